@@ -1,0 +1,1 @@
+"""The laws of synmt; the folders mirror synmt/."""
