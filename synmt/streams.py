@@ -1,0 +1,196 @@
+"""Lines in and out: the rules that every stream command keeps.
+
+UTF-8, one record a line, line n of the output belongs to line n of the input, constant memory, and an error
+that names file, line and cause. A line ends at a line feed alone: U+2028 and its friends stay inside a line.
+"""
+
+import errno
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeVar
+
+OnError = Literal["fail", "blank"]
+STDOUT = 1  # a file descriptor
+T = TypeVar("T")
+
+
+class BadInput(Exception):
+    """Input that cannot be used: its place (file and line, where known) and the cause, in one line."""
+
+    def __init__(self, cause: str, source: str = "", number: int = 0) -> None:
+        self.cause = " ".join(cause.split())
+        self.place = f"{source}:{number}" if source and number else source
+        super().__init__(f"{self.place}: {self.cause}" if self.place else self.cause)
+
+
+@dataclass(slots=True, frozen=True)
+class Line:
+    """One input line without its line end, and where it came from (`number` counts from 1).
+
+    fault: why the bytes of the line are no text, which is then empty; only with `on_error="blank"`.
+    """
+
+    text: str
+    source: str
+    number: int
+    fault: str = ""
+
+    def error(self, cause: object) -> BadInput:
+        return BadInput(str(cause), self.source, self.number)
+
+
+def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Line]:
+    """The lines of the named files one after another; `-` is standard input, `.gz` is unzipped.
+
+    Raises BadInput for a file that cannot be read, and for a line with invalid UTF-8 or NUL bytes; with
+    `on_error="blank"` such a line comes without its text, and says so in `fault`.
+    """
+    for path in paths:
+        source = "stdin" if path == "-" else path
+        number = 0
+        try:
+            with _open_for_reading(path) as stream:
+                for number, raw in enumerate(stream, 1):
+                    line = _decode(raw, source, number)
+                    if line.fault and on_error == "fail":
+                        raise line.error(line.fault)
+                    yield line
+        except (OSError, EOFError, zlib.error) as error:
+            cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise BadInput(cause, source, number and number + 1) from None
+
+
+def _decode(raw: bytes, source: str, number: int) -> Line:
+    if b"\0" in raw:
+        return Line("", source, number, "NUL byte in a text line")
+    try:
+        text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        return Line("", source, number, f"not UTF-8 (byte {error.start + 1} of the line)")
+    return Line(text.rstrip("\r\n"), source, number)
+
+
+@contextmanager
+def _open_for_reading(path: str) -> Iterator[BinaryIO]:
+    if path == "-" and sys.stdin is None:
+        raise OSError(errno.EBADF, "closed")
+    elif path == "-":
+        yield sys.stdin.buffer
+    elif path.endswith(".gz"):
+        with gzip.open(path, "rb") as zipped:
+            yield zipped  # type: ignore[misc]
+    else:
+        with Path(path).open("rb") as plain:
+            yield plain
+
+
+def read_parallel(paths: Sequence[str]) -> Iterator[tuple[Line, ...]]:
+    """Line n of each file, side by side. Raises BadInput, also for files of different lengths."""
+    if paths.count("-") > 1:
+        raise BadInput("standard input can be read only once")
+    readers = [read_lines([path]) for path in paths]
+    for number, row in enumerate(zip_longest(*readers), 1):
+        lines = [line for line in row if line is not None]
+        if len(lines) < len(row):
+            counts = (
+                number + sum(1 for _ in reader) if line else number - 1
+                for line, reader in zip(row, readers, strict=True)
+            )
+            raise BadInput(", ".join(f"{path}: {n} lines" for path, n in zip(paths, counts, strict=True)))
+        yield tuple(lines)
+
+
+def windows(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Consecutive lists of at most `size` items: the bounded look-ahead of stages that sort or batch.
+
+    A BadInput of `items` is raised after the items before it were given, so that none of them is lost.
+    """
+    iterator = iter(items)
+    failure: BadInput | None = None
+    while failure is None:
+        window: list[T] = []
+        try:
+            window.extend(islice(iterator, size))
+        except BadInput as error:
+            failure = error
+        if not window and failure is None:
+            return
+        if window:
+            yield window
+    raise failure
+
+
+class LineWriter:
+    """Writes whole lines to standard output or a file (`.gz` is zipped)."""
+
+    def __init__(self, path: str = "-") -> None:
+        self._stream: BinaryIO
+        if path == "-" and sys.stdout is None:
+            raise OSError(errno.EBADF, "closed")
+        elif path == "-":
+            # A buffer of our own: that of sys.stdout is gone under PYTHONUNBUFFERED, and lines could break.
+            self._stream = open(STDOUT, "wb", closefd=False)  # noqa: SIM115
+        elif path.endswith(".gz"):
+            self._stream = gzip.open(path, "wb")  # type: ignore[assignment]  # noqa: SIM115
+        else:
+            self._stream = Path(path).open("wb")  # noqa: SIM115
+
+    def write(self, line: str) -> None:
+        self._stream.write(line.encode() + b"\n")
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def __enter__(self) -> "LineWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+
+def convert_lines(
+    lines: Iterable[Line],
+    convert: Callable[[str], str],
+    write: Callable[[str], None],
+    on_error: OnError = "fail",
+    blank: str = "",
+) -> int:
+    """Writes `convert(line)` for each line, and `blank` for an empty one.
+
+    A ValueError of `convert` names a bad line: it is raised as BadInput with the line's place, or, with
+    `on_error="blank"`, counted, and `blank` is written in its stead. Returns that count, with the lines that
+    `read_lines` found no text in.
+    """
+    failures = 0
+    for line in lines:
+        converted = blank
+        if line.fault:
+            failures += 1
+        elif line.text.strip():
+            try:
+                converted = _one_line(convert(line.text))
+            except ValueError as error:
+                if on_error == "fail":
+                    raise line.error(error) from None
+                failures += 1
+        write(converted)
+    return failures
+
+
+def _one_line(text: str) -> str:
+    """The text, unless what JSON had escaped would break the output's lines."""
+    if "\n" in text or "\0" in text:
+        raise ValueError("line feed or NUL byte inside of a field")
+    return text
+
+
+def discard_output() -> None:
+    """Once standard output has failed: keeps the interpreter's last flush from failing again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)

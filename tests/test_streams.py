@@ -1,0 +1,140 @@
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synmt.streams import BadInput, Line, LineWriter, convert_lines, read_lines, read_parallel, windows
+
+
+def write(path: Path, content: bytes) -> str:
+    path.write_bytes(content)
+    return str(path)
+
+
+def texts(path: str) -> list[str]:
+    return [line.text for line in read_lines([path])]
+
+
+@given(st.lists(st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\n\r\0\ufeff"))))
+def test_a_line_ends_at_a_line_feed_alone(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    path = tmp_path_factory.mktemp("lines") / "text"
+    with LineWriter(str(path)) as output:
+        for line in lines:
+            output.write(line)
+    assert texts(str(path)) == lines
+    assert [line.number for line in read_lines([str(path)])] == list(range(1, len(lines) + 1))
+
+
+def test_line_ends_and_the_byte_order_mark_are_dropped(tmp_path: Path) -> None:
+    path = write(tmp_path / "text", b"\xef\xbb\xbfa\r\nb\rc\n\n\xef\xbb\xbfd\xe2\x80\xa8e")
+    assert texts(path) == ["a", "b\rc", "", "\ufeffd\u2028e"]
+
+
+def test_gzip_is_read_and_written(tmp_path: Path) -> None:
+    path = str(tmp_path / "text.gz")
+    with LineWriter(path) as output:
+        output.write("äöü")
+    assert gzip.decompress(Path(path).read_bytes()) == "äöü\n".encode()
+    assert texts(path) == ["äöü"]
+
+
+def test_files_follow_one_another_and_count_their_own_lines(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "1", b"a\nb"), write(tmp_path / "2", b"c\n")
+    assert list(read_lines([first, second])) == [Line("a", first, 1), Line("b", first, 2), Line("c", second, 1)]
+
+
+def test_a_file_that_cannot_be_read_is_bad_input(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    with pytest.raises(BadInput, match=f"^{missing}: No such file or directory$"):
+        texts(missing)
+    with pytest.raises(BadInput, match=f"^{tmp_path}: Is a directory$"):
+        texts(str(tmp_path))
+
+
+def test_broken_gzip_is_bad_input(tmp_path: Path) -> None:
+    zipped = gzip.compress(os.urandom(100_000).hex().encode().replace(b"00", b"\n"))
+    with pytest.raises(BadInput, match=r"cut.gz:\d+: Compressed file ended before"):
+        texts(write(tmp_path / "cut.gz", zipped[:50_000]))
+    with pytest.raises(BadInput, match=r"spoilt.gz:\d+: "):
+        texts(write(tmp_path / "spoilt.gz", zipped[:50_000] + bytes(1000) + zipped[51_000:]))
+    with pytest.raises(BadInput, match=r"plain.gz: Not a gzipped file"):
+        texts(write(tmp_path / "plain.gz", b"a\n"))
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [(b"a\nb\xff\n", r"2: not UTF-8 \(byte 2 of the line\)"), (b"a\n\nb\0\n", "3: NUL byte in a text line")],
+)
+def test_lines_that_are_no_text(tmp_path: Path, content: bytes, cause: str) -> None:
+    path = write(tmp_path / "text", content)
+    with pytest.raises(BadInput, match=f"^{path}:{cause}$"):
+        texts(path)
+    *good, faulty = read_lines([path], on_error="blank")
+    assert not any(line.fault for line in good)
+    assert (faulty.text, faulty.number) == ("", len(good) + 1)
+    assert cause.replace("\\", "").endswith(faulty.fault)
+
+
+def test_parallel_files_stand_side_by_side(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "1", b"a\nb\n"), write(tmp_path / "2", b"c\n\n")
+    assert list(read_parallel([first, second])) == [
+        (Line("a", first, 1), Line("c", second, 1)),
+        (Line("b", first, 2), Line("", second, 2)),
+    ]
+
+
+@pytest.mark.parametrize("contents", [(b"a\nb\nc\n", b"d\n"), (b"", b"d\n\n"), (b"a\n", b"a\nb\n")])
+def test_parallel_files_of_different_lengths(tmp_path: Path, contents: tuple[bytes, bytes]) -> None:
+    paths = [write(tmp_path / str(place), content) for place, content in enumerate(contents)]
+    counts = [content.count(b"\n") for content in contents]
+    cause = f"{paths[0]}: {counts[0]} lines, {paths[1]}: {counts[1]} lines"
+    with pytest.raises(BadInput, match=f"^{cause}$"):
+        list(read_parallel(paths))
+
+
+def test_standard_input_is_read_once() -> None:
+    with pytest.raises(BadInput, match="standard input can be read only once"):
+        list(read_parallel(["-", "-"]))
+
+
+@given(st.lists(st.integers()), st.integers(1, 5))
+def test_windows_are_the_items_in_order(items: list[int], size: int) -> None:
+    found = list(windows(items, size))
+    assert [item for window in found for item in window] == items
+    assert all(len(window) == size for window in found[:-1])
+    assert all(found)
+
+
+def shout(text: str) -> str:
+    if text == "bad":
+        raise ValueError("not\ngood")
+    return text.upper()
+
+
+def numbered(*lines: str) -> list[Line]:
+    return [
+        Line(text, "in", number, fault="not UTF-8" if text == "?" else "") for number, text in enumerate(lines, 1)
+    ]
+
+
+def test_conversion_keeps_empty_lines_and_blanks_bad_ones() -> None:
+    written: list[str] = []
+    failures = convert_lines(numbered("a", " ", "bad", "?", "b"), shout, written.append, "blank", blank="{}")
+    assert written == ["A", "{}", "{}", "{}", "B"]
+    assert failures == 2
+
+
+def test_conversion_stops_at_the_first_bad_line() -> None:
+    written: list[str] = []
+    with pytest.raises(BadInput, match=r"^in:2: not good$"):
+        convert_lines(numbered("a", "bad", "b"), shout, written.append)
+    assert written == ["A"]
+
+
+@pytest.mark.parametrize("character", ["\n", "\0"])
+def test_what_would_break_the_output_is_a_bad_line(character: str) -> None:
+    with pytest.raises(BadInput, match=r"^in:1: line feed or NUL byte inside of a field$"):
+        convert_lines(numbered("a"), lambda text: text + character, lambda text: None)
