@@ -1,0 +1,180 @@
+"""Constituency trees as flat preorder arrays, read from and written as Penn Treebank brackets.
+
+A tree is two parallel lists in preorder: what stands at each node, and the index of each node's parent
+(-1 for the root). A node without children is a leaf, so a word that looks like a label stays a word.
+Nothing here recurses: a tree may be ten thousand levels deep.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+ROOT_LABELS = frozenset({"", "ROOT", "TOP"})
+TRACE = "-NONE-"
+
+_UNESCAPES = {escaped: raw for raw, escaped in ESCAPES.items()}
+_ESCAPABLE = re.compile(r"[][(){}]")
+_ESCAPED = re.compile("|".join(_UNESCAPES))
+_BRACKET_TOKENS = re.compile(r"[()]|[^ \t\r\n()]+")
+_FUNCTION_TAG = re.compile(r"^([^-=|]+)[-=|].*$")
+
+
+class TreeError(ValueError):
+    """A bracket string or a parent list that is not one tree."""
+
+
+@dataclass(slots=True)
+class Tree:
+    """One constituency tree of n nodes in preorder.
+
+    nodes: labels of interior nodes and words of leaves, [n]; words are raw, not bracket-escaped.
+    parents: index of each node's parent, -1 for the root, [n].
+    """
+
+    nodes: list[str]
+    parents: list[int]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def is_leaf(self) -> list[bool]:
+        """Whether each node is a leaf, [n]. In preorder a first child follows its parent at once."""
+        return [following != node for node, following in enumerate([*self.parents[1:], -1])]
+
+    def leaves(self) -> list[str]:
+        return [node for node, leaf in zip(self.nodes, self.is_leaf(), strict=True) if leaf]
+
+    def depths(self) -> list[int]:
+        """Edges between each node and the root, [n]."""
+        depths: list[int] = []
+        for parent in self.parents:
+            depths.append(depths[parent] + 1 if parent >= 0 else 0)
+        return depths
+
+    def closings(self) -> list[int]:
+        """How many brackets close right after each node, [n]; 0 after an interior node."""
+        depths = self.depths()
+        return [max(0, depth - after) for depth, after in zip(depths, [*depths[1:], 0], strict=True)]
+
+    def check(self) -> None:
+        """Raises TreeError unless `parents` describes one tree in preorder."""
+        if not self.nodes or len(self.nodes) != len(self.parents):
+            raise TreeError(f"{len(self.nodes)} nodes but {len(self.parents)} parents")
+        path: list[int] = []
+        for node, parent in enumerate(self.parents):
+            while path and path[-1] != parent:
+                path.pop()
+            if (parent == -1) != (node == 0) or (node > 0 and not path):
+                raise TreeError(f"not one tree in preorder: node {node} has parent {parent}")
+            path.append(node)
+
+
+def escape(word: str) -> str:
+    """A word as it stands between brackets: ( becomes -LRB-, and so on, anywhere in the word."""
+    return _ESCAPABLE.sub(lambda match: ESCAPES[match.group()], word)
+
+
+def unescape(word: str) -> str:
+    """The inverse of `escape`."""
+    return _ESCAPED.sub(lambda match: _UNESCAPES[match.group()], word) if "-" in word else word
+
+
+def read_brackets(text: str) -> Tree:
+    """The tree of one bracket string such as `(S (NP (PRP He)) (VP (VBZ is)))`.
+
+    An unlabelled outermost bracket with one child, as in `( (S …))`, is dropped.
+    Raises TreeError for anything but exactly one well-formed tree.
+    """
+    trees = list(read_all_brackets(text))
+    if len(trees) != 1:
+        raise TreeError("text after the tree's last bracket" if trees else "no tree")
+    return trees[0]
+
+
+def read_all_brackets(text: str) -> Iterator[Tree]:
+    """Every tree of a string that holds any number of them, one after another. Raises TreeError."""
+    nodes: list[str] = []
+    parents: list[int] = []
+    path: list[int] = []  # the open brackets, as node indices
+    label_expected = False
+    for token in _BRACKET_TOKENS.findall(text):
+        if token == "(":
+            parents.append(path[-1] if path else -1)
+            path.append(len(nodes))
+            nodes.append("")
+            label_expected = True
+        elif token == ")":
+            if not path:
+                raise TreeError("closing bracket without an opening one")
+            if path.pop() == len(nodes) - 1:
+                raise TreeError(f"label {nodes[-1]!r} has no child")
+            label_expected = False
+            if not path:
+                yield without_root(Tree(nodes, parents), frozenset({""}))
+                nodes, parents = [], []
+        elif label_expected:
+            nodes[-1] = token
+            label_expected = False
+        elif path:
+            parents.append(path[-1])
+            nodes.append(unescape(token))
+        else:
+            raise TreeError(f"word {token!r} outside of brackets")
+    if path:
+        raise TreeError("tree does not close its bracket")
+
+
+def write_brackets(tree: Tree) -> str:
+    """The tree on one line, `(S (NP (PRP He)) …)`, its words escaped."""
+    closings = tree.closings()
+    return " ".join(
+        escape(node) + ")" * closing if leaf else f"({node}"
+        for node, leaf, closing in zip(tree.nodes, tree.is_leaf(), closings, strict=True)
+    )
+
+
+def without_root(tree: Tree, labels: frozenset[str] = ROOT_LABELS) -> Tree:
+    """The tree without a root that only wraps one phrase, as in `(ROOT (S …))`."""
+    if tree.nodes[0] in labels and tree.parents.count(0) == 1 and tree.parents[2:3] == [1]:
+        return Tree(tree.nodes[1:], [parent - 1 if parent else -1 for parent in tree.parents[1:]])
+    return tree
+
+
+def without_function_tags(tree: Tree) -> Tree:
+    """Interior labels cut at their first `-`, `=` or `|`: NP-SBJ=2 becomes NP; -LRB- and -NONE- stay."""
+    labels = [
+        node if leaf else _FUNCTION_TAG.sub(r"\1", node)
+        for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)
+    ]
+    return Tree(labels, tree.parents)
+
+
+def without_traces(tree: Tree) -> Tree | None:
+    """The tree without empty elements (`-NONE-`) and the phrases that leaves empty; None if all is."""
+    overt = [
+        leaf and tree.nodes[parent] != TRACE for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True)
+    ]
+    for node in range(len(tree) - 1, 0, -1):
+        if overt[node]:
+            overt[tree.parents[node]] = True
+    if not overt[0]:
+        return None
+    new_index: dict[int, int] = {-1: -1}
+    for node, keep in enumerate(overt):
+        if keep:
+            new_index[node] = len(new_index) - 1
+    kept = [node for node, keep in enumerate(overt) if keep]
+    return Tree([tree.nodes[node] for node in kept], [new_index[tree.parents[node]] for node in kept])
+
+
+def under_one_root(trees: Sequence[Tree], label: str = "TOP") -> Tree:
+    """Several trees as the children of one new root; a single tree stays as it is."""
+    if len(trees) == 1:
+        return trees[0]
+    nodes, parents = [label], [-1]
+    for tree in trees:
+        offset = len(nodes)
+        nodes += tree.nodes
+        parents += [parent + offset if parent >= 0 else 0 for parent in tree.parents]
+    return Tree(nodes, parents)

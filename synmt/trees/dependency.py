@@ -1,0 +1,246 @@
+"""Dependency trees of CoNLL-U files as parse records, and back.
+
+One sentence block is one record. Its tokens are the pieces of the text: a multiword token stays two or more
+tokens where the text itself divides (`do|n't`), and becomes one where it does not (German `zum`: zu + dem).
+Empty nodes and comments other than `# text` are left out, and so are all columns that a record does not hold.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from synmt.streams import BadInput, Line
+from synmt.trees.record import ParseRecord
+
+COLUMNS = 10
+UNKNOWN = "_"
+
+
+class DependencyError(ValueError):
+    """A block that is not one CoNLL-U sentence; `row` counts its lines from 1."""
+
+    def __init__(self, cause: str, row: int = 1) -> None:
+        super().__init__(cause)
+        self.row = row
+
+
+@dataclass(slots=True)
+class Word:
+    """A syntactic word: `head` counts from 1, 0 for the root, -1 if unknown."""
+
+    form: str
+    upos: str
+    head: int
+    deprel: str
+    space_after: bool
+
+
+@dataclass(slots=True)
+class MultiwordToken:
+    """Words `first` to `last`, counted from 1, written as `form`."""
+
+    first: int
+    last: int
+    form: str
+    space_after: bool
+
+
+@dataclass(slots=True, frozen=True)
+class Block(Line):
+    """The lines of one sentence, line feeds between them; `number` is that of the first."""
+
+    def error(self, cause: object) -> BadInput:
+        row = cause.row if isinstance(cause, DependencyError) else 1
+        return BadInput(str(cause), self.source, self.number + row - 1)
+
+
+def conllu_blocks(lines: Iterable[Line]) -> Iterator[Block]:
+    """The sentence blocks of CoNLL-U lines, which empty lines and ends of files divide."""
+    block: list[Line] = []
+    for line in lines:
+        ends = not line.text.strip() and not line.fault
+        if block and (ends or line.source != block[0].source):
+            yield _block(block)
+            block = []
+        if not ends:
+            block.append(line)
+    if block:
+        yield _block(block)
+
+
+def _block(lines: Sequence[Line]) -> Block:
+    text = "\n".join(line.text for line in lines)
+    fault = next((line.fault for line in lines if line.fault), "")
+    return Block(text, lines[0].source, lines[0].number, fault)
+
+
+def read_conllu(block: str) -> ParseRecord:
+    """The record of one sentence block; one of comments alone gives a record without tokens.
+
+    Raises DependencyError, and RecordError for heads out of range.
+    """
+    text = ""
+    words: list[Word] = []
+    multiword: list[MultiwordToken] = []
+    for row, line in enumerate(block.split("\n"), 1):
+        if line.startswith("#"):
+            name, _, value = line[1:].partition("=")
+            text = value.strip() if name.strip() == "text" else text
+            continue
+        try:
+            _read_row(line, words, multiword)
+        except ValueError as error:
+            raise DependencyError(str(error), row) from None
+    known = [word.head >= 0 for word in words]
+    if any(known) and not all(known):
+        raise DependencyError("some words have a head and some have none")
+    for token in multiword:
+        if token.last > len(words):
+            raise DependencyError(f"multiword token {token.first}-{token.last} of {len(words)} words")
+    check_heads([word.head for word in words] if all(known) else [])
+    return _record(text, *_merged(words, multiword))
+
+
+def _read_row(line: str, words: list[Word], multiword: list[MultiwordToken]) -> None:
+    columns = line.split("\t")
+    if len(columns) != COLUMNS:
+        raise ValueError(f"{len(columns)} columns instead of {COLUMNS}")
+    number, form, _, upos, _, _, head, deprel, _, misc = columns
+    space_after = "SpaceAfter=No" not in misc.split("|")
+    if not form.strip():
+        raise ValueError("empty form")
+    if "-" in number:
+        first, _, last = number.partition("-")
+        multiword.append(MultiwordToken(int(first), int(last), form, space_after))
+        if multiword[-1].first != len(words) + 1 or multiword[-1].last <= len(words):
+            raise ValueError(f"multiword token {number} before word {len(words) + 1}")
+    elif "." not in number:
+        if number != str(len(words) + 1):
+            raise ValueError(f"word {number!r} where word {len(words) + 1} should be")
+        if head != UNKNOWN and not (head.isascii() and head.isdigit()):
+            raise ValueError(f"head {head!r} is not a number")
+        words.append(Word(form, upos, -1 if head == UNKNOWN else int(head), deprel, space_after))
+
+
+def check_heads(heads: Sequence[int]) -> None:
+    """Raises DependencyError unless the heads of n words are within 0 … n and lead each word to a root."""
+    rooted = [True] + [False] * len(heads)
+    for word in range(1, len(heads) + 1):
+        path: dict[int, None] = {}
+        while not rooted[word]:
+            if word in path:
+                raise DependencyError(f"word {word} is its own ancestor")
+            path[word] = None
+            word = heads[word - 1]
+            if not 0 <= word <= len(heads):
+                raise DependencyError(f"head {word} of {len(heads)} words")
+        for visited in path:
+            rooted[visited] = True
+
+
+def depths(heads: Sequence[int]) -> list[int]:
+    """Arcs between each word and the top, 1 for a root, [n]. The heads must have passed `check_heads`."""
+    found = [0] + [-1] * len(heads)
+    for word in range(1, len(heads) + 1):
+        path = []
+        while found[word] < 0:
+            path.append(word)
+            word = heads[word - 1]
+        for depth, visited in enumerate(reversed(path), found[word] + 1):
+            found[visited] = depth
+    return found[1:]
+
+
+def _merged(words: Sequence[Word], multiword: Sequence[MultiwordToken]) -> tuple[list[Word], list[int]]:
+    """The words with each multiword token either spread over them or in their place, and, for each old word,
+    which new one it went into (from 1)."""
+    depth = depths([word.head for word in words]) if words and words[0].head >= 0 else [1] * len(words)
+    beginning = {token.first: token for token in multiword}
+    merged: list[Word] = []
+    place: list[int] = []
+    number = 1
+    while number <= len(words):
+        token = beginning.get(number)
+        if token is None:
+            merged.append(words[number - 1])
+            place.append(len(merged))
+            number += 1
+            continue
+        parts = words[token.first - 1 : token.last]
+        if "".join(part.form for part in parts) == token.form:
+            for part in parts:
+                part.space_after = False
+                merged.append(part)
+                place.append(len(merged))
+            parts[-1].space_after = token.space_after
+        else:
+            top = min(range(token.first, token.last + 1), key=lambda word: depth[word - 1])
+            chosen = words[top - 1]
+            merged.append(Word(token.form, chosen.upos, chosen.head, chosen.deprel, token.space_after))
+            place += [len(merged)] * len(parts)
+        number = token.last + 1
+    return merged, place
+
+
+def _record(text: str, words: Sequence[Word], place: Sequence[int]) -> ParseRecord:
+    """A word with white space inside becomes several tokens, the later ones `goeswith` the first."""
+    pieces = [word.form.split() for word in words]
+    first = [1]
+    for parts in pieces:
+        first.append(first[-1] + len(parts))
+    record = ParseRecord(text)
+    for number, (word, parts) in enumerate(zip(words, pieces, strict=True)):
+        extra = len(parts) - 1
+        head = first[place[word.head - 1] - 1] if word.head > 0 else word.head
+        record.tokens += parts
+        record.spaces += [True] * extra + [word.space_after]
+        record.upos += [word.upos] + ["X"] * extra
+        record.heads += [head] + [first[number]] * extra
+        record.deprels += [word.deprel] + ["goeswith"] * extra
+    if any(word.head < 0 for word in words):
+        record.heads = []
+    if all(word.upos == UNKNOWN for word in words):
+        record.upos = []
+    if all(word.deprel == UNKNOWN for word in words):
+        record.deprels = []
+    record.text = text or written(record).rstrip()
+    if record.spaces:
+        record.spaces[-1] = False
+    record.check()
+    return record
+
+
+def written(record: ParseRecord) -> str:
+    """The record's tokens with their spaces."""
+    return "".join(token + " " * space for token, space in zip(record.tokens, record.spaces, strict=True))
+
+
+def write_conllu(record: ParseRecord) -> str:
+    """The record as a sentence block without its closing blank line; unknown columns are `_`."""
+    n = len(record.tokens)
+    unknown = [UNKNOWN] * n
+    lines = [f"# text = {' '.join(record.text.split())}"]
+    rows = zip(
+        record.tokens,
+        record.upos or unknown,
+        record.heads or unknown,
+        record.deprels or unknown,
+        [*record.spaces[:-1], True] if record.spaces else [True] * n,
+        strict=True,
+    )
+    for number, (form, upos, head, deprel, space) in enumerate(rows, 1):
+        misc = UNKNOWN if space else "SpaceAfter=No"
+        lines.append(f"{number}\t{form}\t_\t{upos}\t_\t_\t{head}\t{deprel}\t_\t{misc}")
+    return "\n".join(lines)
+
+
+def joined(records: Sequence[ParseRecord]) -> ParseRecord:
+    """The dependency columns of several sentences as one record, each keeping its own root."""
+    whole = ParseRecord()
+    for record in records:
+        offset = len(whole.tokens)
+        whole.tokens += record.tokens
+        whole.spaces += record.spaces
+        whole.upos += record.upos
+        whole.heads += [head + offset if head else 0 for head in record.heads]
+        whole.deprels += record.deprels
+    return whole

@@ -1,0 +1,53 @@
+"""Constituency trees as token sequences: what a sequence model reads in place of a tree.
+
+Brackets follow Vinyals et al., "Grammar as a foreign language" (NeurIPS 2015), with bare closing brackets;
+preorder is the input of McDonald & Chiang, "Syntax-based attention masking for neural machine translation"
+(NAACL SRW 2021). Words are escaped as in the Penn Treebank, so that none opens or closes a bracket.
+"""
+
+from collections.abc import Callable, Sequence
+
+from synmt.trees.constituency import Tree, TreeError, escape, read_brackets
+
+
+def bracket_tokens(tree: Tree) -> list[str]:
+    """`(S (NP (PRP He ) ) …`: a token for each opening bracket with its label, word, and closing bracket."""
+    return _brackets(tree, with_words=True)
+
+
+def label_tokens(tree: Tree) -> list[str]:
+    """`(S (NP (PRP ) ) …`: the bracket tokens without the words, so that the shape of the tree is kept."""
+    return _brackets(tree, with_words=False)
+
+
+def preorder_tokens(tree: Tree) -> list[str]:
+    """`S NP PRP He …`: every node before its children, [n], without brackets; the tree cannot be read back.
+
+    Raises TreeError for a node without a label, which no token can stand for.
+    """
+    if "" in tree.nodes:
+        raise TreeError(f"node {tree.nodes.index('')} has no label")
+    return [escape(node) if leaf else node for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)]
+
+
+LINEARIZATIONS: dict[str, Callable[[Tree], list[str]]] = {
+    "brackets": bracket_tokens,
+    "preorder": preorder_tokens,
+    "labels": label_tokens,
+}
+
+
+def read_bracket_tokens(tokens: Sequence[str]) -> Tree:
+    """The inverse of `bracket_tokens`. Raises TreeError for tokens that are not exactly one tree."""
+    return read_brackets(" ".join(tokens))
+
+
+def _brackets(tree: Tree, with_words: bool) -> list[str]:
+    tokens: list[str] = []
+    for node, leaf, closing in zip(tree.nodes, tree.is_leaf(), tree.closings(), strict=True):
+        if not leaf:
+            tokens.append(f"({node}")
+        elif with_words:
+            tokens.append(escape(node))
+        tokens += [")"] * closing
+    return tokens

@@ -1,0 +1,174 @@
+"""The parse record: one line of JSON that carries a sentence and its trees between the stages.
+
+`{"text": …, "tokens": […], "spaces": […], "tree": "(S …)", "upos": […], "heads": […], "deprels": […]}`;
+either tree may be missing. An empty input line is the empty record `{}`.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import orjson
+
+from synmt.trees.constituency import (
+    Tree,
+    TreeError,
+    read_brackets,
+    unescape,
+    without_function_tags,
+    without_root,
+    without_traces,
+    write_brackets,
+)
+
+T = TypeVar("T", str, int, bool)
+
+
+class RecordError(ValueError):
+    """A line that is not a parse record, or one whose fields contradict each other."""
+
+
+@dataclass(slots=True)
+class ParseRecord:
+    """A sentence of n words with the trees known of it.
+
+    text: the raw line, as it was given.
+    tokens: the parser's words, [n], raw.
+    spaces: whether white space follows each token in `text`, [n]; empty if unknown.
+    tree: the constituency tree over `tokens`.
+    upos: universal parts of speech, [n]; empty if unknown.
+    heads: 1-based index of each token's head, 0 for a root, as in CoNLL-U, [n]; empty if unknown.
+    deprels: dependency relations, [n]; empty if unknown.
+    """
+
+    text: str = ""
+    tokens: list[str] = field(default_factory=list)
+    spaces: list[bool] = field(default_factory=list)
+    tree: Tree | None = None
+    upos: list[str] = field(default_factory=list)
+    heads: list[int] = field(default_factory=list)
+    deprels: list[str] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raises RecordError where a column's length, a head or the tree's leaves do not fit the tokens."""
+        n = len(self.tokens)
+        for name in ("spaces", "upos", "heads", "deprels"):
+            column = getattr(self, name)
+            if column and len(column) != n:
+                raise RecordError(f"{len(column)} {name} for {n} tokens")
+        if any(not 0 <= head <= n or head == word for word, head in enumerate(self.heads, 1)):
+            raise RecordError("a head lies outside of the sentence or on its own word")
+        if self.tree is not None and self.tree.leaves() != self.tokens:
+            raise RecordError("the leaves of the tree are not the tokens")
+
+
+def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
+    """The record of one bracket string; `strip` takes out traces, function tags and a root that only wraps.
+
+    Raises TreeError, and RecordError for words with white space inside, such as a no-break space.
+    """
+    tree = read_brackets(text)
+    if strip:
+        overt = without_traces(without_function_tags(tree))
+        if overt is None:
+            raise TreeError("the tree has no words but traces")
+        tree = without_root(overt)
+    record = ParseRecord(tokens=tree.leaves(), tree=tree)
+    for token in record.tokens:
+        if token.split() != [token]:
+            raise RecordError(f"word {token!r} holds white space")
+    return record
+
+
+def read_record(line: str) -> ParseRecord:
+    """The record of one JSON line; an empty line is the empty record. A mask record gives its tree.
+
+    Raises RecordError for broken JSON, fields of the wrong type, and fields that contradict each other.
+    """
+    if not line.strip():
+        return ParseRecord()
+    try:
+        fields = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise RecordError(f"not JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise RecordError("not a JSON object")
+    try:
+        tree = _tree(fields)
+    except TreeError as error:
+        raise RecordError(f"tree: {error}") from None
+    tokens = _column(fields, "tokens", str)
+    if tree is not None:
+        has_own_tokens = "tokens" in fields and "parents" not in fields
+        tokens = tokens if has_own_tokens else tree.leaves()
+        tree = _with_leaves(tree, tokens)
+    record = ParseRecord(
+        text=_text(fields),
+        tokens=tokens,
+        spaces=_column(fields, "spaces", bool),
+        tree=tree,
+        upos=_column(fields, "upos", str),
+        heads=_column(fields, "heads", int),
+        deprels=_column(fields, "deprels", str),
+    )
+    record.check()
+    return record
+
+
+def _tree(fields: dict[str, object]) -> Tree | None:
+    """From brackets, or from a mask record's preorder nodes (`tokens`) and their `parents`."""
+    if "parents" in fields:
+        tree = Tree(_column(fields, "tokens", str), _column(fields, "parents", int))
+        tree.check()
+        return tree
+    brackets = fields.get("tree")
+    if brackets is not None and not isinstance(brackets, str):
+        raise TreeError("not a string")
+    return read_brackets(brackets) if brackets else None
+
+
+def _with_leaves(tree: Tree, tokens: list[str]) -> Tree:
+    """The tree over the tokens themselves where brackets cannot spell them: -LRB- reads as ( in brackets."""
+    if tree.leaves() == tokens or tree.leaves() != [unescape(token) for token in tokens]:
+        return tree
+    rest = iter(tokens)
+    nodes = [next(rest) if leaf else node for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)]
+    return Tree(nodes, tree.parents)
+
+
+def _text(fields: dict[str, object]) -> str:
+    text = fields.get("text", "")
+    if not isinstance(text, str):
+        raise RecordError("text is not a string")
+    return text
+
+
+def _column(fields: dict[str, object], name: str, kind: type[T]) -> list[T]:
+    column = fields.get(name) or []
+    if not isinstance(column, list) or any(type(value) is not kind for value in column):
+        raise RecordError(f"{name} is not a list of {kind.__name__}")
+    return column
+
+
+def write_record(record: ParseRecord) -> str:
+    """The record as one JSON line, its empty fields left out."""
+    fields: dict[str, object] = {}
+    for name in ("text", "tokens", "spaces"):
+        if getattr(record, name):
+            fields[name] = getattr(record, name)
+    if record.tree is not None:
+        fields["tree"] = write_brackets(record.tree)
+    for name in ("upos", "heads", "deprels"):
+        if getattr(record, name):
+            fields[name] = getattr(record, name)
+    return orjson.dumps(fields).decode()
+
+
+def read_tree(line: str) -> Tree | None:
+    """The constituency tree of one JSON line, and None for a record without a sentence.
+
+    Raises RecordError as `read_record` does, and for a sentence without a constituency tree.
+    """
+    record = read_record(line)
+    if record.tree is None and (record.tokens or record.text.strip()):
+        raise RecordError("record has no constituency tree")
+    return record.tree

@@ -1,0 +1,218 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synmt.streams import Line, read_lines
+from synmt.trees.dependency import (
+    DependencyError,
+    check_heads,
+    conllu_blocks,
+    depths,
+    joined,
+    read_conllu,
+    write_conllu,
+    written,
+)
+from synmt.trees.record import ParseRecord, RecordError
+
+UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
+
+
+def block(*rows: str, text: str = "") -> str:
+    """A sentence block of rows `id form upos head deprel misc`, divided by spaces; `~` is a space in a form."""
+    lines = [f"# text = {text}"] if text else []
+    for row in rows:
+        number, form, upos, head, deprel, misc = row.split(" ")
+        form = form.replace("~", " ")
+        lines.append("\t".join([number, form, "_", upos, "_", "_", head, deprel, "_", misc]))
+    return "\n".join(lines)
+
+
+FATHER = block(
+    "1 He PRON 4 nsubj _",
+    "2 is AUX 4 cop _",
+    "3 my PRON 4 nmod:poss _",
+    "4 father NOUN 0 root SpaceAfter=No",
+    "5 . PUNCT 4 punct _",
+)
+
+
+def test_a_sentence() -> None:
+    assert read_conllu(FATHER) == ParseRecord(
+        text="He is my father.",
+        tokens=["He", "is", "my", "father", "."],
+        spaces=[True, True, True, False, False],
+        upos=["PRON", "AUX", "PRON", "NOUN", "PUNCT"],
+        heads=[4, 4, 4, 0, 4],
+        deprels=["nsubj", "cop", "nmod:poss", "root", "punct"],
+    )
+
+
+def test_a_multiword_token_that_divides_the_text_stays_divided() -> None:
+    record = read_conllu(
+        block(
+            "1 I PRON 4 nsubj _",
+            "2-3 don't _ _ _ SpaceAfter=No",
+            "2 do AUX 4 aux _",
+            "3 n't PART 4 advmod _",
+            "4 know VERB 0 root _",
+        )
+    )
+    assert record.tokens == ["I", "do", "n't", "know"]
+    assert record.spaces == [True, False, False, False]
+    assert record.heads == [4, 4, 4, 0]
+
+
+def test_a_multiword_token_that_does_not_becomes_one() -> None:
+    record = read_conllu(
+        block(
+            "1 Er PRON 2 nsubj _",
+            "2 geht VERB 0 root _",
+            "3-4 zum _ _ _ _",
+            "3 zu ADP 5 case _",
+            "4 dem DET 5 det _",
+            "5 Haus NOUN 2 obl SpaceAfter=No",
+            "6 . PUNCT 2 punct _",
+            text="Er geht zum Haus.",
+        )
+    )
+    assert record.tokens == ["Er", "geht", "zum", "Haus", "."]
+    assert record.heads == [2, 0, 4, 2, 2]
+    assert record.deprels == ["nsubj", "root", "case", "obl", "punct"]
+    assert written(record) == record.text == "Er geht zum Haus."
+
+
+def test_a_merged_token_hangs_where_its_highest_word_does() -> None:
+    record = read_conllu(block("1-2 am _ _ _ _", "1 an ADP 3 case _", "2 dem NOUN 0 root _", "3 Tor NOUN 2 nmod _"))
+    assert record.tokens == ["am", "Tor"]
+    assert record.heads == [0, 1]
+    assert record.deprels == ["root", "nmod"]
+
+
+def test_empty_nodes_and_comments_are_left_out() -> None:
+    rows = ["# sent_id = 1", block("0.1 e X _ _ _", "1 a X 0 root _", "1.1 e X _ _ _", "2 b X 1 dep _")]
+    assert read_conllu("\n".join(rows)).tokens == ["a", "b"]
+    assert read_conllu("# sent_id = 1") == ParseRecord()
+
+
+def test_white_space_inside_a_form_divides_it() -> None:
+    record = read_conllu(block("1 etwa ADV 2 advmod _", "2 10~000 NUM 3 nummod _", "3 Mark NOUN 0 root _"))
+    assert record.tokens == ["etwa", "10", "000", "Mark"]
+    assert record.heads == [2, 4, 2, 0]
+    assert record.deprels == ["advmod", "nummod", "goeswith", "root"]
+    assert record.upos == ["ADV", "NUM", "X", "NOUN"]
+
+
+def test_unknown_columns_stay_unknown() -> None:
+    record = read_conllu(block("1 a _ _ _ _", "2 _ _ _ _ _"))
+    assert record == ParseRecord(text="a _", tokens=["a", "_"], spaces=[True, False])
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "cause"),
+    [
+        ("1\ta", 1, "2 columns instead of 10"),
+        (FATHER + "\n\t", 6, "2 columns instead of 10"),
+        (FATHER.replace("3\tmy", "4\tmy"), 3, "word '4' where word 3 should be"),
+        (FATHER.replace("\t0\troot", "\t9\troot"), 1, "head 9 of 5 words"),
+        (FATHER.replace("\t0\troot", "\tx\troot"), 4, "head 'x' is not a number"),
+        (FATHER.replace("\t0\troot", "\t-1\troot"), 4, "head '-1' is not a number"),
+        (FATHER.replace("\t0\troot", "\t4\troot"), 1, "is its own ancestor"),
+        (FATHER.replace("\t0\troot", "\t1\troot"), 1, "is its own ancestor"),
+        (FATHER.replace("\t0\troot", "\t_\troot"), 1, "some words have a head and some have none"),
+        (FATHER.replace("father", ""), 4, "empty form"),
+        (block("1-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 1-3 of 1 words"),
+        (block("2-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 2-3 before word 1"),
+        (block("1-b ab _ _ _ _", "1 a X 0 root _"), 1, "invalid literal"),
+    ],
+)
+def test_a_bad_block_is_named_by_its_row(text: str, row: int, cause: str) -> None:
+    with pytest.raises(DependencyError, match=cause) as caught:
+        read_conllu(text)
+    assert caught.value.row == row
+
+
+def test_blocks_end_at_empty_lines_and_files() -> None:
+    texts = ["", "# a", "1", "", " ", "2", "3"]
+    lines = [Line(text, "f", number) for number, text in enumerate(texts, 1)] + [Line("4", "g", 1)]
+    blocks = list(conllu_blocks(lines))
+    assert [(each.text, each.source, each.number) for each in blocks] == [
+        ("# a\n1", "f", 2),
+        ("2\n3", "f", 6),
+        ("4", "g", 1),
+    ]
+    assert str(blocks[1].error(DependencyError("bad", row=2))) == "f:7: bad"
+    assert str(blocks[1].error(RecordError("bad"))) == "f:6: bad"
+
+
+@st.composite
+def dependency_records(draw: st.DrawFn) -> ParseRecord:
+    """Records of n tokens with heads that form trees, several roots allowed."""
+    n = draw(st.integers(1, 8))
+    order = draw(st.permutations(range(1, n + 1)))
+    heads = [0] * n
+    for place, word in enumerate(order):
+        heads[word - 1] = draw(st.sampled_from([0, *order[:place]]))
+    names = st.text("ab_", min_size=1, max_size=3).filter(lambda name: name.strip("_"))
+    record = ParseRecord(
+        tokens=draw(st.lists(st.sampled_from(["a", "_", "#", "1-2", "é", "(", "-LRB-"]), min_size=n, max_size=n)),
+        spaces=[*draw(st.lists(st.booleans(), min_size=n - 1, max_size=n - 1)), False],
+        upos=draw(st.lists(names, min_size=n, max_size=n)),
+        heads=heads,
+        deprels=draw(st.lists(names, min_size=n, max_size=n)),
+    )
+    record.text = written(record)
+    return record
+
+
+@given(record=dependency_records())
+def test_writing_and_reading_gives_the_record_back(record: ParseRecord) -> None:
+    assert read_conllu(write_conllu(record)) == record
+
+
+@given(record=dependency_records())
+def test_depths_count_the_arcs_above(record: ParseRecord) -> None:
+    check_heads(record.heads)
+    for word, depth in enumerate(depths(record.heads), 1):
+        arcs = 0
+        while word:
+            word = record.heads[word - 1]
+            arcs += 1
+        assert depth == arcs
+
+
+@given(heads=st.lists(st.integers(-1, 6), max_size=6))
+def test_heads_are_checked_against_following_them(heads: list[int]) -> None:
+    def reaches_a_root(word: int) -> bool:
+        for _ in range(len(heads) + 1):
+            if word == 0:
+                return True
+            if not 0 < word <= len(heads):
+                return False
+            word = heads[word - 1]
+        return False
+
+    if all(reaches_a_root(word) for word in range(1, len(heads) + 1)):
+        check_heads(heads)
+    else:
+        with pytest.raises(DependencyError):
+            check_heads(heads)
+
+
+@given(records=st.lists(dependency_records(), max_size=4))
+def test_joined_sentences_keep_their_roots(records: list[ParseRecord]) -> None:
+    whole = joined(records)
+    whole.check()
+    assert whole.heads.count(0) == sum(record.heads.count(0) for record in records)
+    assert whole.tokens == [token for record in records for token in record.tokens]
+
+
+@pytest.mark.skipif(not UD.exists(), reason="needs the treebanks")
+@pytest.mark.parametrize("name", ["en_ewt/en_ewt-ud-dev", "de_gsd/de_gsd-ud-dev"])
+def test_the_tokens_of_a_treebank_spell_its_text(name: str) -> None:
+    for each in conllu_blocks(read_lines([str(UD / f"{name}.conllu")])):
+        record = read_conllu(each.text)
+        assert written(record) == " ".join(record.text.split())
+        assert read_conllu(write_conllu(record)).heads == record.heads

@@ -1,0 +1,74 @@
+import pytest
+from hypothesis import given
+
+from synmt.trees.constituency import Tree, TreeError, read_brackets
+from synmt.trees.linearization import bracket_tokens, label_tokens, preorder_tokens, read_bracket_tokens
+from tests.trees.strategies import trees
+
+EXAMPLE = "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))"
+
+
+def test_the_worked_example() -> None:
+    tree = read_brackets(EXAMPLE)
+    brackets = "(S (NP (PRP He ) ) (VP (VBZ is ) (NP (PRP$ my ) (NN father ) ) ) (. . ) )"
+    assert " ".join(bracket_tokens(tree)) == brackets
+    assert len(bracket_tokens(tree)) == 23
+    assert " ".join(preorder_tokens(tree)) == "S NP PRP He VP VBZ is NP PRP$ my NN father . ."
+    assert " ".join(label_tokens(tree)) == "(S (NP (PRP ) ) (VP (VBZ ) (NP (PRP$ ) (NN ) ) ) (. ) )"
+
+
+@given(trees())
+def test_bracket_tokens_are_read_back(tree: Tree) -> None:
+    assert read_bracket_tokens(bracket_tokens(tree)) == tree
+    assert read_brackets(" ".join(bracket_tokens(tree))) == tree
+
+
+@given(trees())
+def test_lengths_are_those_of_the_paper(tree: Tree) -> None:
+    words = len(tree.leaves())
+    phrases = len(tree) - words
+    assert len(bracket_tokens(tree)) == words + 2 * phrases
+    assert len(preorder_tokens(tree)) == words + phrases
+    assert len(label_tokens(tree)) == 2 * phrases
+
+
+@given(trees())
+def test_no_token_holds_a_space_or_is_empty(tree: Tree) -> None:
+    for tokens in (bracket_tokens(tree), preorder_tokens(tree), label_tokens(tree)):
+        assert " ".join(tokens).split(" ") == tokens
+        assert all(tokens)
+
+
+def test_words_with_brackets_are_escaped_and_come_back() -> None:
+    tree = Tree(["S", "-LRB-", "(", "NN", "a)[b", "-RRB-", ")"], [-1, 0, 1, 0, 3, 0, 5])
+    tokens = bracket_tokens(tree)
+    assert " ".join(tokens) == "(S (-LRB- -LRB- ) (NN a-RRB--LSB-b ) (-RRB- -RRB- ) )"
+    assert read_bracket_tokens(tokens) == tree
+
+
+def test_a_word_like_a_label_stays_a_word() -> None:
+    tree = read_brackets("(NP (NP NP) (. .))")
+    assert tree.leaves() == ["NP", "."]
+    assert read_bracket_tokens(bracket_tokens(tree)) == tree
+    assert label_tokens(tree) == ["(NP", "(NP", ")", "(.", ")", ")"]
+
+
+def test_a_tree_of_ten_thousand_levels() -> None:
+    levels = 10_000
+    tree = Tree([*["X"] * levels, "word"], [-1, *range(levels)])
+    tokens = bracket_tokens(tree)
+    assert tokens == [*["(X"] * levels, "word", *[")"] * levels]
+    assert read_bracket_tokens(tokens) == tree
+
+
+def test_a_node_without_a_label_has_no_preorder_token() -> None:
+    tree = read_brackets("( (A a) (B b))")
+    assert read_bracket_tokens(bracket_tokens(tree)) == tree
+    with pytest.raises(TreeError, match="node 0 has no label"):
+        preorder_tokens(tree)
+
+
+@pytest.mark.parametrize("line", ["", "a", "(S", "(S a", "(S a ) )", "(S ) ", "(S a ) (S b )"])
+def test_anything_but_one_tree_is_an_error(line: str) -> None:
+    with pytest.raises(TreeError):
+        read_bracket_tokens(line.split())
