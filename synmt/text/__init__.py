@@ -1,0 +1,1 @@
+"""Words and pieces: tokenization, byte pair encoding, vocabulary. No torch."""

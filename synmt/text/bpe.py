@@ -1,0 +1,110 @@
+"""Byte pair encoding on subword-nmt: Sennrich, Haddow & Birch (ACL 2016).
+
+Codes are subword-nmt's own text, so its files and ours are the same. Text is split at the ASCII space alone.
+"""
+
+import io
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import redirect_stderr
+
+from synmt.streams import BadInput, read_lines
+
+JOINER = "@@"
+VERSIONS = {"0.1": (0, 1), "0.2": (0, 2)}
+CACHED_WORDS = 200_000  # bounds the memory of a long stream; the frequent words return at once
+
+
+class CodesError(ValueError):
+    """Text that is not a list of BPE merges."""
+
+
+def learn_bpe(lines: Iterable[str], merges: int) -> str:
+    """The text of the codes: at most `merges` merges of pairs seen twice or more, most frequent first.
+
+    Raises CodesError if no word has two characters to merge.
+    """
+    from subword_nmt.learn_bpe import learn_bpe as learn
+
+    # A carriage return cannot stand in the codes, which subword-nmt strips of it.
+    counts = Counter(word for line in lines for word in line.split(" ") if "\r" not in word)
+    if not any(len(word) > 1 for word in counts):
+        raise CodesError("no word to learn merges from")
+    vocabulary = (f"{word} {count}" for word, count in counts.items() if word)
+    codes = io.StringIO()
+    with redirect_stderr(io.StringIO()):
+        learn(vocabulary, codes, merges, is_dict=True)
+    return codes.getvalue()
+
+
+class Bpe:
+    """Splits words into pieces by learned merges; every piece but a word's last ends in `@@`."""
+
+    def __init__(self, codes: str) -> None:
+        """Raises CodesError for text that is not a list of merges."""
+        from subword_nmt.apply_bpe import encode
+
+        self.codes = codes
+        self._encode = encode
+        self._version, self._ranks = _read_codes(codes)
+        self._cache: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def load(cls, path: str) -> "Bpe":
+        """The codes of a file. Raises BadInput."""
+        codes = "".join(f"{line.text}\n" for line in read_lines([path]))
+        try:
+            return cls(codes)
+        except CodesError as error:
+            raise BadInput(str(error), path) from None
+
+    def segment(self, word: str) -> list[str]:
+        """The pieces of one word, at least one."""
+        return list(self._pieces(word))
+
+    def apply(self, tokens: list[str]) -> list[str]:
+        """The pieces of all tokens, in order; empty tokens vanish."""
+        return [piece for token in tokens if token for piece in self._pieces(token)]
+
+    def _pieces(self, word: str) -> tuple[str, ...]:
+        if not word:
+            return ("",)
+        pieces = self._cache.get(word)
+        if pieces is None:
+            if len(self._cache) >= CACHED_WORDS:
+                self._cache.clear()
+            *inner, last = self._encode(word, self._ranks, {}, None, JOINER, self._version, {})
+            pieces = self._cache[word] = (*(piece + JOINER for piece in inner), last)
+        return pieces
+
+
+def _read_codes(codes: str) -> tuple[tuple[int, int], dict[tuple[str, str], int]]:
+    """The version of the format, and the rank of each merge."""
+    lines = codes.removesuffix("\n").split("\n")
+    has_version = lines[0].startswith("#version:")
+    name = lines[0].removeprefix("#version:").strip() if has_version else "0.1"
+    if name not in VERSIONS:
+        raise CodesError(f"unknown version {name!r} of BPE codes")
+    ranks: dict[tuple[str, str], int] = {}
+    for number, line in enumerate(lines[has_version:], 1 + has_version):
+        symbols = line.strip("\r ").split(" ")
+        if len(symbols) != 2:
+            raise CodesError(f"line {number}: not a pair of BPE symbols: {line[:40]!r}")
+        ranks.setdefault((symbols[0], symbols[1]), len(ranks))
+    return VERSIONS[name], ranks
+
+
+def join_pieces(pieces: list[str]) -> list[str]:
+    """The words of a list of pieces: the inverse of `Bpe.apply` for words that do not end in `@@` themselves.
+
+    A last piece that still waits for its next one, as in a translation cut short, loses its `@@` too.
+    """
+    words: list[str] = []
+    started = ""
+    for piece in pieces:
+        if piece.endswith(JOINER):
+            started += piece.removesuffix(JOINER)
+        else:
+            words.append(started + piece)
+            started = ""
+    return [*words, started] if started else words

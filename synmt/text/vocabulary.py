@@ -1,0 +1,85 @@
+"""One joint vocabulary in two files: what the target side can generate, and what only the source side has.
+
+Ids: end of sentence 0, unknown 1, the target's tokens, the source-only tokens, and last padding and begin of
+sentence. So the target's tokens are the first T ids, and a softmax over T rows cannot generate anything else.
+
+A structural token (a node label, a bracket) begins with a space, which no word can, so a label never shares
+an id with a word that is spelled like it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+END, UNKNOWN = 0, 1
+END_TOKEN, UNKNOWN_TOKEN = " </s>", " <unk>"
+TARGET_FILE, SOURCE_FILE = "vocab.target.txt", "vocab.source.txt"
+
+
+def structural(token: str) -> str:
+    """A label or bracket as a vocabulary entry, apart from every word."""
+    return f" {token}"
+
+
+@dataclass
+class Vocabulary:
+    """target: the tokens with ids 0…T−1, END and UNKNOWN first; source: those that follow."""
+
+    target: list[str]
+    source: list[str]
+    ids: dict[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.target[:2] != [END_TOKEN, UNKNOWN_TOKEN]:
+            raise ValueError("a target vocabulary begins with its end and unknown tokens")
+        self.ids = {token: index for index, token in enumerate([*self.target, *self.source])}
+        if len(self.ids) != len(self.target) + len(self.source):
+            raise ValueError("a vocabulary has a token twice")
+
+    @property
+    def padding(self) -> int:
+        return len(self.ids)
+
+    @property
+    def begin(self) -> int:
+        return len(self.ids) + 1
+
+    def __len__(self) -> int:
+        return len(self.ids) + 2
+
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        ids = self.ids
+        return [ids.get(token, UNKNOWN) for token in tokens]
+
+    def encode_target(self, tokens: Iterable[str]) -> list[int]:
+        """Ids with the end of sentence; a token that the target side does not know is unknown."""
+        limit = len(self.target)
+        return [index if index < limit else UNKNOWN for index in self.encode(tokens)] + [END]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """The words of target ids; the end of sentence and unknowns are left out."""
+        return [self.target[index] for index in ids if index > UNKNOWN]
+
+    def save(self, folder: Path) -> None:
+        for name, tokens in ((TARGET_FILE, self.target), (SOURCE_FILE, self.source)):
+            (folder / name).write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8", newline="\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> "Vocabulary":
+        """Raises OSError, UnicodeDecodeError, or ValueError for files that are no vocabulary."""
+        target, source = (
+            (folder / name).read_bytes().decode().split("\n")[:-1] for name in (TARGET_FILE, SOURCE_FILE)
+        )
+        return cls(target, source)
+
+    @classmethod
+    def build(cls, source: Counter[str], target: Counter[str]) -> "Vocabulary":
+        """All tokens of a training corpus, the most frequent first."""
+        known = [END_TOKEN, UNKNOWN_TOKEN, *_by_frequency(target)]
+        seen = set(known)
+        return cls(known, [token for token in _by_frequency(source) if token not in seen])
+
+
+def _by_frequency(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda token: (-counts[token], token))

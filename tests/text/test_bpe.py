@@ -1,0 +1,122 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synmt.streams import BadInput
+from synmt.text.bpe import Bpe, CodesError, join_pieces, learn_bpe
+
+LINES = ["low low low lower newest newest wider", "lower (newer) wider the new lowest", "a b"]
+CODES = learn_bpe(LINES, 12)
+# Any word that a line can hold, with white space other than the ASCII space inside.
+WORDS = st.text(
+    st.characters(blacklist_categories=["Cs"], blacklist_characters=" \n\0@")
+    | st.sampled_from("lowernst\u00a0\u2028"),
+    min_size=1,
+    max_size=12,
+)
+
+
+def test_learning_finds_the_frequent_pairs() -> None:
+    lines = CODES.splitlines()
+    assert lines[0] == "#version: 0.2"
+    assert len(lines) == 13
+    assert "lo w" in CODES or "l o" in CODES
+
+
+def test_codes_and_pieces_are_those_of_subword_nmt(tmp_path: Path) -> None:
+    text, codes = tmp_path / "text", tmp_path / "codes"
+    text.write_text("".join(f"{line}\n" for line in LINES))
+    command = [sys.executable, "-c", "from subword_nmt.subword_nmt import main; main()"]
+    subprocess.run([*command, "learn-bpe", "-s", "12", "-i", text, "-o", codes], check=True, capture_output=True)
+    assert codes.read_text() == CODES
+    applied = subprocess.run([*command, "apply-bpe", "-c", codes, "-i", text], check=True, capture_output=True)
+    bpe = Bpe(CODES)
+    assert applied.stdout.decode() == "".join(" ".join(bpe.apply(line.split(" "))) + "\n" for line in LINES)
+
+
+def test_learning_is_silent_and_stops_when_no_pair_is_left(capfd: pytest.CaptureFixture[str]) -> None:
+    codes = learn_bpe(["ab ab"], 1000)
+    assert codes == "#version: 0.2\na b</w>\n"
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["a b  c"]])
+def test_nothing_to_merge_is_an_error(lines: list[str]) -> None:
+    with pytest.raises(CodesError, match="no word to learn merges from"):
+        learn_bpe(lines, 10)
+
+
+@given(st.lists(st.lists(WORDS, max_size=5).map(" ".join), min_size=1, max_size=8), st.integers(1, 20))
+def test_what_is_learned_can_be_loaded_and_undone(lines: list[str], merges: int) -> None:
+    try:
+        bpe = Bpe(learn_bpe(lines, merges))
+    except CodesError as error:
+        assert str(error) == "no word to learn merges from"
+        return
+    for line in lines:
+        words = [word for word in line.split(" ") if word]
+        assert join_pieces(bpe.apply(words)) == words
+
+
+@given(WORDS)
+def test_pieces_are_the_word(word: str) -> None:
+    pieces = Bpe(CODES).segment(word)
+    assert all(piece.endswith("@@") for piece in pieces[:-1])
+    assert not pieces[-1].endswith("@@")
+    assert join_pieces(pieces) == [word]
+
+
+def test_a_caller_cannot_spoil_the_cache() -> None:
+    bpe = Bpe(CODES)
+    bpe.segment("lower").clear()
+    assert join_pieces(bpe.segment("lower")) == ["lower"]
+
+
+def test_codes_without_merges_split_into_characters() -> None:
+    assert Bpe("#version: 0.2\n").segment("abc") == ["a@@", "b@@", "c"]
+
+
+def test_codes_of_the_first_version() -> None:
+    assert Bpe("a b\nab </w>\n").segment("ab") == ["ab"]
+
+
+@pytest.mark.parametrize(
+    ("codes", "cause"),
+    [
+        ("", "line 1: not a pair"),
+        ("#version: 0.2\na b\na b c\n", "line 3: not a pair"),
+        ("#version: 0.2\n\na b\n", "line 2: not a pair"),
+        ("#version: 9\na b\n", "unknown version '9'"),
+    ],
+)
+def test_broken_codes_are_errors(codes: str, cause: str, tmp_path: Path) -> None:
+    with pytest.raises(CodesError, match=cause):
+        Bpe(codes)
+    path = tmp_path / "codes"
+    path.write_text(codes or "\n")
+    with pytest.raises(BadInput, match=f"{path}: {cause}"):
+        Bpe.load(str(path))
+
+
+def test_codes_are_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "codes"
+    path.write_text(CODES)
+    assert Bpe.load(str(path)).codes == CODES
+
+
+@pytest.mark.parametrize(
+    ("pieces", "words"),
+    [
+        ([], []),
+        (["fa@@", "ther", "is"], ["father", "is"]),
+        (["cut@@"], ["cut"]),
+        (["a@@b", "@", "c"], ["a@@b", "@", "c"]),
+        (["a@@", "@@", "b"], ["ab"]),
+    ],
+)
+def test_joining(pieces: list[str], words: list[str]) -> None:
+    assert join_pieces(pieces) == words
