@@ -1,0 +1,94 @@
+"""The one attention function of the core, and its two modules: over a sequence itself and across to a memory.
+
+Shapes: B sentences, H heads, Q queries, K keys, d model width, c = d/H channels of a head.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    bias: Tensor | None = None,
+    causal: bool = False,
+    dropout: float = 0.0,
+) -> Tensor:
+    """softmax(query · keyᵀ / √c + bias) · value, the softmax running over keys (Vaswani et al. 2017, eq. 1).
+
+    query [B,H,Q,c], key and value [B,H,K,c] → [B,H,Q,c].
+    bias: added to the logits, broadcastable to [B,H,Q,K]; −inf hides a key. A gradient flows into it.
+    causal: query i sees keys 0…i alone; excludes a bias.
+    """
+    if query.device.type == "cpu":  # whose bf16 kernel is slower than the fp32 one, 8 times for the gradient
+        query, key, value = query.float(), key.float(), value.float()
+    bias = bias.to(query.dtype) if bias is not None else None
+    with torch.autocast(query.device.type, enabled=False):
+        return F.scaled_dot_product_attention(
+            query, key, value, attn_mask=bias, is_causal=causal, dropout_p=dropout
+        )
+
+
+def split_heads(states: Tensor, heads: int) -> Tensor:
+    """[B,n,d] → [B,H,n,c]"""
+    batch, length, width = states.shape
+    return states.view(batch, length, heads, width // heads).transpose(1, 2)
+
+
+def merge_heads(states: Tensor) -> Tensor:
+    """[B,H,n,c] → [B,n,d]"""
+    batch, heads, length, channels = states.shape
+    return states.transpose(1, 2).reshape(batch, length, heads * channels)
+
+
+class SelfAttention(nn.Module):
+    """Attention of a sequence over itself; query, key and value come out of one product."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, states: Tensor, bias: Tensor | None = None, causal: bool = False) -> Tensor:
+        """states [B,n,d], bias as in `attend` → [B,n,d]"""
+        query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
+        dropout = self.dropout if self.training else 0.0
+        return self.out(merge_heads(attend(query, key, value, bias, causal, dropout)))
+
+    def step(self, state: Tensor, cache: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """One more position after the cached ones.
+
+        state [B,1,d], cache: keys and values [B,H,t,c] of the positions so far, or None at the first
+        → output [B,1,d] and the cache of t+1 positions.
+        """
+        query, key, value = (split_heads(part, self.heads) for part in self.qkv(state).chunk(3, dim=-1))
+        if cache is not None:
+            key, value = torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
+        return self.out(merge_heads(attend(query, key, value))), (key, value)
+
+
+class CrossAttention(nn.Module):
+    """Attention of the decoder over the encoder's memory."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.query = nn.Linear(width, width)
+        self.kv = nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
+
+    def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values [B,H,K,c] of the encoder's output [B,K,d]."""
+        key, value = self.kv(encoded).chunk(2, dim=-1)
+        return split_heads(key, self.heads), split_heads(value, self.heads)
+
+    def forward(self, states: Tensor, memory: tuple[Tensor, Tensor], bias: Tensor | None) -> Tensor:
+        """states [B,Q,d], bias [B,1,1,K] → [B,Q,d]. Queries do not see each other, so Q may be a beam."""
+        dropout = self.dropout if self.training else 0.0
+        query = split_heads(self.query(states), self.heads)
+        return self.out(merge_heads(attend(query, *memory, bias, dropout=dropout)))

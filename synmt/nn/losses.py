@@ -1,0 +1,72 @@
+"""Label-smoothed cross-entropy, fused with the output projection."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+CHUNK_ELEMENTS = 1 << 21  # logits held at a time: 8 MB in fp32, which a CPU's cache can serve
+
+
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    """Computes the gradient of the logits chunk by chunk in the forward pass, so that N×V logits never exist."""
+
+    @staticmethod
+    def forward(
+        context: Any, states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+    ) -> Tensor:
+        dtype = torch.get_autocast_dtype(states.device.type)
+        if not torch.is_autocast_enabled(states.device.type):
+            dtype = states.dtype
+        with torch.autocast(states.device.type, enabled=False):
+            loss, gradients = _loss_and_gradients(states.to(dtype), weight.to(dtype), bias, targets, smoothing)
+        context.save_for_backward(*(g.to(x.dtype) for g, x in zip(gradients, (states, weight, bias), strict=True)))
+        return loss
+
+    @staticmethod
+    def backward(context: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+        states, weight, bias = (gradient.mul_(upstream[0]) for gradient in context.saved_tensors)
+        return states, weight, bias, None, None
+
+
+def _loss_and_gradients(
+    states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+    vocabulary = weight.shape[0]
+    loss = states.new_zeros((), dtype=torch.float32)
+    d_states = torch.empty_like(states)
+    d_weight = torch.zeros_like(weight, dtype=torch.float32)
+    d_bias = torch.zeros_like(bias, dtype=torch.float32)
+    rows = max(1, CHUNK_ELEMENTS // vocabulary)
+    for start in range(0, states.shape[0], rows):
+        chunk, gold = states[start : start + rows], targets[start : start + rows].unsqueeze(1)
+        logits = torch.addmm(bias.to(chunk.dtype), chunk, weight.t()).float()
+        normalizer = logits.logsumexp(dim=1, keepdim=True)
+        gold_share = (1.0 - smoothing) * logits.gather(1, gold)
+        loss += (normalizer - gold_share).sum()
+        if smoothing:
+            loss -= smoothing * logits.mean(dim=1).sum()
+        gradient = logits.sub_(normalizer).exp_()
+        if smoothing:
+            gradient -= smoothing / vocabulary
+        gradient.scatter_add_(1, gold, gradient.new_full((), smoothing - 1.0).expand_as(gold))
+        d_bias += gradient.sum(dim=0)
+        gradient = gradient.to(chunk.dtype)
+        torch.mm(gradient, weight, out=d_states[start : start + rows])
+        d_weight += gradient.t() @ chunk
+    return loss, (d_states, d_weight, d_bias)
+
+
+def smoothed_cross_entropy(
+    states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+) -> Tensor:
+    """Σ over tokens of (1−ε)·(−log p_gold) + ε/V·Σ_v(−log p_v), in nats, fp32 (Szegedy et al. 2016, section 7).
+
+    states [N,d], weight [V,d], bias [V], targets [N] in 0…V−1, p = softmax(states · weightᵀ + bias).
+    Only usable once per forward pass: its gradients are scaled in place.
+    """
+    if torch.is_grad_enabled():
+        loss: Tensor = _SmoothedCrossEntropy.apply(states, weight, bias, targets, smoothing)
+        return loss
+    logits = torch.addmm(bias.to(states.dtype), states, weight.to(states.dtype).t()).float()
+    return torch.nn.functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")

@@ -1,0 +1,188 @@
+"""An encoder–decoder Transformer with tied embeddings that one can read in a sitting (Vaswani et al. 2017).
+
+It knows tensors only. What a system adds comes in as a bias on the encoder's attention logits.
+Shapes: B sentences, n source positions, t target positions, H heads, d width, V vocabulary, T target vocabulary.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from synmt.nn.attention import CrossAttention, SelfAttention
+from synmt.nn.config import TransformerConfig
+from synmt.nn.dropout import dropout
+from synmt.nn.positions import sinusoids
+
+LAYER_NORM_EPS = 1e-6
+
+
+class Residual(nn.Module):
+    """x + dropout(sublayer(norm(x))), or norm(x + dropout(sublayer(x))) with post-norm."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.width, eps=LAYER_NORM_EPS)
+        self.pre = config.norm == "pre"
+        self.dropout = config.dropout
+
+    def before(self, states: Tensor) -> Tensor:
+        return self.norm(states) if self.pre else states
+
+    def after(self, states: Tensor, output: Tensor) -> Tensor:
+        states = states + dropout(output, self.dropout, self.training)
+        return states if self.pre else self.norm(states)
+
+
+class FeedForward(nn.Module):
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.inner = nn.Linear(config.width, config.feedforward)
+        self.outer = nn.Linear(config.feedforward, config.width)
+        self.dropout = config.activation_dropout
+
+    def forward(self, states: Tensor) -> Tensor:
+        return self.outer(dropout(F.relu(self.inner(states)), self.dropout, self.training))
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.attention = SelfAttention(config.width, config.heads, config.attention_dropout)
+        self.feedforward = FeedForward(config)
+        self.attention_residual = Residual(config)
+        self.feedforward_residual = Residual(config)
+
+    def forward(self, states: Tensor, bias: Tensor | None) -> Tensor:
+        """states [B,n,d], bias broadcastable to [B,H,n,n] → [B,n,d]"""
+        residual = self.attention_residual
+        states = residual.after(states, self.attention(residual.before(states), bias))
+        residual = self.feedforward_residual
+        return residual.after(states, self.feedforward(residual.before(states)))
+
+
+@dataclass
+class LayerCache:
+    """What a decoder layer keeps between steps of a search, for B sentences with a beam of K."""
+
+    memory: tuple[Tensor, Tensor]  # keys and values of the source, [B,H,n,c]: one for the whole beam
+    prefix: tuple[Tensor, Tensor] | None = None  # keys and values of the target so far, [B·K,H,t,c]
+
+    def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
+        """Keeps the rows `sentences` of the memory and `hypotheses` of the prefix; None keeps all."""
+        if sentences is not None:
+            self.memory = (self.memory[0][sentences], self.memory[1][sentences])
+        if hypotheses is not None and self.prefix is not None:
+            self.prefix = (self.prefix[0][hypotheses], self.prefix[1][hypotheses])
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.attention = SelfAttention(config.width, config.heads, config.attention_dropout)
+        self.cross = CrossAttention(config.width, config.heads, config.attention_dropout)
+        self.feedforward = FeedForward(config)
+        self.attention_residual = Residual(config)
+        self.cross_residual = Residual(config)
+        self.feedforward_residual = Residual(config)
+
+    def forward(self, states: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
+        """states [B,t,d], encoded [B,n,d], source_bias [B,1,1,n] → [B,t,d]"""
+        residual = self.attention_residual
+        states = residual.after(states, self.attention(residual.before(states), causal=True))
+        return self._across(states, self.cross.memory(encoded), source_bias)
+
+    def step(self, states: Tensor, cache: LayerCache, source_bias: Tensor | None) -> Tensor:
+        """One more target position of each hypothesis: states [B,K,d] → [B,K,d]; the cache grows by one."""
+        batch, beam, width = states.shape
+        residual = self.attention_residual
+        inputs = residual.before(states).view(batch * beam, 1, width)
+        output, cache.prefix = self.attention.step(inputs, cache.prefix)
+        states = residual.after(states, output.view(batch, beam, width))
+        return self._across(states, cache.memory, source_bias)
+
+    def _across(self, states: Tensor, memory: tuple[Tensor, Tensor], source_bias: Tensor | None) -> Tensor:
+        residual = self.cross_residual
+        states = residual.after(states, self.cross(residual.before(states), memory, source_bias))
+        residual = self.feedforward_residual
+        return residual.after(states, self.feedforward(residual.before(states)))
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder over one embedding matrix; its first T rows also are the output projection.
+
+    So target tokens have the ids 0…T−1, and a token that only the source has can never be generated.
+    """
+
+    positions: Tensor
+
+    def __init__(self, config: TransformerConfig, vocabulary: int, target_vocabulary: int) -> None:
+        super().__init__()
+        self.config = config
+        self.target_vocabulary = target_vocabulary
+        self.embedding = nn.Parameter(torch.empty(vocabulary, config.width))
+        self.output_bias = nn.Parameter(torch.zeros(target_vocabulary))
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        pre = config.norm == "pre"
+        self.encoder_norm = nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if pre else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if pre else nn.Identity()
+        self.register_buffer("positions", sinusoids(1024, config.width), persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Xavier normal for each product as one matrix (qkv too), zero biases, embeddings N(0, 1/d)."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_normal_(module.weight)
+                nn.init.zeros_(module.bias)
+        nn.init.normal_(self.embedding, std=self.config.width**-0.5)
+        nn.init.zeros_(self.output_bias)
+
+    @property
+    def _decoder_layers(self) -> list[DecoderLayer]:
+        return [cast(DecoderLayer, layer) for layer in self.decoder]
+
+    @property
+    def output_weight(self) -> Tensor:
+        """[T,d]"""
+        return self.embedding[: self.target_vocabulary]
+
+    def embed(self, ids: Tensor, start: int = 0) -> Tensor:
+        """√d · embedding + position, dropped out; ids [B,n] at positions start… → [B,n,d]"""
+        end = start + ids.shape[1]
+        if end > len(self.positions):
+            self.positions = sinusoids(2 * end, self.config.width).to(self.positions)
+        vectors = F.embedding(ids, self.embedding) * self.config.width**0.5 + self.positions[start:end]
+        return dropout(vectors, self.config.dropout, self.training)
+
+    def encode(self, ids: Tensor, biases: Sequence[Tensor | None]) -> Tensor:
+        """ids [B,n], biases: one for each layer, broadcastable to [B,H,n,n] → [B,n,d]"""
+        states = self.embed(ids)
+        for layer, bias in zip(self.encoder, biases, strict=True):
+            states = layer(states, bias)
+        encoded: Tensor = self.encoder_norm(states)
+        return encoded
+
+    def decode(self, ids: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
+        """ids [B,t] of the target shifted right, encoded [B,n,d], source_bias [B,1,1,n] → states [B,t,d]"""
+        states = self.embed(ids)
+        for layer in self.decoder:
+            states = layer(states, encoded, source_bias)
+        decoded: Tensor = self.decoder_norm(states)
+        return decoded
+
+    def start(self, encoded: Tensor) -> list[LayerCache]:
+        """The caches of a search over the encoder's output [B,n,d]."""
+        return [LayerCache(layer.cross.memory(encoded)) for layer in self._decoder_layers]
+
+    def step(self, ids: Tensor, position: int, caches: list[LayerCache], source_bias: Tensor | None) -> Tensor:
+        """Logits [B,K,T] after the token ids [B,K] at one position of each hypothesis."""
+        batch, beam = ids.shape
+        states = self.embed(ids.view(batch * beam, 1), start=position).view(batch, beam, -1)
+        for layer, cache in zip(self._decoder_layers, caches, strict=True):
+            states = layer.step(states, cache, source_bias)
+        return F.linear(self.decoder_norm(states), self.output_weight, self.output_bias)

@@ -1,0 +1,36 @@
+import pytest
+import torch
+
+from synmt.nn.dropout import dropout
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5])
+def test_drops_that_share_and_keeps_the_mean(rate: float) -> None:
+    torch.manual_seed(0)
+    dropped = dropout(torch.ones(999, 333), rate, training=True)
+    assert dropped.unique().tolist() == pytest.approx([0.0, 1 / (1 - rate)])
+    assert (dropped == 0).float().mean().item() == pytest.approx(rate, abs=0.004)
+    assert dropped.mean().item() == pytest.approx(1.0, abs=0.01)
+
+
+def test_neighbours_fall_independently() -> None:
+    """Four of them share one draw of 64 bits."""
+    torch.manual_seed(0)
+    kept = dropout(torch.ones(400_000), 0.5, training=True).view(-1, 4) > 0
+    patterns = (kept * torch.tensor([1, 2, 4, 8])).sum(dim=1).bincount(minlength=16) / len(kept)
+    assert patterns.min().item() == pytest.approx(1 / 16, abs=0.004)
+    assert patterns.max().item() == pytest.approx(1 / 16, abs=0.004)
+
+
+def test_does_nothing_outside_of_training() -> None:
+    states = torch.randn(3, 5)
+    assert dropout(states, 0.5, training=False) is states
+    assert dropout(states, 0.0, training=True) is states
+
+
+def test_the_gradient_goes_through_what_was_kept() -> None:
+    states = torch.randn(40, requires_grad=True)
+    dropped = dropout(states, 0.5, training=True)
+    dropped.sum().backward()
+    assert states.grad is not None
+    torch.testing.assert_close(states.grad * states, dropped.detach())

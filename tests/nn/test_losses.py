@@ -1,0 +1,35 @@
+import pytest
+import torch
+
+from synmt.nn import losses
+from synmt.nn.losses import smoothed_cross_entropy
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("chunk", [7, 1 << 20])
+def test_value_and_gradients_equal_the_formula(
+    smoothing: float, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(1−ε)·nll + ε/V·Σ_v −log p_v, with logits whole or in chunks of one row."""
+    monkeypatch.setattr(losses, "CHUNK_ELEMENTS", chunk)
+    torch.manual_seed(0)
+    tensors = [torch.randn(5, 4), torch.randn(7, 4), torch.randn(7)]
+    gold = torch.tensor([0, 3, 6, 3, 1])
+    mine = [tensor.clone().requires_grad_() for tensor in tensors]
+    slow = [tensor.clone().requires_grad_() for tensor in tensors]
+    loss = smoothed_cross_entropy(mine[0], mine[1], mine[2], gold, smoothing)
+    log_p = (slow[0] @ slow[1].t() + slow[2]).log_softmax(dim=1)
+    expected = -(1 - smoothing) * log_p.gather(1, gold[:, None]).sum() - smoothing / 7 * log_p.sum()
+    torch.testing.assert_close(loss, expected)
+    (3 * loss).backward()
+    (3 * expected).backward()
+    for a, b in zip(mine, slow, strict=True):
+        torch.testing.assert_close(a.grad, b.grad)
+
+
+def test_without_gradients_it_is_the_same() -> None:
+    torch.manual_seed(0)
+    states, weight, bias, gold = torch.randn(5, 4), torch.randn(7, 4), torch.randn(7), torch.arange(5)
+    with_gradients = smoothed_cross_entropy(states.requires_grad_(), weight, bias, gold, 0.1)
+    with torch.no_grad():
+        torch.testing.assert_close(smoothed_cross_entropy(states, weight, bias, gold, 0.1), with_gradients.detach())
