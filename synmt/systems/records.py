@@ -1,0 +1,91 @@
+"""From input lines to parse records: raw text is tokenized or parsed on the way, records are read."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Literal, Protocol
+
+from synmt.streams import BadInput, Line
+from synmt.text.tokenization import MosesTokenizer
+from synmt.trees.record import ParseRecord, RecordError, read_record
+
+TokenizerName = Literal["moses", "none"]
+
+
+class Tokenizer(Protocol):
+    def tokenize(self, text: str) -> list[str]: ...
+
+    def detokenize(self, tokens: list[str]) -> str: ...
+
+
+class SpaceTokenizer:
+    """For text that is tokenized already: words are what stands between spaces."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return text.split()
+
+    def detokenize(self, tokens: list[str]) -> str:
+        return " ".join(tokens)
+
+
+def open_tokenizer(name: TokenizerName, language: str) -> Tokenizer:
+    return MosesTokenizer(language) if name == "moses" else SpaceTokenizer()
+
+
+def fail(error: BadInput) -> None:
+    raise error
+
+
+def source_records(
+    lines: Iterable[Line], needs_tree: bool, tokenizer: Tokenizer, on_bad: Callable[[BadInput], None] = fail
+) -> Iterator[tuple[Line, ParseRecord]]:
+    """One record for each line of raw text, or of parse or mask records (the first non-empty line tells which).
+
+    Raw text becomes the tokenizer's words, or, where a tree is needed, goes through the embedded parser. A bad
+    line is handed to `on_bad`; if that does not raise, the line's record is empty.
+    """
+    good = _without_faults(lines, on_bad)
+    head: list[Line] = []
+    for line in good:
+        head.append(line)
+        if line.text.strip():
+            break
+    good = chain(head, good)
+    if head and head[-1].text.startswith("{"):
+        return ((line, _read(line, needs_tree, on_bad)) for line in good)
+    if needs_tree:
+        return _parsed(good)
+    return ((line, ParseRecord(text=line.text, tokens=tokenizer.tokenize(line.text))) for line in good)
+
+
+def _without_faults(lines: Iterable[Line], on_bad: Callable[[BadInput], None]) -> Iterator[Line]:
+    for line in lines:
+        if line.fault:
+            on_bad(line.error(line.fault))
+        yield line
+
+
+def _read(line: Line, needs_tree: bool, on_bad: Callable[[BadInput], None]) -> ParseRecord:
+    try:
+        record = read_record(line.text)
+        if needs_tree and record.tokens and record.tree is None:
+            raise RecordError("record has no constituency tree")
+    except RecordError as error:
+        on_bad(line.error(error))
+        return ParseRecord()
+    return record
+
+
+def _parsed(lines: Iterator[Line]) -> Iterator[tuple[Line, ParseRecord]]:
+    from synmt.parsers.opening import open_parser
+    from synmt.parsers.stream import parse_texts
+
+    under_way: deque[Line] = deque()  # read, but not yet parsed
+
+    def texts() -> Iterator[str]:
+        for line in lines:
+            under_way.append(line)
+            yield line.text
+
+    for record in parse_texts(texts(), open_parser("benepar")):
+        yield under_way.popleft(), record

@@ -1,0 +1,127 @@
+"""The worked numbers of McDonald & Chiang's formula, and its laws."""
+
+import pytest
+import torch
+from hypothesis import given
+
+from synmt.systems.mask import TreeMasks, relations
+from synmt.systems.source import SourceBatch
+from synmt.trees.relations import relation_matrix, subtree_ends
+from tests import tiny
+from tests.trees.strategies import parents
+
+STRENGTHS = [0.5, -1, 1, 0, -0.5, 0, 0, 2, 1.5]  # self parent child l-sib r-sib anc desc l-other r-other
+LOGITS = torch.tensor([[0.2, -0.1, 0.4], [0, 0.3, -0.2], [1, 0.5, 0]])
+
+
+def batch_of(parent_lists: list[list[int]]) -> SourceBatch:
+    length = max(map(len, parent_lists))
+
+    def padded(rows: list[list[int]]) -> torch.Tensor:
+        return torch.tensor([row + [0] * (length - len(row)) for row in rows])
+
+    vectors = {"parents": padded(parent_lists), "ends": padded([subtree_ends(row) for row in parent_lists])}
+    return SourceBatch(padded(parent_lists), None, torch.tensor([1]), vectors)
+
+
+def masks_with(strengths: list[float]) -> TreeMasks:
+    masks = TreeMasks(heads=1, layers=1, per_layer=False)
+    masks.strengths.data[0, 0] = torch.tensor(strengths)
+    return masks
+
+
+def test_bias_and_weights_of_the_worked_example() -> None:
+    """The tree (X a b)."""
+    bias = masks_with(STRENGTHS)(batch_of([[-1, 0, 0]]))[0][0, 0]
+    expected_bias = [
+        [-1.648721, -2.718282, -2.718282],
+        [-0.367879, -1.648721, -0.606531],
+        [-0.367879, -1, -1.648721],
+    ]
+    torch.testing.assert_close(bias, torch.tensor(expected_bias), atol=1e-6, rtol=0)
+    weights = (LOGITS + bias).softmax(dim=1)
+    expected = [[0.597602, 0.151922, 0.250476], [0.495074, 0.185650, 0.319276], [0.701977, 0.226282, 0.071741]]
+    torch.testing.assert_close(weights, torch.tensor(expected), atol=1e-6, rtol=0)
+
+
+def test_gradient_of_the_worked_example() -> None:
+    masks = masks_with(STRENGTHS)
+    bias = masks(batch_of([[-1, 0, 0]]))[0][0, 0]
+    (LOGITS + bias).softmax(dim=1)[0, 1].backward()
+    assert masks.strengths.grad is not None
+    expected = torch.tensor([0.149685, 0, -0.246789, 0, 0, 0, 0, 0, 0])
+    torch.testing.assert_close(masks.strengths.grad[0, 0], expected, atol=1e-6, rtol=0)
+
+
+def test_at_strength_zero_attention_is_plain() -> None:
+    bias = masks_with([0.0] * 9)(batch_of([[-1, 0, 0]]))[0][0, 0]
+    torch.testing.assert_close(bias, torch.full((3, 3), -1.0))
+    torch.testing.assert_close((LOGITS + bias).softmax(dim=1), LOGITS.softmax(dim=1))
+
+
+def test_strong_masks_on_all_but_self_leave_the_identity() -> None:
+    bias = masks_with([-9.0] + [9.0] * 8)(batch_of([[-1, 0, 0]]))[0][0, 0]
+    torch.testing.assert_close((LOGITS + bias).softmax(dim=1), torch.eye(3))
+
+
+def test_gradient_by_finite_differences() -> None:
+    batch = batch_of([[-1, 0, 1, 1, 0, 4], [-1, 0, 0]])
+    masks = TreeMasks(heads=2, layers=1, per_layer=False).double()
+    torch.nn.init.normal_(masks.strengths)
+    weights = torch.randn(2, 2, 6, 6)
+
+    def loss(strengths: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            masks.strengths.copy_(strengths)
+        return (masks(batch)[0] * weights).sum()
+
+    start = masks.strengths.detach().clone()
+    loss(start).backward()
+    assert masks.strengths.grad is not None
+    gradient = masks.strengths.grad.clone()
+    step = 1e-2
+    for cell in torch.cartesian_prod(torch.arange(2), torch.arange(9)).tolist():
+        shift = torch.zeros_like(start)
+        shift[0, cell[0], cell[1]] = step
+        slope = (loss(start + shift) - loss(start - shift)) / (2 * step)
+        assert slope.item() == pytest.approx(gradient[0, cell[0], cell[1]].item(), rel=1e-2, abs=1e-3)
+
+
+@given(parents(max_nodes=20), parents(max_nodes=20))
+def test_relations_on_the_device_equal_those_of_the_trees(first: list[int], second: list[int]) -> None:
+    batch = batch_of([first, second])
+    cells = relations(batch.vectors["parents"], batch.vectors["ends"])
+    for row, parent_list in enumerate([first, second]):
+        n = len(parent_list)
+        assert cells[row, :n, :n].tolist() == relation_matrix(parent_list).tolist()
+
+
+def test_strengths_are_trained_and_saved() -> None:
+    data, vocabulary = tiny.corpus("mask")
+    model = tiny.model("mask", vocabulary)
+    source, target = data.batch(range(4), vocabulary, torch.device("cpu"))
+    model.loss(source, target).backward()
+    strengths = dict(model.named_parameters())["attention_bias.strengths"]
+    assert strengths.shape == (1, tiny.CONFIG.heads, 9)
+    assert strengths.grad is not None
+    assert strengths.grad.abs().min() > 0
+    assert "attention_bias.strengths" in model.state_dict()
+
+
+def test_each_layer_can_have_its_own() -> None:
+    biases = TreeMasks(heads=2, layers=3, per_layer=True)(batch_of([[-1, 0, 0]]))
+    assert len({id(bias) for bias in biases}) == 3
+    shared = TreeMasks(heads=2, layers=3, per_layer=False)(batch_of([[-1, 0, 0]]))
+    assert len({id(bias) for bias in shared}) == 1
+
+
+def test_at_strength_zero_the_model_is_a_plain_one_on_the_preorder() -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary("mask")
+    model = tiny.model("mask", vocabulary)
+    model.attention_bias.strengths.data.zero_()
+    batch = sources.batch([0, 1, 2, 3], vocabulary.padding, torch.device("cpu"))
+    masked = model.encode(batch).states
+    model.attention_bias = None
+    plain = model.encode(batch).states
+    real = ~batch.padding
+    torch.testing.assert_close(masked[real], plain[real], atol=1e-6, rtol=1e-5)

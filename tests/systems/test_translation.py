@@ -1,0 +1,87 @@
+"""Laws that every system keeps."""
+
+import pytest
+import torch
+
+from synmt.systems.translation import TranslationModel
+from synmt.text.vocabulary import UNKNOWN
+from tests import tiny
+
+CPU = torch.device("cpu")
+pytestmark = pytest.mark.parametrize("system", tiny.SYSTEMS)
+
+
+def encoded(model: TranslationModel, indices: list[int], system: str) -> torch.Tensor:
+    sources, vocabulary = tiny.sources_and_vocabulary(system)
+    return model.encode(sources.batch(indices, vocabulary.padding, CPU)).states
+
+
+def test_a_padded_batch_equals_its_sentences(system: str) -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary(system)
+    model = tiny.model(system, vocabulary)
+    together = encoded(model, [0, 1, 2, 3], system)
+    for index, ids in enumerate(sources.ids):
+        alone = encoded(model, [index], system)
+        torch.testing.assert_close(together[index, : len(ids)], alone[0], atol=1e-5, rtol=1e-5)
+
+
+def test_the_loss_of_a_batch_is_the_sum_of_its_sentences(system: str) -> None:
+    data, vocabulary = tiny.corpus(system)
+    model = tiny.model(system, vocabulary)
+    together = model.loss(*data.batch([0, 1, 2, 3], vocabulary, CPU), smoothing=0.1)
+    alone = [model.loss(*data.batch([index], vocabulary, CPU), smoothing=0.1) for index in range(4)]
+    torch.testing.assert_close(together, torch.stack(alone).sum(), atol=1e-4, rtol=1e-5)
+
+
+def test_a_later_target_token_changes_no_earlier_state(system: str) -> None:
+    data, vocabulary = tiny.corpus(system)
+    model = tiny.model(system, vocabulary)
+    source, target = data.batch([0], vocabulary, CPU)
+    before = model.encode(source)
+    states = model.network.decode(target.inputs, before.states, before.bias)
+    target.inputs[0, 3] = 4
+    changed = model.network.decode(target.inputs, before.states, before.bias)
+    torch.testing.assert_close(states[:, :3], changed[:, :3])
+    assert not torch.allclose(states[:, 3:], changed[:, 3:])
+
+
+def test_steps_with_caches_equal_the_whole_decoder(system: str) -> None:
+    data, vocabulary = tiny.corpus(system)
+    model = tiny.model(system, vocabulary)
+    source, target = data.batch([0, 1, 3], vocabulary, CPU)
+    source_states = model.encode(source)
+    network = model.network
+    states = network.decode(target.inputs, source_states.states, source_states.bias)
+    logits = torch.nn.functional.linear(states, network.output_weight, network.output_bias)
+    caches = network.start(source_states.states)
+    for position in range(target.inputs.shape[1]):
+        step = network.step(target.inputs[:, position : position + 1], position, caches, source_states.bias)
+        torch.testing.assert_close(step[:, 0], logits[:, position], atol=1e-5, rtol=1e-5)
+
+
+def test_a_target_cannot_be_a_source_only_token(system: str) -> None:
+    _, vocabulary = tiny.corpus(system)
+    model = tiny.model(system, vocabulary)
+    assert model.network.output_weight.shape[0] == len(vocabulary.target)
+    assert len(vocabulary.target) < len(vocabulary)
+
+
+def test_word_dropout_reads_unknown_words_only(system: str) -> None:
+    """With rate 1 every sentence of a shape looks alike, its structure untouched."""
+    sources, vocabulary = tiny.sources_and_vocabulary(system)
+    model = tiny.model(system, vocabulary)
+    batch = sources.batch([0], vocabulary.padding, CPU)
+    dropped = model.encode(batch, word_dropout=1.0).states
+    batch.ids.fill_(UNKNOWN)
+    torch.testing.assert_close(dropped, model.encode(batch).states)
+
+
+def test_post_norm_is_another_network(system: str) -> None:
+    from dataclasses import replace
+
+    _, vocabulary = tiny.corpus(system)
+    post = tiny.model(system, vocabulary, replace(tiny.CONFIG, norm="post"))
+    states = encoded(post, [0], system)
+    # Post-norm ends each layer in a norm whose parameters are one and (here random) bias.
+    bias = post.network.encoder[-1].feedforward_residual.norm.bias
+    torch.testing.assert_close((states - bias).mean(dim=-1), torch.zeros(1, states.shape[1]), atol=1e-5, rtol=0)

@@ -1,0 +1,70 @@
+"""A vocabulary, records and models small enough to test the core by hand."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from synmt.nn.config import TransformerConfig
+from synmt.systems.source import open_source_side
+from synmt.systems.translation import TranslationModel
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
+from synmt.training.data import Corpus, Sources
+from synmt.trees.constituency import read_brackets
+from synmt.trees.record import ParseRecord
+
+SYSTEMS = ["sequence", "linearized", "mask", "mask-per-layer"]
+TREES = [
+    "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",
+    "(S (NP (NN father)) (VP (VBZ is)))",
+    "(NP (NN father))",
+    "(S (NP (NP (PRP$ my) (NN father)) (PP (IN of) (NP (PRP$ my) (NN father)))) (VP (VBZ is) (ADJP (JJ old))))",
+]
+TARGETS = [["er", "ist", "mein", "vater"], ["vater", "ist"], ["vater"], ["mein", "vater", "ist", "alt", "alt"]]
+CONFIG = TransformerConfig(
+    width=16,
+    feedforward=32,
+    encoder_layers=2,
+    decoder_layers=2,
+    heads=2,
+    dropout=0.0,
+    attention_dropout=0.0,
+    activation_dropout=0.0,
+)
+
+
+def records(trees: Sequence[str] = TREES) -> list[ParseRecord]:
+    read = [read_brackets(tree) for tree in trees]
+    return [ParseRecord(tokens=tree.leaves(), tree=tree) for tree in read]
+
+
+def segment(word: str) -> list[str]:
+    """Pieces of at most three characters."""
+    cut = [word[start : start + 3] for start in range(0, len(word), 3)]
+    return [*(piece + "@@" for piece in cut[:-1]), cut[-1]]
+
+
+def sources_and_vocabulary(system: str) -> tuple[Sources, Vocabulary]:
+    side = open_source_side(system)
+    features = [side.features(record, segment) for record in records()]
+    words = sorted({word for sentence in TARGETS for word in sentence})
+    known = {token for sentence in features for token in sentence.tokens}
+    vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *words], sorted(known - set(words)))
+    return Sources.encode(features, vocabulary), vocabulary
+
+
+def corpus(system: str) -> tuple[Corpus, Vocabulary]:
+    sources, vocabulary = sources_and_vocabulary(system)
+    return Corpus(sources, [np.array(vocabulary.encode_target(words), np.int32) for words in TARGETS]), vocabulary
+
+
+def model(
+    system: str, vocabulary: Vocabulary, config: TransformerConfig = CONFIG, seed: int = 1
+) -> TranslationModel:
+    """A random model; strengths, which begin at zero, are random too, so that masks do something."""
+    torch.manual_seed(seed)
+    made = TranslationModel(config, open_source_side(system), vocabulary)
+    for name, parameter in made.named_parameters():
+        if "strengths" in name or name.endswith("bias"):
+            torch.nn.init.normal_(parameter, std=0.7)
+    return made.eval()
