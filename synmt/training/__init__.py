@@ -1,0 +1,1 @@
+"""Data loading, the training loop, schedules, checkpoints and distribution."""

@@ -1,0 +1,108 @@
+"""Training data in memory as arrays of ids, batches of similar lengths, and their tensors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from synmt.systems.source import SourceBatch, SourceFeatures
+from synmt.systems.translation import TargetBatch
+from synmt.text.vocabulary import Vocabulary
+
+Ids = NDArray[np.int32]
+
+
+@dataclass
+class Sources:
+    """Source sentences: ids each [n], words [sentences], vectors by name each [n]."""
+
+    ids: list[Ids]
+    words: list[int]
+    vectors: dict[str, list[Ids]]
+
+    @classmethod
+    def encode(cls, sentences: Sequence[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
+        names = sentences[0].vectors.keys() if sentences else ()
+        return cls(
+            [np.array(vocabulary.encode(sentence.tokens), np.int32) for sentence in sentences],
+            [sentence.words for sentence in sentences],
+            {name: [np.array(s.vectors[name], np.int32) for s in sentences] for name in names},
+        )
+
+    def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SourceBatch:
+        ids, lengths = _pad([self.ids[i] for i in indices], padding)
+        is_padding = None
+        if lengths.min() < ids.shape[1]:
+            is_padding = torch.arange(ids.shape[1]).unsqueeze(0) >= lengths.unsqueeze(1)
+            is_padding = is_padding.to(device, non_blocking=True)
+        return SourceBatch(
+            ids=ids.to(device, non_blocking=True),
+            padding=is_padding,
+            words=torch.tensor([self.words[i] for i in indices], device=device),
+            vectors={
+                name: _pad([column[i] for i in indices], 0)[0].to(device, non_blocking=True)
+                for name, column in self.vectors.items()
+            },
+        )
+
+
+@dataclass
+class Corpus:
+    """Sentence pairs: sources, and target ids each [t] with their end of sentence."""
+
+    sources: Sources
+    targets: list[Ids]
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def batch(
+        self, indices: Sequence[int], vocabulary: Vocabulary, device: torch.device
+    ) -> tuple[SourceBatch, TargetBatch]:
+        targets = [self.targets[i] for i in indices]
+        gold, lengths = _pad(targets, vocabulary.padding)
+        inputs = torch.empty_like(gold)
+        inputs[:, 0] = vocabulary.begin
+        inputs[:, 1:] = gold[:, :-1]
+        real = torch.arange(gold.shape[1]).unsqueeze(0) < lengths.unsqueeze(1)
+        positions = real.flatten().nonzero().squeeze(1)
+        target = TargetBatch(
+            inputs.to(device, non_blocking=True),
+            positions.to(device, non_blocking=True),
+            gold.flatten()[positions].to(device, non_blocking=True),
+        )
+        return self.sources.batch(indices, vocabulary.padding, device), target
+
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
+        """Each pair once, in batches of similar lengths; the order is a function of seed and epoch alone."""
+        source = np.array([len(ids) for ids in self.sources.ids])
+        target = np.array([len(ids) for ids in self.targets])
+        random = np.random.default_rng([seed, epoch])
+        order = random.permutation(len(self))
+        order = order[np.lexsort((target[order], source[order]))]
+        batches = token_batches(order.tolist(), np.maximum(source, target), batch_tokens)
+        return [batches[i] for i in random.permutation(len(batches))]
+
+
+def token_batches(order: Sequence[int], lengths: NDArray[np.int64], batch_tokens: int) -> list[list[int]]:
+    """Cuts an order of sentences into batches of at most `batch_tokens` = sentences × longest length."""
+    batches: list[list[int]] = []
+    batch: list[int] = []
+    longest = 0
+    for index in order:
+        longest = max(longest, int(lengths[index]))
+        if batch and longest * (len(batch) + 1) > batch_tokens:
+            batches.append(batch)
+            batch, longest = [], int(lengths[index])
+        batch.append(index)
+    return [*batches, batch] if batch else batches
+
+
+def _pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows of ids as one int64 tensor [B, longest] padded on the right, and their lengths [B]."""
+    lengths = np.array([len(row) for row in rows])
+    padded = np.full((len(rows), lengths.max()), filler, np.int64)
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(rows)
+    return torch.from_numpy(padded), torch.from_numpy(lengths)

@@ -1,0 +1,75 @@
+"""Data-parallel training: the processes that torchrun starts, or the only one.
+
+Gradients are summed over processes and divided by the tokens of all of them, so that any number of processes
+computes the gradient of one process with the same global batch.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from synmt.streams import BadInput
+
+
+@dataclass(frozen=True)
+class Processes:
+    """rank: this process, 0 writes files; size: how many there are; device: where this one computes."""
+
+    rank: int
+    size: int
+    device: torch.device
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+    def sum(self, tensors: Iterable[Tensor]) -> None:
+        """Replaces each tensor by its sum over all processes, in one exchange for all of them."""
+        if self.size > 1:
+            parts = list(tensors)
+            flat = torch.cat([part.flatten() for part in parts])
+            dist.all_reduce(flat)
+            for part, summed in zip(parts, flat.split([part.numel() for part in parts]), strict=True):
+                part.copy_(summed.view_as(part))
+
+    def from_first(self, value: float) -> float:
+        """The first process' value, in all of them."""
+        if self.size > 1:
+            shared = torch.tensor([value], dtype=torch.float64, device=self.device)
+            dist.broadcast(shared, 0)
+            return float(shared)
+        return value
+
+    def close(self) -> None:
+        if self.size > 1:
+            dist.destroy_process_group()
+
+
+def local_device(name: str) -> torch.device:
+    """auto: a GPU where there is one; cpu; cuda, under torchrun that of the local rank; cuda:N. Raises BadInput."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and "LOCAL_RANK" in os.environ:
+        name = f"cuda:{os.environ['LOCAL_RANK']}"
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise BadInput(f"device {name}: {str(error).splitlines()[0]}") from None
+    return device
+
+
+def join_processes(device_name: str) -> Processes:
+    """The processes that torchrun has started, joined; or this one alone. `device_name` as for local_device."""
+    device = local_device(device_name)
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        return Processes(0, 1, device)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    return Processes(dist.get_rank(), size, device)

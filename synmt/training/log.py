@@ -1,0 +1,33 @@
+"""log.tsv: one row for each report of a training run."""
+
+import os
+from pathlib import Path
+
+COLUMNS = ("update", "epoch", "seconds", "rate", "loss", "tokens_per_second", "valid_loss", "valid_bleu")
+
+
+class Log:
+    """A table with a header; a resumed run cuts off what a lost one wrote after its checkpoint."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, row: dict[str, float | int]) -> None:
+        """Appends a row; a column that is not in it stays empty."""
+        cells = [_cell(row.get(column)) for column in COLUMNS]
+        header = [] if self.path.exists() else ["\t".join(COLUMNS)]
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write("\n".join([*header, "\t".join(cells)]) + "\n")
+
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def truncate(self, size: int) -> None:
+        if self.path.exists():
+            os.truncate(self.path, size)
+
+
+def _cell(value: float | int | None) -> str:
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, int) else f"{value:.6g}"

@@ -1,0 +1,130 @@
+"""One training run: from files of sentence pairs to a model folder."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+from synmt import __version__
+from synmt.streams import BadInput, Line, read_parallel
+from synmt.systems.model_folder import ModelConfig, ModelFolder
+from synmt.text.bpe import Bpe
+from synmt.training.config import TrainingConfig
+from synmt.training.distribution import Processes, join_processes
+from synmt.training.loop import Trainer
+from synmt.training.preparation import (
+    Bitext,
+    build_vocabulary,
+    encode_corpus,
+    joint_bpe,
+    read_bitext,
+    read_tsv,
+)
+from synmt.training.validation import Validation
+
+
+@dataclass(frozen=True)
+class PairFiles:
+    """Sentence pairs in two files, or in one with two columns (`target` is None); `-` is standard input."""
+
+    source: str
+    target: str | None = None
+
+    def read(self) -> Iterator[tuple[Line, ...]]:
+        return read_tsv(self.source) if self.target is None else read_parallel([self.source, self.target])
+
+
+def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairFiles:
+    """Raises BadInput unless there are two files or one table."""
+    if tsv and not (source or target):
+        return PairFiles(tsv)
+    if source and target and not tsv:
+        return PairFiles(source, target)
+    raise BadInput("sentence pairs come as a source and a target file, or as one --tsv")
+
+
+def train(
+    path: Path,
+    data: PairFiles,
+    dev: PairFiles | None,
+    model: ModelConfig,
+    config: TrainingConfig,
+    codes: str | None,
+    resume: bool,
+    device: str,
+) -> None:
+    """Trains into the folder `path`, or goes on with what it holds. Raises BadInput."""
+    if resume != (path / "config.json").exists():
+        raise BadInput("holds no run to resume" if resume else "holds a model; --resume goes on with it", str(path))
+    processes = join_processes(device)
+    if processes.size > 1 and "-" in (data.source, data.target):
+        raise BadInput("standard input cannot be shared by several processes; name a file", "--source")
+    try:
+        bitext = read_bitext(data.read(), model)
+        dev_bitext = read_bitext(dev.read(), model) if dev else None
+        if resume:
+            folder = _matching_folder(path, model, bitext)
+        else:
+            folder = _new_folder(path, model, config, codes, bitext, processes)
+        trainer = _trainer(folder, bitext, dev_bitext, config, processes)
+        if resume:
+            trainer.resume()
+        trainer.run()
+    finally:
+        processes.close()
+
+
+def _new_folder(
+    path: Path,
+    model: ModelConfig,
+    config: TrainingConfig,
+    codes: str | None,
+    bitext: Bitext,
+    processes: Processes,
+) -> ModelFolder:
+    if not len(bitext):
+        raise BadInput("no sentence pairs to train on")
+    bpe = Bpe.load(codes) if codes else joint_bpe(bitext, config.merges)
+    made_by = {
+        "synmt": __version__,
+        "torch": torch.__version__,
+        "python": sys.version.split()[0],
+        "command": sys.argv[1:],
+        "processes": processes.size,
+        "pairs": len(bitext),
+        "data": bitext.checksum,
+        **asdict(config),
+    }
+    folder = ModelFolder(path, model, bpe, build_vocabulary(bitext, model, bpe), made_by)
+    if processes.first:
+        folder.save()
+    return folder
+
+
+def _matching_folder(path: Path, model: ModelConfig, bitext: Bitext) -> ModelFolder:
+    folder = ModelFolder.open(path)
+    if folder.config != model:
+        raise BadInput("was trained with another model or other sizes than this command asks for", str(path))
+    if folder.training.get("data") != bitext.checksum:
+        raise BadInput("was trained on other data than this command names", str(path))
+    return folder
+
+
+def _trainer(
+    folder: ModelFolder,
+    bitext: Bitext,
+    dev_bitext: Bitext | None,
+    config: TrainingConfig,
+    processes: Processes,
+) -> Trainer:
+    model, bpe, vocabulary = folder.config, folder.bpe, folder.vocabulary
+    corpus = encode_corpus(bitext, model, bpe, vocabulary, config.max_length)
+    validation = None
+    if dev_bitext is not None:
+        dev_corpus = encode_corpus(dev_bitext, model, bpe, vocabulary, sys.maxsize)
+        validation = Validation(
+            dev_bitext, dev_corpus, folder, config.select, config.validation_beam, config.batch_tokens
+        )
+    return Trainer(folder, corpus, validation, config, processes)

@@ -1,0 +1,73 @@
+"""One update: gradients of some batches, summed over processes, and a step of Adam."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from synmt.nn.precision import autocast
+from synmt.systems.translation import TranslationModel
+from synmt.text.vocabulary import Vocabulary
+from synmt.training.config import TrainingConfig
+from synmt.training.data import Corpus
+from synmt.training.distribution import Processes
+
+
+class Updater:
+    """Holds what every update needs; the optimizer is made here, with zero state."""
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        corpus: Corpus,
+        vocabulary: Vocabulary,
+        config: TrainingConfig,
+        processes: Processes,
+    ) -> None:
+        self.model, self.corpus, self.vocabulary = model, corpus, vocabulary
+        self.config, self.processes = config, processes
+        self.parameters = list(model.parameters())
+        self.gradients = [torch.zeros_like(parameter) for parameter in self.parameters]
+        for parameter, gradient in zip(self.parameters, self.gradients, strict=True):
+            parameter.grad = gradient
+        self.optimizer = torch.optim.Adam(self.parameters, betas=(0.9, config.adam_beta2), fused=True)
+
+    def __call__(self, batches: Sequence[Sequence[int]], update: int, learning_rate: float) -> tuple[Tensor, int]:
+        """Update number `update` (from 1) with this process' batches, of which there may be none.
+
+        Gives the loss summed over target tokens and the number of these tokens, both over all processes; the
+        gradient is that of their quotient.
+        """
+        device = self.processes.device
+        torch.manual_seed(self._seed(update))
+        self.model.train()
+        torch._foreach_zero_(self.gradients)
+        loss, tokens = torch.zeros((), device=device), 0
+        for indices in batches:
+            source, target = self.corpus.batch(indices, self.vocabulary, device)
+            with autocast(device, self.config.precision):
+                part = self.model.loss(source, target, self.config.label_smoothing, self.config.word_dropout)
+            part.backward()
+            loss += part.detach()
+            tokens += len(target.gold)
+        tokens = self._sum_over_processes(loss, tokens)
+        torch._foreach_div_(self.gradients, tokens)
+        if self.config.clip:
+            torch.nn.utils.clip_grad_norm_(self.parameters, self.config.clip)
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+        self.optimizer.step()
+        return loss, tokens
+
+    def _seed(self, update: int) -> int:
+        """Dropout of an update depends on nothing before it, so a resumed run draws what it would have drawn."""
+        sequence = np.random.SeedSequence([self.config.seed, update, self.processes.rank])
+        return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+    def _sum_over_processes(self, loss: Tensor, tokens: int) -> int:
+        if self.processes.size == 1:
+            return tokens
+        counted = torch.tensor(float(tokens), device=loss.device)
+        self.processes.sum([*self.gradients, loss, counted])
+        return int(counted)

@@ -1,0 +1,40 @@
+"""A corpus on disk and a short run on it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from synmt.systems.model_folder import ModelConfig, ModelFolder
+from synmt.training.config import TrainingConfig
+from synmt.training.run import PairFiles, train
+from synmt.trees.record import write_record
+from tests import tiny
+
+SHORT = TrainingConfig(
+    merges=20,
+    batch_tokens=40,
+    learning_rate=3e-3,
+    warmup=5,
+    epochs=3,
+    select="loss",
+    report_every=2,
+    word_dropout=0.1,
+    average=2,
+)
+DROPPING = replace(tiny.CONFIG, dropout=0.2)
+
+
+def write_corpus(folder: Path, copies: int = 8) -> PairFiles:
+    """The tiny corpus some times over, as a file of parse records and one of text."""
+    records, targets = tiny.records() * copies, tiny.TARGETS * copies
+    files = folder / "train.jsonl", folder / "train.de"
+    files[0].write_text("".join(write_record(record) + "\n" for record in records))
+    files[1].write_text("".join(" ".join(words) + "\n" for words in targets))
+    return PairFiles(str(files[0]), str(files[1]))
+
+
+def run(
+    out: Path, data: PairFiles, system: str = "mask", config: TrainingConfig = SHORT, resume: bool = False
+) -> ModelFolder:
+    model = ModelConfig(system, "en", "de", "none", DROPPING)
+    train(out, data, data, model, config, codes=None, resume=resume, device="cpu")
+    return ModelFolder.open(out)

@@ -1,0 +1,149 @@
+"""Whole runs on a tiny corpus."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from synmt.streams import BadInput
+from synmt.systems.model_folder import ModelFolder
+from synmt.training.loop import CHECKPOINT
+from synmt.training.run import PairFiles
+from tests.training.runs import SHORT, run, write_corpus
+
+UNTIMED = (0, 1, 3, 4, 6, 7)  # columns of log.tsv that do not depend on the clock
+
+
+def log_rows(folder: ModelFolder) -> list[list[str]]:
+    lines = (folder.path / "log.tsv").read_text().splitlines()
+    return [[line.split("\t")[column] for column in UNTIMED] for line in lines]
+
+
+def assert_same_tensors(first: Path, second: Path) -> None:
+    a, b = load_file(first), load_file(second)
+    assert a.keys() == b.keys()
+    for name in a:
+        assert torch.equal(a[name], b[name]), name
+
+
+@pytest.mark.parametrize("system", ["sequence", "linearized", "mask"])
+def test_training_learns(system: str, tmp_path: Path) -> None:
+    folder = run(tmp_path / "model", write_corpus(tmp_path), system, replace(SHORT, epochs=6))
+    losses = [float(row[4]) for row in log_rows(folder)[1:] if row[4]]
+    assert losses[-1] < losses[0]
+
+
+def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path)
+    first, second = run(tmp_path / "first", data), run(tmp_path / "second", data)
+    assert_same_tensors(first.weights, second.weights)
+    other = run(tmp_path / "other", data, config=replace(SHORT, seed=2))
+    assert not torch.equal(*(load_file(made.weights)["network.embedding"] for made in (first, other)))
+
+
+@pytest.mark.parametrize("interrupted_after", [3, 7])
+def test_a_resumed_run_ends_where_an_uninterrupted_one_does(interrupted_after: int, tmp_path: Path) -> None:
+    """Interrupted within an epoch, and at a checkpoint that is not the last update that was logged."""
+    data = write_corpus(tmp_path)
+    config = replace(SHORT, validate_every=interrupted_after, epochs=4)
+    whole = run(tmp_path / "whole", data, config=config)
+    part = run(tmp_path / "part", data, config=replace(config, updates=interrupted_after))
+    with (part.path / "log.tsv").open("a") as log:
+        log.write("99\trows\tof\ta\tlost\trun\t\t\n")
+    resumed = run(tmp_path / "part", data, config=config, resume=True)
+    assert_same_tensors(whole.weights, resumed.weights)
+    assert_same_tensors(whole.path / CHECKPOINT, resumed.path / CHECKPOINT)
+    assert log_rows(whole) == log_rows(resumed)
+
+
+def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
+    """Without dropout, an update of four batches equals one of the four together up to rounding."""
+    from synmt.systems.translation import TranslationModel
+    from synmt.training.distribution import Processes
+    from synmt.training.update import Updater
+    from tests import tiny
+
+    def gradients(batches: Sequence[Sequence[int]]) -> list[torch.Tensor]:
+        data, vocabulary = tiny.corpus("mask")
+        model: TranslationModel = tiny.model("mask", vocabulary)
+        config = replace(SHORT, word_dropout=0.0, clip=0.0)
+        updater = Updater(model, data, vocabulary, config, Processes(0, 1, torch.device("cpu")))
+        updater(batches, update=1, learning_rate=0.0)
+        return [gradient.clone() for gradient in updater.gradients]
+
+    for apart, together in zip(gradients([[0], [1], [2], [3]]), gradients([[0, 1, 2, 3]]), strict=True):
+        torch.testing.assert_close(apart, together, atol=1e-6, rtol=1e-4)
+
+
+def test_two_processes_give_the_model_of_one(tmp_path: Path) -> None:
+    """torchrun with two processes against one process that accumulates two batches; no dropout."""
+    data = write_corpus(tmp_path, copies=3)
+    arguments = (
+        f"train --model mask --preset small --source {data.source} --target {data.target} --tokenizer none"
+        " --width 16 --feedforward 32 --heads 2 --encoder-layers 1 --decoder-layers 1 --dropout 0"
+        " --word-dropout 0 --merges 20 --batch-tokens 40 --epochs 2 --average 1 --device cpu"
+    ).split()
+    one = [sys.executable, "-m", "synmt", *arguments, "--accumulate", "2", "--out", str(tmp_path / "one")]
+    two = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    two += ["-m", "synmt", *arguments, "--out", str(tmp_path / "two")]
+    for command in (one, two):
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        subprocess.run(command, check=True, capture_output=True, env=environment, timeout=300)
+    a = load_file(tmp_path / "one" / "model.safetensors")
+    b = load_file(tmp_path / "two" / "model.safetensors")
+    for name in a:
+        torch.testing.assert_close(a[name], b[name], atol=1e-5, rtol=1e-4)
+
+
+def test_a_run_is_not_overwritten_and_not_resumed_by_mistake(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path)
+    with pytest.raises(BadInput, match="no run to resume"):
+        run(tmp_path / "model", data, resume=True)
+    run(tmp_path / "model", data, config=replace(SHORT, updates=1))
+    with pytest.raises(BadInput, match="--resume"):
+        run(tmp_path / "model", data)
+    with pytest.raises(BadInput, match="another model"):
+        run(tmp_path / "model", data, system="sequence", resume=True)
+    Path(data.target).write_text(Path(data.target).read_text().replace("vater", "mutter"))
+    with pytest.raises(BadInput, match="other data"):
+        run(tmp_path / "model", data, resume=True)
+
+
+def test_pairs_of_different_lengths_are_refused(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path)
+    with Path(data.target).open("a") as target:
+        target.write("eins zu viel\n")
+    with pytest.raises(BadInput, match=r"33 lines|32 lines"):
+        run(tmp_path / "model", data)
+
+
+def test_empty_sides_are_counted_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = write_corpus(tmp_path)
+    lines = Path(data.target).read_text().splitlines()
+    lines[2] = ""
+    Path(data.target).write_text("\n".join(lines) + "\n")
+    folder = run(tmp_path / "model", data)
+    assert folder.training["pairs"] == 31
+    assert "left out 1 pairs with an empty side" in capsys.readouterr().err
+
+
+def test_nothing_to_train_on(tmp_path: Path) -> None:
+    for name in ("empty.en", "empty.de"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(BadInput, match="no sentence pairs"):
+        run(tmp_path / "model", PairFiles(str(tmp_path / "empty.en"), str(tmp_path / "empty.de")))
+
+
+def test_a_source_that_is_no_record_is_named(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path)
+    lines = Path(data.source).read_text().splitlines()
+    lines[4] = lines[4][:-9]
+    Path(data.source).write_text("\n".join(lines) + "\n")
+    with pytest.raises(BadInput, match=r"train\.jsonl:5: not JSON"):
+        run(tmp_path / "model", data)
