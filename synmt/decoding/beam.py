@@ -1,0 +1,145 @@
+"""Batched beam search over the cached decoder.
+
+Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t positions so far.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from synmt.nn.transformer import LayerCache
+from synmt.systems.source import SourceBatch
+from synmt.systems.translation import TranslationModel
+from synmt.text.vocabulary import END, UNKNOWN
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """beam: hypotheses a sentence; extra_length: how many tokens a translation may have beyond its source words.
+
+    length_penalty: divide a hypothesis' log-probability by ((5+L)/6)^alpha (gnmt; Wu et al. 2016, eq. 14) or by
+    L^alpha (plain), L its tokens with the end of sentence; alpha 0 is no penalty.
+    """
+
+    beam: int = 4
+    length_penalty: Literal["gnmt", "plain"] = "gnmt"
+    alpha: float = 0.6
+    extra_length: int = 50
+
+    def penalty(self, length: int) -> float:
+        base = (5 + length) / 6 if self.length_penalty == "gnmt" else length
+        return float(base**self.alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """ids without the end of sentence; log_probability of all tokens in nats; score: that over the penalty."""
+
+    ids: list[int]
+    log_probability: float
+    score: float
+
+
+@torch.inference_mode()
+def beam_search(model: TranslationModel, source: SourceBatch, config: SearchConfig) -> list[list[Hypothesis]]:
+    """The finished hypotheses of each sentence, the best first; at least one, at most K and a few.
+
+    A sentence is done when K of its hypotheses have ended, or at its length limit, where the open ones are
+    taken as they stand. The end of sentence cannot come first, and the unknown token never.
+    """
+    search = _Search(model, source, config)
+    while search.alive:
+        search.step()
+    return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
+
+
+class _Search:
+    """The state of a search: everything with a first dimension B shrinks as sentences are done."""
+
+    def __init__(self, model: TranslationModel, source: SourceBatch, config: SearchConfig) -> None:
+        encoded = model.encode(source)
+        batch, device = len(source.ids), source.ids.device
+        self.model, self.config = model, config
+        self.caches: list[LayerCache] = model.network.start(encoded.states)
+        self.source_bias = encoded.bias
+        self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
+        self.alive = list(range(batch))  # which sentence each row is, or -1 for a row that is done
+        self.limits = (source.words + config.extra_length).tolist()
+        self.prefixes = torch.full((batch, config.beam, 1), model.begin, device=device)  # [B,K,1+t]
+        self.scores = torch.zeros(batch, config.beam, device=device)
+        self.scores[:, 1:] = float("-inf")  # all hypotheses begin alike, so one is enough
+        self.position = 0
+
+    def step(self) -> None:
+        logits = self.model.network.step(
+            self.prefixes[:, :, -1], self.position, self.caches, self.source_bias
+        ).float()
+        logits[:, :, UNKNOWN] = float("-inf")
+        if self.position == 0:
+            logits[:, :, END] = float("-inf")
+        self.position += 1
+        scores, origins, tokens = self._best(logits)
+        ends = tokens == END
+        self._finish(scores, origins, ends)
+        keep = ends.long().argsort(dim=1, stable=True)[:, : self.config.beam]
+        self.scores, origins, tokens = scores.gather(1, keep), origins.gather(1, keep), tokens.gather(1, keep)
+        grown = self.prefixes.gather(1, origins.unsqueeze(2).expand(-1, -1, self.position))
+        self.prefixes = torch.cat([grown, tokens.unsqueeze(2)], dim=2)
+        self._finish_at_limit()
+        self._reorder(origins)
+
+    def _best(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The 2K best continuations of each sentence: scores, the hypotheses they continue, tokens, all [B,2K].
+
+        2K, because at most K of them are ends, so that K open ones remain.
+        """
+        width = 2 * self.config.beam
+        values, tokens = logits.topk(min(width, logits.shape[2]), dim=2)
+        values = values - logits.logsumexp(dim=2, keepdim=True) + self.scores.unsqueeze(2)
+        scores, best = values.flatten(1).topk(width, dim=1)
+        origins = best.div(values.shape[2], rounding_mode="floor")
+        return scores, origins, tokens.flatten(1).gather(1, best)
+
+    def _finish(self, scores: Tensor, origins: Tensor, ends: Tensor) -> None:
+        """Takes the ends among the K best continuations out of the search."""
+        beam = self.config.beam
+        for row, rank in (ends[:, :beam] & scores[:, :beam].isfinite()).nonzero().tolist():
+            sentence = self.alive[row]
+            if sentence >= 0:
+                self._add(sentence, self.prefixes[row, origins[row, rank], 1:].tolist(), float(scores[row, rank]))
+                if len(self.finished[sentence]) >= beam:
+                    self.alive[row] = -1
+
+    def _finish_at_limit(self) -> None:
+        """Takes the open hypotheses of sentences at their length limit as they stand."""
+        for row, sentence in enumerate(self.alive):
+            if sentence >= 0 and self.position >= self.limits[sentence]:
+                for prefix, score in zip(
+                    self.prefixes[row, :, 1:].tolist(), self.scores[row].tolist(), strict=True
+                ):
+                    if score > float("-inf"):
+                        self._add(sentence, prefix, score)
+                self.alive[row] = -1
+
+    def _add(self, sentence: int, ids: list[int], log_probability: float) -> None:
+        score = log_probability / self.config.penalty(self.position)
+        self.finished[sentence].append(Hypothesis(ids, log_probability, score))
+
+    def _reorder(self, origins: Tensor) -> None:
+        """Moves the caches to the hypotheses that go on; drops rows that are done once a quarter of them is."""
+        rows = [row for row, sentence in enumerate(self.alive) if sentence >= 0]
+        kept = None
+        if len(rows) <= 0.75 * len(self.alive):
+            self.alive = [self.alive[row] for row in rows]
+            kept = torch.tensor(rows, dtype=torch.long, device=origins.device)
+            origins = origins[kept]
+            self.scores, self.prefixes = self.scores[kept], self.prefixes[kept]
+            if self.source_bias is not None:
+                self.source_bias = self.source_bias[kept]
+        beam = self.config.beam
+        first = torch.arange(len(origins), device=origins.device) if kept is None else kept
+        hypotheses = (first.unsqueeze(1) * beam + origins).flatten() if beam > 1 or kept is not None else None
+        for cache in self.caches:
+            cache.select(kept, hypotheses)

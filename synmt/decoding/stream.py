@@ -1,0 +1,61 @@
+"""Translation of a stream of lines."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal
+
+import orjson
+
+from synmt.decoding.beam import SearchConfig
+from synmt.decoding.translation import Translation, Translator
+from synmt.streams import BadInput, LineWriter, OnError, read_lines
+from synmt.systems.model_folder import ModelFolder
+from synmt.systems.records import fail, source_records
+from synmt.systems.source import SourceFeatures
+from synmt.training.distribution import local_device
+
+
+def translate_stream(
+    model: Path,
+    files: Iterable[str],
+    search: SearchConfig,
+    n_best: int | None,
+    form: Literal["text", "jsonl"],
+    batch_tokens: int,
+    device: str,
+    on_error: OnError,
+) -> int:
+    """Writes a line for each line of the files to standard output.
+
+    Raises BadInput, or with `on_error="blank"` gives an empty translation for a bad line. Returns their count.
+    """
+    folder = ModelFolder.open(model)
+    translator = Translator.open(folder, local_device(device), search, batch_tokens)
+    tokenizer, _ = folder.config.open_tokenizers()
+    bad: list[BadInput] = []
+    on_bad = fail if on_error == "fail" else bad.append
+
+    def sentences() -> Iterator[SourceFeatures]:
+        lines = read_lines(files, on_error)
+        for line, record in source_records(lines, translator.side.needs_tree, tokenizer, on_bad):
+            try:
+                yield translator.features(record) if record.tokens else SourceFeatures([], words=0)
+            except ValueError as error:
+                on_bad(line.error(error))
+                yield SourceFeatures([], words=0)
+
+    with LineWriter() as output:
+        for translations in translator.translate(sentences()):
+            output.write(_line(translations, n_best, form))
+    return len(bad)
+
+
+def _line(translations: list[Translation], n_best: int | None, form: Literal["text", "jsonl"]) -> str:
+    best = translations[0]
+    if n_best is None and form == "text":
+        return best.text
+    fields = asdict(best)
+    if n_best is not None:
+        fields["n_best"] = [asdict(translation) for translation in translations[:n_best]]
+    return orjson.dumps(fields).decode()

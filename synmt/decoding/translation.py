@@ -1,0 +1,91 @@
+"""Translation of records in batches: sorted by length inside a window, given back in the order they came."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from synmt.decoding.beam import Hypothesis, SearchConfig, beam_search
+from synmt.nn.precision import autocast
+from synmt.streams import windows
+from synmt.systems.model_folder import ModelConfig, ModelFolder
+from synmt.systems.source import SourceFeatures
+from synmt.systems.translation import TranslationModel
+from synmt.text.bpe import Bpe, join_pieces
+from synmt.text.vocabulary import Vocabulary
+from synmt.training.data import Sources, token_batches
+from synmt.trees.record import ParseRecord
+
+WINDOW = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """text: detokenized; tokens: words; scores as in Hypothesis."""
+
+    text: str = ""
+    tokens: list[str] = field(default_factory=list)
+    score: float = 0.0
+    log_probability: float = 0.0
+
+
+class Translator:
+    """A model, what stands around it, and how to search. `batch_tokens`: source tokens of a batch, padded."""
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        config: ModelConfig,
+        bpe: Bpe,
+        vocabulary: Vocabulary,
+        search: SearchConfig,
+        batch_tokens: int = 4096,
+    ) -> None:
+        self.model, self.bpe, self.vocabulary, self.search = model, bpe, vocabulary, search
+        self.side = config.side
+        self.batch_tokens = batch_tokens
+        self.detokenize = config.open_tokenizers()[1].detokenize
+        self.device = model.network.embedding.device
+
+    @classmethod
+    def open(
+        cls, folder: ModelFolder, device: torch.device, search: SearchConfig, batch_tokens: int
+    ) -> "Translator":
+        model = folder.load_model(device)
+        return cls(model, folder.config, folder.bpe, folder.vocabulary, search, batch_tokens)
+
+    def features(self, record: ParseRecord) -> SourceFeatures:
+        """What the encoder reads. Raises ValueError for a record that lacks what the model needs."""
+        return self.side.features(record, self.bpe.segment)
+
+    def translate(self, sentences: Iterable[SourceFeatures]) -> Iterator[list[Translation]]:
+        """The finished translations of each sentence, best first; an empty one has one empty translation.
+
+        Looks ahead over a bounded window.
+        """
+        for window in windows(sentences, WINDOW):
+            yield from self._translate_window(window)
+
+    def _translate_window(self, window: Sequence[SourceFeatures]) -> list[list[Translation]]:
+        translations: list[list[Translation]] = [[Translation()] for _ in window]
+        numbers = [number for number, sentence in enumerate(window) if sentence.tokens]
+        for batch, found in self._search([window[number] for number in numbers]):
+            for index, hypotheses in zip(batch, found, strict=True):
+                translations[numbers[index]] = [self._translation(hypothesis) for hypothesis in hypotheses]
+        return translations
+
+    def _search(self, sentences: list[SourceFeatures]) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
+        if not sentences:
+            return
+        sources = Sources.encode(sentences, self.vocabulary)
+        lengths = np.array([len(sentence.tokens) for sentence in sentences])
+        order = lengths.argsort(kind="stable")[::-1].tolist()
+        for batch in token_batches(order, lengths, self.batch_tokens):
+            source = sources.batch(batch, self.vocabulary.padding, self.device)
+            with autocast(self.device):
+                yield batch, beam_search(self.model, source, self.search)
+
+    def _translation(self, hypothesis: Hypothesis) -> Translation:
+        tokens = join_pieces(self.vocabulary.decode(hypothesis.ids))
+        return Translation(self.detokenize(tokens), tokens, hypothesis.score, hypothesis.log_probability)
