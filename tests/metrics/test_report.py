@@ -1,0 +1,34 @@
+import json
+
+from synmt.metrics.metric import Score
+from synmt.metrics.report import as_json, as_text, as_tsv
+
+BLEU = Score("BLEU", 27.304, "nrefs:1|tok:13a", "BLEU|nrefs:1|tok:13a = 27.30 …")
+CHRF = Score("chrF2", 55.5, "nrefs:1|nc:6", "chrF2|nrefs:1|nc:6 = 55.50")
+
+
+def test_one_system_is_a_line_a_metric() -> None:
+    assert list(as_text([("base.de", [BLEU, CHRF])])) == [BLEU.line, CHRF.line]
+
+
+def test_several_systems_are_a_table_with_signatures() -> None:
+    assert list(as_text([("base.de", [BLEU, CHRF]), ("m", [BLEU, CHRF])])) == [
+        "system      BLEU    chrF2",
+        "base.de    27.30    55.50",
+        "m          27.30    55.50",
+        "BLEU|nrefs:1|tok:13a",
+        "chrF2|nrefs:1|nc:6",
+    ]
+
+
+def test_tsv_and_json_have_a_row_a_number() -> None:
+    scores = [("base.de", [BLEU]), ("base.de", [CHRF])]
+    assert list(as_tsv(scores)) == [
+        "system\tmetric\tscore\tsignature",
+        "base.de\tBLEU\t27.3040\tnrefs:1|tok:13a",
+        "base.de\tchrF2\t55.5000\tnrefs:1|nc:6",
+    ]
+    assert [json.loads(line) for line in as_json(scores)] == [
+        {"system": "base.de", "metric": "BLEU", "score": 27.304, "signature": "nrefs:1|tok:13a"},
+        {"system": "base.de", "metric": "chrF2", "score": 55.5, "signature": "nrefs:1|nc:6"},
+    ]
