@@ -1,0 +1,141 @@
+"""Constituency trees by benepar.
+
+Kitaev & Klein (2018), "Constituency parsing with a self-attentive encoder".
+"""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from benepar import InputSentence, subbatching
+from benepar.integrations.nltk_plugin import guess_language
+from benepar.ptb_unescape import ptb_unescape
+
+from synmt.parsers.benepar_models import load_model
+from synmt.parsers.character_model import CharacterModel
+from synmt.parsers.chart import Analysis, Span, predict
+from synmt.parsers.tokenization import Input, SpacyTokenizer, Tokenized, tokenize
+from synmt.trees.constituency import Tree, under_one_root
+from synmt.trees.record import ParseRecord
+
+BATCH_WORDS = 500
+LONGEST_SENTENCE = 510  # words, for models without a limit of their own: the chart grows with the square
+LONGEST_WORD = 100  # characters that the model gets to see; the rest tells it nothing
+
+
+class BeneparParser:
+    """benepar with the embedded model or another, on raw text (spaCy's tokens) or on tokens."""
+
+    def __init__(self, model: str | None = None) -> None:
+        """Raises ModelError."""
+        self.flattened = 0
+        self._model = load_model(model)
+        self._tokenizer = SpacyTokenizer(guess_language(self._model.label_vocab) or "xx")
+        timing = self._model.add_timing
+        self._longest = LONGEST_SENTENCE if timing is None else timing.timing_table.shape[0] - 2
+
+    def parse(self, lines: Sequence[Input]) -> list[ParseRecord]:
+        tokenized = [tokenize(line, self._tokenizer.split) for line in lines]
+        analyses = iter(self._analyses(tokenized))
+        return [self._record(line, [next(analyses) for _ in line.sentences]) for line in tokenized]
+
+    def _analyses(self, lines: Sequence[Tokenized]) -> list[Analysis | None]:
+        """The analysis of each sentence of the lines, None for those over the model's limit."""
+        sentences = [
+            InputSentence(words=as_in_treebanks(words), space_after=spaces)
+            for line in lines
+            for words, spaces in zip(line.sentences, line.sentence_spaces(), strict=True)
+        ]
+        short = [sentence for sentence in sentences if self._parsable(sentence)]
+        if not short:
+            return [None] * len(sentences)
+        parse = chart_analyses if isinstance(self._model, CharacterModel) else benepar_analyses
+        found = dict(zip(map(id, short), parse(self._model, short), strict=True))
+        return [found.get(id(sentence)) for sentence in sentences]
+
+    def _parsable(self, sentence: InputSentence) -> bool:
+        """Whether the sentence is within the model's limits, which count words, or subwords as well."""
+        if len(sentence.words) > self._longest:
+            return False
+        if self._model.char_encoder is None:
+            try:
+                self._model.encode(sentence)
+            except ValueError:
+                return False
+        return True
+
+    def _record(self, line: Tokenized, analyses: Sequence[Analysis | None]) -> ParseRecord:
+        record = line.record()
+        trees = []
+        for words, analysis in zip(line.sentences, analyses, strict=True):
+            self.flattened += analysis is None
+            trees.append(
+                flat_tree(words) if analysis is None else tree_of_spans(words, analysis.tags, analysis.spans)
+            )
+        if trees:
+            record.tree = under_one_root(trees)
+        return record
+
+
+def chart_analyses(model: CharacterModel, sentences: Sequence[InputSentence]) -> list[Analysis]:
+    """The best trees by the fast chart parser, in batches of similar length."""
+    words = [sentence.words for sentence in sentences]
+    analyses: list[Analysis] = subbatching.map(
+        lambda batch: predict(model, batch), words, costs=list(map(len, words)), max_cost=BATCH_WORDS
+    )
+    return analyses
+
+
+def benepar_analyses(model: Any, sentences: Sequence[InputSentence]) -> list[Analysis]:
+    """The best trees by benepar's own parsing, which every model can do."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="torch_struct")
+        outputs = model.parse(sentences, return_compressed=True, subbatch_max_tokens=BATCH_WORDS)
+    labels, tags = model.decoder.label_from_index, model.tag_from_index
+    analyses = []
+    for sentence, output in zip(sentences, outputs, strict=True):
+        spans = zip(output.starts.tolist(), output.ends.tolist(), output.labels.tolist(), strict=True)
+        named_tags = ["UNK"] * len(sentence.words) if output.tags is None else [tags[tag] for tag in output.tags]
+        analyses.append(Analysis([(start, end, labels[label]) for start, end, label in spans], named_tags))
+    return analyses
+
+
+def tree_of_spans(words: Sequence[str], tags: Sequence[str], spans: Sequence[Span]) -> Tree:
+    """The tree of an analysis's spans."""
+    nodes: list[str] = []
+    parents: list[int] = []
+    open_phrases: list[tuple[int, int]] = []  # (node, end)
+
+    def add(node: str, parent: int) -> int:
+        nodes.append(node)
+        parents.append(parent)
+        return len(nodes) - 1
+
+    for start, end, labels in spans:
+        while open_phrases and open_phrases[-1][1] <= start:
+            open_phrases.pop()
+        parent = open_phrases[-1][0] if open_phrases else -1
+        chain = labels.split("::") if labels else []
+        if parent < 0 and not chain and end - start > 1:
+            chain = ["TOP"]
+        for label in chain:
+            parent = add(label, parent)
+        if end - start == 1:
+            add(words[start], add(tags[start], parent))
+        elif chain:
+            open_phrases.append((parent, end))
+    return Tree(nodes, parents)
+
+
+def flat_tree(words: Sequence[str]) -> Tree:
+    """`(S (X w1) (X w2) …)`: what a sentence too long to parse gets."""
+    nodes, parents = ["S"], [-1]
+    for word in words:
+        parents += [0, len(nodes)]
+        nodes += ["X", word]
+    return Tree(nodes, parents)
+
+
+def as_in_treebanks(words: Sequence[str]) -> list[str]:
+    """What the model gets to see: quotes, dashes and brackets as in its treebanks, and no endless words."""
+    return [word[:LONGEST_WORD] or word for word in ptb_unescape(words)]

@@ -1,0 +1,75 @@
+"""Several parser processes, each with its own model and one thread, whose results come in input order."""
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
+from multiprocessing import get_context
+from signal import SIG_IGN, SIGINT, signal
+
+from synmt.parsers.opening import Parser, ParserName, open_parser
+from synmt.parsers.tokenization import Input
+from synmt.streams import BadInput
+from synmt.trees.record import ParseRecord
+
+
+def _start_worker() -> None:
+    signal(SIGINT, SIG_IGN)
+    one_thread()
+
+
+@cache
+def _worker_parser(name: ParserName, model: str | None) -> Parser:
+    return open_parser(name, model)
+
+
+def _parse(name: ParserName, model: str | None, lines: Sequence[Input]) -> tuple[list[ParseRecord], int]:
+    parser = _worker_parser(name, model)
+    before = parser.flattened
+    return parser.parse(lines), parser.flattened - before
+
+
+def one_thread() -> None:
+    """Keeps this process's numeric libraries to one thread; before they are imported."""
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[variable] = "1"
+
+
+class ParserPool:
+    """`jobs` processes that parse windows of lines; a context manager."""
+
+    def __init__(self, name: ParserName, model: str | None, jobs: int) -> None:
+        self.flattened = 0
+        self._jobs = jobs
+        self._name = name
+        self._model = model
+        self._executor = ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker)
+
+    def __enter__(self) -> "ParserPool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def parse_windows(self, windows: Iterable[Sequence[Input]]) -> Iterator[list[ParseRecord]]:
+        """The records of each window in order; at most two windows a process are under way.
+
+        Raises ModelError, and BadInput when a process has died.
+        """
+        pending: deque[Future[tuple[list[ParseRecord], int]]] = deque()
+        for window in windows:
+            pending.append(self._executor.submit(_parse, self._name, self._model, window))
+            if len(pending) >= 2 * self._jobs:
+                yield self._records(pending.popleft())
+        while pending:
+            yield self._records(pending.popleft())
+
+    def _records(self, future: Future[tuple[list[ParseRecord], int]]) -> list[ParseRecord]:
+        try:
+            records, flattened = future.result()
+        except BrokenProcessPool:
+            raise BadInput("a parser process has died") from None
+        self.flattened += flattened
+        return records

@@ -1,0 +1,119 @@
+"""Raw text as sentences of tokens that give the text back.
+
+The law: the tokens, each followed by a space where `spaces` says so, are the text with its runs of white
+space made single and its ends stripped. White space is Unicode's (`str.isspace`), so no token holds any.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from synmt.trees.record import ParseRecord
+
+SENTENCE_ENDS = frozenset({".", "!", "?", "…", "...", "?!", "!?", "!!", "??", "!!!", "???"})
+CLOSERS = frozenset("\"'”’»)]}") | {"''"}
+OPENERS = frozenset("\"'“‘«([{¿¡") | {"``"}
+_WHITE_SPACE = re.compile(r"\s+")
+
+Input = str | Sequence[str]
+
+
+@dataclass(slots=True)
+class Tokenized:
+    """One line of k sentences.
+
+    text: the raw line.
+    sentences: the tokens of each sentence, [k][n], no sentence and no token empty.
+    spaces: whether white space follows each token of the line, [sum of n].
+    """
+
+    text: str
+    sentences: list[list[str]]
+    spaces: list[bool]
+
+    def sentence_spaces(self) -> list[list[bool]]:
+        """`spaces` sentence by sentence, [k][n]."""
+        rest = iter(self.spaces)
+        return [[next(rest) for _ in sentence] for sentence in self.sentences]
+
+    def record(self) -> ParseRecord:
+        """The line's parse record, without trees."""
+        return ParseRecord(self.text, [token for tokens in self.sentences for token in tokens], self.spaces)
+
+
+def normalized(text: str) -> str:
+    """The text stripped, with single spaces. Raises ValueError for NUL and lone surrogates."""
+    if "\0" in text:
+        raise ValueError("NUL character in a text")
+    text.encode()
+    return _WHITE_SPACE.sub(" ", text).strip(" ")
+
+
+def tokenize(line: Input, split: Callable[[str], Iterable[list[str]]]) -> Tokenized:
+    """A line of text as sentences found by `split`, or a line of tokens as one sentence.
+
+    Where the tokens of `split` do not make up the text, the text's white space separates the tokens instead.
+    """
+    if not isinstance(line, str):
+        return tokenize_at_spaces(normalized(" ".join(line)))
+    text = normalized(line)
+    if not text:
+        return Tokenized("", [], [])
+    sentences = [tokens for tokens in split(text) if tokens]
+    spaces = spaces_after([token for tokens in sentences for token in tokens], text)
+    return tokenize_at_spaces(line) if spaces is None else Tokenized(line, sentences, spaces)
+
+
+def tokenize_at_spaces(line: str) -> Tokenized:
+    """A line as one sentence of the words between its white space."""
+    tokens = normalized(line).split()
+    if not tokens:
+        return Tokenized("", [], [])
+    return Tokenized(line, [tokens], [True] * (len(tokens) - 1) + [False])
+
+
+def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:
+    """Whether a space follows each token in `text`; None if the tokens are not what the text consists of."""
+    spaces: list[bool] = []
+    position = 0
+    for token in tokens:
+        if not token or " " in token or not text.startswith(token, position):
+            return None
+        position += len(token)
+        spaces.append(text[position : position + 1] == " ")
+        position += spaces[-1]
+    return spaces if position == len(text) else None
+
+
+def split_sentences(tokens: Sequence[str], spaces: Sequence[bool]) -> list[list[str]]:
+    """Cuts after a closing mark that a space and then a token in upper case or an opening mark follow."""
+    sentences: list[list[str]] = []
+    start = 0
+    ended = False
+    for position, (token, space, following) in enumerate(zip(tokens, spaces, tokens[1:], strict=False), 1):
+        ended = token in SENTENCE_ENDS or (ended and token in CLOSERS)
+        if ended and space and _may_begin(following):
+            sentences.append(list(tokens[start:position]))
+            start = position
+    return [*sentences, list(tokens[start:])]
+
+
+def _may_begin(token: str) -> bool:
+    return token[0].isupper() or token in OPENERS
+
+
+class SpacyTokenizer:
+    """spaCy's rule-based tokenizer of a language (`en`, …; `xx` for no language in particular)."""
+
+    def __init__(self, language: str) -> None:
+        import spacy
+
+        self._language = spacy.blank(language)
+
+    def split(self, text: str) -> list[list[str]]:
+        """The tokens of a normalized text, sentence by sentence."""
+        with self._language.memory_zone():
+            tokens = [(token.text, bool(token.whitespace_)) for token in self._language.tokenizer(text)]
+        if not tokens:
+            return []
+        return split_sentences([token for token, _ in tokens], [space for _, space in tokens])

@@ -1,0 +1,104 @@
+"""Treebank files as training examples with one set of labels, whatever the treebank's own conventions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+
+from benepar.ptb_unescape import ptb_unescape
+
+from synmt.parsers.chart import Span
+from synmt.streams import read_lines
+from synmt.trees.constituency import (
+    Tree,
+    TreeError,
+    read_brackets,
+    without_function_tags,
+    without_root,
+    without_traces,
+)
+
+SPLICED = frozenset({"NML"})  # CRAFT brackets nominal modifiers inside a noun phrase; GUM leaves them flat
+WRAPPERS = frozenset({"TITLE", "HEADING", "CAPTION", "CIT", "ROOT", "TOP", ""})  # CRAFT's document structure
+UNARY = "::"  # joins the labels of a unary chain, as benepar does
+
+
+@dataclass(slots=True)
+class Example:
+    """One sentence of n words as benepar learns it.
+
+    words: spelt the Penn Treebank's way, [n].
+    tags: parts of speech, [n].
+    spans: (first word, word after the last, label) of every constituent, unary chains joined by `::`.
+    """
+
+    words: list[str]
+    tags: list[str]
+    spans: list[Span]
+
+
+def read_trees(path: Path) -> Iterator[Tree]:
+    """The trees of a PTB file, one a line, overt and with plain labels."""
+    for line in read_lines([str(path)]):
+        try:
+            tree = without_traces(without_function_tags(read_brackets(line.text)))
+        except TreeError as error:
+            raise line.error(error) from None
+        if tree is not None:
+            yield without_root(_spliced(without_root(tree, WRAPPERS)))
+
+
+def _spliced(tree: Tree) -> Tree:
+    """The tree with the children of SPLICED nodes in these nodes' place, a leftover wrapper called FRAG."""
+    leaf = tree.is_leaf()
+    new_index: list[int] = []
+    nodes: list[str] = []
+    parents: list[int] = []
+    for node, (label, parent) in enumerate(zip(tree.nodes, tree.parents, strict=True)):
+        if label in SPLICED and not leaf[node] and parent >= 0:
+            new_index.append(new_index[parent])
+            continue
+        new_index.append(len(nodes))
+        nodes.append("FRAG" if label in WRAPPERS and not leaf[node] else label)
+        parents.append(new_index[parent] if parent >= 0 else -1)
+    return Tree(nodes, parents)
+
+
+def phrases(tree: Tree) -> list[Span]:
+    """(first word, word after the last, label) of each phrase in preorder: all nodes but words and their tags."""
+    leaf = tree.is_leaf()
+    words_before = list(accumulate(leaf, initial=0))
+    after = list(range(1, len(tree) + 1))  # the node after each node's subtree
+    for node in range(len(tree) - 1, 0, -1):
+        parent = tree.parents[node]
+        after[parent] = max(after[parent], after[node])
+    return [
+        (words_before[node], words_before[after[node]], label)
+        for node, label in enumerate(tree.nodes)
+        if not leaf[node] and after[node] > node + 2
+    ]
+
+
+def tags(tree: Tree) -> list[str]:
+    """The label above each leaf, [leaves]."""
+    return [tree.nodes[parent] for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True) if leaf]
+
+
+def example(tree: Tree) -> Example:
+    """The training example of a tree."""
+    spans: list[Span] = []
+    for first, end, label in phrases(tree):
+        if spans and spans[-1][:2] == (first, end):
+            label = spans.pop()[2] + UNARY + label
+        spans.append((first, end, label))
+    return Example(ptb_unescape(tree.leaves()), tags(tree), spans)
+
+
+def read_examples(path: Path, longest: int) -> list[Example]:
+    """The sentences of a PTB file that have a phrase at their root and at most `longest` words."""
+    examples = map(example, read_trees(path))
+    return [each for each in examples if len(each.words) <= longest and _has_root(each)]
+
+
+def _has_root(each: Example) -> bool:
+    return bool(each.spans) and each.spans[0][:2] == (0, len(each.words))

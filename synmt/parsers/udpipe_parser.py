@@ -1,0 +1,102 @@
+"""Dependency trees by UDPipe 1.
+
+Straka & Straková (2017), "Tokenizing, POS tagging, lemmatizing and parsing UD 2.0 with UDPipe".
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ufal.udpipe import Model, OutputFormat, ProcessingError, Sentence
+
+from synmt.parsers.opening import ModelError
+from synmt.parsers.tokenization import Input, normalized, tokenize
+from synmt.trees.dependency import joined, read_conllu
+from synmt.trees.record import ParseRecord
+
+EMBEDDED = Path(__file__).parent / "models" / "english-dependency.udpipe"
+HEADER = b"\x12morphodita_parsito"
+LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
+
+
+def load_model(model: str | None = None) -> Model:
+    """The embedded model or the one of a `.udpipe` file. Raises ModelError.
+
+    The header is read first: UDPipe ends the whole process on files that begin otherwise.
+    """
+    path = Path(model) if model is not None else EMBEDDED
+    try:
+        with path.open("rb") as stream:
+            header = stream.read(len(HEADER))
+    except OSError as error:
+        raise ModelError(f"UDPipe model {path}: {error.strerror}") from None
+    loaded = Model.load(str(path)) if header == HEADER else None
+    if loaded is None:
+        raise ModelError(f"UDPipe model {path}: not a UDPipe 1 model, or damaged")
+    return loaded
+
+
+class UDPipeParser:
+    """UDPipe with the embedded model or another, on raw text (UDPipe's tokens) or on tokens."""
+
+    def __init__(self, model: str | None = None) -> None:
+        """Raises ModelError."""
+        self.flattened = 0
+        self._model = load_model(model)
+        self._tokenizer = self._model.newTokenizer(Model.DEFAULT)
+        self._writer = OutputFormat.newOutputFormat("conllu")
+        try:
+            self.parse(["a" if self._tokenizer else ["a"]])
+        except ValueError as error:
+            raise ModelError(f"UDPipe model {model}: {error}") from None
+
+    def parse(self, lines: Sequence[Input]) -> list[ParseRecord]:
+        return [self._parse_line(line) for line in lines]
+
+    def _parse_line(self, line: Input) -> ParseRecord:
+        found = self._sentences(line) if isinstance(line, str) else ()
+        records = [self._analysed(sentence) for sentence in found]
+        tokenized = tokenize(line, lambda _: [record.tokens for record in records])
+        if [record.tokens for record in records] != tokenized.sentences:
+            records = [self._analysed(sentence_of(tokens)) for tokens in tokenized.sentences]
+        record = joined(records)
+        record.text, record.spaces = tokenized.text, tokenized.spaces
+        return record
+
+    def _sentences(self, text: str) -> Iterator[Sentence]:
+        """The sentences that UDPipe finds in a line of text."""
+        if self._tokenizer is None:
+            raise ValueError("it has no tokenizer: give it tokens")
+        self._tokenizer.setText(normalized(text))
+        error = ProcessingError()
+        sentence = Sentence()
+        while self._tokenizer.nextSentence(sentence, error):
+            yield sentence
+            sentence = Sentence()
+        _raise(error)
+
+    def _analysed(self, sentence: Sentence) -> ParseRecord:
+        error = ProcessingError()
+        self._model.tag(sentence, Model.DEFAULT, error)
+        parsed = sentence.words.size() - 1 <= LONGEST_SENTENCE
+        if parsed:
+            self._model.parse(sentence, Model.DEFAULT, error)
+        _raise(error)
+        record = read_conllu(self._writer.writeSentence(sentence).strip("\n"))
+        if not parsed:
+            self.flattened += 1
+            record.heads = [0] + [1] * (len(record.tokens) - 1)
+            record.deprels = ["root"] + ["dep"] * (len(record.tokens) - 1)
+        return record
+
+
+def sentence_of(tokens: Sequence[str]) -> Sentence:
+    """UDPipe's own form of a sentence of tokens."""
+    sentence = Sentence()
+    for token in tokens:
+        sentence.addWord(token)
+    return sentence
+
+
+def _raise(error: ProcessingError) -> None:
+    if error.occurred():
+        raise ValueError(error.message)

@@ -1,0 +1,107 @@
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from synmt.parsers.benepar_models import EMBEDDED, load_model, save_model
+from synmt.parsers.benepar_parser import BeneparParser, flat_tree, tree_of_spans
+from synmt.parsers.opening import ModelError
+from synmt.trees.constituency import write_brackets
+
+
+def test_he_is_my_father(benepar: BeneparParser) -> None:
+    (record,) = benepar.parse(["He is my father."])
+    assert record.tokens == ["He", "is", "my", "father", "."]
+    assert record.tree is not None
+    assert write_brackets(record.tree).startswith("(S (NP (PRP He)) (VP (VBZ is) (")
+
+
+def test_several_sentences_stand_under_one_root(benepar: BeneparParser) -> None:
+    (record,) = benepar.parse(["He is here. She is not. Who is?"])
+    assert record.tree is not None
+    assert record.tree.nodes[0] == "TOP"
+    assert record.tree.parents.count(0) == 3
+    assert record.tree.leaves() == record.tokens
+
+
+def test_a_sentence_over_the_limit_gets_a_flat_tree() -> None:
+    benepar = BeneparParser()
+    limit = benepar._model.add_timing.timing_table.shape[0] - 2
+    records = benepar.parse([["a"] * limit, ["a"] * (limit + 1), ["b"]])
+    assert benepar.flattened == 1
+    assert records[1].tree == flat_tree(["a"] * (limit + 1))
+    assert records[0].tree is not None and records[0].tree.nodes.count("X") < limit
+    assert records[2].tokens == ["b"]
+
+
+def test_curly_quotes_and_dashes_parse_like_straight_ones(benepar: BeneparParser) -> None:
+    curly, straight = benepar.parse(["“He left” — she said.", '"He left" -- she said.'])
+    assert curly.tree is not None and straight.tree is not None
+    assert curly.tree.parents == straight.tree.parents
+    assert curly.tokens[0] == "“" and "—" in curly.tree.nodes
+
+
+def test_the_tree_of_spans() -> None:
+    spans = [
+        (0, 5, "S"),
+        (0, 1, "NP"),
+        (1, 4, "VP"),
+        (1, 2, ""),
+        (2, 4, "S::VP"),
+        (2, 3, ""),
+        (3, 4, "NP"),
+        (4, 5, ""),
+    ]
+    tree = tree_of_spans(["He", "can", "go", "home", "."], ["PRP", "MD", "VB", "NN", "."], spans)
+    assert write_brackets(tree) == "(S (NP (PRP He)) (VP (MD can) (S (VP (VB go) (NP (NN home))))) (. .))"
+    assert write_brackets(tree_of_spans(["Hi"], ["UH"], [(0, 1, "")])) == "(UH Hi)"
+    unlabelled_root = tree_of_spans(["a", "b"], ["A", "B"], [(0, 2, ""), (0, 1, ""), (1, 2, "")])
+    assert write_brackets(unlabelled_root) == "(TOP (A a) (B b))"
+
+
+def test_a_saved_model_parses_the_same(benepar: BeneparParser, tmp_path: Path) -> None:
+    save_model(load_model(), tmp_path / "copy.safetensors")
+    assert (tmp_path / "copy.safetensors").read_bytes() == EMBEDDED.read_bytes()
+    text = ["The old man, who was tired, went home."]
+    assert BeneparParser(str(tmp_path / "copy.safetensors")).parse(text) == benepar.parse(text)
+
+
+def test_a_checkpoint_of_benepar_is_loaded_by_benepar(benepar: BeneparParser, tmp_path: Path) -> None:
+    model = load_model()
+    torch.save({"config": model.config, "state_dict": model.state_dict()}, tmp_path / "checkpoint.pt")
+    text = ["The old man, who was tired, went home."]
+    assert BeneparParser(str(tmp_path / "checkpoint.pt")).parse(text) == benepar.parse(text)
+
+
+class Code:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, ("touch pwned",)
+
+
+def test_a_checkpoint_cannot_run_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.save({"config": {}, "state_dict": Code()}, "evil.pt")
+    with pytest.raises(ModelError, match="could run code"):
+        BeneparParser("evil.pt")
+    assert not Path("pwned").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "cause"),
+    [
+        ("benepar_none9", "not installed"),
+        ("missing.pt", "no such file"),
+        ("missing.safetensors", "No such file"),
+        ("folder", "not a benepar model"),
+        ("junk.pt", "benepar model junk.pt: "),
+        ("junk.safetensors", "benepar model junk.safetensors: "),
+    ],
+)
+def test_models_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, cause: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    for name in ("junk.pt", "junk.safetensors", "junk.json"):
+        Path(name).write_bytes(b"{}")
+    with pytest.raises(ModelError, match=cause):
+        BeneparParser(model)

@@ -1,0 +1,76 @@
+from pathlib import Path
+
+import pytest
+
+from synmt.parsers import udpipe_parser
+from synmt.parsers.opening import ModelError
+from synmt.parsers.udpipe_parser import EMBEDDED, HEADER, UDPipeParser
+from synmt.trees.dependency import check_heads
+
+
+def test_he_is_my_father(udpipe: UDPipeParser) -> None:
+    (record,) = udpipe.parse(["He is my father."])
+    assert record.tokens == ["He", "is", "my", "father", "."]
+    assert record.upos == ["PRON", "AUX", "PRON", "NOUN", "PUNCT"]
+    assert record.heads == [4, 4, 4, 0, 4]
+    assert record.deprels == ["nsubj", "cop", "nmod:poss", "root", "punct"]
+
+
+def test_contractions_are_two_tokens_without_a_space(udpipe: UDPipeParser) -> None:
+    (record,) = udpipe.parse(["I don't know."])
+    assert record.tokens == ["I", "do", "n't", "know", "."]
+    assert record.spaces == [True, False, True, False, False]
+
+
+def test_each_sentence_of_a_line_keeps_its_root(udpipe: UDPipeParser) -> None:
+    (record,) = udpipe.parse(["He left the house. She stayed at home."])
+    assert record.heads.count(0) == 2
+    assert record.tokens.count(".") == 2
+    period = record.tokens.index(".") + 1
+    assert all(head <= period for head in record.heads[:period])
+    assert all(head == 0 or head > period for head in record.heads[period:])
+    check_heads(record.heads)
+
+
+def test_given_tokens_stay(udpipe: UDPipeParser) -> None:
+    (record,) = udpipe.parse([["I", "don't", "know.", "#", "1-2", "_"]])
+    assert record.tokens == ["I", "don't", "know.", "#", "1-2", "_"]
+    assert record.text == "I don't know. # 1-2 _"
+    check_heads(record.heads)
+
+
+def test_a_sentence_over_the_limit_hangs_on_its_first_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(udpipe_parser, "LONGEST_SENTENCE", 5)
+    udpipe = UDPipeParser()
+    five, six = udpipe.parse([["a"] * 5, ["a"] * 6])
+    assert udpipe.flattened == 1
+    assert six.heads == [0, 1, 1, 1, 1, 1]
+    assert six.deprels == ["root", "dep", "dep", "dep", "dep", "dep"]
+    assert len(six.upos) == 6
+    assert len(five.heads) == 5
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff" * 100,
+        b"\x80morphodita_parsito",
+        b"\x00",
+        HEADER,
+        EMBEDDED.read_bytes()[:100_000],
+        b"plain text\n",
+    ],
+)
+def test_a_file_that_is_no_model_is_an_error_not_an_abort(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "bad.udpipe"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match="not a UDPipe 1 model, or damaged"):
+        UDPipeParser(str(path))
+
+
+def test_models_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="No such file"):
+        UDPipeParser("benepar_en3")
+    with pytest.raises(ModelError, match="Is a directory"):
+        UDPipeParser(str(tmp_path))

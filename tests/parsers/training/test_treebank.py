@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import pytest
+
+from synmt.parsers.training.bracketing import bracketing_f1
+from synmt.parsers.training.treebank import Example, example, read_examples, read_trees
+from synmt.streams import BadInput
+from synmt.trees.constituency import read_brackets, write_brackets
+
+
+def trees_of(tmp_path: Path, *brackets: str) -> list[str]:
+    path = tmp_path / "trees.ptb"
+    path.write_text("".join(f"{line}\n" for line in brackets))
+    return [write_brackets(tree) for tree in read_trees(path)]
+
+
+def test_trees_get_one_set_of_labels(tmp_path: Path) -> None:
+    assert trees_of(
+        tmp_path,
+        "(ROOT (S (NP-SBJ=1 (PRP He)) (VP (VBZ is) (NP (-NONE- *)))))",
+        "( (TITLE (NP (NML (NN blood) (NN pressure)) (NN test))) )",
+        "( (CAPTION (LST (LS A)) (NP (NN test))) )",
+        "(ROOT (NP (-NONE- *)))",
+    ) == [
+        "(S (NP (PRP He)) (VP (VBZ is)))",
+        "(NP (NN blood) (NN pressure) (NN test))",
+        "(FRAG (LST (LS A)) (NP (NN test)))",
+    ]
+
+
+def test_a_broken_tree_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"trees.ptb:2: "):
+        trees_of(tmp_path, "(S (A a))", "(S (A a)")
+
+
+def test_spans_are_collapsed_chains_of_phrases() -> None:
+    tree = read_brackets("(S (NP (PRP He)) (VP (MD can) (S (VP (VB go)))) (. .))")
+    spans = [(0, 4, "S"), (0, 1, "NP"), (1, 3, "VP"), (2, 3, "S::VP")]
+    assert example(tree) == Example(["He", "can", "go", "."], ["PRP", "MD", "VB", "."], spans)
+
+
+def test_sentences_without_a_phrase_at_the_root_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "trees.ptb"
+    path.write_text("(ROOT (UH Yes))\n(ROOT (INTJ (UH Yes)))\n(ROOT (S (A a) (B b) (C c)))\n")
+    assert [each.words for each in read_examples(path, longest=2)] == [["Yes"]]
+
+
+def f1(gold: str, predicted: str) -> float:
+    return bracketing_f1([(read_brackets(gold), read_brackets(predicted))])
+
+
+def test_bracketing_f1() -> None:
+    gold = "(S (NP (PRP He)) (VP (VBZ is) (NP (NN home))) (. .))"
+    assert f1(gold, gold) == 100
+    assert f1(gold, f"(TOP {gold})") == 100
+    # S, NP and VP of 4 gold and 3 predicted brackets; tags do not count
+    assert f1(gold, "(S (NP (X He)) (VP (X is) (X home)) (X .))") == pytest.approx(200 * 3 / 7)
+    # the period counts neither inside nor outside of the verb phrase, nor as a phrase
+    assert f1(gold, "(S (NP (PRP He)) (VP (VBZ is) (NP (NN home)) (X (. .))))") == 100
+    assert f1(gold, "(S (VP (PRP He)) (NP (VBZ is) (NP (NN home))) (. .))") == pytest.approx(50)
+    # a doubled bracket matches once
+    assert f1("(NP (NP (A a)))", "(NP (A a))") == pytest.approx(200 * 1 / 3)
