@@ -1,0 +1,48 @@
+"""`synmt bpe learn` and `synmt bpe apply`: byte pair encoding of token lines."""
+
+import click
+
+from synmt.cli.options import convert_files, input_files, on_error, or_stdin
+from synmt.streams import BadInput, LineWriter, OnError, read_lines
+from synmt.text.bpe import Bpe, CodesError, learn_bpe
+
+EPILOG = """
+\b
+Examples:
+  synmt bpe learn --merges 8000 train.en train.de > codes.bpe
+  synmt bpe apply --codes codes.bpe train.en > train.bpe.en
+"""
+
+
+@click.group(epilog=EPILOG)
+def command() -> None:
+    """Learn and apply byte pair encoding."""
+
+
+@command.command(epilog=EPILOG)
+@input_files
+@click.option("--merges", type=click.IntRange(min=1), required=True, help="Learn at most this many merges.")
+def learn(files: tuple[str, ...], merges: int) -> None:
+    """Token lines to codes.
+
+    All files together give one list of codes, in the format of subword-nmt.
+    """
+    try:
+        codes = learn_bpe((line.text for line in read_lines(or_stdin(files))), merges)
+    except CodesError as error:
+        raise BadInput(str(error)) from None
+    with LineWriter() as output:
+        output.write(codes.removesuffix("\n"))
+
+
+@command.command(epilog=EPILOG)
+@input_files
+@click.option("--codes", metavar="CODES", required=True, help="The codes that `synmt bpe learn` wrote.")
+@on_error
+def apply(files: tuple[str, ...], codes: str, on_error: OnError) -> None:
+    """Token lines to lines of pieces.
+
+    Each piece but the last of a word ends in @@. Words are split at the ASCII space alone.
+    """
+    bpe = Bpe.load(codes)
+    convert_files("bpe", files, on_error, lambda line: " ".join(bpe.apply(line.split(" "))))

@@ -1,0 +1,90 @@
+"""`synmt`: finds the command's file, and turns errors into one line on stderr and an exit code."""
+
+import importlib
+import sys
+
+import click
+
+from synmt import __version__
+from synmt.streams import BadInput, discard_output
+
+COMMANDS = {
+    "parse": "Sentences to parse records.",
+    "linearize": "Parse records to token lines: brackets, preorder or labels.",
+    "make-masks": "Parse records to mask records: preorder tokens and their relations.",
+    "bpe": "Learn and apply byte pair encoding.",
+    "train": "Source and target files to a model folder.",
+    "translate": "Text or records to translations.",
+    "score": "Hypotheses against references: BLEU and chrF.",
+}
+
+
+class LazyCommands(click.Group):
+    """Imports a command's file only when that command is asked for, so that each starts fast."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"synmt.cli.{name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="synmt")
+def cli() -> None:
+    """Syntax in neural machine translation, as a kit of Unix tools."""
+
+
+def main() -> None:
+    """Runs one command. Exit codes: 0 done, 1 bad input or system, 2 wrong usage, 130 interrupted."""
+    arguments = sys.argv[1:]
+    name = f"synmt {arguments[0]}" if arguments and arguments[0] in COMMANDS else "synmt"
+    try:
+        code = run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has what it wants
+        discard_output()
+        code = 0
+    except BadInput as error:
+        code = complain(name, str(error))
+    except OSError as error:
+        discard_output()
+        code = complain(name, f"{error.filename or 'output'}: {error.strerror or error}")
+    except MemoryError:
+        code = complain(name, "out of memory")
+    except (KeyboardInterrupt, click.Abort):
+        code = complain(name, "interrupted", 130)
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of one command line; its errors are raised, but for those of usage."""
+    try:  # not `cli.main`, which makes exit code 1 of a closed pipe
+        with cli.make_context("synmt", arguments) as context:
+            cli.invoke(context)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    return 0
+
+
+def complain(name: str, cause: str, code: int = 1) -> int:
+    """One line on stderr, after all that was written before the error. Returns the exit code."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        discard_output()
+    print(f"{name}: {cause}", file=sys.stderr)
+    return code

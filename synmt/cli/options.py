@@ -1,0 +1,42 @@
+"""Options that every stream command shares."""
+
+import sys
+from collections.abc import Callable
+
+import click
+
+from synmt.streams import LineWriter, OnError, convert_lines, read_lines
+
+input_files = click.argument("files", nargs=-1, metavar="[FILE]...")
+
+on_error = click.option(
+    "--on-error",
+    type=click.Choice(["fail", "blank"]),
+    default="fail",
+    show_default=True,
+    help="A bad line stops the command, or becomes an empty record and is counted.",
+)
+
+
+def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
+    return files or ("-",)
+
+
+def convert_files(
+    command: str, files: tuple[str, ...], on_error: OnError, convert: Callable[[str], str], blank: str = ""
+) -> None:
+    """The loop of a stream command: the files or stdin in, `convert` on each line, stdout out.
+
+    command: its name, for the count on stderr of the lines that `--on-error blank` has blanked.
+    """
+    with LineWriter() as output:
+        lines = read_lines(or_stdin(files), on_error)
+        failures = convert_lines(lines, convert, output.write, on_error, blank)
+    report_failures(command, failures)
+
+
+def report_failures(command: str, failures: int) -> None:
+    """Says on stderr how many lines `--on-error blank` has blanked."""
+    if failures:
+        lines = "1 bad line" if failures == 1 else f"{failures} bad lines"
+        print(f"synmt {command}: {lines} left empty", file=sys.stderr)

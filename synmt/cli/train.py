@@ -1,0 +1,113 @@
+"""`synmt train`"""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import click
+
+from synmt.nn.config import TransformerConfig
+from synmt.streams import BadInput
+from synmt.systems import SOURCE_SIDES
+from synmt.training.config import PRESETS, Preset, TrainingConfig
+
+Command = Callable[..., None]
+
+
+def settings_of(part: Literal["network", "training"]) -> Callable[[Command], Command]:
+    """One option for each field of a config: its name, kind and help; the presets give what is not asked for."""
+
+    def decorate(command: Command) -> Command:
+        config = type(getattr(PRESETS["paper"], part))
+        kinds = get_type_hints(config)
+        for setting in reversed(fields(config)):
+            kind = kinds[setting.name]
+            choice = click.Choice(get_args(kind)) if get_origin(kind) is Literal else kind
+            defaults = {name: getattr(getattr(preset, part), setting.name) for name, preset in PRESETS.items()}
+            if len(set(defaults.values())) == 1:
+                shown = str(defaults["paper"])
+            else:
+                shown = ", ".join(f"{name} {value}" for name, value in defaults.items())
+            flag = f"--{setting.name.replace('_', '-')}"
+            command = click.option(flag, type=choice, help=f"{setting.metadata['help']}  [{shown}]")(command)
+        return command
+
+    return decorate
+
+
+@click.command("train")
+@click.option("--model", "system", type=click.Choice(list(SOURCE_SIDES)), required=True, help="The system.")
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True)
+@click.option("--source", help="Source sentences: text, parse records or mask records.")
+@click.option("--target", help="Target sentences: text.")
+@click.option("--tsv", help="Both as `source TAB target` lines, instead; - is standard input.")
+@click.option("--dev-source", help="Validation sources.")
+@click.option("--dev-target", help="Validation targets.")
+@click.option("--dev-tsv", help="Both as `source TAB target` lines, instead.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The model folder to make.")
+@click.option("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
+@click.option("--codes", help="BPE codes to use, instead of learning some.")
+@click.option("--source-language", default="en", show_default=True, help="For the Moses tokenizer.")
+@click.option("--target-language", default="en", show_default=True, help="For the Moses (de)tokenizer.")
+@click.option(
+    "--tokenizer",
+    type=click.Choice(["moses", "none"]),
+    default="moses",
+    show_default=True,
+    help="Of raw text; none: words already stand between spaces.",
+)
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
+@settings_of("network")
+@settings_of("training")
+def command(
+    system: str,
+    preset: str,
+    source: str | None,
+    target: str | None,
+    tsv: str | None,
+    dev_source: str | None,
+    dev_target: str | None,
+    dev_tsv: str | None,
+    out: Path,
+    resume: bool,
+    codes: str | None,
+    source_language: str,
+    target_language: str,
+    tokenizer: Literal["moses", "none"],
+    device: str,
+    **settings: Any,
+) -> None:
+    """Train a translation model on sentence pairs.
+
+    The folder holds the best model so far, the log and what --resume needs. Under torchrun all processes
+    share the work. Raw text is parsed on the way where the system needs trees.
+
+    \b
+      synmt train --model mask --source train.en --target train.de --out model
+      paste parsed.jsonl train.de | synmt train --model mask --tsv - --out model
+    """
+    from synmt.systems.model_folder import ModelConfig
+    from synmt.training.run import pair_files, train
+
+    chosen = _chosen(PRESETS[preset], {name: value for name, value in settings.items() if value is not None})
+    train(
+        out,
+        pair_files(source, target, tsv),
+        pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None,
+        ModelConfig(system, source_language, target_language, tokenizer, chosen.network),
+        chosen.training,
+        codes,
+        resume,
+        device,
+    )
+
+
+def _chosen(preset: Preset, settings: dict[str, Any]) -> Preset:
+    """The preset with the settings that were given."""
+    network = {field.name: settings[field.name] for field in fields(TransformerConfig) if field.name in settings}
+    training = {field.name: settings[field.name] for field in fields(TrainingConfig) if field.name in settings}
+    try:
+        return Preset(replace(preset.network, **network), replace(preset.training, **training))
+    except ValueError as error:
+        raise BadInput(str(error)) from None

@@ -1,0 +1,63 @@
+"""`synmt translate`"""
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from synmt.cli.options import input_files, on_error, or_stdin, report_failures
+from synmt.streams import OnError
+
+
+@click.command("translate")
+@click.argument("model", type=click.Path(path_type=Path))
+@input_files
+@click.option("--beam", type=click.IntRange(1), default=4, show_default=True, help="Hypotheses a sentence.")
+@click.option(
+    "--length-penalty",
+    type=click.Choice(["gnmt", "plain"]),
+    default="gnmt",
+    show_default=True,
+    help="Scores are divided by ((5+L)/6)^alpha, or by L^alpha.",
+)
+@click.option("--alpha", type=float, default=0.6, show_default=True, help="0 is no length penalty.")
+@click.option(
+    "--extra-length",
+    type=click.IntRange(0),
+    default=50,
+    show_default=True,
+    help="Pieces that a translation may have beyond its source's words.",
+)
+@click.option("--n-best", type=click.IntRange(1), help="Give so many translations a line, as JSON lines.")
+@click.option("--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
+@click.option("--batch-tokens", type=click.IntRange(1), default=4096, show_default=True, help="Source tokens.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
+@on_error
+def command(
+    model: Path,
+    files: tuple[str, ...],
+    beam: int,
+    length_penalty: Literal["gnmt", "plain"],
+    alpha: float,
+    extra_length: int,
+    n_best: int | None,
+    form: Literal["text", "jsonl"],
+    batch_tokens: int,
+    device: str,
+    on_error: OnError,
+) -> None:
+    """Translate text, parse records or mask records with the MODEL folder.
+
+    Line n of the output translates line n of the input. JSON lines hold text, tokens, score, log_probability,
+    and with --n-best the list of all translations.
+
+    \b
+      synmt translate model < test.en > test.de
+      synmt parse test.en | synmt translate model --n-best 5 > test.jsonl
+    """
+    from synmt.decoding.beam import SearchConfig
+    from synmt.decoding.stream import translate_stream
+
+    search = SearchConfig(max(beam, n_best or 1), length_penalty, alpha, extra_length)
+    bad = translate_stream(model, or_stdin(files), search, n_best, form, batch_tokens, device, on_error)
+    report_failures("translate", bad)

@@ -1,0 +1,148 @@
+import json
+import resource
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import is_one_line_of_error, shell, synmt
+
+FATHER = "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))"
+CONLLU = "# text = Go.\n1\tGo\t_\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No\n2\t.\t_\tPUNCT\t_\t_\t1\tpunct\t_\t_\n"
+
+
+def test_text_to_trees() -> None:
+    done = synmt("parse", text="He is my father.\n\nShe is here. He is not.\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, empty, two = map(json.loads, done.stdout.splitlines())
+    assert first["tree"].startswith("(S (NP (PRP He)) (VP (VBZ is) (")
+    assert first["spaces"] == [True, True, True, False, False]
+    assert empty == {}
+    assert two["tree"].startswith("(TOP (S ")
+
+
+def test_text_to_dependencies() -> None:
+    done = synmt("parse", "--parser", "udpipe", text="He is my father.")
+    assert json.loads(done.stdout)["heads"] == [4, 4, 4, 0, 4]
+
+
+def test_tokens_are_kept() -> None:
+    done = synmt("parse", "--parser", "udpipe", "--input", "tokens", text="can't  stop -LRB- !\n\n")
+    assert json.loads(done.stdout.splitlines()[0])["tokens"] == ["can't", "stop", "-LRB-", "!"]
+    assert done.stdout.splitlines()[1] == "{}"
+
+
+def test_finished_trees() -> None:
+    tree = "(ROOT (S (NP-SBJ (PRP He)) (VP (VBZ is) (NP (-NONE- *)))))"
+    done = synmt("parse", "--input", "ptb", text=f"{tree}\n\n")
+    assert done.stdout == json.dumps({"tokens": ["He", "is", "*"], "tree": tree}, separators=(",", ":")) + "\n{}\n"
+    done = synmt("parse", "--input", "ptb", "--strip", text=tree)
+    assert json.loads(done.stdout) == {"tokens": ["He", "is"], "tree": "(S (NP (PRP He)) (VP (VBZ is)))"}
+
+
+def test_finished_dependencies() -> None:
+    done = synmt("parse", "--input", "conllu", text=f"{CONLLU}\n\n{CONLLU}")
+    assert done.stdout.count("\n") == 2
+    assert json.loads(done.stdout.splitlines()[1]) == {
+        "text": "Go.",
+        "tokens": ["Go", "."],
+        "spaces": [False, False],
+        "upos": ["VERB", "PUNCT"],
+        "heads": [0, 1],
+        "deprels": ["root", "punct"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "place"),
+    [
+        ("ptb", f"{FATHER}\n(S (A a)\n", ":2: tree does not close its bracket"),
+        ("ptb", "(S (A a\u00a0b))\n", ":1: word 'a\\xa0b' holds white space"),
+        ("conllu", f"{CONLLU}\n{CONLLU}3\tx\n", ":8: 2 columns instead of 10"),
+        ("conllu", f"{CONLLU}\n\n# text = Go\n1\tGo\n", ":7: 2 columns instead of 10"),
+    ],
+)
+def test_bad_trees_are_named_by_file_and_line(tmp_path: Path, kind: str, text: str, place: str) -> None:
+    path = tmp_path / "in"
+    path.write_text(text)
+    assert is_one_line_of_error(synmt("parse", "--input", kind, path), f"synmt parse: {path}{place}")
+
+
+def test_bad_trees_become_empty_records() -> None:
+    done = synmt("parse", "--input", "ptb", "--on-error", "blank", text=f"{FATHER}\n(S\n{FATHER}\n")
+    lines = done.stdout.splitlines()
+    assert lines[1] == "{}" and lines[0] == lines[2] != "{}"
+    assert done.stderr == "synmt parse: 1 bad line left empty\n"
+    done = synmt("parse", "--input", "conllu", "--on-error", "blank", text=f"1\n\n{CONLLU}")
+    assert done.stdout.splitlines()[0] == "{}" and done.stdout.count("\n") == 2
+
+
+@pytest.mark.parametrize("bad", [b"a\0b", b"\xff"])
+def test_lines_that_are_no_text(bad: bytes) -> None:
+    text = b"Go.\n" + bad + b"\nStop.\n"
+    done = synmt("parse", "--parser", "udpipe", text=text)
+    assert is_one_line_of_error(done, "synmt parse: stdin:2: ")
+    assert done.stdout.count("\n") == 1
+    done = synmt("parse", "--parser", "udpipe", "--on-error", "blank", text=text)
+    assert [len(json.loads(line)) > 0 for line in done.stdout.splitlines()] == [True, False, True]
+    assert done.stderr == "synmt parse: 1 bad line left empty\n"
+
+
+def test_two_jobs_write_what_one_writes(tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    path.write_text("".join(f"Dog number {n} sleeps. It snores.\n\n" for n in range(150)))
+    one = synmt("parse", "--parser", "udpipe", path)
+    two = synmt("parse", "--parser", "udpipe", "--jobs", "2", path)
+    assert (two.returncode, two.stderr) == (0, "")
+    assert one.stdout == two.stdout
+    assert one.stdout.count("\n") == 300
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_model_that_is_none_is_one_line_of_error(tmp_path: Path, jobs: str) -> None:
+    (tmp_path / "bad.udpipe").write_bytes(b"\xff" * 50)
+    bad = ["--parser", "udpipe", "--model", str(tmp_path / "bad.udpipe"), "--jobs", jobs]
+    assert is_one_line_of_error(
+        synmt("parse", *bad, text="Go.\n"), "synmt parse: UDPipe model", "not a UDPipe 1 model"
+    )
+
+
+def test_a_released_model_that_is_not_installed() -> None:
+    done = synmt("parse", "--model", "benepar_none9", text="Go.\n")
+    assert is_one_line_of_error(done, "synmt parse: benepar model benepar_none9: not installed")
+
+
+def test_sentences_too_long_are_counted() -> None:
+    text = "a " * 1001 + "\nGo."
+    done = synmt("parse", "--parser", "udpipe", "--input", "tokens", text=text)
+    assert done.stdout.count("\n") == 2
+    assert done.stderr == "synmt parse: 1 sentence too long to parse got a flat tree\n"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_closed_pipe_ends_quietly(tmp_path: Path, jobs: str) -> None:
+    (tmp_path / "in").write_text("Go home.\n" * 3000)
+    command = f"synmt parse --parser udpipe --jobs {jobs} in | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = shell(command, tmp_path)
+    assert done.stderr == ""
+    assert done.stdout.endswith("}\n0\n")
+
+
+def test_the_first_mask_comes_soon(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("He is my father.\n" * 2000)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    started = time.monotonic()
+    done = shell("synmt parse < in | synmt make-masks | head -n 1", tmp_path)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert json.loads(done.stdout)["parents"][0] == -1
+    assert min(processor, time.monotonic() - started) < 10
+
+
+def test_the_examples_of_help_run(tmp_path: Path) -> None:
+    (tmp_path / "train.en").write_text("He is my father.\n" * 3)
+    examples = synmt("parse", "--help").stdout.split("Examples:\n")[1].splitlines()
+    assert len(examples) == 2
+    for example in examples:
+        done = shell(f"set -o pipefail; {example}", tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), example
