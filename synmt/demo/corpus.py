@@ -1,0 +1,66 @@
+"""The demo corpus: distinct sentence pairs in three parts, and the files that hold them."""
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from synmt.demo import english, kel
+from synmt.demo.derivation import Sampler
+from synmt.demo.words import Sentence, links
+from synmt.trees.constituency import write_brackets
+
+ENDINGS = ("en", "kel", "en.ptb", "en.conllu", "kel.conllu", "links")
+LENGTHS = range(4, 26)  # English words, without punctuation
+
+
+@dataclass(slots=True)
+class Pair:
+    english: Sentence
+    kel: Sentence
+
+    def links(self) -> list[tuple[int, int]]:
+        """Gold word links, 0-based English and Kel places."""
+        return links(self.english, self.kel)
+
+    def lines(self) -> tuple[str, ...]:
+        """What each kind of file says of this pair, in the order of ENDINGS."""
+        assert self.english.tree
+        return (
+            self.english.text(),
+            self.kel.text(),
+            write_brackets(self.english.tree),
+            self.english.conllu() + "\n",
+            self.kel.conllu() + "\n",
+            " ".join(f"{source}-{target}" for source, target in self.links()),
+        )
+
+
+def draw_pairs(seed: int, depth: int = 3) -> Iterator[Pair]:
+    """Endless pairs, no English sentence twice; the depth of each is drawn evenly from 0 to `depth`."""
+    rng = random.Random(seed)
+    sampler = Sampler(rng)
+    seen: set[str] = set()
+    while True:
+        derivation = sampler.derivation(rng.randint(0, depth))
+        sentence = english.say(derivation)
+        length = sum(word.upos != "PUNCT" for word in sentence.words)
+        text = sentence.text()
+        if length in LENGTHS and text not in seen:
+            seen.add(text)
+            yield Pair(sentence, kel.say(derivation))
+
+
+def write_corpus(folder: Path, sentences: int, held_out: int, seed: int, depth: int = 3) -> None:
+    """Writes test and dev (`held_out` pairs each), then train: more training data leaves them as they are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pairs = draw_pairs(seed, depth)
+    for part, size in (("test", held_out), ("dev", held_out), ("train", sentences)):
+        with ExitStack() as stack:
+            paths = [folder / f"{part}.{ending}" for ending in ENDINGS]
+            files = [stack.enter_context(path.open("w", encoding="utf-8", newline="\n")) for path in paths]
+            for pair in islice(pairs, size):
+                for file, line in zip(files, pair.lines(), strict=True):
+                    file.write(line + "\n")

@@ -1,0 +1,255 @@
+"""A derivation in Kel, an invented language: words and Universal Dependencies.
+
+Kel in short. The verb comes last: adverbial clause, subject, obliques, object, that-clause, adverbs, verb.
+Modifiers precede their noun: relative clause, possessor, postpositional phrase, determiner, adjectives.
+Nouns end in plural -ri and a case: subject -š, object -ned, oblique -mo (before a postposition), possessor
+-lun. A noun's class is heard in its stem's last vowel (a, o: 1; e, i: 2; u: 3). With it agree adjectives
+(-ak, -ek, -uk; plural -ari, -eri, -uri), "this" (-a, -e, -u), a postposition that describes it (-ga, -ge,
+-gu) and the verb of its relative clause (-ka, -ke, -ku). A verb is a prefix (the English particle), its stem,
+aspect, tense, and -t or -ren for the number of its subject. No articles; "not" is `ma` before the verb.
+"""
+
+from synmt.demo.derivation import (
+    Adpositional,
+    Both,
+    Clause,
+    Common,
+    Complement,
+    Derivation,
+    Name,
+    Nominal,
+    Predicate,
+    Pronoun,
+    Relative,
+)
+from synmt.demo.lexicon import (
+    COMPLEMENTISER,
+    CONJUNCTIONS,
+    COPULA,
+    FREQUENCY_ADVERBS,
+    MANNER_ADVERBS,
+    NEGATION,
+    PARTICLES,
+    SUBORDINATORS,
+    Number,
+)
+from synmt.demo.words import Sentence, Word
+
+CLASSES = {"a": 1, "o": 1, "e": 2, "i": 2, "u": 3}
+THEMES = {1: "a", 2: "e", 3: "u"}  # the vowel of a suffix that agrees with the class
+CASES = {"Nom": "š", "Acc": "ned", "Obl": "mo", "Gen": "lun"}
+PLURAL = "ri"
+NUMBERS = {"singular": "Sing", "plural": "Plur"}
+AGREEMENT = {"singular": "t", "plural": "ren"}
+ASPECTS = {"": "", "will": "", "can": "ab", "must": "ud", "have": "er", "be": "im"}
+TENSES = {"Past": "ata", "Pres": "oni", "Fut": "ise"}
+
+Phrase = tuple[list[Word], Word]  # words in order, and the one that the others depend on
+
+
+def say(derivation: Derivation) -> Sentence:
+    """The derivation as a Kel sentence."""
+    words, head = _main(derivation)
+    stop = Word(".", ".", "PUNCT", meaning=(derivation, "stop"), glued=True)
+    stop.attach(head, "punct")
+    words[0].form = words[0].form[0].upper() + words[0].form[1:]
+    return Sentence([*words, stop])
+
+
+def noun_class(nominal: Nominal) -> int:
+    """The class that agrees with a nominal; of two joined nouns, the nearer one's."""
+    match nominal:
+        case Common():
+            return CLASSES[nominal.noun.kel[-1]]
+        case Pronoun():
+            return CLASSES[nominal.person.kel[-1]]
+        case Both():
+            return noun_class(nominal.second)
+        case Name():
+            return CLASSES.get(nominal.name[-1], 1)
+
+
+def _main(derivation: Derivation) -> Phrase:
+    words, head = _clause(derivation.main)
+    comma = Word(",", ",", "PUNCT", meaning=(derivation, "comma"), glued=True)
+    if derivation.second:
+        second, second_head = _clause(derivation.second)
+        form = CONJUNCTIONS[derivation.conjunction]
+        conjunction = Word(form, form, "CCONJ", meaning=(derivation, "conjunction"))
+        comma.attach(second_head, "punct")
+        conjunction.attach(second_head, "cc")
+        second_head.attach(head, "conj")
+        return [*words, comma, conjunction, *second], head
+    if derivation.adverbial:
+        adverbial, adverbial_head = _clause(derivation.adverbial)
+        form = SUBORDINATORS[derivation.subordinator]
+        subordinator = Word(form, form, "SCONJ", meaning=(derivation, "subordinator"))
+        subordinator.attach(adverbial_head, "mark")
+        adverbial_head.attach(head, "advcl")
+        front = [*adverbial, subordinator]
+        if derivation.adverbial_first:
+            comma.attach(adverbial_head, "punct")
+            front.append(comma)
+        return [*front, *words], head
+    return words, head
+
+
+def _clause(clause: Clause) -> Phrase:
+    words, head = _predicate(clause.predicates[0], clause)
+    if len(clause.predicates) == 2:
+        second, second_head = _predicate(clause.predicates[1], clause)
+        conjunction = Word(CONJUNCTIONS["and"], CONJUNCTIONS["and"], "CCONJ", meaning=(clause, "and"))
+        conjunction.attach(second_head, "cc")
+        second_head.attach(head, "conj")
+        words = [*words, conjunction, *second]
+    if clause.subject is clause.gap:
+        return words, head
+    subject, subject_head = _nominal(clause.subject, "Nom")
+    subject_head.attach(head, "nsubj")
+    return [*subject, *words], head
+
+
+def _predicate(predicate: Predicate, clause: Clause) -> Phrase:
+    """Everything after the subject, the verb or copula last."""
+    verb = _verb(predicate, clause)
+    head = verb
+    words: list[Word] = []
+    if predicate.adjective:
+        head = _adjective(predicate.adjective.kel, clause.subject, (predicate, "adjective"))
+        verb.attach(head, "cop")
+    if predicate.oblique:
+        words += _adpositional(predicate.oblique, head, "obl")
+    if predicate.object and predicate.object is not clause.gap:
+        thing, thing_head = _nominal(predicate.object, "Acc")
+        thing_head.attach(head, "obj")
+        words += thing
+    if predicate.complement:
+        words += _complement_clause(predicate, predicate.complement, head)
+    for table, adverb, part in (
+        (MANNER_ADVERBS, predicate.manner, "manner"),
+        (FREQUENCY_ADVERBS, predicate.frequency, "frequency"),
+    ):
+        if adverb:
+            words.append(Word(table[adverb], table[adverb], "ADV", meaning=(predicate, part)))
+            words[-1].attach(head, "advmod")
+    if predicate.adjective:
+        words.append(head)
+    if predicate.negated:
+        words.append(Word(NEGATION, NEGATION, "PART", meaning=(predicate, "not")))
+        words[-1].attach(head, "advmod")
+    return [*words, verb], head
+
+
+def _verb(predicate: Predicate, clause: Clause) -> Word:
+    """Prefix, stem, aspect, tense, number of the subject, and in a relative clause the class of its noun."""
+    number: Number = clause.subject.number
+    tense = "Fut" if predicate.auxiliary == "will" else "Past" if predicate.past else "Pres"
+    if predicate.auxiliary in ("can", "must"):
+        tense = "Pres"
+    lemma = COPULA
+    if predicate.frame:
+        lemma = PARTICLES.get(predicate.frame.particle, "") + predicate.frame.verb.kel
+    form = lemma + ASPECTS[predicate.auxiliary] + TENSES[tense] + AGREEMENT[number]
+    feats = {"Number": NUMBERS[number], "Tense": tense}
+    if clause.gap:
+        feats["NounClass"] = str(noun_class(clause.gap))
+        form += "k" + THEMES[noun_class(clause.gap)]
+    return Word(form, lemma, "VERB" if predicate.frame else "AUX", feats=feats, meaning=(predicate, "verb"))
+
+
+def _complement_clause(predicate: Predicate, clause: Clause, verb: Word) -> list[Word]:
+    words, head = _clause(clause)
+    head.attach(verb, "ccomp")
+    # where English leaves "that" unsaid, its verb alone tells that a clause follows
+    meaning = (predicate, "that" if predicate.overt_that else "verb")
+    that = Word(COMPLEMENTISER[1], COMPLEMENTISER[1], "SCONJ", meaning=meaning)
+    that.attach(head, "mark")
+    return [*words, that]
+
+
+def _adpositional(phrase: Adpositional, head: Word, deprel: str, described: Common | None = None) -> list[Word]:
+    """A postpositional phrase; where it describes a noun, the postposition agrees with that noun."""
+    words, inner = _nominal(phrase.object, "Obl")
+    inner.attach(head, deprel)
+    kel = phrase.preposition.kel
+    postposition = Word(kel, kel, "ADP", meaning=(phrase, "preposition"))
+    if described:
+        postposition.form += "g" + THEMES[noun_class(described)]
+        postposition.feats["NounClass"] = str(noun_class(described))
+    postposition.attach(inner, "case")
+    return [*words, postposition]
+
+
+def _adjective(stem: str, described: Nominal, meaning: object) -> Word:
+    theme = THEMES[noun_class(described)]
+    ending = theme + ("k" if described.number == "singular" else PLURAL)
+    feats = {"NounClass": str(noun_class(described)), "Number": NUMBERS[described.number]}
+    return Word(stem + ending, stem, "ADJ", feats=feats, meaning=meaning)
+
+
+def _nominal(nominal: Nominal, case: str) -> Phrase:
+    match nominal:
+        case Pronoun():
+            word = _inflected(nominal.person.kel, "PRON", nominal, case)
+        case Name():
+            word = _inflected(nominal.name, "PROPN", nominal, case)
+        case Both():
+            return _both(nominal, case)
+        case Common():
+            return _common(nominal, case)
+    return [word], word
+
+
+def _both(nominal: Both, case: str) -> Phrase:
+    first, head = _common(nominal.first, case)
+    second, second_head = _common(nominal.second, case)
+    conjunction = Word(CONJUNCTIONS["and"], CONJUNCTIONS["and"], "CCONJ", meaning=(nominal, "and"))
+    conjunction.attach(second_head, "cc")
+    second_head.attach(head, "conj")
+    return [*first, conjunction, *second], head
+
+
+def _common(nominal: Common, case: str) -> Phrase:
+    noun = _inflected(nominal.noun.kel, "NOUN", nominal, case)
+    words: list[Word] = []
+    match nominal.modifier:
+        case Relative():
+            words, inner = _clause(nominal.modifier.clause)
+            inner.attach(noun, "acl:relcl")
+        case Complement():
+            words = _possessor(nominal.modifier.object, noun, "nmod")
+        case Adpositional():
+            words = _adpositional(nominal.modifier, noun, "nmod", described=nominal)
+    if nominal.possessor:
+        words += _possessor(nominal.possessor, noun, "nmod:poss")
+    words += _determiner(nominal, noun)
+    for entry in nominal.adjectives:
+        adjective = _adjective(entry.kel, nominal, (nominal, entry))
+        adjective.attach(noun, "amod")
+        words.append(adjective)
+    return [*words, noun], noun
+
+
+def _possessor(possessor: Nominal, noun: Word, deprel: str) -> list[Word]:
+    words, head = _nominal(possessor, "Gen")
+    head.attach(noun, deprel)
+    return words
+
+
+def _determiner(nominal: Common, noun: Word) -> list[Word]:
+    determiner = nominal.determiner
+    if not determiner or not determiner.kel:
+        return []
+    word = Word(determiner.kel, determiner.kel, determiner.upos, meaning=(nominal, "determiner"))
+    if determiner.agrees:
+        word.form += THEMES[noun_class(nominal)]
+        word.feats["NounClass"] = str(noun_class(nominal))
+    word.attach(noun, determiner.deprel)
+    return [word]
+
+
+def _inflected(stem: str, upos: str, nominal: Pronoun | Name | Common, case: str) -> Word:
+    """Stem, plural and case. A pronoun's stem tells its number already."""
+    plural = PLURAL if isinstance(nominal, Common) and nominal.number == "plural" else ""
+    feats = {"Case": case, "Number": NUMBERS[nominal.number], "NounClass": str(noun_class(nominal))}
+    return Word(stem + plural + CASES[case], stem, upos, feats=feats, meaning=(nominal, "noun"))
