@@ -1,0 +1,30 @@
+"""`bin/bench [--json] [--rounds N]`: one table of ratios, each pair timed in turn on one thread."""
+
+from dataclasses import asdict
+
+import click
+import orjson
+import torch
+
+from tests.bench.training import compare_training
+from tests.bench.trees import compare_relations
+
+
+@click.command()
+@click.option("--rounds", type=click.IntRange(1), default=9, show_default=True, help="Timed pairs.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
+def bench(rounds: int, as_json: bool) -> None:
+    """Rates are units a second of processor time (medians); ratios are of pairs run one after the other."""
+    torch.set_num_threads(1)
+    for comparison in [*compare_relations(rounds), *compare_training(rounds)]:
+        if as_json:
+            print(orjson.dumps(asdict(comparison)).decode())
+        else:
+            print(
+                f"{comparison.name:<42}{comparison.rate:>12,.0f} /{comparison.other_rate:>9,.0f} "
+                f"{comparison.unit}/s   ratio {comparison.ratio:.3f} "
+                f"({comparison.lowest:.3f} to {comparison.highest:.3f})"
+            )
+
+
+bench()
