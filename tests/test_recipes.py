@@ -1,0 +1,35 @@
+"""The commands of README.md and docs/ run, on a small corpus and with a short training."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SMALLER = {
+    "synmt.demo --out .": "synmt.demo --sentences 60 --held-out 8 --out .",
+    "--minutes 3": "--updates 2 --merges 300",
+}
+
+
+def shell_blocks(page: str, heading: str = "") -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```sh\n(.*?)^```", text[text.index(heading) :], re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("page", "heading"), [("README.md", "## A first pipe"), ("docs/recipes.md", "")])
+def test_every_block_of_a_page_runs(page: str, heading: str, tmp_path: Path) -> None:
+    blocks = shell_blocks(page, heading)
+    assert blocks
+    script = "\n".join(blocks)
+    for long, short in SMALLER.items():
+        script = script.replace(long, short)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
