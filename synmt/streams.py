@@ -107,17 +107,20 @@ def read_parallel(paths: Sequence[str]) -> Iterator[tuple[Line, ...]]:
         yield tuple(lines)
 
 
-def windows(items: Iterable[T], size: int) -> Iterator[list[T]]:
+def windows(items: Iterable[T], size: int, first: int | None = None) -> Iterator[list[T]]:
     """Consecutive lists of at most `size` items: the bounded look-ahead of stages that sort or batch.
 
+    With `first`, the lists double from that size on, so that the first results come soon.
     A BadInput of `items` is raised after the items before it were given, so that none of them is lost.
     """
     iterator = iter(items)
     failure: BadInput | None = None
+    ahead = first or size
     while failure is None:
         window: list[T] = []
         try:
-            window.extend(islice(iterator, size))
+            window.extend(islice(iterator, ahead))
+            ahead = min(2 * ahead, size)
         except BadInput as error:
             failure = error
         if not window and failure is None:

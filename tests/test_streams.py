@@ -108,6 +108,10 @@ def test_windows_are_the_items_in_order(items: list[int], size: int) -> None:
     assert all(found)
 
 
+def test_windows_may_grow() -> None:
+    assert [len(window) for window in windows(range(30), 8, first=2)] == [2, 4, 8, 8, 8]
+
+
 def shout(text: str) -> str:
     if text == "bad":
         raise ValueError("not\ngood")

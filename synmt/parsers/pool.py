@@ -56,15 +56,21 @@ class ParserPool:
     def parse_windows(self, windows: Iterable[Sequence[Input]]) -> Iterator[list[ParseRecord]]:
         """The records of each window in order; at most two windows a process are under way.
 
-        Raises ModelError, and BadInput when a process has died.
+        Raises ModelError, BadInput when a process has died, and a BadInput of `windows` after all records.
         """
         pending: deque[Future[tuple[list[ParseRecord], int]]] = deque()
-        for window in windows:
-            pending.append(self._executor.submit(_parse, self._name, self._model, window))
-            if len(pending) >= 2 * self._jobs:
-                yield self._records(pending.popleft())
+        failure: BadInput | None = None
+        try:
+            for window in windows:
+                pending.append(self._executor.submit(_parse, self._name, self._model, window))
+                if len(pending) >= 2 * self._jobs:
+                    yield self._records(pending.popleft())
+        except BadInput as error:
+            failure = error
         while pending:
             yield self._records(pending.popleft())
+        if failure:
+            raise failure
 
     def _records(self, future: Future[tuple[list[ParseRecord], int]]) -> list[ParseRecord]:
         try:

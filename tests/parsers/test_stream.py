@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from synmt.parsers import Parser, parse_texts
 from synmt.parsers.pool import ParserPool
-from synmt.parsers.stream import FIRST_WINDOW, LAST_WINDOW, growing_windows
+from synmt.parsers.stream import FIRST_WINDOW
 from synmt.streams import BadInput
 from synmt.trees.dependency import check_heads, written
 from synmt.trees.record import ParseRecord, read_record, write_record
@@ -93,17 +93,15 @@ def failing(lines: list[Any]) -> Iterator[Any]:
 
 
 def test_bad_input_comes_after_the_records_before_it(udpipe: Parser) -> None:
-    records = parse_texts(failing(["a"] * (FIRST_WINDOW + 1)), udpipe)
+    check_failure(parse_texts(failing(["a"] * (FIRST_WINDOW + 1)), udpipe))
+
+
+def test_bad_input_comes_after_the_records_of_all_processes() -> None:
+    with ParserPool("udpipe", None, jobs=2) as pool:
+        check_failure(parse_texts(failing(["a"] * (FIRST_WINDOW + 1)), pool))
+
+
+def check_failure(records: Iterator[ParseRecord]) -> None:
     assert [next(records).tokens for _ in range(FIRST_WINDOW + 1)] == [["a"]] * (FIRST_WINDOW + 1)
     with pytest.raises(BadInput, match=rf"in.txt:{FIRST_WINDOW + 2}: broken"):
         next(records)
-
-
-@given(st.integers(0, 2000))
-def test_windows_grow_and_lose_nothing(size: int) -> None:
-    texts = [str(number) for number in range(size)]
-    windows = list(growing_windows(texts))
-    assert [text for window in windows for text in window] == texts
-    assert all(0 < len(window) <= LAST_WINDOW for window in windows)
-    if windows:
-        assert len(windows[0]) <= FIRST_WINDOW
