@@ -87,27 +87,22 @@ def command(
       synmt train --model mask --source train.en --target train.de --out model
       paste parsed.jsonl train.de | synmt train --model mask --tsv - --out model
     """
-    from synmt.systems.model_folder import ModelConfig
+    given = {name: value for name, value in settings.items() if value is not None}
+    try:
+        chosen = _chosen(PRESETS[preset], given)
+        from synmt.systems.model_folder import ModelConfig
+
+        model = ModelConfig(system, source_language, target_language, tokenizer, chosen.network)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
     from synmt.training.run import pair_files, train
 
-    chosen = _chosen(PRESETS[preset], {name: value for name, value in settings.items() if value is not None})
-    train(
-        out,
-        pair_files(source, target, tsv),
-        pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None,
-        ModelConfig(system, source_language, target_language, tokenizer, chosen.network),
-        chosen.training,
-        codes,
-        resume,
-        device,
-    )
+    dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
+    train(out, pair_files(source, target, tsv), dev, model, chosen.training, codes, resume, device)
 
 
 def _chosen(preset: Preset, settings: dict[str, Any]) -> Preset:
-    """The preset with the settings that were given."""
+    """The preset with the settings that were given. Raises ValueError for one that is out of bounds."""
     network = {field.name: settings[field.name] for field in fields(TransformerConfig) if field.name in settings}
     training = {field.name: settings[field.name] for field in fields(TrainingConfig) if field.name in settings}
-    try:
-        return Preset(replace(preset.network, **network), replace(preset.training, **training))
-    except ValueError as error:
-        raise BadInput(str(error)) from None
+    return Preset(replace(preset.network, **network), replace(preset.training, **training))

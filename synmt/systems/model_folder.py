@@ -4,11 +4,12 @@ config.json, vocab.target.txt, vocab.source.txt, codes.bpe, model.safetensors. N
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import torch
@@ -38,6 +39,16 @@ class ModelConfig:
     target_language: str
     tokenizer: TokenizerName
     network: TransformerConfig
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for names that are not known."""
+        if self.system not in SOURCE_SIDES:
+            raise ValueError(f"unknown system {self.system!r}")
+        if self.tokenizer not in get_args(TokenizerName):
+            raise ValueError(f"unknown tokenizer {self.tokenizer!r}")
+        for language in (self.source_language, self.target_language):
+            if not re.fullmatch("[a-z]{2,3}", language):
+                raise ValueError(f"language {language!r} is not a code such as en")
 
     @property
     def side(self) -> SourceSide:
@@ -110,8 +121,6 @@ def check_shapes(expected: dict[str, Tensor], found: dict[str, Tensor]) -> None:
 
 
 def _model_config(fields: dict[str, Any]) -> ModelConfig:
-    if fields["system"] not in SOURCE_SIDES:
-        raise ValueError(f"unknown system {fields['system']!r}")
     network = TransformerConfig(**fields.pop("network"))
     return ModelConfig(**fields, network=network)
 

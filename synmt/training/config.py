@@ -6,36 +6,40 @@ The command line takes its options from these fields: a name, a default and a li
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from synmt.nn.config import TransformerConfig, setting
+from synmt.nn.config import TransformerConfig, check_settings, rate, setting
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    merges: int = setting(8000, "BPE merges learned jointly on both sides, if no --codes are given")
-    batch_tokens: int = setting(4096, "sentences × longest side of a batch, in tokens")
-    accumulate: int = setting(1, "batches of one update")
-    max_length: int = setting(1000, "longer training pairs are left out (tokens, either side) and counted")
+    merges: int = setting(8000, "BPE merges learned jointly on both sides, if no --codes are given", 1)
+    batch_tokens: int = setting(4096, "sentences × longest side of a batch, in tokens", 1)
+    accumulate: int = setting(1, "batches of one update", 1)
+    max_length: int = setting(1000, "longer training pairs are left out (tokens, either side) and counted", 1)
     learning_rate: float = setting(3e-4, "Adam's learning rate at its peak")
     schedule: Literal["constant", "inverse-sqrt", "cosine"] = setting("constant", "after the warm-up")
     warmup: int = setting(0, "updates of linear warm-up")
-    adam_beta2: float = setting(0.999, "decay of Adam's second moment")
+    adam_beta2: float = rate(0.999, "decay of Adam's second moment")
     clip: float = setting(1.0, "global norm at which gradients are clipped; 0 is off")
-    label_smoothing: float = setting(0.1, "share of the probability spread over the target vocabulary")
-    word_dropout: float = setting(0.1, "share of tokens, source and target, that the model reads as unknown")
-    epochs: int = setting(100, "at most so many passes over the data")
+    label_smoothing: float = rate(0.1, "share of the probability spread over the target vocabulary")
+    word_dropout: float = rate(0.1, "share of tokens, source and target, that the model reads as unknown")
+    epochs: int = setting(100, "at most so many passes over the data", 1)
     updates: int = setting(0, "at most so many updates; 0 is no limit")
     minutes: float = setting(0.0, "stop after the first validation past this time; 0 is no limit")
     patience: int = setting(0, "stop after so many validations without a better score; 0 is off")
     select: Literal["bleu", "loss"] = setting("bleu", "validation score that picks the best model")
     validate_every: int = setting(0, "updates between validations; 0 is once an epoch")
-    validation_beam: int = setting(4, "beam of the BLEU validation")
-    average: int = setting(1, "validate and keep the mean of the last so many validated weights")
-    report_every: int = setting(100, "updates between rows of log.tsv")
+    validation_beam: int = setting(4, "beam of the BLEU validation", 1)
+    average: int = setting(1, "validate and keep the mean of the last so many validated weights", 1)
+    report_every: int = setting(100, "updates between rows of log.tsv", 1)
     precision: Literal["auto", "fp32", "bf16"] = setting(
         "auto",
         "of matrix products; auto: bf16 on a GPU, fp32 on a CPU (try bf16 on one with AVX512-BF16)",
     )
     seed: int = setting(151, "seed of initialization, order, dropout")
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for settings that no run can have."""
+        check_settings(self)
 
 
 @dataclass(frozen=True)

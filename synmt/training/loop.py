@@ -58,28 +58,29 @@ class Trainer:
 
     def run(self) -> None:
         """Trains until the last update, or until patience or time runs out after a validation."""
+        if self._has_ended():
+            return
         clock = time.monotonic() - self.progress.seconds
         interval = Interval()
         with self._progress_line() as line:
-            while self.progress.update < self.total and not self._has_ended():
-                for batches in self._rest_of_epoch():
-                    rate = self._rate()
-                    loss, tokens = self.updater(batches, self.progress.update + 1, rate)
-                    self.progress.count_update(self.updates_an_epoch)
-                    interval.add(loss, tokens)
-                    line.update()
-                    if self.progress.update % self.config.report_every == 0:
-                        self.progress.seconds = time.monotonic() - clock
-                        row = interval.row()
-                        self._write({"rate": rate, **row})
-                        line.set_postfix_str(f"loss {row['loss']:.3f}, {row['tokens_per_second']:.0f} tokens/s")
-                        interval = Interval()
-                    if self._validation_is_due():
-                        self.progress.seconds = time.monotonic() - clock
-                        self._validate()
-                        interval = Interval()  # begun anew, as a run resumed from here would
-                        if self._has_ended():
-                            break
+            for batches in self._updates():
+                rate = self._rate()
+                loss, tokens = self.updater(batches, self.progress.update + 1, rate)
+                self.progress.count_update(self.updates_an_epoch)
+                interval.add(loss, tokens)
+                line.update()
+                if self.progress.update % self.config.report_every == 0:
+                    self.progress.seconds = time.monotonic() - clock
+                    row = interval.row()
+                    self._write({"rate": rate, **row})
+                    line.set_postfix_str(f"loss {row['loss']:.3f}, {row['tokens_per_second']:.0f} tokens/s")
+                    interval = Interval()
+                if self._validation_is_due():
+                    self.progress.seconds = time.monotonic() - clock
+                    self._validate()
+                    interval = Interval()  # begun anew, as a run resumed from here would
+                    if self._has_ended():
+                        break
 
     @property
     def _batches_an_update(self) -> int:
@@ -87,6 +88,11 @@ class Trainer:
 
     def _batches(self, epoch: int) -> list[list[int]]:
         return self.corpus.shuffled_batches(self.config.batch_tokens, self.config.seed, epoch)
+
+    def _updates(self) -> Iterator[list[list[int]]]:
+        """This process' batches for each update that is left of the run."""
+        while self.progress.update < self.total:
+            yield from self._rest_of_epoch()
 
     def _rest_of_epoch(self) -> Iterator[list[list[int]]]:
         """This process' batches for each update that is left of the epoch, up to the last update of the run."""

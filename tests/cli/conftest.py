@@ -1,0 +1,24 @@
+"""A model that the command line has trained, for the tests of what is done with one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import synmt
+from tests.cli.corpora import write_pairs
+
+TINY = (
+    "--preset small --width 32 --feedforward 64 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 200"
+    " --batch-tokens 200 --dropout 0 --word-dropout 0 --learning-rate 0.01 --warmup 10 --epochs 40 --validate-every 60"
+).split()
+
+
+@pytest.fixture(scope="session")
+def mask_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A `mask` model that has learnt its few training pairs by heart."""
+    folder = tmp_path_factory.mktemp("mask")
+    source, target = write_pairs(folder)
+    files = ["--source", source, "--target", target, "--dev-source", source, "--dev-target", target]
+    done = synmt("train", "--model", "mask", *files, "--target-language", "de", *TINY, "--out", folder / "model")
+    assert done.returncode == 0, done.stderr
+    return folder / "model"

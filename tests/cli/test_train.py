@@ -1,0 +1,95 @@
+"""synmt train"""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.cli.commands import is_one_line_of_error, shell, synmt
+from tests.cli.conftest import TINY
+from tests.cli.corpora import write_pairs
+
+
+def test_a_model_folder_holds_all_that_a_model_is(mask_model: Path) -> None:
+    names = {path.relative_to(mask_model).as_posix() for path in mask_model.rglob("*") if path.is_file()}
+    assert names == {
+        "config.json",
+        "codes.bpe",
+        "vocab.source.txt",
+        "vocab.target.txt",
+        "model.safetensors",
+        "log.tsv",
+        "checkpoint/last.safetensors",
+    }
+    config = orjson.loads((mask_model / "config.json").read_bytes())
+    assert config["model"]["system"] == "mask"
+    assert config["training"]["pairs"] == 20
+    assert "--epochs" in config["training"]["command"]
+
+
+def test_the_log_is_a_table(mask_model: Path) -> None:
+    header, *rows = [line.split("\t") for line in (mask_model / "log.tsv").read_text().splitlines()]
+    assert header[:3] == ["update", "epoch", "seconds"]
+    assert all(len(row) == len(header) for row in rows)
+    assert float(rows[-1][header.index("valid_bleu")]) > 50
+
+
+def test_pairs_through_a_pipe(tmp_path: Path) -> None:
+    """Mask records beside text, as one table on standard input; labels of a file of codes."""
+    write_pairs(tmp_path)
+    shell("cat train.de | synmt bpe learn --merges 20 > codes", tmp_path)
+    options = " ".join([*TINY, "--updates", "2"])
+    done = shell(
+        f"synmt make-masks train.jsonl | paste - train.de"
+        f" | synmt train --model mask --tsv - --codes codes --out model {options}",
+        tmp_path,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (tmp_path / "model" / "codes.bpe").read_text() == (tmp_path / "codes").read_text()
+    assert (tmp_path / "model" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ("--source train.jsonl", "a source and a target file, or as one --tsv"),
+        ("--source train.jsonl --target missing", "missing: No such file or directory"),
+        ("--source train.jsonl --target train.jsonl --dev-source train.de", "a source and a target file"),
+        ("--source train.de --target train.jsonl --dropout 1", "dropout cannot be 1.0"),
+        ("--tsv train.de", "train.de:1: 1 columns instead of source TAB target"),
+        ("--source train.jsonl --target short.de", "train.jsonl: 20 lines, short.de: 19 lines"),
+        ("--source train.jsonl --target latin.de", "latin.de:2: not UTF-8"),
+        ("--source empty --target empty", "no sentence pairs to train on"),
+        ("--source train.jsonl --target train.de --codes train.de", "train.de: line 1: not a pair of BPE symbols"),
+        ("--source train.jsonl --target train.de --device cuda:99", "device cuda:99"),
+        ("--source train.jsonl --target train.de --target-language German", "language 'German' is not a code"),
+    ],
+)
+def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str) -> None:
+    write_pairs(tmp_path)
+    texts = (tmp_path / "train.de").read_bytes().splitlines(keepends=True)
+    (tmp_path / "short.de").write_bytes(b"".join(texts[:-1]))
+    (tmp_path / "latin.de").write_bytes(texts[0] + "schläft\n".encode("latin-1") + b"".join(texts[2:]))
+    (tmp_path / "empty").touch()
+    done = shell(f"synmt train --model mask {options} --out model", tmp_path)
+    assert is_one_line_of_error(done, "synmt train: ", cause)
+    assert not (tmp_path / "model" / "model.safetensors").exists()
+
+
+def test_an_unknown_system_is_wrong_usage() -> None:
+    done = synmt("train", "--model", "recurrent", "--out", "x")
+    assert done.returncode == 2
+    assert "'recurrent' is not one of" in done.stderr
+
+
+def test_a_damaged_checkpoint_is_named(mask_model: Path, tmp_path: Path) -> None:
+    shell(f"cp -r {mask_model} model && head -c 1000 model/checkpoint/last.safetensors > cut", tmp_path)
+    (tmp_path / "cut").replace(tmp_path / "model" / "checkpoint" / "last.safetensors")
+    write_pairs(tmp_path)
+    options = " ".join(TINY)
+    done = shell(
+        f"synmt train --model mask --source train.jsonl --target train.de --target-language de {options}"
+        " --out model --resume",
+        tmp_path,
+    )
+    assert is_one_line_of_error(done, "model/checkpoint/last.safetensors: ")

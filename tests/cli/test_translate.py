@@ -1,0 +1,104 @@
+"""synmt translate"""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import is_one_line_of_error, shell, synmt
+from tests.cli.corpora import RECORDS, TARGETS
+
+
+def jsonl(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_what_was_learnt_is_translated_line_by_line(mask_model: Path) -> None:
+    """In any order, between empty lines of every kind."""
+    given = list(zip(RECORDS, TARGETS, strict=True)) * 3 + [("", ""), (" ", ""), ("{}", "")] * 2
+    random.Random(1).shuffle(given)
+    done = synmt("translate", mask_model, text=jsonl([record for record, _ in given]))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split("\n") == [*(text for _, text in given), ""]
+
+
+def test_small_batches_give_the_same(mask_model: Path) -> None:
+    done = synmt("translate", mask_model, "--batch-tokens", "1", "--beam", "1", text=jsonl(RECORDS))
+    assert done.stdout.splitlines() == TARGETS
+
+
+def test_json_lines_hold_scores_and_alternatives(mask_model: Path) -> None:
+    done = synmt("translate", mask_model, "--n-best", "3", "--beam", "2", text=jsonl([*RECORDS, ""]))
+    *found, empty = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["text"] for each in found] == TARGETS
+    for each in found:
+        assert len(each["n_best"]) == 3
+        assert each["n_best"][0] == {key: each[key] for key in ("text", "tokens", "score", "log_probability")}
+        scores = [one["score"] for one in each["n_best"]]
+        assert scores == sorted(scores, reverse=True)
+        for one in each["n_best"]:
+            assert one["log_probability"] <= one["score"] <= 0
+    assert empty["text"] == "" and empty["tokens"] == []
+
+
+@pytest.mark.parametrize(
+    ("penalty", "divisor"),
+    [("gnmt", lambda length: ((5 + length) / 6) ** 0.5), ("plain", lambda length: length**0.5)],
+)
+def test_scores_are_divided_as_the_options_say(
+    mask_model: Path, penalty: str, divisor: Callable[[int], float]
+) -> None:
+    options = ["--length-penalty", penalty, "--alpha", "0.5", "--format", "jsonl"]
+    found = json.loads(synmt("translate", mask_model, *options, text=RECORDS[1]).stdout)
+    length = len(found["tokens"]) + 1  # each word is one piece, and the end counts
+    assert found["score"] == pytest.approx(found["log_probability"] / divisor(length))
+
+
+def test_raw_text_is_parsed_on_the_way(mask_model: Path) -> None:
+    done = synmt("translate", mask_model, text="\nThe dog sleeps.\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = done.stdout.splitlines()
+    assert first == "" and second != ""
+
+
+def test_text_mask_records_and_parse_records_give_the_same(mask_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("She sees the dog!\n\nHe sleeps.\n")
+    pipes = ["synmt translate {m} text", "synmt parse text | synmt translate {m}",
+             "synmt parse text | synmt make-masks | synmt translate {m}"]  # fmt: skip
+    results = [shell(pipe.format(m=mask_model), tmp_path) for pipe in pipes]
+    assert [done.returncode for done in results] == [0, 0, 0]
+    assert len({done.stdout for done in results}) == 1
+    assert results[0].stdout.count("\n") == 3
+
+
+def test_a_bad_record_stops_or_is_left_empty(mask_model: Path) -> None:
+    text = jsonl([RECORDS[0], '{"tokens": ["no", "tree"]}', "nonsense", RECORDS[1]])
+    done = synmt("translate", mask_model, text=text)
+    assert is_one_line_of_error(done, "synmt translate: stdin:2: record has no constituency tree")
+    assert done.stdout == f"{TARGETS[0]}\n"
+    done = synmt("translate", mask_model, "--on-error", "blank", text=text.encode() + b"\xff\n")
+    assert done.returncode == 0
+    assert done.stdout == f"{TARGETS[0]}\n\n\n{TARGETS[1]}\n\n"
+    assert done.stderr == "synmt translate: 3 bad lines left empty\n"
+
+
+def test_models_that_are_none(tmp_path: Path) -> None:
+    done = synmt("translate", tmp_path / "nowhere", text="a\n")
+    assert is_one_line_of_error(done, f"synmt translate: {tmp_path}/nowhere/config.json: No such file or directory")
+    (tmp_path / "config.json").write_text('{"format": 1')
+    assert is_one_line_of_error(synmt("translate", tmp_path, text="a\n"), f"{tmp_path}/config.json: ")
+
+
+def test_full_disks_and_closed_pipes(mask_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text(jsonl(RECORDS * 50))
+    full = shell(f"synmt translate {mask_model} in > /dev/full", tmp_path)
+    assert is_one_line_of_error(full, "synmt translate: output: No space left on device")
+    closed = shell(f"synmt translate {mask_model} in | head -n 1; echo ${{PIPESTATUS[0]}}", tmp_path)
+    assert (closed.stdout, closed.stderr) == (f"{TARGETS[0]}\n0\n", "")
+
+
+def test_nothing_in_nothing_out(mask_model: Path) -> None:
+    done = synmt("translate", mask_model, text="")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,147 @@
+"""Model folders: safe to load from a stranger, with an error that names the broken file."""
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from synmt.streams import BadInput
+from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
+from synmt.text.bpe import Bpe
+from tests import tiny
+from tests.cli.commands import CODES
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ModelFolder:
+    """A mask model that was never trained."""
+    _, vocabulary = tiny.sources_and_vocabulary("mask")
+    made = ModelFolder(
+        tmp_path / "model",
+        ModelConfig("mask", "en", "de", "moses", tiny.CONFIG),
+        Bpe(CODES),
+        vocabulary,
+        {"seed": 1},
+    )
+    made.save()
+    save_tensors(made.weights, tiny.model("mask", vocabulary).state_dict())
+    return made
+
+
+def edit_config(folder: ModelFolder, part: str, **changes: Any) -> None:
+    path = folder.path / "config.json"
+    fields = orjson.loads(path.read_bytes())
+    place = fields["model"]["network"] if part == "network" else fields["model"] if part == "model" else fields
+    place.update(changes)
+    path.write_bytes(orjson.dumps(fields))
+
+
+def test_a_folder_comes_back_as_it_was_saved(folder: ModelFolder) -> None:
+    opened = ModelFolder.open(folder.path)
+    assert opened.config == folder.config
+    assert opened.vocabulary == folder.vocabulary
+    assert opened.bpe.codes == CODES
+    assert opened.training == {"seed": 1}
+    weights = load_file(folder.weights)
+    for name, tensor in opened.load_model(CPU).state_dict().items():
+        assert torch.equal(tensor, weights[name])
+
+
+def test_nothing_is_pickled(folder: ModelFolder) -> None:
+    names = {"config.json", "codes.bpe", "vocab.source.txt", "vocab.target.txt", "model.safetensors"}
+    assert {path.name for path in folder.path.iterdir()} == names
+
+
+@pytest.mark.parametrize("name", ["config.json", "codes.bpe", "vocab.source.txt", "vocab.target.txt"])
+def test_each_missing_or_broken_file_is_named(folder: ModelFolder, name: str) -> None:
+    path = folder.path / name
+    whole = path.read_bytes()
+    path.unlink()
+    with pytest.raises(BadInput, match=rf"model/{name}: No such file"):
+        ModelFolder.open(folder.path)
+    path.write_bytes(b"\xff\xfe" + whole)
+    with pytest.raises(BadInput, match=r"model/(config|codes|vocab)"):
+        ModelFolder.open(folder.path)
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"nowhere/config\.json: No such file"):
+        ModelFolder.open(tmp_path / "nowhere")
+
+
+HOSTILE: list[tuple[str, dict[str, Any], str]] = [
+    ("top", {"format": 2}, "format 2 is not known"),
+    ("top", {"model": []}, ""),
+    ("model", {"system": "../mask"}, "unknown system"),
+    ("model", {"system": ["mask"]}, ""),
+    ("model", {"tokenizer": "shell"}, "unknown tokenizer"),
+    ("model", {"source_language": "../../etc/passwd"}, "not a code"),
+    ("model", {"target_language": 7}, ""),
+    ("model", {"surprise": 1}, "surprise"),
+    ("network", {"width": "16"}, "width cannot be '16'"),
+    ("network", {"width": 2**60}, "width cannot be"),
+    ("network", {"heads": 0}, "heads cannot be 0"),
+    ("network", {"encoder_layers": 10**9}, "encoder layers cannot be"),
+    ("network", {"dropout": -1}, "dropout cannot be -1"),
+    ("network", {"norm": "both"}, "norm cannot be 'both'"),
+]
+
+
+@pytest.mark.parametrize(("part", "changes", "cause"), HOSTILE)
+def test_a_config_from_a_stranger(folder: ModelFolder, part: str, changes: dict[str, Any], cause: str) -> None:
+    edit_config(folder, part, **changes)
+    with pytest.raises(BadInput, match=rf"model/config\.json: .*{cause}"):
+        ModelFolder.open(folder.path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"null", b"[" * 100_000, b"{}"])
+def test_a_config_that_is_none(folder: ModelFolder, content: bytes) -> None:
+    (folder.path / "config.json").write_bytes(content)
+    with pytest.raises(BadInput, match=r"model/config\.json: "):
+        ModelFolder.open(folder.path)
+
+
+class Exploit:
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return (pytest.fail, ("the model folder ran code",))
+
+
+def test_weights_that_would_run_code_do_not(folder: ModelFolder) -> None:
+    folder.weights.write_bytes(pickle.dumps(Exploit()))
+    with pytest.raises(BadInput, match=r"model\.safetensors: "):
+        ModelFolder.open(folder.path).load_model(CPU)
+
+
+@pytest.mark.parametrize("size", [0, 7, 100, -1])
+def test_cut_weights(folder: ModelFolder, size: int) -> None:
+    folder.weights.write_bytes(folder.weights.read_bytes()[:size])
+    with pytest.raises(BadInput, match=r"model\.safetensors: "):
+        ModelFolder.open(folder.path).load_model(CPU)
+
+
+def test_weights_of_another_model(folder: ModelFolder) -> None:
+    weights = load_file(folder.weights)
+    save_file({**weights, "network.embedding": torch.zeros(3, 16)}, folder.weights)
+    with pytest.raises(BadInput, match=r"tensor network\.embedding is \[3, 16\], not \["):
+        folder.load_model(CPU)
+    save_file({**weights, "extra": torch.zeros(1)}, folder.weights)
+    with pytest.raises(BadInput, match="tensor extra is not of this model"):
+        folder.load_model(CPU)
+    del weights["network.embedding"]
+    save_file(weights, folder.weights)
+    with pytest.raises(BadInput, match=r"tensor network\.embedding is missing"):
+        folder.load_model(CPU)
+
+
+def test_sizes_that_the_weights_do_not_have_take_no_memory(folder: ModelFolder) -> None:
+    """A config that asks for terabytes is refused by its weights before anything is allocated."""
+    huge = replace(folder, config=replace(folder.config, network=replace(tiny.CONFIG, width=2**16)))
+    with pytest.raises(BadInput, match=r"model\.safetensors: tensor "):
+        huge.load_model(CPU)

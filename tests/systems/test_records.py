@@ -1,0 +1,66 @@
+"""Lines of text, parse records and mask records as the records that a model reads."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from synmt.streams import BadInput, Line
+from synmt.systems.records import SpaceTokenizer, source_records
+from synmt.trees.constituency import write_brackets
+from synmt.trees.record import ParseRecord
+
+RECORD = '{"tree": "(S (NP (PRP He)) (VP (VBZ is)))"}'
+MASK_RECORD = '{"tokens": ["NP", "NN", "rain"], "parents": [-1, 0, 1], "relations": ["=CC", "P=C", "PP="]}'
+
+
+def lines(texts: Iterable[str]) -> list[Line]:
+    return [Line(text, "in", number) for number, text in enumerate(texts, 1)]
+
+
+def read(*texts: str, needs_tree: bool = False) -> list[ParseRecord]:
+    given = lines(texts)
+    found = list(source_records(given, needs_tree, SpaceTokenizer()))
+    assert [line for line, _ in found] == given
+    return [record for _, record in found]
+
+
+def test_text_without_a_tree_is_tokenized() -> None:
+    assert [record.tokens for record in read("a  b", "", "c {")] == [["a", "b"], [], ["c", "{"]]
+
+
+def test_text_for_a_tree_goes_through_the_embedded_parser() -> None:
+    first, second, empty = read("", "He is my father.", " ", needs_tree=True)
+    assert (first.tree, empty.tree) == (None, None)
+    assert second.tokens == ["He", "is", "my", "father", "."]
+    assert second.tree is not None and second.tree.leaves() == second.tokens
+
+
+@pytest.mark.parametrize("needs_tree", [False, True])
+def test_the_first_line_that_is_not_empty_tells_what_all_are(needs_tree: bool) -> None:
+    empty, blank, record, mask = read("", " ", RECORD, MASK_RECORD, needs_tree=needs_tree)
+    assert empty == blank == ParseRecord()
+    assert record.tokens == ["He", "is"]
+    assert mask.tokens == ["rain"]
+    assert mask.tree is not None and write_brackets(mask.tree) == "(NP (NN rain))"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [("He is.", "not JSON"), ('{"tokens": ["a"]}', "no constituency tree"), ('{"tree": "(S"}', "tree: ")],
+)
+def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
+    given = lines([RECORD, text, RECORD])
+    with pytest.raises(BadInput, match=f"^in:2: .*{cause}"):
+        list(source_records(given, True, SpaceTokenizer()))
+    bad: list[BadInput] = []
+    records = [record for _, record in source_records(given, True, SpaceTokenizer(), bad.append)]
+    assert [record.tokens for record in records] == [["He", "is"], [], ["He", "is"]]
+    assert [error.place for error in bad] == ["in:2"]
+
+
+def test_a_line_without_text_is_handed_over() -> None:
+    faulty = Line("", "in", 1, fault="not UTF-8")
+    bad: list[BadInput] = []
+    ((_, record),) = source_records([faulty], False, SpaceTokenizer(), bad.append)
+    assert record.tokens == []
+    assert [str(error) for error in bad] == ["in:1: not UTF-8"]
