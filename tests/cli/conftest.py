@@ -1,16 +1,18 @@
 """A model that the command line has trained, for the tests of what is done with one."""
 
 from pathlib import Path
+from shlex import split
 
 import pytest
 
 from tests.cli.commands import synmt
 from tests.cli.corpora import write_pairs
 
-TINY = (
+TINY = split(
     "--preset small --width 32 --feedforward 64 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 200"
-    " --batch-tokens 200 --dropout 0 --word-dropout 0 --learning-rate 0.01 --warmup 10 --epochs 40 --validate-every 60"
-).split()
+    " --batch-tokens 200 --dropout 0 --word-dropout 0 --learning-rate 0.01 --warmup 10 --epochs 40"
+    " --validate-every 60"
+)
 
 
 @pytest.fixture(scope="session")
