@@ -6,10 +6,11 @@ import numpy as np
 import torch
 
 from synmt.nn.config import TransformerConfig
+from synmt.systems.batches import Sources
 from synmt.systems.source import open_source_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
-from synmt.training.data import Corpus, Sources
+from synmt.training.corpus import Corpus
 from synmt.trees.constituency import read_brackets
 from synmt.trees.record import ParseRecord
 

@@ -7,14 +7,14 @@ import numpy as np
 import torch
 
 from synmt.decoding.beam import Hypothesis, SearchConfig, beam_search
-from synmt.nn.precision import autocast
+from synmt.nn.device import autocast
 from synmt.streams import windows
+from synmt.systems.batches import Sources, token_batches
 from synmt.systems.model_folder import ModelConfig, ModelFolder
 from synmt.systems.source import SourceFeatures
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe, join_pieces
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.data import Sources, token_batches
 from synmt.trees.record import ParseRecord
 
 WINDOW = 2000

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from synmt.parsers.opening import ModelError
+from synmt.parsers.parser import ModelError
 
 if TYPE_CHECKING:
     from synmt.parsers.character_model import CharacterModel

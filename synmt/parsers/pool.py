@@ -9,7 +9,8 @@ from functools import cache
 from multiprocessing import get_context
 from signal import SIG_IGN, SIGINT, signal
 
-from synmt.parsers.opening import Parser, ParserName, open_parser
+from synmt.parsers.opening import open_parser
+from synmt.parsers.parser import Parser, ParserName
 from synmt.parsers.tokenization import Input
 from synmt.streams import BadInput
 from synmt.trees.record import ParseRecord

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from synmt.parsers.opening import Parser
+from synmt.parsers.parser import Parser
 from synmt.parsers.pool import ParserPool
 from synmt.parsers.tokenization import Input
 from synmt.streams import windows

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ufal.udpipe import Model, OutputFormat, ProcessingError, Sentence
 
-from synmt.parsers.opening import ModelError
+from synmt.parsers.parser import ModelError
 from synmt.parsers.tokenization import Input, normalized, tokenize
 from synmt.trees.dependency import joined, read_conllu
 from synmt.trees.record import ParseRecord

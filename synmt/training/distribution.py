@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from synmt.streams import BadInput
+from synmt.nn.device import local_device
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,6 @@ class Processes:
     def close(self) -> None:
         if self.size > 1:
             dist.destroy_process_group()
-
-
-def local_device(name: str) -> torch.device:
-    """auto: a GPU where there is one; cpu; cuda, under torchrun that of the local rank; cuda:N. Raises BadInput."""
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda" and "LOCAL_RANK" in os.environ:
-        name = f"cuda:{os.environ['LOCAL_RANK']}"
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise BadInput(f"device {name}: {str(error).splitlines()[0]}") from None
-    return device
 
 
 def join_processes(device_name: str) -> Processes:

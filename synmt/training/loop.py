@@ -14,7 +14,7 @@ from synmt.streams import BadInput
 from synmt.systems.model_folder import ModelFolder, save_tensors
 from synmt.training.checkpoint import Progress, TrainingState
 from synmt.training.config import TrainingConfig
-from synmt.training.data import Corpus
+from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 from synmt.training.log import Log
 from synmt.training.schedule import learning_rate

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from synmt.streams import Line, read_lines
+from synmt.systems.batches import Sources
 from synmt.systems.model_folder import ModelConfig
 from synmt.systems.records import source_records
 from synmt.systems.source import SourceFeatures
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.data import Corpus, Sources
+from synmt.training.corpus import Corpus
 from synmt.trees.record import ParseRecord
 
 

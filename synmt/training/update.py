@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from synmt.nn.precision import autocast
+from synmt.nn.device import autocast
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig
-from synmt.training.data import Corpus
+from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 
 

@@ -9,10 +9,10 @@ from synmt.decoding.beam import SearchConfig
 from synmt.decoding.translation import Translator
 from synmt.metrics.metric import corpus_score
 from synmt.metrics.sacre import bleu
-from synmt.nn.precision import autocast
+from synmt.nn.device import autocast
 from synmt.systems.model_folder import ModelFolder
 from synmt.systems.translation import TranslationModel
-from synmt.training.data import Corpus
+from synmt.training.corpus import Corpus
 from synmt.training.preparation import Bitext
 
 

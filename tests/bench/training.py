@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from synmt.nn.config import TransformerConfig
+from synmt.systems.batches import Sources
 from synmt.systems.source import SourceFeatures, open_source_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.config import PAPER, TrainingConfig
-from synmt.training.data import Corpus, Sources
+from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 from synmt.training.update import Updater
 from synmt.trees.relations import subtree_ends

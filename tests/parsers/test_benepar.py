@@ -6,7 +6,7 @@ import torch
 
 from synmt.parsers.benepar_models import EMBEDDED, load_model, save_model
 from synmt.parsers.benepar_parser import BeneparParser, flat_tree, tree_of_spans
-from synmt.parsers.opening import ModelError
+from synmt.parsers.parser import ModelError
 from synmt.trees.constituency import write_brackets
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from synmt.parsers import udpipe_parser
-from synmt.parsers.opening import ModelError
+from synmt.parsers.parser import ModelError
 from synmt.parsers.udpipe_parser import EMBEDDED, HEADER, UDPipeParser
 from synmt.trees.dependency import check_heads
 

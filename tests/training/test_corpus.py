@@ -1,18 +1,6 @@
-import numpy as np
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
-from synmt.training.data import token_batches
 from tests import tiny
-
-
-@given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 200))
-def test_batches_hold_each_sentence_once_within_their_budget(lengths: list[int], budget: int) -> None:
-    batches = token_batches(list(range(len(lengths))), np.array(lengths), budget)
-    assert [index for batch in batches for index in batch] == list(range(len(lengths)))
-    for batch in batches:
-        assert len(batch) == 1 or max(lengths[i] for i in batch) * len(batch) <= budget
 
 
 def test_order_is_a_function_of_seed_and_epoch() -> None:

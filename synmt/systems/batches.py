@@ -1,4 +1,4 @@
-"""Training data in memory as arrays of ids, batches of similar lengths, and their tensors."""
+"""Source sentences in memory as arrays of ids, batches of similar lengths, and their tensors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ import torch
 from numpy.typing import NDArray
 
 from synmt.systems.source import SourceBatch, SourceFeatures
-from synmt.systems.translation import TargetBatch
 from synmt.text.vocabulary import Vocabulary
 
 Ids = NDArray[np.int32]
@@ -32,7 +31,7 @@ class Sources:
         )
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SourceBatch:
-        ids, lengths = _pad([self.ids[i] for i in indices], padding)
+        ids, lengths = pad([self.ids[i] for i in indices], padding)
         is_padding = None
         if lengths.min() < ids.shape[1]:
             is_padding = torch.arange(ids.shape[1]).unsqueeze(0) >= lengths.unsqueeze(1)
@@ -42,48 +41,10 @@ class Sources:
             padding=is_padding,
             words=torch.tensor([self.words[i] for i in indices], device=device),
             vectors={
-                name: _pad([column[i] for i in indices], 0)[0].to(device, non_blocking=True)
+                name: pad([column[i] for i in indices], 0)[0].to(device, non_blocking=True)
                 for name, column in self.vectors.items()
             },
         )
-
-
-@dataclass
-class Corpus:
-    """Sentence pairs: sources, and target ids each [t] with their end of sentence."""
-
-    sources: Sources
-    targets: list[Ids]
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def batch(
-        self, indices: Sequence[int], vocabulary: Vocabulary, device: torch.device
-    ) -> tuple[SourceBatch, TargetBatch]:
-        targets = [self.targets[i] for i in indices]
-        gold, lengths = _pad(targets, vocabulary.padding)
-        inputs = torch.empty_like(gold)
-        inputs[:, 0] = vocabulary.begin
-        inputs[:, 1:] = gold[:, :-1]
-        real = torch.arange(gold.shape[1]).unsqueeze(0) < lengths.unsqueeze(1)
-        positions = real.flatten().nonzero().squeeze(1)
-        target = TargetBatch(
-            inputs.to(device, non_blocking=True),
-            positions.to(device, non_blocking=True),
-            gold.flatten()[positions].to(device, non_blocking=True),
-        )
-        return self.sources.batch(indices, vocabulary.padding, device), target
-
-    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
-        """Each pair once, in batches of similar lengths; the order is a function of seed and epoch alone."""
-        source = np.array([len(ids) for ids in self.sources.ids])
-        target = np.array([len(ids) for ids in self.targets])
-        random = np.random.default_rng([seed, epoch])
-        order = random.permutation(len(self))
-        order = order[np.lexsort((target[order], source[order]))]
-        batches = token_batches(order.tolist(), np.maximum(source, target), batch_tokens)
-        return [batches[i] for i in random.permutation(len(batches))]
 
 
 def token_batches(order: Sequence[int], lengths: NDArray[np.int64], batch_tokens: int) -> list[list[int]]:
@@ -100,7 +61,7 @@ def token_batches(order: Sequence[int], lengths: NDArray[np.int64], batch_tokens
     return [*batches, batch] if batch else batches
 
 
-def _pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
+def pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Rows of ids as one int64 tensor [B, longest] padded on the right, and their lengths [B]."""
     lengths = np.array([len(row) for row in rows])
     padded = np.full((len(rows), lengths.max()), filler, np.int64)
