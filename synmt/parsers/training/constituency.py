@@ -1,7 +1,8 @@
 """Trains the embedded constituency model: benepar's own model class over a character LSTM, from scratch.
 
 A general treebank is read whole each epoch, a specialised one sampled: as much of it as of the general one at
-first, a quarter of that at the end, so that its conventions do not drown the general text's.
+first, a quarter of that at the end, so that its conventions do not drown the general text's. So is a dependency
+treebank, whose subtrees are the spans of a second task: it shares all layers with the first but the last one.
 """
 
 import random
@@ -9,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from math import cos, pi
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from synmt.parsers.benepar_models import save_model
 from synmt.parsers.character_model import CharacterModel
 from synmt.parsers.chart import predict
 from synmt.parsers.training.chart import TAG_LOSS_SCALE, loss
-from synmt.parsers.training.treebank import Example, read_examples
+from synmt.parsers.training.treebank import Example, read_dependency_examples, read_examples
 
 HYPERPARAMETERS: dict[str, Any] = {
     "attention_dropout": 0.1,
@@ -55,20 +57,35 @@ RAREST_CHARACTER = 5  # occurrences; rarer ones are learnt as unknown
 EVALUATIONS = 20
 
 
-def new_model(examples: Sequence[Example]) -> CharacterModel:
-    """An untrained model with the characters, tags and labels of the examples."""
-    characters = Counter(char for each in examples for word in each.words for char in word)
+def new_model(examples: Sequence[Example], further: Sequence[Example] = ()) -> CharacterModel:
+    """An untrained model with the labels of the examples, and the characters and tags of the further ones too."""
+    everything = [*examples, *further]
+    characters = Counter(char for each in everything for word in each.words for char in word)
     frequent = [char for char, count in characters.items() if count >= RAREST_CHARACTER]
-    labels = sorted({label for each in examples for _, _, label in each.spans})
-    tags = sorted({tag for each in examples for tag in each.tags})
+    tags = sorted({tag for each in everything for tag in each.tags} - {"UNK"})
     return CharacterModel(
         {
             "tag_vocab": {tag: index for index, tag in enumerate(["UNK", *tags])},
-            "label_vocab": {label: index for index, label in enumerate(["", *labels])},
+            "label_vocab": label_vocabulary(examples),
             "char_vocab": RetokenizerForCharLSTM.build_vocab([["".join(frequent)]]),
             "hparams": HYPERPARAMETERS,
         }
     )
+
+
+def label_vocabulary(examples: Sequence[Example]) -> dict[str, int]:
+    """Labels of spans by index, none first."""
+    labels = sorted({label for each in examples for _, _, label in each.spans})
+    return {label: index for index, label in enumerate(["", *labels])}
+
+
+def with_labels(model: CharacterModel, labels: dict[str, int]) -> CharacterModel:
+    """A model that labels spans by itself, and shares everything else with the other one."""
+    twin = CharacterModel({**model.config, "label_vocab": labels})
+    for name, part in model.named_children():
+        if name != "f_label":
+            setattr(twin, name, part)
+    return twin
 
 
 def batches(examples: Sequence[Example], randomness: random.Random) -> Iterator[list[Example]]:
@@ -103,51 +120,72 @@ def learning_rate(progress: float) -> float:
     return PEAK_LEARNING_RATE * 0.5 * (1 + cos(pi * (progress - WARM_UP) / (1 - WARM_UP)))
 
 
-def train(
-    general: Sequence[Example],
-    special: Sequence[Example],
-    dev: Sequence[Example],
-    seconds: float,
-    seed: int,
-    save: Callable[[CharacterModel], None],
-) -> None:
+@dataclass(frozen=True)
+class Treebanks:
+    """general, special and dev: trees; dependencies: spans of the second task."""
+
+    general: Sequence[Example]
+    special: Sequence[Example]
+    dependencies: Sequence[Example]
+    dev: Sequence[Example]
+
+    def epoch(self, progress: float, randomness: random.Random) -> list[tuple[bool, list[Example]]]:
+        """The batches of one epoch in random order, each with whether it is one of trees."""
+        share = int(len(self.general) * (1 - 0.75 * progress))
+        special, dependencies = (
+            randomness.sample(examples, min(share, len(examples))) for examples in (self.special, self.dependencies)
+        )
+        trees = [(True, batch) for batch in batches([*self.general, *special], randomness)]
+        others = [(False, batch) for batch in batches(dependencies, randomness)] if dependencies else []
+        return randomness.sample(trees + others, len(trees) + len(others))
+
+
+class Averaged:
+    """A model under training, and the mean of its recent weights."""
+
+    def __init__(self, model: CharacterModel) -> None:
+        self.model = model
+        self.mean = deepcopy(model)
+        self.steps = 0
+
+    @torch.no_grad()
+    def update(self) -> None:
+        self.steps += 1
+        horizon = max(1.0, min(AVERAGED_STEPS, self.steps / 20))
+        for mean, current in zip(self.mean.parameters(), self.model.parameters(), strict=True):
+            mean.lerp_(current, 1 / horizon)
+
+
+def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterModel], None]) -> None:
     """Trains for `seconds` of CPU time; saves the averaged model whenever it is the best on `dev` so far."""
     torch.manual_seed(seed)
     randomness = random.Random(seed)
-    model = new_model([*general, *special])
-    average = deepcopy(model)
+    model = new_model([*data.general, *data.special], data.dependencies)
+    twin = with_labels(model, label_vocabulary(data.dependencies))
+    averaged = Averaged(model)
+    parameters = list(dict.fromkeys([*model.parameters(), *twin.parameters()]))
+    optimizer = torch.optim.Adam(parameters, betas=(0.9, 0.98), fused=True)
     best_score = 0.0
-    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), fused=True)
     started = time.process_time()
-    progress, steps, next_evaluation = 0.0, 0, 1 / EVALUATIONS
+    progress, next_evaluation = 0.0, 1 / EVALUATIONS
     while progress < 1:
-        share = int(len(general) * (1 - 0.75 * progress))
-        sample = randomness.sample(special, min(share, len(special)))
-        for batch in batches([*general, *sample], randomness):
+        for is_trees, batch in data.epoch(progress, randomness):
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate(progress)
-            model.train()
+            learner = (model if is_trees else twin).train()
             optimizer.zero_grad()
-            batch_loss = loss(model, batch)
-            batch_loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+            loss(learner, batch).backward()
+            torch.nn.utils.clip_grad_norm_(parameters, 5.0)
             optimizer.step()
-            steps += 1
-            with torch.no_grad():
-                horizon = max(1.0, min(AVERAGED_STEPS, steps / 20))
-                for mean, current in zip(average.parameters(), model.parameters(), strict=True):
-                    mean.lerp_(current, 1 / horizon)
+            averaged.update()
             progress = min(1.0, (time.process_time() - started) / seconds)
             if progress >= next_evaluation:
                 next_evaluation += 1 / EVALUATIONS
-                dev_score = span_f1(average, dev)
-                print(
-                    f"{progress:.0%}\tstep {steps}\tloss {batch_loss.item():.3f}\tdev {dev_score:.2f}",
-                    flush=True,
-                )
+                dev_score = span_f1(averaged.mean, data.dev)
+                print(f"{progress:.0%}\tstep {averaged.steps}\tdev {dev_score:.2f}", flush=True)
                 if dev_score > best_score:
                     best_score = dev_score
-                    save(average)
+                    save(averaged.mean)
             if progress >= 1:
                 break
 
@@ -158,21 +196,23 @@ file_option = click.Path(path_type=Path, exists=True)
 @click.command()
 @click.option("--general", type=file_option, required=True, help="PTB file, read whole each epoch.")
 @click.option("--special", type=file_option, required=True, help="PTB file, sampled each epoch.")
+@click.option("--dependencies", type=file_option, required=True, help="CoNLL-U file, sampled each epoch.")
 @click.option("--dev", type=file_option, required=True)
 @click.option("--output", type=click.Path(path_type=Path), required=True, help="Path ending in .safetensors.")
 @click.option("--minutes", default=45.0, show_default=True, help="CPU time.")
 @click.option("--seed", default=1, show_default=True)
-def main(general: Path, special: Path, dev: Path, output: Path, minutes: float, seed: int) -> None:
+def main(
+    general: Path, special: Path, dependencies: Path, dev: Path, output: Path, minutes: float, seed: int
+) -> None:
     """Trains a constituency model on one thread and writes OUTPUT and its .json."""
     torch.set_num_threads(1)
-    train(
+    data = Treebanks(
         read_examples(general, LONGEST),
         read_examples(special, LONGEST),
+        read_dependency_examples(dependencies, LONGEST),
         read_examples(dev, LONGEST),
-        60 * minutes,
-        seed,
-        lambda model: save_model(model, output),
     )
+    train(data, 60 * minutes, seed, lambda model: save_model(model, output))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from benepar.ptb_unescape import ptb_unescape
+from conllu import TokenList, parse_incr
 
 from synmt.parsers.chart import Span
 from synmt.streams import read_lines
@@ -29,7 +30,8 @@ class Example:
 
     words: spelt the Penn Treebank's way, [n].
     tags: parts of speech, [n].
-    spans: (first word, word after the last, label) of every constituent, unary chains joined by `::`.
+    spans: (first word, word after the last, label) of every constituent, unary chains joined by `::`; of a
+        dependency tree, every word with all that depends on it.
     """
 
     words: list[str]
@@ -102,3 +104,31 @@ def read_examples(path: Path, longest: int) -> list[Example]:
 
 def _has_root(each: Example) -> bool:
     return bool(each.spans) and each.spans[0][:2] == (0, len(each.words))
+
+
+def read_dependency_examples(path: Path, longest: int) -> list[Example]:
+    """The sentences of a CoNLL-U file with at most `longest` words: the spans of their subtrees, by deprel.
+
+    Subtrees with gaps are left out. Tags are the XPOS column's, which is the Penn Treebank's for English.
+    """
+    with path.open(encoding="utf-8") as lines:
+        sentences = (sentence.filter(id=lambda number: type(number) is int) for sentence in parse_incr(lines))
+        examples = map(_dependency_example, sentences)
+        return [each for each in examples if len(each.words) <= longest]
+
+
+def _dependency_example(sentence: TokenList) -> Example:
+    heads = [token["head"] - 1 for token in sentence]
+    below = [{word} for word in range(len(heads))]  # each word and its descendants
+    for word in range(len(heads)):
+        ancestor = heads[word]
+        while ancestor >= 0:
+            below[ancestor].add(word)
+            ancestor = heads[ancestor]
+    spans = [
+        (min(words), max(words) + 1, token["deprel"].split(":")[0])
+        for token, words in zip(sentence, below, strict=True)
+        if max(words) - min(words) == len(words) - 1
+    ]
+    words = ptb_unescape([token["form"] for token in sentence])
+    return Example(words, [token["xpos"] or "UNK" for token in sentence], spans)

@@ -7,7 +7,7 @@ import torch
 from synmt.parsers.benepar_models import load_model, save_model
 from synmt.parsers.benepar_parser import BeneparParser
 from synmt.parsers.training.chart import TAG_LOSS_SCALE, loss
-from synmt.parsers.training.constituency import new_model, span_f1, train
+from synmt.parsers.training.constituency import Treebanks, new_model, span_f1, train
 from synmt.parsers.training.treebank import UNARY, Example, example
 from synmt.trees.constituency import read_brackets
 
@@ -55,7 +55,13 @@ def test_the_loss_is_benepars() -> None:
 
 def test_training_learns_and_its_model_parses(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
-    train(EXAMPLES * 20, EXAMPLES[:1], EXAMPLES, seconds=5, seed=1, save=lambda model: save_model(model, path))
+    dependencies = [Example(["He", "sleeps"], ["PRP", "VBZ"], [(0, 2, "root"), (0, 1, "nsubj")])]
+    train(
+        Treebanks(EXAMPLES * 20, EXAMPLES[:1], dependencies, EXAMPLES),
+        seconds=5,
+        seed=1,
+        save=lambda model: save_model(model, path),
+    )
     assert span_f1(load_model(str(path)), EXAMPLES) > 80
     (record,) = BeneparParser(str(path)).parse([EXAMPLES[0].words])
     assert record.tree is not None

@@ -3,7 +3,13 @@ from pathlib import Path
 import pytest
 
 from synmt.parsers.training.bracketing import bracketing_f1
-from synmt.parsers.training.treebank import Example, example, read_examples, read_trees
+from synmt.parsers.training.treebank import (
+    Example,
+    example,
+    read_dependency_examples,
+    read_examples,
+    read_trees,
+)
 from synmt.streams import BadInput
 from synmt.trees.constituency import read_brackets, write_brackets
 
@@ -43,6 +49,27 @@ def test_sentences_without_a_phrase_at_the_root_are_left_out(tmp_path: Path) -> 
     path = tmp_path / "trees.ptb"
     path.write_text("(ROOT (UH Yes))\n(ROOT (INTJ (UH Yes)))\n(ROOT (S (A a) (B b) (C c)))\n")
     assert [each.words for each in read_examples(path, longest=2)] == [["Yes"]]
+
+
+def test_subtrees_of_dependencies_are_spans(tmp_path: Path) -> None:
+    """A multiword token is its words; what depends on `hearing` has a gap, so it is no span."""
+    rows = [
+        "1 A DT 2 det",
+        "2 hearing NN 4 nsubj:pass",
+        "3-4 isn't _ _ _",
+        "3 is VBZ 4 aux:pass",
+        "4 n't RB 0 root",
+        "5 on IN 6 case",
+        "6 it PRP 2 nmod",
+    ]
+    path = tmp_path / "trees.conllu"
+    columns = "{0}\t{1}\t_\t_\t{2}\t_\t{3}\t{4}\t_\t_\n"
+    path.write_text("".join(columns.format(*row.split()) for row in rows) + "\n")
+    (found,) = read_dependency_examples(path, longest=6)
+    assert found.words == ["A", "hearing", "is", "n't", "on", "it"]
+    assert found.tags == ["DT", "NN", "VBZ", "RB", "IN", "PRP"]
+    assert found.spans == [(0, 1, "det"), (2, 3, "aux"), (0, 6, "root"), (4, 5, "case"), (4, 6, "nmod")]
+    assert read_dependency_examples(path, longest=5) == []
 
 
 def f1(gold: str, predicted: str) -> float:
