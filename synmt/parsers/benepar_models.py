@@ -4,6 +4,8 @@ The embedded model is two files without pickle: the weights in half precision (`
 else it is built from (`.json`).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
@@ -57,8 +59,33 @@ def _load_by_benepar(path: Path) -> Any:
     import torch
     from benepar.parse_chart import ChartParser
 
-    model = ChartParser.from_trained(str(path))
+    with with_special_tokens_method():
+        model = ChartParser.from_trained(str(path))
     return (model.cuda() if torch.cuda.is_available() else model).eval()
+
+
+@contextmanager
+def with_special_tokens_method() -> Iterator[None]:
+    """Inside, tokenizers of transformers 5 have the method that benepar asks when it loads a pretrained encoder."""
+    from transformers import PreTrainedTokenizerFast
+
+    name = "build_inputs_with_special_tokens"
+    if hasattr(PreTrainedTokenizerFast, name):
+        yield
+        return
+    setattr(PreTrainedTokenizerFast, name, _between_special_tokens)
+    try:
+        yield
+    finally:
+        delattr(PreTrainedTokenizerFast, name)
+
+
+def _between_special_tokens(tokenizer: Any, ids: list[int]) -> list[int]:
+    """The ids with what the tokenizer puts before and after those of any text."""
+    bare = tokenizer("a", add_special_tokens=False)["input_ids"]
+    whole = tokenizer("a")["input_ids"]
+    first = next(start for start in range(len(whole)) if whole[start : start + len(bare)] == bare)
+    return [*whole[:first], *ids, *whole[first + len(bare) :]]
 
 
 def _find_released(name: str) -> Path:
@@ -77,6 +104,4 @@ def _cause(error: Exception) -> str:
         return f"{error.strerror}: {error.filename}" if error.strerror else str(error)
     if isinstance(error, UnpicklingError):
         return "not a file of weights alone, so loading it could run code"
-    if isinstance(error, AttributeError) and "build_inputs_with_special_tokens" in str(error):
-        return "a model over a pretrained encoder, for which benepar needs transformers<5"
     return f"not a benepar model ({type(error).__name__}: {error})"

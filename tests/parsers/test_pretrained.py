@@ -1,0 +1,115 @@
+"""benepar models over pretrained encoders, as its released ones are: small random exports, made here."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from benepar import InputSentence
+from benepar.nkutil import HParams
+from benepar.parse_chart import ChartParser
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import BertConfig, PretrainedConfig, RobertaConfig, T5Config
+
+from synmt.parsers.benepar_models import with_special_tokens_method
+from synmt.parsers.benepar_parser import BeneparParser, flat_tree
+from synmt.trees.constituency import read_brackets, without_root, write_brackets
+
+CHARACTERS = [chr(code) for code in range(ord("!"), ord("~"))]
+SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+
+
+def bert() -> tuple[Tokenizer, dict[str, str], PretrainedConfig]:
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *CHARACTERS, *(f"##{each}" for each in CHARACTERS)]
+    tokenizer = Tokenizer(models.WordPiece({word: index for index, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    return (
+        tokenizer,
+        {"tokenizer_class": "BertTokenizerFast", **special},
+        BertConfig(vocab_size=len(words), **SIZES),
+    )
+
+
+def roberta() -> tuple[Tokenizer, dict[str, str], PretrainedConfig]:
+    words = ["<s>", "<pad>", "</s>", "<unk>", *pre_tokenizers.ByteLevel.alphabet()]
+    tokenizer = Tokenizer(models.BPE({word: index for index, word in enumerate(words)}, [], unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    special = {"unk_token": "<unk>", "pad_token": "<pad>", "cls_token": "<s>", "sep_token": "</s>"}
+    config = RobertaConfig(vocab_size=len(words), max_position_embeddings=80, pad_token_id=1, **SIZES)
+    return tokenizer, {"tokenizer_class": "RobertaTokenizerFast", **special}, config
+
+
+def t5() -> tuple[Tokenizer, dict[str, str], PretrainedConfig]:
+    words = ["<pad>", "</s>", "<unk>", "▁", *CHARACTERS]
+    tokenizer = Tokenizer(models.Unigram([(word, -1.0) for word in words], unk_id=2))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    special = {"unk_token": "<unk>", "pad_token": "<pad>", "eos_token": "</s>"}
+    config = T5Config(
+        vocab_size=len(words), d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0
+    )
+    return tokenizer, {"tokenizer_class": "T5TokenizerFast", **special}, config
+
+
+# torch_struct, for which benepar is a user among others
+pytestmark = pytest.mark.filterwarnings("ignore:.*arg_constraints")
+
+ENCODERS = {"bert": bert, "roberta": roberta, "t5": t5}
+
+
+def export(folder: Path, encoder: str) -> None:
+    """The files of a benepar export: encoder and tokenizer as transformers saves them, and all weights."""
+    tokenizer, tokenizer_config, config = ENCODERS[encoder]()
+    folder.mkdir()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 64, **tokenizer_config}))
+    parser_config: dict[str, Any] = {
+        "tag_vocab": {"UNK": 0, "DT": 1, "NN": 2, "VBZ": 3},
+        "label_vocab": {"": 0, "S": 1, "NP": 2, "S::VP": 3},
+        "char_vocab": None,
+        "hparams": {
+            "use_pretrained": True, "use_chars_lstm": False, "use_encoder": True, "pretrained_model": "",
+            "predict_tags": True, "d_model": 16, "num_layers": 1, "num_heads": 2, "d_kv": 4, "d_ff": 16,
+            "encoder_max_len": 30, "d_label_hidden": 8, "d_tag_hidden": 8, "tag_loss_scale": 5.0,
+            "morpho_emb_dropout": 0.2, "relu_dropout": 0.1, "residual_dropout": 0.2, "attention_dropout": 0.2,
+            "force_root_constituent": True,
+        },
+    }  # fmt: skip
+    config.benepar = parser_config
+    config.save_pretrained(folder)
+    torch.manual_seed(1)
+    with with_special_tokens_method():
+        hparams = HParams(**parser_config["hparams"])
+        model = ChartParser(**{**parser_config, "hparams": hparams, "pretrained_model_path": str(folder)})
+    torch.save(model.state_dict(), folder / "benepar_model.bin")
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_an_export_parses(encoder: str, tmp_path: Path) -> None:
+    export(tmp_path / "export", encoder)
+    parser = BeneparParser(str(tmp_path / "export"))
+    sentences = [["The", "dog", "sleeps", "."], ["It", "barks"], ["Yes"]]
+    records = parser.parse(sentences)
+    assert [record.tokens for record in records] == sentences
+    assert records == [parser.parse([sentence])[0] for sentence in sentences]
+    words = sentences[0]
+    (own,) = parser._model.parse(
+        [InputSentence(words=words, space_after=[True, True, True, False], escaped_words=words)]
+    )
+    assert records[0].tree is not None
+    assert write_brackets(without_root(read_brackets(str(own)), {"TOP"})) == write_brackets(records[0].tree)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_sentences_over_a_limit_get_flat_trees(encoder: str, tmp_path: Path) -> None:
+    """29 words are too many for the parser's own encoder, 80 letters for the tokenizer's."""
+    export(tmp_path / "export", encoder)
+    parser = BeneparParser(str(tmp_path / "export"))
+    many, long = ["a"] * 29, ["x" * 80]
+    records = parser.parse([many, ["a"], long])
+    assert [record.tree for record in records[::2]] == [flat_tree(many), flat_tree(long)]
+    assert parser.flattened == 2
