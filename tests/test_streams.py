@@ -136,9 +136,3 @@ def test_conversion_stops_at_the_first_bad_line() -> None:
     with pytest.raises(BadInput, match=r"^in:2: not good$"):
         convert_lines(numbered("a", "bad", "b"), shout, written.append)
     assert written == ["A"]
-
-
-@pytest.mark.parametrize("character", ["\n", "\0"])
-def test_what_would_break_the_output_is_a_bad_line(character: str) -> None:
-    with pytest.raises(BadInput, match=r"^in:1: line feed or NUL byte inside of a field$"):
-        convert_lines(numbered("a"), lambda text: text + character, lambda text: None)

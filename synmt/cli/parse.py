@@ -1,20 +1,33 @@
 """`synmt parse`: sentences to parse records."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from typing import TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar, get_args
 
 import click
 
-from synmt.cli.options import convert_files, input_files, on_error, or_stdin, report_failures
-from synmt.parsers import ModelError, ParserName, open_parser, parse_texts
+from synmt.cli.options import input_files, on_error, or_stdin, report_failures
+from synmt.parsers import ModelError, ParserChoice, ParserName, open_parser, parse_texts
 from synmt.parsers.pool import ParserPool, one_thread
+from synmt.parsers.tokenization import Input
 from synmt.streams import BadInput, Line, LineWriter, OnError, convert_lines, read_lines
-from synmt.trees.dependency import conllu_blocks, read_conllu
-from synmt.trees.record import record_of_brackets, write_record
+from synmt.trees.dependency import conllu_blocks, conllu_of_record, read_conllu
+from synmt.trees.record import ParseRecord, brackets_of_record, read_record, record_of_brackets, write_record
 
-EMPTY = "{}"
+READERS: dict[str, Callable[[str], ParseRecord]] = {
+    "ptb": record_of_brackets,
+    "conllu": read_conllu,
+    "records": read_record,
+}
+WRITERS: dict[str, Callable[[ParseRecord], str]] = {
+    "records": write_record,
+    "ptb": brackets_of_record,
+    "conllu": conllu_of_record,
+}
+BLANKS = {"records": "{}", "ptb": "", "conllu": ""}
 T = TypeVar("T")
 
 
@@ -31,34 +44,47 @@ Examples:
 @click.option(
     "--input",
     "kind",
-    type=click.Choice(["text", "tokens", "ptb", "conllu"]),
+    type=click.Choice(["text", "tokens", "ptb", "conllu", "records"]),
     default="text",
     show_default=True,
-    help="Raw text, tokens between spaces, or finished trees: brackets one a line, CoNLL-U sentences.",
+    help="Raw text, tokens between spaces, or finished trees: brackets or parse records one a line, CoNLL-U.",
 )
 @click.option(
     "--parser",
-    type=click.Choice(["benepar", "udpipe"]),
+    type=click.Choice(get_args(ParserName)),
     default="benepar",
     show_default=True,
-    help="Constituency trees (benepar) or dependency trees (udpipe), for text and tokens.",
+    help="Constituency trees (benepar), dependency trees (udpipe) or both, for text and tokens.",
 )
 @click.option(
     "--model",
+    "models",
+    multiple=True,
     metavar="NAME|PATH",
     help="A benepar model's name (benepar_en3), checkpoint or folder; a .udpipe file. "
-    "Default: a small English model that is part of synmt.",
+    "Default: small English models that are part of synmt.",
 )
 @click.option("--strip", is_flag=True, help="Take traces and function tags out of ptb trees.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["records", "ptb", "conllu"]),
+    default="records",
+    show_default=True,
+    help="Parse records; only the constituency trees, one a line; only the dependency trees, as CoNLL-U.",
+)
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Parser processes.")
+@click.option("--device", default="cpu", show_default=True, help="Of benepar: auto, cpu, cuda or cuda:N.")
 @on_error
 def command(
     files: tuple[str, ...],
     kind: str,
     parser: ParserName,
-    model: str | None,
+    models: tuple[str, ...],
     strip: bool,
+    form: str,
     jobs: int,
+    device: str,
     on_error: OnError,
 ) -> None:
     """Sentences to parse records.
@@ -66,49 +92,55 @@ def command(
     One line in, one record out; where a line holds several sentences, their trees stand under one root.
     A sentence too long for the parser gets a flat tree, and is counted on stderr.
     """
-    if kind == "ptb":
-        convert_files("parse", files, on_error, lambda line: write_record(record_of_brackets(line, strip)), EMPTY)
-        return
-    lines = read_lines(or_stdin(files), on_error)
-    with LineWriter() as output:
-        if kind == "conllu":
-            sentences = conllu_blocks(lines)
+    if kind in READERS:
+        lines = read_lines(or_stdin(files), on_error)
+        blocks = conllu_blocks(lines) if kind == "conllu" else lines
+        read = partial(record_of_brackets, strip=True) if strip else READERS[kind]
+        with LineWriter() as output:
             failures = convert_lines(
-                sentences, lambda block: write_record(read_conllu(block)), output.write, on_error, EMPTY
+                blocks, lambda text: WRITERS[form](read(text)), output.write, on_error, BLANKS[form]
             )
-        else:
-            failures = parse_lines(lines, kind == "tokens", parser, model, jobs, output)
+    else:
+        needed = {"ptb": "benepar", "conllu": "udpipe"}.get(form, "")
+        if needed not in parser:
+            raise click.UsageError(f"--format {form} needs --parser {needed} or benepar+udpipe")
+        texts = Texts(read_lines(or_stdin(files), on_error), tokenized=kind == "tokens")
+        failures = write_parses(texts, ParserChoice(parser, models, device), jobs, WRITERS[form])
     report_failures("parse", failures)
 
 
-def parse_lines(
-    lines: Iterable[Line], tokenized: bool, name: ParserName, model: str | None, jobs: int, output: LineWriter
-) -> int:
-    """Writes the record of each line, and says on stderr how many sentences were too long to parse.
+@dataclass
+class Texts:
+    """The lines of a stream as a parser reads them. faults: how many lines so far hold no text."""
+
+    lines: Iterable[Line]
+    tokenized: bool
+    faults: int = 0
+
+    def __iter__(self) -> Iterator[Input]:
+        for line in self.lines:
+            self.faults += bool(line.fault)
+            yield line.text.split() if self.tokenized else line.text
+
+
+def write_parses(texts: Texts, choice: ParserChoice, jobs: int, write: Callable[[ParseRecord], str]) -> int:
+    """Writes what the parser makes of each line, and says on stderr how many sentences were too long to parse.
 
     Returns the number of lines that hold no text because of a fault.
     """
-    faults = 0
-
-    def inputs() -> Iterator[str | list[str]]:
-        nonlocal faults
-        for line in lines:
-            faults += bool(line.fault)
-            yield line.text.split() if tokenized else line.text
-
     one_thread()
-    with ExitStack() as stack:
+    with LineWriter() as output, ExitStack() as stack:
         try:
-            parser = open_parser(name, model) if jobs == 1 else stack.enter_context(ParserPool(name, model, jobs))
-            for record in progress(parse_texts(inputs(), parser)):
-                output.write(write_record(record))
+            parser = open_parser(choice) if jobs == 1 else stack.enter_context(ParserPool(choice, jobs))
+            for record in progress(parse_texts(texts, parser)):
+                output.write(write(record))
                 output.flush()  # the next stage should not wait for a full buffer
         except ModelError as error:
             raise BadInput(str(error)) from None
     if parser.flattened:
         sentences = "1 sentence" if parser.flattened == 1 else f"{parser.flattened} sentences"
         print(f"synmt parse: {sentences} too long to parse got a flat tree", file=sys.stderr)
-    return faults
+    return texts.faults
 
 
 def progress(items: Iterable[T]) -> Iterable[T]:

@@ -56,12 +56,10 @@ def _load_safetensors(path: Path) -> Any:
 
 def _load_by_benepar(path: Path) -> Any:
     """benepar's own loading. torch loads weights only, so that a file from elsewhere cannot run code."""
-    import torch
     from benepar.parse_chart import ChartParser
 
     with with_special_tokens_method():
-        model = ChartParser.from_trained(str(path))
-    return (model.cuda() if torch.cuda.is_available() else model).eval()
+        return ChartParser.from_trained(str(path)).eval()
 
 
 @contextmanager

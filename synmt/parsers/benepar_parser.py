@@ -11,6 +11,7 @@ from benepar import InputSentence, subbatching
 from benepar.integrations.nltk_plugin import guess_language
 from benepar.ptb_unescape import ptb_unescape
 
+from synmt.nn.device import local_device
 from synmt.parsers.benepar_models import load_model
 from synmt.parsers.character_model import CharacterModel
 from synmt.parsers.chart import Analysis, Span, predict
@@ -26,18 +27,26 @@ LONGEST_WORD = 100  # characters that the model gets to see; the rest tells it n
 class BeneparParser:
     """benepar with the embedded model or another, on raw text (spaCy's tokens) or on tokens."""
 
-    def __init__(self, model: str | None = None) -> None:
-        """Raises ModelError."""
+    def __init__(self, model: str | None = None, device: str = "cpu") -> None:
+        """Raises ModelError, and BadInput for a device that is not there."""
         self.flattened = 0
-        self._model = load_model(model)
+        self._model = load_model(model).to(local_device(device))
         self._tokenizer = SpacyTokenizer(guess_language(self._model.label_vocab) or "xx")
         timing = self._model.add_timing
         self._longest = LONGEST_SENTENCE if timing is None else timing.timing_table.shape[0] - 2
 
     def parse(self, lines: Sequence[Input]) -> list[ParseRecord]:
         tokenized = [tokenize(line, self._tokenizer.split) for line in lines]
-        analyses = iter(self._analyses(tokenized))
-        return [self._record(line, [next(analyses) for _ in line.sentences]) for line in tokenized]
+        records = [line.record() for line in tokenized]
+        for record, tree in zip(records, self.trees(tokenized), strict=True):
+            record.tree = tree
+        return records
+
+    def trees(self, lines: Sequence[Tokenized]) -> list[Tree | None]:
+        """The tree of each line, its sentences' trees under one root; None for a line without words."""
+        analyses = iter(self._analyses(lines))
+        found = [[self._tree(words, next(analyses)) for words in line.sentences] for line in lines]
+        return [under_one_root(trees) if trees else None for trees in found]
 
     def _analyses(self, lines: Sequence[Tokenized]) -> list[Analysis | None]:
         """The analysis of each sentence of the lines, None for those over the model's limit."""
@@ -64,17 +73,11 @@ class BeneparParser:
                 return False
         return True
 
-    def _record(self, line: Tokenized, analyses: Sequence[Analysis | None]) -> ParseRecord:
-        record = line.record()
-        trees = []
-        for words, analysis in zip(line.sentences, analyses, strict=True):
-            self.flattened += analysis is None
-            trees.append(
-                flat_tree(words) if analysis is None else tree_of_spans(words, analysis.tags, analysis.spans)
-            )
-        if trees:
-            record.tree = under_one_root(trees)
-        return record
+    def _tree(self, words: Sequence[str], analysis: Analysis | None) -> Tree:
+        if analysis is None:
+            self.flattened += 1
+            return flat_tree(words)
+        return tree_of_spans(words, analysis.tags, analysis.spans)
 
 
 def chart_analyses(model: CharacterModel, sentences: Sequence[InputSentence]) -> list[Analysis]:
@@ -128,11 +131,11 @@ def tree_of_spans(words: Sequence[str], tags: Sequence[str], spans: Sequence[Spa
 
 
 def flat_tree(words: Sequence[str]) -> Tree:
-    """`(S (X w1) (X w2) …)`: what a sentence too long to parse gets."""
-    nodes, parents = ["S"], [-1]
+    """`(X (XX w1) (XX w2) …)`: what a sentence too long to parse gets, marked by treebanks' labels for unknown."""
+    nodes, parents = ["X"], [-1]
     for word in words:
         parents += [0, len(nodes)]
-        nodes += ["X", word]
+        nodes += ["XX", word]
     return Tree(nodes, parents)
 
 

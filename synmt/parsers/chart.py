@@ -64,6 +64,11 @@ def triangle(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.triu_indices(n)
 
 
+def device_of(model: ChartModel) -> torch.device:
+    device: torch.device = model.f_label[0].weight.device
+    return device
+
+
 def word_vectors(model: ChartModel, sentences: Sequence[Sequence[str]]) -> Tensor:
     """Character-LSTM vectors with sentence start and stop, [b, longest + 2, d / 2]."""
     vocabulary: dict[str, int] = {}
@@ -76,23 +81,24 @@ def word_vectors(model: ChartModel, sentences: Sequence[Sequence[str]]) -> Tenso
     # The retokenizer puts the start symbol first and the stop symbol last; here both come first.
     order = np.r_[0, len(vocabulary) + 1, 1 : len(vocabulary) + 1]
     characters = pack_padded_sequence(
-        torch.from_numpy(encoded["char_ids"][order]),
+        torch.from_numpy(encoded["char_ids"][order]).to(device_of(model)),
         torch.from_numpy(encoded["word_lens"][order]),
         batch_first=True,
         enforce_sorted=False,
     )
-    vectors = model.char_encoder(characters, torch.ones(1, len(order), dtype=torch.bool))[0]
-    return vectors[rows]
+    real = torch.ones(1, len(order), dtype=torch.bool, device=device_of(model))
+    vectors = model.char_encoder(characters, real)[0]
+    return vectors[rows.to(device_of(model))]
 
 
 def score(model: ChartModel, sentences: Sequence[Sequence[str]]) -> Scores:
-    lengths = torch.tensor([len(words) for words in sentences])
-    mask = torch.arange(int(lengths.max()) + 2) < lengths[:, None] + 2
+    lengths = torch.tensor([len(words) for words in sentences], device=device_of(model))
+    mask = torch.arange(int(lengths.max()) + 2, device=device_of(model)) < lengths[:, None] + 2
     encoded = model.encoder(model.add_timing(model.morpho_emb_dropout(word_vectors(model, sentences))), mask)
     encoded = torch.cat([encoded[..., 0::2], encoded[..., 1::2]], -1)
     words = mask.clone()
     words[:, 0] = False
-    words[torch.arange(len(sentences)), lengths + 1] = False
+    words[torch.arange(len(sentences), device=device_of(model)), lengths + 1] = False
 
     half = model.d_model // 2
     fenceposts = torch.cat([encoded[:, :-1, :half], encoded[:, 1:, half:]], -1)
@@ -167,8 +173,8 @@ def predict(model: ChartModel, sentences: Sequence[Sequence[str]]) -> list[Analy
     scores = score(model, sentences)
     scores.spans[roots(lengths), 0] = FORBIDDEN
     values, labels = scores.spans.max(-1)
-    chosen = best_spans(values.numpy(), lengths)
-    chosen_labels = labels.numpy()[chosen].tolist()
+    chosen = best_spans(values.cpu().numpy(), lengths)
+    chosen_labels = labels.cpu().numpy()[chosen].tolist()
     tags = scores.tags.argmax(-1).tolist()
     label_names = {index: label for label, index in model.label_vocab.items()}
     tag_names = {index: tag for tag, index in model.tag_vocab.items()}

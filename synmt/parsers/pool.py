@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from signal import SIG_IGN, SIGINT, signal
 
 from synmt.parsers.opening import open_parser
-from synmt.parsers.parser import Parser, ParserName
+from synmt.parsers.parser import Parser, ParserChoice
 from synmt.parsers.tokenization import Input
 from synmt.streams import BadInput
 from synmt.trees.record import ParseRecord
@@ -22,12 +22,12 @@ def _start_worker() -> None:
 
 
 @cache
-def _worker_parser(name: ParserName, model: str | None) -> Parser:
-    return open_parser(name, model)
+def _worker_parser(choice: ParserChoice) -> Parser:
+    return open_parser(choice)
 
 
-def _parse(name: ParserName, model: str | None, lines: Sequence[Input]) -> tuple[list[ParseRecord], int]:
-    parser = _worker_parser(name, model)
+def _parse(choice: ParserChoice, lines: Sequence[Input]) -> tuple[list[ParseRecord], int]:
+    parser = _worker_parser(choice)
     before = parser.flattened
     return parser.parse(lines), parser.flattened - before
 
@@ -41,11 +41,10 @@ def one_thread() -> None:
 class ParserPool:
     """`jobs` processes that parse windows of lines; a context manager."""
 
-    def __init__(self, name: ParserName, model: str | None, jobs: int) -> None:
+    def __init__(self, choice: ParserChoice, jobs: int) -> None:
         self.flattened = 0
+        self._choice = choice
         self._jobs = jobs
-        self._name = name
-        self._model = model
         self._executor = ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker)
 
     def __enter__(self) -> "ParserPool":
@@ -63,7 +62,7 @@ class ParserPool:
         failure: BadInput | None = None
         try:
             for window in windows:
-                pending.append(self._executor.submit(_parse, self._name, self._model, window))
+                pending.append(self._executor.submit(_parse, self._choice, window))
                 if len(pending) >= 2 * self._jobs:
                     yield self._records(pending.popleft())
         except BadInput as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ufal.udpipe import Model, OutputFormat, ProcessingError, Sentence
 
 from synmt.parsers.parser import ModelError
-from synmt.parsers.tokenization import Input, normalized, tokenize
+from synmt.parsers.tokenization import Input, Tokenized, normalized, tokenize
 from synmt.trees.dependency import joined, read_conllu
 from synmt.trees.record import ParseRecord
 
@@ -50,9 +50,10 @@ class UDPipeParser:
             raise ModelError(f"UDPipe model {model}: {error}") from None
 
     def parse(self, lines: Sequence[Input]) -> list[ParseRecord]:
-        return [self._parse_line(line) for line in lines]
+        return [self.analyse(line)[1] for line in lines]
 
-    def _parse_line(self, line: Input) -> ParseRecord:
+    def analyse(self, line: Input) -> tuple[Tokenized, ParseRecord]:
+        """The line's sentences as UDPipe finds them, and its record."""
         found = self._sentences(line) if isinstance(line, str) else ()
         records = [self._analysed(sentence) for sentence in found]
         tokenized = tokenize(line, lambda _: [record.tokens for record in records])
@@ -60,7 +61,7 @@ class UDPipeParser:
             records = [self._analysed(sentence_of(tokens)) for tokens in tokenized.sentences]
         record = joined(records)
         record.text, record.spaces = tokenized.text, tokenized.spaces
-        return record
+        return tokenized, record
 
     def _sentences(self, text: str) -> Iterator[Sentence]:
         """The sentences that UDPipe finds in a line of text."""

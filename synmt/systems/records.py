@@ -77,8 +77,7 @@ def _read(line: Line, needs_tree: bool, on_bad: Callable[[BadInput], None]) -> P
 
 
 def _parsed(lines: Iterator[Line]) -> Iterator[tuple[Line, ParseRecord]]:
-    from synmt.parsers.opening import open_parser
-    from synmt.parsers.stream import parse_texts
+    from synmt.parsers import ParserChoice, open_parser, parse_texts
 
     under_way: deque[Line] = deque()  # read, but not yet parsed
 
@@ -87,5 +86,5 @@ def _parsed(lines: Iterator[Line]) -> Iterator[tuple[Line, ParseRecord]]:
             under_way.append(line)
             yield line.text
 
-    for record in parse_texts(texts(), open_parser("benepar")):
+    for record in parse_texts(texts(), open_parser(ParserChoice())):
         yield under_way.popleft(), record

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from synmt.streams import BadInput, Line
-from synmt.trees.record import ParseRecord
+from synmt.trees.record import ParseRecord, RecordError
 
 COLUMNS = 10
 UNKNOWN = "_"
@@ -231,6 +231,18 @@ def write_conllu(record: ParseRecord) -> str:
         misc = UNKNOWN if space else "SpaceAfter=No"
         lines.append(f"{number}\t{form}\t_\t{upos}\t_\t_\t{head}\t{deprel}\t_\t{misc}")
     return "\n".join(lines)
+
+
+def conllu_of_record(record: ParseRecord) -> str:
+    """The sentence block with the blank line that closes it, nothing for the empty record.
+
+    Raises RecordError for a sentence without heads.
+    """
+    if not record.heads:
+        if record.tokens or record.text.strip():
+            raise RecordError("record has no dependency tree")
+        return ""
+    return write_conllu(record) + "\n"
 
 
 def joined(records: Sequence[ParseRecord]) -> ParseRecord:

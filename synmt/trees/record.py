@@ -4,6 +4,7 @@
 either tree may be missing. An empty input line is the empty record `{}`.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from synmt.trees.constituency import (
 )
 
 T = TypeVar("T", str, int, bool)
+_BREAKING = re.compile(r"[\s\0]")
 
 
 class RecordError(ValueError):
@@ -49,12 +51,16 @@ class ParseRecord:
     deprels: list[str] = field(default_factory=list)
 
     def check(self) -> None:
-        """Raises RecordError where a column's length, a head or the tree's leaves do not fit the tokens."""
+        """Raises RecordError where a column's length, a head or the tree's leaves do not fit the tokens, and for
+        white space in a token or label, which would break lines of tokens, brackets or CoNLL-U."""
         n = len(self.tokens)
         for name in ("spaces", "upos", "heads", "deprels"):
             column = getattr(self, name)
             if column and len(column) != n:
                 raise RecordError(f"{len(column)} {name} for {n} tokens")
+        for string in (*self.tokens, *self.upos, *self.deprels, *(self.tree.nodes if self.tree else ())):
+            if _BREAKING.search(string):
+                raise RecordError(f"white space or NUL in {string!r}")
         if any(not 0 <= head <= n or head == word for word, head in enumerate(self.heads, 1)):
             raise RecordError("a head lies outside of the sentence or on its own word")
         if self.tree is not None and self.tree.leaves() != self.tokens:
@@ -64,7 +70,7 @@ class ParseRecord:
 def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
     """The record of one bracket string; `strip` takes out traces, function tags and a root that only wraps.
 
-    Raises TreeError, and RecordError for words with white space inside, such as a no-break space.
+    Raises TreeError, and RecordError for white space in a word or label, such as a no-break space.
     """
     tree = read_brackets(text)
     if strip:
@@ -73,9 +79,7 @@ def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
             raise TreeError("the tree has no words but traces")
         tree = without_root(overt)
     record = ParseRecord(tokens=tree.leaves(), tree=tree)
-    for token in record.tokens:
-        if token.split() != [token]:
-            raise RecordError(f"word {token!r} holds white space")
+    record.check()
     return record
 
 
@@ -163,12 +167,25 @@ def write_record(record: ParseRecord) -> str:
     return orjson.dumps(fields).decode()
 
 
+def brackets_of_record(record: ParseRecord) -> str:
+    """The constituency tree on one line, nothing for the empty record.
+
+    Raises RecordError for a sentence without a constituency tree.
+    """
+    tree = tree_of_record(record)
+    return write_brackets(tree) if tree else ""
+
+
+def tree_of_record(record: ParseRecord) -> Tree | None:
+    """The constituency tree, None for the empty record. Raises RecordError for a sentence without one."""
+    if record.tree is None and (record.tokens or record.text.strip()):
+        raise RecordError("record has no constituency tree")
+    return record.tree
+
+
 def read_tree(line: str) -> Tree | None:
     """The constituency tree of one JSON line, and None for a record without a sentence.
 
     Raises RecordError as `read_record` does, and for a sentence without a constituency tree.
     """
-    record = read_record(line)
-    if record.tree is None and (record.tokens or record.text.strip()):
-        raise RecordError("record has no constituency tree")
-    return record.tree
+    return tree_of_record(read_record(line))

@@ -26,6 +26,57 @@ def test_text_to_dependencies() -> None:
     assert json.loads(done.stdout)["heads"] == [4, 4, 4, 0, 4]
 
 
+def test_both_trees_over_one_tokenization() -> None:
+    done = synmt("parse", "--parser", "benepar+udpipe", text="She can't go. He can.\n\n")
+    both, empty = map(json.loads, done.stdout.splitlines())
+    alone = json.loads(synmt("parse", "--parser", "udpipe", text="She can't go. He can.").stdout)
+    assert both.items() > alone.items()
+    assert both["tree"].startswith("(TOP (S (NP (PRP She))")
+    assert both["tree"].count("(") == both["tree"].count(")")
+    assert empty == {}
+
+
+def test_trees_come_out_as_they_went_in(tmp_path: Path) -> None:
+    (tmp_path / "trees.ptb").write_text(f"{FATHER}\n\n{FATHER}\n")
+    (tmp_path / "trees.conllu").write_text(f"{CONLLU}\n{CONLLU}\n")
+    for name in ("ptb", "conllu"):
+        pipe = f"synmt parse --input {name} trees.{name} | synmt parse --input records --format {name}"
+        done = shell(f"set -o pipefail; {pipe} | cmp - trees.{name}", tmp_path)
+        assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_parses_as_brackets_and_conllu() -> None:
+    done = synmt("parse", "--format", "ptb", text="He is my father.\n\n")
+    assert done.stdout.startswith("(S (NP (PRP He)) (VP (VBZ is) (") and done.stdout.endswith("\n\n")
+    done = synmt("parse", "--parser", "udpipe", "--format", "conllu", text="Go home.\n\nGo.\n")
+    assert done.stdout.startswith("# text = Go home.\n1\tGo\t")
+    assert done.stdout.count("\n\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ("--format conllu", "--format conllu needs --parser udpipe"),
+        ("--parser udpipe --format ptb", "--format ptb needs --parser benepar"),
+    ],
+)
+def test_a_format_without_its_parser_is_wrong_usage(options: str, cause: str) -> None:
+    done = synmt("parse", *options.split(), text="Go.\n")
+    assert done.returncode == 2
+    assert cause in done.stderr
+
+
+def test_more_models_than_parsers() -> None:
+    done = synmt("parse", "--model", "a", "--model", "b", text="Go.\n")
+    assert is_one_line_of_error(done, "synmt parse: 2 benepar models (a, b) for --parser benepar")
+
+
+def test_a_device_that_is_not_there() -> None:
+    assert is_one_line_of_error(
+        synmt("parse", "--device", "cuda:99", text="Go.\n"), "synmt parse: device cuda:99: "
+    )
+
+
 def test_tokens_are_kept() -> None:
     done = synmt("parse", "--parser", "udpipe", "--input", "tokens", text="can't  stop -LRB- !\n\n")
     assert json.loads(done.stdout.splitlines()[0])["tokens"] == ["can't", "stop", "-LRB-", "!"]
@@ -57,7 +108,7 @@ def test_finished_dependencies() -> None:
     ("kind", "text", "place"),
     [
         ("ptb", f"{FATHER}\n(S (A a)\n", ":2: tree does not close its bracket"),
-        ("ptb", "(S (A a\u00a0b))\n", ":1: word 'a\\xa0b' holds white space"),
+        ("ptb", "(S (A a\u00a0b))\n", ":1: white space or NUL in 'a\\xa0b'"),
         ("conllu", f"{CONLLU}\n{CONLLU}3\tx\n", ":8: 2 columns instead of 10"),
         ("conllu", f"{CONLLU}\n\n# text = Go\n1\tGo\n", ":7: 2 columns instead of 10"),
     ],

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from synmt.parsers.chart import FORBIDDEN, ChartModel, best_spans, roots, score, triangle
+from synmt.parsers.chart import FORBIDDEN, ChartModel, best_spans, device_of, roots, score, triangle
 from synmt.parsers.training.treebank import Example
 
 TAG_LOSS_SCALE = 0.5
@@ -33,16 +33,17 @@ def loss(model: ChartModel, examples: Sequence[Example]) -> Tensor:
     """Structured hinge loss of the trees plus cross-entropy of the tags, both per word."""
     lengths = [len(each.words) for each in examples]
     scores = score(model, [each.words for each in examples])
-    gold = gold_labels(model, examples)
+    gold = gold_labels(model, examples).to(device_of(model))
     with torch.no_grad():
         augmented = scores.spans + 1
-        augmented.scatter_add_(1, gold[:, None], -torch.ones(len(gold), 1))
+        augmented.scatter_add_(1, gold[:, None], -torch.ones_like(gold[:, None], dtype=torch.float32))
         augmented[roots(lengths), 0] = FORBIDDEN
         best_value, best_label = augmented.max(-1)
-        chosen = torch.from_numpy(best_spans(best_value.numpy(), lengths))
+        chosen = torch.from_numpy(best_spans(best_value.cpu().numpy(), lengths)).to(device_of(model))
         margin = (best_label[chosen] != gold[chosen]).sum()
     predicted = scores.spans[chosen, best_label[chosen]].sum()
     true = scores.spans.gather(1, gold[:, None]).sum()
     tags = torch.tensor([model.tag_vocab.get(tag, -100) for each in examples for tag in each.tags])
+    tags = tags.to(device_of(model))
     tag_loss = F.cross_entropy(scores.tags, tags, ignore_index=-100)
     return (predicted + margin - true) / sum(lengths) + TAG_LOSS_SCALE * tag_loss
