@@ -167,7 +167,7 @@ def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterM
     optimizer = torch.optim.Adam(parameters, betas=(0.9, 0.98), fused=True)
     best_score = 0.0
     started = time.process_time()
-    progress, next_evaluation = 0.0, 1 / EVALUATIONS
+    progress, evaluations = 0.0, 0
     while progress < 1:
         for is_trees, batch in data.epoch(progress, randomness):
             for group in optimizer.param_groups:
@@ -179,8 +179,8 @@ def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterM
             optimizer.step()
             averaged.update()
             progress = min(1.0, (time.process_time() - started) / seconds)
-            if progress >= next_evaluation:
-                next_evaluation += 1 / EVALUATIONS
+            if progress * EVALUATIONS >= evaluations + 1:
+                evaluations += 1
                 dev_score = span_f1(averaged.mean, data.dev)
                 print(f"{progress:.0%}\tstep {averaged.steps}\tdev {dev_score:.2f}", flush=True)
                 if dev_score > best_score:

@@ -40,8 +40,10 @@ class Example:
 
 
 def read_trees(path: Path) -> Iterator[Tree]:
-    """The trees of a PTB file, one a line, overt and with plain labels."""
+    """The trees of a PTB file, one a line, overt and with plain labels; empty lines have none."""
     for line in read_lines([str(path)]):
+        if not line.text.strip():
+            continue
         try:
             tree = without_traces(without_function_tags(read_brackets(line.text)))
         except TreeError as error:

@@ -24,6 +24,7 @@ def test_trees_get_one_set_of_labels(tmp_path: Path) -> None:
     assert trees_of(
         tmp_path,
         "(ROOT (S (NP-SBJ=1 (PRP He)) (VP (VBZ is) (NP (-NONE- *)))))",
+        "",
         "( (TITLE (NP (NML (NN blood) (NN pressure)) (NN test))) )",
         "( (CAPTION (LST (LS A)) (NP (NN test))) )",
         "(ROOT (NP (-NONE- *)))",
