@@ -1,11 +1,14 @@
-"""`synmt score`: hypotheses against references."""
+"""`synmt score`: translations or parses against references."""
+
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from synmt.cli.options import or_stdin
-from synmt.streams import BadInput, LineWriter, read_parallel
+from synmt.streams import BadInput, Line, LineWriter, read_parallel
 
-METRICS = ("bleu", "chrf", "chrf+", "chrf++")
+METRICS = ("bleu", "chrf", "chrf+", "chrf++", "evalb", "upos", "uas", "las")
 TOKENIZATIONS = ("13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "none")
 
 EPILOG = """
@@ -13,6 +16,7 @@ EPILOG = """
 Examples:
   synmt score --references test.de < base.de
   synmt score base.de mask.de --references test.de --metric bleu,chrf++ --format tsv
+  synmt parse test.txt | synmt score --references gold.ptb --metric evalb
 """
 
 
@@ -68,21 +72,31 @@ def command(
     lowercase: bool,
     form: str,
 ) -> None:
-    """Hypotheses against references: corpus BLEU and chrF, with sacreBLEU's signatures.
+    """Hypotheses against references.
+
+    Of translations, corpus BLEU and chrF with sacreBLEU's signatures; of parses, bracketing F1 or UPOS, UAS, LAS.
 
     Hypotheses are detokenized text, one sentence a line; several files make a table, one row a system.
+    evalb compares parse records or bracket strings (F1 under COLLINS.prm); upos, uas and las parse records.
     """
     from synmt.metrics.metric import stream_scores
+    from synmt.metrics.opening import open_metrics
     from synmt.metrics.report import FORMATS
-    from synmt.metrics.sacre import sacre_metric
 
     systems = or_stdin(hypotheses)
-    rows = (tuple(line.text for line in lines) for lines in read_parallel([*systems, *references]))
     try:
-        chosen = [sacre_metric(name, tokenize, lowercase) for name in metrics]
+        read, chosen = open_metrics(metrics, tokenize, lowercase)
+        rows = (tuple(_read(line, read) for line in lines) for lines in read_parallel([*systems, *references]))
         scores = stream_scores(chosen, rows, len(systems))
     except ValueError as error:
         raise BadInput(str(error)) from None
     with LineWriter() as output:
         for line in FORMATS[form](list(zip(systems, scores, strict=True))):
             output.write(line)
+
+
+def _read(line: Line, read: Callable[[str], Any]) -> Any:
+    try:
+        return read(line.text)
+    except ValueError as error:
+        raise line.error(error) from None

@@ -6,12 +6,15 @@ So a corpus is scored in pieces, and a significance test resamples sentences wit
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from synmt.streams import windows
+
+Item = TypeVar("Item", contravariant=True)
+T = TypeVar("T")
 
 
 @dataclass(slots=True, frozen=True)
@@ -30,22 +33,22 @@ class Score:
     line: str
 
 
-class Metric(Protocol):
-    """A corpus metric that is a function of summed sentence statistics."""
+class Metric(Protocol[Item]):
+    """A corpus metric that is a function of summed sentence statistics, over texts, trees or records."""
 
-    def statistics(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
-        """The statistics of n sentences, [n, k]. references: one list of n lines a reference, [r][n]."""
+    def statistics(self, hypotheses: Sequence[Item], references: Sequence[Sequence[Item]]) -> npt.NDArray[np.int64]:
+        """The statistics of n sentences, [n, k]. references: one list of n items a reference, [r][n]."""
 
     def score(self, totals: npt.NDArray[np.int64]) -> Score:
         """The score of a corpus from the sum of its sentences' statistics, [k]."""
 
 
-def corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
-    """The score of n hypotheses against one list of n lines a reference, [r][n]."""
+def corpus_score(metric: Metric[T], hypotheses: Sequence[T], references: Sequence[Sequence[T]]) -> Score:
+    """The score of n hypotheses against one list of n items a reference, [r][n]."""
     return metric.score(metric.statistics(hypotheses, references).sum(axis=0))
 
 
-def stream_scores(metrics: Sequence[Metric], rows: Iterable[Sequence[str]], systems: int) -> list[list[Score]]:
+def stream_scores(metrics: Sequence[Metric[T]], rows: Iterable[Sequence[T]], systems: int) -> list[list[Score]]:
     """The score of each system by each metric, [systems][metrics], in constant memory.
 
     rows: for each sentence the hypotheses of all systems, then its references.

@@ -73,3 +73,30 @@ def test_wrong_options(files: Path) -> None:
     done = synmt("score", "-", "-r", "-", text="a\n")
     assert is_one_line_of_error(done, "standard input can be read only once")
     assert is_one_line_of_error(synmt("score", "-r", files / "missing", text="a\n"), "missing: No such file")
+
+
+def test_parses_against_gold_trees(tmp_path: Path) -> None:
+    (tmp_path / "gold.ptb").write_text("(S (NP (PRP He)) (VP (VBZ sleeps)))\n(NP (NN rain))\n")
+    parses = '{"tree": "(S (NP (PRP He)) (VP (NNS sleeps)))"}\n{"tree": "(FRAG (NN rain))"}\n'
+    done = synmt("score", "--metric", "evalb", "-r", tmp_path / "gold.ptb", text=parses)
+    assert done.stdout.startswith("F1|rules:COLLINS|sentences:2|errors:0|")
+    assert done.stdout.endswith(" = 75.00 (R = 75.00 P = 75.00 complete = 50.00 tags = 66.67)\n")
+    bad = synmt("score", "--metric", "evalb", "-r", tmp_path / "gold.ptb", text=parses.replace("(FRAG", "FRAG"))
+    assert is_one_line_of_error(bad, "synmt score: stdin:2: tree: ")
+
+
+def test_dependencies_against_gold_ones(tmp_path: Path) -> None:
+    gold = '{"tokens": ["Go", "."], "upos": ["VERB", "PUNCT"], "heads": [0, 1], "deprels": ["root", "punct"]}\n'
+    (tmp_path / "gold").write_text(gold)
+    parse = gold.replace("punct", "dep")
+    done = synmt("score", "--metric", "upos,uas,las", "-r", tmp_path / "gold", "--format", "tsv", text=parse)
+    assert [line.split("\t")[1:3] for line in done.stdout.splitlines()[1:]] == [
+        ["UPOS", "100.0000"],
+        ["UAS", "100.0000"],
+        ["LAS", "50.0000"],
+    ]
+
+
+def test_metrics_of_different_things(files: Path) -> None:
+    done = synmt("score", "--metric", "bleu,las", "-r", files / "reference", text="a")
+    assert is_one_line_of_error(done, "synmt score: bleu and las compare different things")

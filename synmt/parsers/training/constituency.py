@@ -1,7 +1,7 @@
 """Trains the embedded constituency model: benepar's own model class over a character LSTM, from scratch.
 
 A general treebank is read whole each epoch, a specialised one sampled: as much of it as of the general one at
-first, a quarter of that at the end, so that its conventions do not drown the general text's. So is a dependency
+first, half of that at the end, so that its conventions do not drown the general text's. So is a dependency
 treebank, whose subtrees are the spans of a second task: it shares all layers with the first but the last one.
 """
 
@@ -131,7 +131,7 @@ class Treebanks:
 
     def epoch(self, progress: float, randomness: random.Random) -> list[tuple[bool, list[Example]]]:
         """The batches of one epoch in random order, each with whether it is one of trees."""
-        share = int(len(self.general) * (1 - 0.75 * progress))
+        share = int(len(self.general) * (1 - progress / 2))
         special, dependencies = (
             randomness.sample(examples, min(share, len(examples))) for examples in (self.special, self.dependencies)
         )

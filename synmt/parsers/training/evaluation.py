@@ -4,10 +4,11 @@ from pathlib import Path
 
 import click
 
+from synmt.metrics.bracketing import Bracketing
+from synmt.metrics.metric import corpus_score
 from synmt.parsers.benepar_parser import BeneparParser
 from synmt.parsers.stream import parse_texts
-from synmt.parsers.training.bracketing import bracketing_f1
-from synmt.parsers.training.treebank import read_trees, tags
+from synmt.parsers.training.treebank import read_trees
 from synmt.trees.constituency import Tree
 
 
@@ -21,15 +22,11 @@ def predicted_trees(parser: BeneparParser, gold: list[Tree]) -> list[Tree]:
 @click.option("--model", help="Default: the embedded model.")
 @click.argument("treebanks", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 def main(model: str | None, treebanks: tuple[Path, ...]) -> None:
-    """Prints F1 and tagging accuracy in percent for each PTB file."""
+    """Prints evalb's scores of each PTB file."""
     parser = BeneparParser(model)
     for path in treebanks:
         gold = list(read_trees(path))
-        predicted = predicted_trees(parser, gold)
-        pairs = list(zip(gold, predicted, strict=True))
-        right = [a == b for tree, other in pairs for a, b in zip(tags(tree), tags(other), strict=True)]
-        f1, accuracy = bracketing_f1(pairs), 100 * sum(right) / len(right)
-        print(f"{path.name}\t{len(gold)} sentences\tF1 {f1:.2f}\ttags {accuracy:.2f}", flush=True)
+        print(f"{path.name}\t{corpus_score(Bracketing(), predicted_trees(parser, gold), [gold]).line}", flush=True)
     if parser.flattened:
         print(f"{parser.flattened} sentences were too long to parse")
 

@@ -18,6 +18,7 @@ from synmt.trees.constituency import (
     without_root,
     without_traces,
 )
+from synmt.trees.relations import subtree_ends
 
 SPLICED = frozenset({"NML"})  # CRAFT brackets nominal modifiers inside a noun phrase; GUM leaves them flat
 WRAPPERS = frozenset({"TITLE", "HEADING", "CAPTION", "CIT", "ROOT", "TOP", ""})  # CRAFT's document structure
@@ -72,10 +73,7 @@ def phrases(tree: Tree) -> list[Span]:
     """(first word, word after the last, label) of each phrase in preorder: all nodes but words and their tags."""
     leaf = tree.is_leaf()
     words_before = list(accumulate(leaf, initial=0))
-    after = list(range(1, len(tree) + 1))  # the node after each node's subtree
-    for node in range(len(tree) - 1, 0, -1):
-        parent = tree.parents[node]
-        after[parent] = max(after[parent], after[node])
+    after = subtree_ends(tree.parents)
     return [
         (words_before[node], words_before[after[node]], label)
         for node, label in enumerate(tree.nodes)

@@ -2,7 +2,6 @@ from pathlib import Path
 
 import pytest
 
-from synmt.parsers.training.bracketing import bracketing_f1
 from synmt.parsers.training.treebank import (
     Example,
     example,
@@ -71,20 +70,3 @@ def test_subtrees_of_dependencies_are_spans(tmp_path: Path) -> None:
     assert found.tags == ["DT", "NN", "VBZ", "RB", "IN", "PRP"]
     assert found.spans == [(0, 1, "det"), (2, 3, "aux"), (0, 6, "root"), (4, 5, "case"), (4, 6, "nmod")]
     assert read_dependency_examples(path, longest=5) == []
-
-
-def f1(gold: str, predicted: str) -> float:
-    return bracketing_f1([(read_brackets(gold), read_brackets(predicted))])
-
-
-def test_bracketing_f1() -> None:
-    gold = "(S (NP (PRP He)) (VP (VBZ is) (NP (NN home))) (. .))"
-    assert f1(gold, gold) == 100
-    assert f1(gold, f"(TOP {gold})") == 100
-    # S, NP and VP of 4 gold and 3 predicted brackets; tags do not count
-    assert f1(gold, "(S (NP (X He)) (VP (X is) (X home)) (X .))") == pytest.approx(200 * 3 / 7)
-    # the period counts neither inside nor outside of the verb phrase, nor as a phrase
-    assert f1(gold, "(S (NP (PRP He)) (VP (VBZ is) (NP (NN home)) (X (. .))))") == 100
-    assert f1(gold, "(S (VP (PRP He)) (NP (VBZ is) (NP (NN home))) (. .))") == pytest.approx(50)
-    # a doubled bracket matches once
-    assert f1("(NP (NP (A a)))", "(NP (A a))") == pytest.approx(200 * 1 / 3)

@@ -1,0 +1,60 @@
+"""UPOS, UAS and LAS of dependency trees, as the CoNLL 2018 shared task defines them.
+
+Zeman et al. (2018), "CoNLL 2018 Shared Task: Multilingual Parsing from Raw Text to Universal Dependencies".
+A word is the characters that it covers, so the scores hold for other tokens than the gold ones: F1 of what both
+sides say of their words. Relations are compared without their subtypes.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from synmt import __version__
+from synmt.metrics.metric import Score
+from synmt.trees.record import ParseRecord
+
+NAMES = ("UPOS", "UAS", "LAS")
+
+
+class Attachment:
+    """One of the three metrics, over records. Statistics: right, gold and predicted words."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def statistics(
+        self, hypotheses: Sequence[ParseRecord], references: Sequence[Sequence[ParseRecord]]
+    ) -> npt.NDArray[np.int64]:
+        """Raises ValueError for a sentence without what is compared, or with another text than its reference."""
+        (gold_records,) = references
+        rows = []
+        for gold, predicted in zip(gold_records, hypotheses, strict=True):
+            if "".join(gold.tokens) != "".join(predicted.tokens):
+                raise ValueError(f"tokens of another text than the reference's: {' '.join(predicted.tokens)!r:.60}")
+            right = self._claims(gold) & self._claims(predicted)
+            rows.append((len(right), len(gold.tokens), len(predicted.tokens)))
+        return np.array(rows, dtype=np.int64)
+
+    def score(self, totals: npt.NDArray[np.int64]) -> Score:
+        right, gold, predicted = totals.tolist()
+        recall, precision = 100 * right / max(1, gold), 100 * right / max(1, predicted)
+        f1 = 200 * right / max(1, gold + predicted)
+        signature = f"rules:CoNLL18|words:{gold}|synmt:{__version__}"
+        line = f"{self.name}|{signature} = {f1:.2f} (R = {recall:.2f} P = {precision:.2f})"
+        return Score(self.name, f1, signature, line)
+
+    def _claims(self, record: ParseRecord) -> set[tuple[object, ...]]:
+        """What a record says of each of its words, in terms of spans of characters."""
+        spans: Sequence[object] = list(pairwise(accumulate(map(len, record.tokens), initial=0)))
+        tops = ["root", *spans]
+        deprels = [deprel.split(":")[0] for deprel in record.deprels]
+        columns: dict[str, list[Sequence[object]]] = {
+            "UPOS": [spans, record.upos],
+            "UAS": [spans, [tops[head] for head in record.heads]],
+            "LAS": [spans, [tops[head] for head in record.heads], deprels],
+        }
+        if any(len(column) < len(spans) for column in columns[self.name]):
+            raise ValueError(f"record without {'upos' if self.name == 'UPOS' else 'heads and deprels'}")
+        return set(zip(*columns[self.name], strict=True))

@@ -1,0 +1,56 @@
+"""UPOS, UAS and LAS by hand."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synmt.metrics.attachment import Attachment
+from synmt.trees.record import ParseRecord
+
+GOLD = ParseRecord(
+    tokens=["She", "ca", "n't", "go"],
+    upos=["PRON", "AUX", "PART", "VERB"],
+    heads=[4, 4, 4, 0],
+    deprels=["nsubj", "aux", "advmod:neg", "root"],
+)
+
+
+def right(name: str, **columns: Any) -> list[int]:
+    """Right, gold and predicted words of a record that differs from the gold one in these columns."""
+    row: list[int] = Attachment(name).statistics([replace(GOLD, **columns)], [[GOLD]])[0].tolist()
+    return row
+
+
+def test_the_gold_tree_is_right() -> None:
+    for name in ("UPOS", "UAS", "LAS"):
+        assert right(name) == [4, 4, 4]
+
+
+def test_each_metric_sees_its_own_columns() -> None:
+    assert right("UPOS", upos=["NOUN", "AUX", "PART", "VERB"], heads=[]) == [3, 4, 4]
+    assert right("UAS", heads=[4, 4, 2, 0], deprels=["x"] * 4) == [3, 4, 4]
+    assert right("LAS", heads=[4, 4, 2, 0]) == [3, 4, 4]
+    assert right("LAS", deprels=["nsubj:pass", "aux", "advmod", "parataxis"]) == [3, 4, 4]
+    assert right("UAS", heads=[0, 1, 1, 1]) == [0, 4, 4]
+
+
+def test_words_are_aligned_by_their_characters() -> None:
+    """`can't` is one token here, so `She` and `go` are the words that both sides have."""
+    tokens = ["She", "can't", "go"]
+    assert right("UPOS", tokens=tokens, upos=["PRON", "AUX", "VERB"], heads=[]) == [2, 4, 3]
+    assert right("LAS", tokens=tokens, heads=[3, 3, 0], deprels=["nsubj", "aux", "root"]) == [2, 4, 3]
+
+
+def test_the_score_is_f1() -> None:
+    assert Attachment("LAS").score(np.array([2, 4, 3])).score == pytest.approx(100 * 2 * 2 / 7)
+
+
+def test_what_cannot_be_compared() -> None:
+    with pytest.raises(ValueError, match="tokens of another text"):
+        right("UAS", tokens=["He", "ca", "n't", "go"])
+    with pytest.raises(ValueError, match="record without upos"):
+        right("UPOS", upos=[])
+    with pytest.raises(ValueError, match="record without heads"):
+        right("LAS", deprels=[])

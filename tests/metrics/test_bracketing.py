@@ -1,0 +1,63 @@
+"""evalb's counts, by hand and on evalb's own sample."""
+
+from pathlib import Path
+
+import pytest
+
+from synmt.metrics.bracketing import Bracketing, read_parse
+from synmt.metrics.metric import corpus_score
+from synmt.trees.constituency import TreeError
+
+SAMPLE = Path(__file__).parents[3] / "shared" / "data" / "trees" / "evalb_sample"
+GOLD = "(S (NP (PRP He)) (VP (VBZ is) (NP (NN home))) (. .))"
+
+
+def counts(gold: str, predicted: str) -> list[int]:
+    """matched, gold, predicted, right tags, words, complete, counted, errors"""
+    row: list[int] = Bracketing().statistics([read_parse(predicted)], [[read_parse(gold)]])[0].tolist()
+    return row
+
+
+@pytest.mark.parametrize(
+    ("predicted", "expected"),
+    [
+        (GOLD, [4, 4, 4, 3, 3, 1, 1, 0]),
+        (f"(TOP {GOLD})", [4, 4, 4, 3, 3, 1, 1, 0]),
+        ("(S (NP (X He)) (VP (X is) (X home)) (. .))", [3, 4, 3, 0, 3, 0, 1, 0]),
+        ("(S (NP-SBJ=2 (PRP He)) (VP (VBZ is) (NP (NN home)) (X (. .))))", [4, 4, 4, 3, 3, 1, 1, 0]),
+        ("(S (VP (PRP He)) (NP (VBZ is) (NP (NN home))) (. .))", [2, 4, 4, 3, 3, 0, 1, 0]),
+        ("(S (NP (PRP He)) (VP (VBZ is) (NP (NN home))) (NN .))", [0, 0, 0, 0, 0, 0, 0, 1]),
+        ("", [0, 0, 0, 0, 0, 0, 0, 1]),
+    ],
+    ids=["same", "TOP", "flatter", "punctuation and functions", "labels", "punctuation as a word", "none"],
+)
+def test_counts_by_hand(predicted: str, expected: list[int]) -> None:
+    assert counts(GOLD, predicted) == expected
+
+
+def test_a_doubled_bracket_matches_once() -> None:
+    assert counts("(NP (NP (A a)))", "(NP (A a))")[:3] == [1, 2, 1]
+
+
+def test_particles_are_adverbs() -> None:
+    assert counts("(VP (VB go) (PRT (RP on)))", "(VP (VB go) (ADVP (RP on)))")[:3] == [2, 2, 2]
+
+
+def test_records_and_brackets_compare() -> None:
+    record, brackets = read_parse('{"tree": "(NP (NN x))"}'), read_parse("(NP (NN x))")
+    assert Bracketing().statistics([record], [[brackets]]).tolist() == [[1, 1, 1, 1, 1, 1, 1, 0]]
+    with pytest.raises(TreeError):
+        read_parse("(NP (NN x)")
+
+
+@pytest.mark.skipif(not SAMPLE.exists(), reason="evalb's sample is not here")
+def test_the_sample_of_evalb() -> None:
+    """Its parameter file equates TT with T and This with this, which COLLINS.prm does not; so the test does."""
+    trees = []
+    for side in ("gld", "tst"):
+        text = (SAMPLE / f"sample.{side}").read_text().replace("TT", "T").replace("This", "this")
+        trees.append([read_parse(line) for line in text.splitlines()])
+    gold, predicted = trees
+    score = corpus_score(Bracketing(), predicted, [gold])
+    assert score.signature.startswith("rules:COLLINS|sentences:17|errors:7|")
+    assert score.line.endswith("(R = 87.76 P = 90.53 complete = 52.94 tags = 98.15)")
