@@ -3,6 +3,7 @@
 Straka & Straková (2017), "Tokenizing, POS tagging, lemmatizing and parsing UD 2.0 with UDPipe".
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from synmt.trees.record import ParseRecord
 
 EMBEDDED = Path(__file__).parent / "models" / "english-dependency.udpipe"
 HEADER = b"\x12morphodita_parsito"
+_WORD = re.compile(r"\S+\Z")
 LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
 
 
@@ -82,12 +84,24 @@ class UDPipeParser:
         if parsed:
             self._model.parse(sentence, Model.DEFAULT, error)
         _raise(error)
-        record = read_conllu(self._writer.writeSentence(sentence).strip("\n"))
+        record = self._record(sentence)
         if not parsed:
             self.flattened += 1
             record.heads = [0] + [1] * (len(record.tokens) - 1)
             record.deprels = ["root"] + ["dep"] * (len(record.tokens) - 1)
         return record
+
+    def _record(self, sentence: Sentence) -> ParseRecord:
+        """The columns of a sentence: where a word is not just a token, its CoNLL-U is read."""
+        words = list(sentence.words)[1:]  # the first is the root
+        if len(sentence.multiwordTokens) or not all(w.upostag and w.deprel and _WORD.match(w.form) for w in words):
+            return read_conllu(self._writer.writeSentence(sentence).strip("\n"))
+        return ParseRecord(
+            tokens=[word.form for word in words],
+            upos=[word.upostag for word in words],
+            heads=[word.head for word in words],
+            deprels=[word.deprel for word in words],
+        )
 
 
 def sentence_of(tokens: Sequence[str]) -> Sentence:

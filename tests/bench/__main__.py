@@ -1,11 +1,13 @@
 """`bin/bench [--json] [--rounds N]`: one table of ratios, each pair timed in turn on one thread."""
 
 from dataclasses import asdict
+from itertools import chain
 
 import click
 import orjson
 import torch
 
+from tests.bench.parsing import compare_parsing
 from tests.bench.training import compare_training
 from tests.bench.trees import compare_relations
 
@@ -16,7 +18,7 @@ from tests.bench.trees import compare_relations
 def bench(rounds: int, as_json: bool) -> None:
     """Rates are units a second of processor time (medians); ratios are of pairs run one after the other."""
     torch.set_num_threads(1)
-    for comparison in [*compare_relations(rounds), *compare_training(rounds)]:
+    for comparison in chain(compare_relations(rounds), compare_parsing(rounds), compare_training(rounds)):
         if as_json:
             print(orjson.dumps(asdict(comparison)).decode())
         else:
