@@ -29,12 +29,12 @@ def synmt(*arguments: str | Path, text: str | bytes = b"") -> subprocess.Complet
     return subprocess.CompletedProcess(command, done.returncode, stdout, stderr)
 
 
-def shell(line: str, directory: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def shell(line: str, directory: Path, seconds: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
     """A line for bash, in which `synmt` is the command, and `python` the one that runs the tests."""
     program = f'python() {{ \'{sys.executable}\' "$@"; }}\nsynmt() {{ python -m synmt "$@"; }}\n{line}'
     bash = ["bash", "-c", program]
     environment = {**BUFFERED, **environment}
-    return subprocess.run(bash, cwd=directory, capture_output=True, text=True, timeout=60, env=environment)
+    return subprocess.run(bash, cwd=directory, capture_output=True, text=True, timeout=seconds, env=environment)
 
 
 def in_process(*arguments: str, text: bytes) -> bytes:
