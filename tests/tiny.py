@@ -1,20 +1,35 @@
 """A vocabulary, records and models small enough to test the core by hand."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from synmt.nn.config import TransformerConfig
 from synmt.systems.batches import Sources
-from synmt.systems.source import open_source_side
+from synmt.systems.source import source_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.corpus import Corpus
-from synmt.trees.constituency import read_brackets
+from synmt.trees.constituency import Tree, read_brackets
 from synmt.trees.record import ParseRecord
 
-SYSTEMS = ["sequence", "linearized", "mask", "mask-per-layer"]
+SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
+    "sequence": {"sequence": {}},
+    "linearized": {"linearized": {}},
+    "mask": {"mask": {}},
+    "mask per layer": {"mask": {"per_layer": True}},
+    "pascal": {"pascal": {"heads": 1}},
+    "pascal, log density": {"pascal": {"heads": 1, "weighting": "add-log-density"}},
+    "pascal, all heads": {"pascal": {"heads": 2, "layer": 2, "weighting": "parent-only"}},
+    "lisa": {"lisa": {}},
+    "lisa, gold": {"lisa": {"layer": 2, "train_parents": "gold", "test_parents": "gold"}},
+    "label-features": {"label-features": {"columns": "deprels", "size": 4}},
+    "multitask": {"multitask": {}},
+    "all but multitask": {"mask": {}, "lisa": {}, "pascal": {"heads": 1}, "label-features": {"size": 4}},
+    "mask+pascal": {"mask": {}, "pascal": {"heads": 1}},
+}
 TREES = [
     "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",
     "(S (NP (NN father)) (VP (VBZ is)))",
@@ -36,7 +51,20 @@ CONFIG = TransformerConfig(
 
 def records(trees: Sequence[str] = TREES) -> list[ParseRecord]:
     read = [read_brackets(tree) for tree in trees]
-    return [ParseRecord(tokens=tree.leaves(), tree=tree) for tree in read]
+    return [
+        ParseRecord(tokens=tree.leaves(), tree=tree, heads=chain(len(tree.leaves())), deprels=labels(tree))
+        for tree in read
+    ]
+
+
+def chain(words: int) -> list[int]:
+    """Heads: each word hangs on the one after it."""
+    return [*range(2, words + 1), 0]
+
+
+def labels(tree: Tree) -> list[str]:
+    """Relations, as many as words."""
+    return [f"rel{number % 3}" for number, _ in enumerate(tree.leaves())]
 
 
 def segment(word: str) -> list[str]:
@@ -46,11 +74,12 @@ def segment(word: str) -> list[str]:
 
 
 def sources_and_vocabulary(system: str) -> tuple[Sources, Vocabulary]:
-    side = open_source_side(system)
+    side = source_side(SYSTEMS[system])
     features = [side.features(record, segment) for record in records()]
     words = sorted({word for sentence in TARGETS for word in sentence})
     known = {token for sentence in features for token in sentence.tokens}
-    vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *words], sorted(known - set(words)))
+    labels = {name: sorted({each for f in features for each in f.labels[name]}) for name in features[0].labels}
+    vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *words], sorted(known - set(words)), labels)
     return Sources.encode(features, vocabulary), vocabulary
 
 
@@ -64,7 +93,7 @@ def model(
 ) -> TranslationModel:
     """A random model; strengths, which begin at zero, are random too, so that masks do something."""
     torch.manual_seed(seed)
-    made = TranslationModel(config, open_source_side(system), vocabulary)
+    made = TranslationModel(config, source_side(SYSTEMS[system]), vocabulary)
     for name, parameter in made.named_parameters():
         if "strengths" in name or name.endswith("bias"):
             torch.nn.init.normal_(parameter, std=0.7)

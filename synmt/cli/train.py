@@ -1,7 +1,7 @@
 """`synmt train`"""
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -9,7 +9,8 @@ import click
 
 from synmt.nn.config import TransformerConfig
 from synmt.streams import BadInput
-from synmt.systems import SOURCE_SIDES
+from synmt.systems import SOURCE_IDEAS
+from synmt.systems.source import SourceSide, open_idea, source_side
 from synmt.training.config import PRESETS, Preset, TrainingConfig
 
 Command = Callable[..., None]
@@ -20,24 +21,40 @@ def settings_of(part: Literal["network", "training"]) -> Callable[[Command], Com
 
     def decorate(command: Command) -> Command:
         config = type(getattr(PRESETS["paper"], part))
-        kinds = get_type_hints(config)
         for setting in reversed(fields(config)):
-            kind = kinds[setting.name]
-            choice = click.Choice(get_args(kind)) if get_origin(kind) is Literal else kind
             defaults = {name: getattr(getattr(preset, part), setting.name) for name, preset in PRESETS.items()}
             if len(set(defaults.values())) == 1:
                 shown = str(defaults["paper"])
             else:
                 shown = ", ".join(f"{name} {value}" for name, value in defaults.items())
-            flag = f"--{setting.name.replace('_', '-')}"
-            command = click.option(flag, type=choice, help=f"{setting.metadata['help']}  [{shown}]")(command)
+            command = setting_option(config, setting, "", shown)(command)
         return command
 
     return decorate
 
 
+def options_of_ideas(command: Command) -> Command:
+    """One option for each field of each idea, such as --pascal-heads."""
+    for name in reversed(SOURCE_IDEAS):
+        idea = open_idea(name)
+        for setting in reversed(fields(idea)):
+            command = setting_option(idea, setting, f"{name}-", str(setting.default))(command)
+    return command
+
+
+def setting_option(config: type, setting: Field[Any], prefix: str, default: str) -> Callable[[Command], Command]:
+    kind = get_type_hints(config)[setting.name]
+    choice = click.Choice(get_args(kind)) if get_origin(kind) is Literal else kind
+    flag = f"--{prefix}{setting.name.replace('_', '-')}"
+    about = f"{setting.metadata['help']}  [{default}]"
+    if kind is bool:
+        return click.option(flag, is_flag=True, default=None, help=about)
+    return click.option(flag, type=choice, help=about)
+
+
 @click.command("train")
-@click.option("--model", "system", type=click.Choice(list(SOURCE_SIDES)), required=True, help="The system.")
+@click.option("--model", "system", type=click.Choice(list(SOURCE_IDEAS)), default="sequence", show_default=True)
+@click.option("--source-syntax", metavar="NAME+NAME", help="Several systems at work in one encoder, instead.")
 @click.option("--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True)
 @click.option("--source", help="Source sentences: text, parse records or mask records.")
 @click.option("--target", help="Target sentences: text.")
@@ -58,10 +75,12 @@ def settings_of(part: Literal["network", "training"]) -> Callable[[Command], Com
     help="Of raw text; none: words already stand between spaces.",
 )
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
+@options_of_ideas
 @settings_of("network")
 @settings_of("training")
 def command(
     system: str,
+    source_syntax: str | None,
     preset: str,
     source: str | None,
     target: str | None,
@@ -90,15 +109,29 @@ def command(
     given = {name: value for name, value in settings.items() if value is not None}
     try:
         chosen = _chosen(PRESETS[preset], given)
+        side = _source_side((source_syntax or system).split("+"), given)
         from synmt.systems.model_folder import ModelConfig
 
-        model = ModelConfig(system, source_language, target_language, tokenizer, chosen.network)
+        model = ModelConfig(side, source_language, target_language, tokenizer, chosen.network)
     except ValueError as error:
         raise BadInput(str(error)) from None
     from synmt.training.run import pair_files, train
 
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
     train(out, pair_files(source, target, tsv), dev, model, chosen.training, codes, resume, device)
+
+
+def _source_side(names: list[str], settings: dict[str, Any]) -> SourceSide:
+    """The ideas with their options. Raises ValueError, also for an option of an idea that is not among them."""
+    options: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for name in SOURCE_IDEAS:
+        for setting in fields(open_idea(name)):
+            value = settings.get(f"{name}_{setting.name}".replace("-", "_"))
+            if value is not None and name not in options:
+                raise ValueError(f"an option of {name} for {'+'.join(names)}")
+            if value is not None:
+                options[name][setting.name] = value
+    return source_side(options)
 
 
 def _chosen(preset: Preset, settings: dict[str, Any]) -> Preset:

@@ -7,6 +7,7 @@ import click
 
 from synmt.cli.options import input_files, on_error, or_stdin, report_failures
 from synmt.streams import OnError
+from synmt.systems.source import Task
 
 
 @click.command("translate")
@@ -29,6 +30,13 @@ from synmt.streams import OnError
     help="Pieces that a translation may have beyond its source's words.",
 )
 @click.option("--n-best", type=click.IntRange(1), help="Give so many translations a line, as JSON lines.")
+@click.option(
+    "--task",
+    type=click.Choice(["translate", "parse"]),
+    default="translate",
+    show_default=True,
+    help="A multitask model parses too: brackets without words.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
 @click.option("--batch-tokens", type=click.IntRange(1), default=4096, show_default=True, help="Source tokens.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
@@ -41,6 +49,7 @@ def command(
     alpha: float,
     extra_length: int,
     n_best: int | None,
+    task: Task,
     form: Literal["text", "jsonl"],
     batch_tokens: int,
     device: str,
@@ -59,5 +68,5 @@ def command(
     from synmt.decoding.stream import translate_stream
 
     search = SearchConfig(max(beam, n_best or 1), length_penalty, alpha, extra_length)
-    bad = translate_stream(model, or_stdin(files), search, n_best, form, batch_tokens, device, on_error)
+    bad = translate_stream(model, or_stdin(files), search, n_best, form, batch_tokens, device, on_error, task)
     report_failures("translate", bad)

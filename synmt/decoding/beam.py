@@ -9,8 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from synmt.nn.encoding import SourceBatch
 from synmt.nn.transformer import LayerCache
-from synmt.systems.source import SourceBatch
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END, UNKNOWN
 

@@ -13,7 +13,7 @@ from synmt.nn.device import local_device
 from synmt.streams import BadInput, LineWriter, OnError, read_lines
 from synmt.systems.model_folder import ModelFolder
 from synmt.systems.records import fail, source_records
-from synmt.systems.source import SourceFeatures
+from synmt.systems.source import SourceFeatures, Task
 
 
 def translate_stream(
@@ -25,20 +25,21 @@ def translate_stream(
     batch_tokens: int,
     device: str,
     on_error: OnError,
+    task: Task,
 ) -> int:
     """Writes a line for each line of the files to standard output.
 
     Raises BadInput, or with `on_error="blank"` gives an empty translation for a bad line. Returns their count.
     """
     folder = ModelFolder.open(model)
-    translator = Translator.open(folder, local_device(device), search, batch_tokens)
+    translator = Translator.open(folder, local_device(device), search, batch_tokens, task)
     tokenizer, _ = folder.config.open_tokenizers()
     bad: list[BadInput] = []
     on_bad = fail if on_error == "fail" else bad.append
 
     def sentences() -> Iterator[SourceFeatures]:
         lines = read_lines(files, on_error)
-        for line, record in source_records(lines, translator.side.needs_tree, tokenizer, on_bad):
+        for line, record in source_records(lines, translator.side.needs(training=False), tokenizer, on_bad):
             try:
                 yield translator.features(record) if record.tokens else SourceFeatures([], words=0)
             except ValueError as error:

@@ -8,13 +8,13 @@ import torch
 
 from synmt.decoding.beam import Hypothesis, SearchConfig, beam_search
 from synmt.nn.device import autocast
-from synmt.streams import windows
+from synmt.streams import BadInput, windows
 from synmt.systems.batches import Sources, token_batches
 from synmt.systems.model_folder import ModelConfig, ModelFolder
-from synmt.systems.source import SourceFeatures
+from synmt.systems.source import SourceFeatures, Task
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe, join_pieces
-from synmt.text.vocabulary import Vocabulary
+from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.trees.record import ParseRecord
 
 WINDOW = 2000
@@ -41,8 +41,10 @@ class Translator:
         vocabulary: Vocabulary,
         search: SearchConfig,
         batch_tokens: int = 4096,
+        task: Task = "translate",
     ) -> None:
         self.model, self.bpe, self.vocabulary, self.search = model, bpe, vocabulary, search
+        self.task = task
         self.side = config.side
         self.batch_tokens = batch_tokens
         self.detokenize = config.open_tokenizers()[1].detokenize
@@ -50,14 +52,17 @@ class Translator:
 
     @classmethod
     def open(
-        cls, folder: ModelFolder, device: torch.device, search: SearchConfig, batch_tokens: int
+        cls, folder: ModelFolder, device: torch.device, search: SearchConfig, batch_tokens: int, task: Task
     ) -> "Translator":
+        """Raises BadInput, also for a task that the model has not learnt."""
+        if task not in folder.config.side.tasks:
+            raise BadInput(f"has not learnt to {task}", str(folder.path))
         model = folder.load_model(device)
-        return cls(model, folder.config, folder.bpe, folder.vocabulary, search, batch_tokens)
+        return cls(model, folder.config, folder.bpe, folder.vocabulary, search, batch_tokens, task)
 
     def features(self, record: ParseRecord) -> SourceFeatures:
         """What the encoder reads. Raises ValueError for a record that lacks what the model needs."""
-        return self.side.features(record, self.bpe.segment)
+        return self.side.features(record, self.bpe.segment, self.task)
 
     def translate(self, sentences: Iterable[SourceFeatures]) -> Iterator[list[Translation]]:
         """The finished translations of each sentence, best first; an empty one has one empty translation.
@@ -87,5 +92,11 @@ class Translator:
                 yield batch, beam_search(self.model, source, self.search)
 
     def _translation(self, hypothesis: Hypothesis) -> Translation:
-        tokens = join_pieces(self.vocabulary.decode(hypothesis.ids))
-        return Translation(self.detokenize(tokens), tokens, hypothesis.score, hypothesis.log_probability)
+        entries = self.vocabulary.decode(hypothesis.ids)
+        if self.task == "translate":
+            tokens = join_pieces([entry for entry in entries if not is_structural(entry)])
+            text = self.detokenize(tokens)
+        else:
+            tokens = [entry.strip() for entry in entries]
+            text = " ".join(tokens)
+        return Translation(text, tokens, hypothesis.score, hypothesis.log_probability)

@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from synmt import __version__
 from synmt.metrics.metric import Score
-from synmt.trees.constituency import Tree, read_brackets
+from synmt.trees.constituency import Tree, read_brackets, subtree_ends
 from synmt.trees.record import read_tree
-from synmt.trees.relations import subtree_ends
 
 DELETED = frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."})
 EQUAL = {"PRT": "ADVP"}

@@ -3,9 +3,29 @@
 Shapes: B sentences, H heads, Q queries, K keys, d model width, c = d/H channels of a head.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionEdit:
+    """What an idea changes in one layer's self-attention, in this order; all else stays plain.
+
+    scale: factors on the logits of the last k heads, [B,k,Q,K].
+    bias: added to the logits, broadcastable to [B,H,Q,K]; −inf hides a key. A gradient flows into it.
+    replace: from the layer's input [B,n,d] to the weights [B,Q,K] that the first head gets in place of its own.
+    """
+
+    scale: Tensor | None = None
+    bias: Tensor | None = None
+    replace: Callable[[Tensor], Tensor] | None = None
+
+
+PLAIN = AttentionEdit()
 
 
 def attend(
@@ -31,6 +51,39 @@ def attend(
         )
 
 
+def edited_attention(
+    query: Tensor, key: Tensor, value: Tensor, edit: AttentionEdit, states: Tensor, dropout: float
+) -> Tensor:
+    """Attention whose first head is replaced, or whose last heads are scaled; the heads between run as in `attend`.
+
+    query, key, value [B,H,n,c], states [B,n,d] the layer's input → [B,H,n,c].
+    """
+    heads = query.shape[1]
+    first = 0 if edit.replace is None else 1
+    end = heads if edit.scale is None else heads - edit.scale.shape[1]
+    parts = []
+    if edit.replace is not None:
+        weights = F.dropout(edit.replace(states), dropout)
+        parts.append(weights.unsqueeze(1).to(value.dtype) @ value[:, :1])
+    if first < end:
+        plain = slice(first, end)
+        bias = _of_heads(edit.bias, plain, heads)
+        parts.append(attend(query[:, plain], key[:, plain], value[:, plain], bias, dropout=dropout))
+    if edit.scale is not None:
+        scaled = slice(end, heads)
+        bias = _of_heads(edit.bias, scaled, heads)
+        with torch.autocast(query.device.type, enabled=False):
+            logits = query[:, scaled].float() @ key[:, scaled].float().transpose(2, 3) * query.shape[-1] ** -0.5
+            logits = logits * edit.scale
+            weights = (logits if bias is None else logits + bias).softmax(dim=-1)
+            parts.append(F.dropout(weights, dropout) @ value[:, scaled].float())
+    return torch.cat([part.float() for part in parts], dim=1)
+
+
+def _of_heads(bias: Tensor | None, chosen: slice, heads: int) -> Tensor | None:
+    return bias[:, chosen] if bias is not None and bias.shape[1] == heads else bias
+
+
 def split_heads(states: Tensor, heads: int) -> Tensor:
     """[B,n,d] → [B,H,n,c]"""
     batch, length, width = states.shape
@@ -53,11 +106,13 @@ class SelfAttention(nn.Module):
         self.qkv = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, width)
 
-    def forward(self, states: Tensor, bias: Tensor | None = None, causal: bool = False) -> Tensor:
-        """states [B,n,d], bias as in `attend` → [B,n,d]"""
+    def forward(self, states: Tensor, edit: AttentionEdit = PLAIN, causal: bool = False) -> Tensor:
+        """states [B,n,d] → [B,n,d]; causal excludes an edit."""
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
         dropout = self.dropout if self.training else 0.0
-        return self.out(merge_heads(attend(query, key, value, bias, causal, dropout)))
+        if edit.scale is None and edit.replace is None:
+            return self.out(merge_heads(attend(query, key, value, edit.bias, causal, dropout)))
+        return self.out(merge_heads(edited_attention(query, key, value, edit, states, dropout)))
 
     def step(self, state: Tensor, cache: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """One more position after the cached ones.

@@ -1,6 +1,6 @@
 """An encoder–decoder Transformer with tied embeddings that one can read in a sitting (Vaswani et al. 2017).
 
-It knows tensors only. What a system adds comes in as a bias on the encoder's attention logits.
+It knows tensors only. What a system adds comes in as edits of the encoder's attention and features of its input.
 Shapes: B sentences, n source positions, t target positions, H heads, d width, V vocabulary, T target vocabulary.
 """
 
@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import CrossAttention, SelfAttention
+from synmt.nn.attention import AttentionEdit, CrossAttention, SelfAttention
 from synmt.nn.config import TransformerConfig
 from synmt.nn.dropout import dropout
 from synmt.nn.positions import sinusoids
@@ -56,10 +56,10 @@ class EncoderLayer(nn.Module):
         self.attention_residual = Residual(config)
         self.feedforward_residual = Residual(config)
 
-    def forward(self, states: Tensor, bias: Tensor | None) -> Tensor:
-        """states [B,n,d], bias broadcastable to [B,H,n,n] → [B,n,d]"""
+    def forward(self, states: Tensor, edit: AttentionEdit) -> Tensor:
+        """states [B,n,d] → [B,n,d]"""
         residual = self.attention_residual
-        states = residual.after(states, self.attention(residual.before(states), bias))
+        states = residual.after(states, self.attention(residual.before(states), edit))
         residual = self.feedforward_residual
         return residual.after(states, self.feedforward(residual.before(states)))
 
@@ -151,19 +151,24 @@ class Transformer(nn.Module):
         """[T,d]"""
         return self.embedding[: self.target_vocabulary]
 
-    def embed(self, ids: Tensor, start: int = 0) -> Tensor:
-        """√d · embedding + position, dropped out; ids [B,n] at positions start… → [B,n,d]"""
+    def embed(self, ids: Tensor, start: int = 0, features: Tensor | None = None) -> Tensor:
+        """√d · embedding + position, dropped out; ids [B,n] at positions start… → [B,n,d]
+
+        features [B,n,f] stand in for the last f channels of the embedding.
+        """
         end = start + ids.shape[1]
         if end > len(self.positions):
             self.positions = sinusoids(2 * end, self.config.width).to(self.positions)
-        vectors = F.embedding(ids, self.embedding) * self.config.width**0.5 + self.positions[start:end]
-        return dropout(vectors, self.config.dropout, self.training)
+        vectors = F.embedding(ids, self.embedding) * self.config.width**0.5
+        if features is not None:
+            vectors = torch.cat([vectors[..., : -features.shape[-1]], features], dim=-1)
+        return dropout(vectors + self.positions[start:end], self.config.dropout, self.training)
 
-    def encode(self, ids: Tensor, biases: Sequence[Tensor | None]) -> Tensor:
-        """ids [B,n], biases: one for each layer, broadcastable to [B,H,n,n] → [B,n,d]"""
-        states = self.embed(ids)
-        for layer, bias in zip(self.encoder, biases, strict=True):
-            states = layer(states, bias)
+    def encode(self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None) -> Tensor:
+        """ids [B,n], edits: one for each layer, features as in `embed` → [B,n,d]"""
+        states = self.embed(ids, features=features)
+        for layer, edit in zip(self.encoder, edits, strict=True):
+            states = layer(states, edit)
         encoded: Tensor = self.encoder_norm(states)
         return encoded
 

@@ -1,9 +1,12 @@
-"""The published systems: one file an idea, with its citation, features and hooks, and one line here."""
+"""The published systems: one file an idea, with its citation, features and options, and one line here."""
 
-# Where each source side is made, by name: to list them imports none of them.
-SOURCE_SIDES = {
+# Where each idea of the source side is made, by name: to list them imports none of them.
+SOURCE_IDEAS = {
     "sequence": "synmt.systems.sequence:Sequence",
     "linearized": "synmt.systems.linearized:Linearized",
     "mask": "synmt.systems.mask:Mask",
-    "mask-per-layer": "synmt.systems.mask:MaskPerLayer",
+    "pascal": "synmt.systems.pascal:Pascal",
+    "lisa": "synmt.systems.lisa:Lisa",
+    "multitask": "synmt.systems.multitask:Multitask",
+    "label-features": "synmt.systems.label_features:LabelFeatures",
 }

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from synmt.systems.source import SourceBatch, SourceFeatures
+from synmt.nn.encoding import SourceBatch
+from synmt.systems.source import SourceFeatures
 from synmt.text.vocabulary import Vocabulary
 
 Ids = NDArray[np.int32]
@@ -15,7 +16,7 @@ Ids = NDArray[np.int32]
 
 @dataclass
 class Sources:
-    """Source sentences: ids each [n], words [sentences], vectors by name each [n]."""
+    """Source sentences: ids each [n], words [sentences], vectors and labels by name, as numbers each [n]."""
 
     ids: list[Ids]
     words: list[int]
@@ -23,11 +24,15 @@ class Sources:
 
     @classmethod
     def encode(cls, sentences: Sequence[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
-        names = sentences[0].vectors.keys() if sentences else ()
+        columns: dict[str, list[Ids]] = {}
+        for sentence in sentences:
+            labels = {name: vocabulary.encode_labels(name, column) for name, column in sentence.labels.items()}
+            for name, column in (sentence.vectors | labels).items():
+                columns.setdefault(name, []).append(np.array(column, np.int32))
         return cls(
             [np.array(vocabulary.encode(sentence.tokens), np.int32) for sentence in sentences],
             [sentence.words for sentence in sentences],
-            {name: [np.array(s.vectors[name], np.int32) for s in sentences] for name in names},
+            columns,
         )
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SourceBatch:

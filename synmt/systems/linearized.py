@@ -4,29 +4,28 @@ A constituent becomes `(X`, its children, `)`. With m word pieces and I interior
 m + 2·I tokens. Labels and brackets are structural tokens, apart from words that are spelled like them.
 """
 
-from synmt.nn.config import TransformerConfig
-from synmt.systems.source import Segment, SourceFeatures
+from dataclasses import dataclass
+
+from synmt.systems.source import Layout, Segment, SourceIdea, Task, check_needs, words_of_pieces
 from synmt.text.vocabulary import structural
 from synmt.trees.record import ParseRecord
 from synmt.trees.subwords import split_leaves
 
 
-class Linearized:
+@dataclass(frozen=True)
+class Linearized(SourceIdea):
     """Tokens: the bracketed preorder of the tree over word pieces."""
 
-    needs_tree = True
+    def needs(self, training: bool) -> frozenset[str]:
+        return frozenset({"tree"})
 
-    def features(self, record: ParseRecord, segment: Segment) -> SourceFeatures:
-        if record.tree is None:
-            raise ValueError("record has no constituency tree")
+    def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout:
+        check_needs(record, self.needs(training=False))
+        assert record.tree
         tree = split_leaves(record.tree, segment)
         tokens: list[str] = []
-        words = 0
+        is_piece: list[bool] = []
         for node, leaf, closing in zip(tree.nodes, tree.is_leaf(), tree.closings(), strict=True):
-            tokens.append(node if leaf else structural(f"({node}"))
-            tokens += [structural(")")] * closing
-            words += leaf
-        return SourceFeatures(tokens, words)
-
-    def attention_bias(self, config: TransformerConfig) -> None:
-        return None
+            tokens += [node if leaf else structural(f"({node}"), *[structural(")")] * closing]
+            is_piece += [leaf, *[False] * closing]
+        return Layout(tokens, words_of_pieces(record, segment, is_piece))

@@ -19,9 +19,8 @@ from torch import Tensor
 
 from synmt.nn.config import TransformerConfig
 from synmt.streams import BadInput
-from synmt.systems import SOURCE_SIDES
 from synmt.systems.records import Tokenizer, TokenizerName, open_tokenizer
-from synmt.systems.source import SourceSide, open_source_side
+from synmt.systems.source import SourceSide, source_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary
@@ -32,27 +31,22 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """What a model is: its source side by name, languages and tokenizer of raw text, and all sizes."""
+    """What a model is: its source side, languages and tokenizer of raw text, and all sizes."""
 
-    system: str
+    side: SourceSide
     source_language: str
     target_language: str
     tokenizer: TokenizerName
     network: TransformerConfig
 
     def __post_init__(self) -> None:
-        """Raises ValueError for names that are not known."""
-        if self.system not in SOURCE_SIDES:
-            raise ValueError(f"unknown system {self.system!r}")
+        """Raises ValueError for names that are not known, and for ideas that do not fit the network."""
+        self.side.check_network(self.network)
         if self.tokenizer not in get_args(TokenizerName):
             raise ValueError(f"unknown tokenizer {self.tokenizer!r}")
         for language in (self.source_language, self.target_language):
             if not re.fullmatch("[a-z]{2,3}", language):
                 raise ValueError(f"language {language!r} is not a code such as en")
-
-    @property
-    def side(self) -> SourceSide:
-        return open_source_side(self.system)
 
     def open_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Of the source and the target language."""
@@ -79,7 +73,8 @@ class ModelFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         self.vocabulary.save(self.path)
         write_aside(self.path / CODES_FILE, self.bpe.codes.encode())
-        fields = {"format": FORMAT, "model": asdict(self.config), "training": self.training}
+        model = {**asdict(self.config), "side": self.config.side.settings()}
+        fields = {"format": FORMAT, "model": model, "training": self.training}
         write_aside(self.path / CONFIG_FILE, orjson.dumps(fields, option=orjson.OPT_INDENT_2) + b"\n")
 
     @classmethod
@@ -121,8 +116,8 @@ def check_shapes(expected: dict[str, Tensor], found: dict[str, Tensor]) -> None:
 
 
 def _model_config(fields: dict[str, Any]) -> ModelConfig:
-    network = TransformerConfig(**fields.pop("network"))
-    return ModelConfig(**fields, network=network)
+    network, side = TransformerConfig(**fields.pop("network")), source_side(dict(fields.pop("side")))
+    return ModelConfig(side, **fields, network=network)
 
 
 @contextmanager

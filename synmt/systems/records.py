@@ -6,8 +6,9 @@ from itertools import chain
 from typing import Literal, Protocol
 
 from synmt.streams import BadInput, Line
+from synmt.systems.source import check_needs
 from synmt.text.tokenization import MosesTokenizer
-from synmt.trees.record import ParseRecord, RecordError, read_record
+from synmt.trees.record import ParseRecord, read_record
 
 TokenizerName = Literal["moses", "none"]
 
@@ -37,11 +38,11 @@ def fail(error: BadInput) -> None:
 
 
 def source_records(
-    lines: Iterable[Line], needs_tree: bool, tokenizer: Tokenizer, on_bad: Callable[[BadInput], None] = fail
+    lines: Iterable[Line], needs: frozenset[str], tokenizer: Tokenizer, on_bad: Callable[[BadInput], None] = fail
 ) -> Iterator[tuple[Line, ParseRecord]]:
     """One record for each line of raw text, or of parse or mask records (the first non-empty line tells which).
 
-    Raw text becomes the tokenizer's words, or, where a tree is needed, goes through the embedded parser. A bad
+    Raw text becomes the tokenizer's words, or, where trees are needed, goes through the embedded parsers. A bad
     line is handed to `on_bad`; if that does not raise, the line's record is empty.
     """
     good = _without_faults(lines, on_bad)
@@ -52,9 +53,9 @@ def source_records(
             break
     good = chain(head, good)
     if head and head[-1].text.startswith("{"):
-        return ((line, _read(line, needs_tree, on_bad)) for line in good)
-    if needs_tree:
-        return _parsed(good)
+        return ((line, _read(line, needs, on_bad)) for line in good)
+    if needs:
+        return _parsed(good, needs)
     return ((line, ParseRecord(text=line.text, tokens=tokenizer.tokenize(line.text))) for line in good)
 
 
@@ -65,19 +66,20 @@ def _without_faults(lines: Iterable[Line], on_bad: Callable[[BadInput], None]) -
         yield line
 
 
-def _read(line: Line, needs_tree: bool, on_bad: Callable[[BadInput], None]) -> ParseRecord:
+def _read(line: Line, needs: frozenset[str], on_bad: Callable[[BadInput], None]) -> ParseRecord:
     try:
         record = read_record(line.text)
-        if needs_tree and record.tokens and record.tree is None:
-            raise RecordError("record has no constituency tree")
-    except RecordError as error:
+        check_needs(record, needs)
+    except ValueError as error:
         on_bad(line.error(error))
         return ParseRecord()
     return record
 
 
-def _parsed(lines: Iterator[Line]) -> Iterator[tuple[Line, ParseRecord]]:
-    from synmt.parsers import ParserChoice, open_parser, parse_texts
+def _parsed(lines: Iterator[Line], needs: frozenset[str]) -> Iterator[tuple[Line, ParseRecord]]:
+    from synmt.parsers import ParserChoice, ParserName, open_parser, parse_texts
+
+    name: ParserName = "benepar" if needs == {"tree"} else "benepar+udpipe" if "tree" in needs else "udpipe"
 
     under_way: deque[Line] = deque()  # read, but not yet parsed
 
@@ -86,5 +88,5 @@ def _parsed(lines: Iterator[Line]) -> Iterator[tuple[Line, ParseRecord]]:
             under_way.append(line)
             yield line.text
 
-    for record in parse_texts(texts(), open_parser(ParserChoice())):
+    for record in parse_texts(texts(), open_parser(ParserChoice(name))):
         yield under_way.popleft(), record

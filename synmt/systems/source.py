@@ -1,21 +1,39 @@
-"""The source side of a model: how a sentence becomes the encoder's tokens, and what it does to attention.
+"""The source side of a model: how a sentence becomes the encoder's tokens, and what syntax does to the encoder.
 
-A published idea on the source side is one class with this interface, in a file of its own. Its features are
-Python lists of O(n) numbers a sentence; whatever is n×n is expanded on the device, once a batch.
+A published idea on the source side is one subclass of SourceIdea in a file of its own; its fields are its
+options. What it says of a sentence are Python lists of O(n) numbers or labels; whatever is n×n is expanded on the
+device, once a batch, by the idea's encoder part (synmt.nn). Several ideas can work on one model.
 """
 
 import importlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from torch import Tensor, nn
-
-from synmt.nn.config import TransformerConfig
-from synmt.systems import SOURCE_SIDES
+from synmt.nn.config import TransformerConfig, check_settings
+from synmt.systems import SOURCE_IDEAS
 from synmt.trees.record import ParseRecord
 
+if TYPE_CHECKING:
+    from torch import nn
+
 Segment = Callable[[str], list[str]]
+Task = Literal["translate", "parse"]
+
+
+@dataclass(slots=True)
+class Layout:
+    """How the encoder reads a sentence.
+
+    tokens: vocabulary entries, [n].
+    words: for each token the index of the word that it is a piece of, -1 for structure, [n].
+    parents: where the tokens are a tree in preorder, the index of each node's parent, -1 for the root; else empty.
+    """
+
+    tokens: list[str]
+    words: list[int]
+    parents: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -25,44 +43,162 @@ class SourceFeatures:
     tokens: vocabulary entries, [n].
     words: how many of them are pieces of words, which bounds the translation's length.
     vectors: named per-token numbers, each [n].
+    labels: named per-token labels, each [n], "" where a token has none.
     """
 
     tokens: list[str]
     words: int
     vectors: dict[str, list[int]] = field(default_factory=dict)
+    labels: dict[str, list[str]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class SourceBatch:
-    """B sentences padded on the right to n positions, on the device.
+@dataclass(frozen=True)
+class SourceIdea:
+    """One idea, with its options. What a subclass does not say is that of a plain Transformer on word pieces.
 
-    ids [B,n] int64; padding [B,n] bool, True where there is no token, or None if all sentences are full;
-    words [B] int64, as in SourceFeatures; vectors: each [B,n] int64, zero where padded.
+    tasks: what a model learns to do with a sentence; each training pair is an example of every task.
     """
 
-    ids: Tensor
-    padding: Tensor | None
-    words: Tensor
-    vectors: dict[str, Tensor]
+    tasks: ClassVar[tuple[Task, ...]] = ("translate",)
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for options out of bounds."""
+        check_settings(self)
+
+    def needs(self, training: bool) -> frozenset[str]:
+        """Fields that a parse record must have, in training (and validation) or to translate it."""
+        return frozenset()
+
+    def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout | None:
+        """The tokens, if this idea decides about them. Raises ValueError for a record without what it needs."""
+        return None
+
+    def vectors(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
+        """Named numbers for each token."""
+        return {}
+
+    def target(self, record: ParseRecord, task: Task) -> list[str]:
+        """What a model should say to a task of its own, as vocabulary entries."""
+        raise NotImplementedError
+
+    def labels(self, record: ParseRecord, layout: Layout) -> dict[str, list[str]]:
+        """Named labels for each token."""
+        return {}
+
+    def heads_taken(self) -> dict[int, int]:
+        """In which encoder layers, counted from 1, the attention of how many heads is this idea's alone."""
+        return {}
+
+    def channels_taken(self) -> int:
+        """How many channels of the embeddings are this idea's alone."""
+        return 0
+
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "nn.Module | None":
+        """A module from a SourceBatch to an EncoderPass. labels: how many there are of each name."""
+        return None
 
 
-class SourceSide(Protocol):
-    """What a source-side idea provides. `needs_tree`: its records must hold a constituency tree."""
+@dataclass(frozen=True)
+class SourceSide:
+    """The ideas of a model by name, at least one. Raises ValueError for ideas that exclude each other."""
 
-    needs_tree: bool
+    ideas: Mapping[str, SourceIdea]
 
-    def features(self, record: ParseRecord, segment: Segment) -> SourceFeatures:
-        """The encoder's view of one record; raises ValueError if the record lacks what the idea needs."""
+    def __post_init__(self) -> None:
+        if not self.ideas:
+            raise ValueError("no system")
+        deciders = [name for name, idea in self.ideas.items() if type(idea).layout is not SourceIdea.layout]
+        if len(deciders) > 1:
+            raise ValueError(f"{' and '.join(deciders)} cannot be combined: each decides what the encoder reads")
 
-    def attention_bias(self, config: TransformerConfig) -> nn.Module | None:
-        """A module from a SourceBatch to biases on the encoder's attention logits, or None.
+    @property
+    def tasks(self) -> dict[Task, SourceIdea]:
+        """Each task with the idea that it comes from."""
+        return {task: idea for idea in self.ideas.values() for task in idea.tasks}
 
-        It gives one bias [B,H,n,n] for each encoder layer; layers that share one get the same tensor.
-        """
+    def needs(self, training: bool) -> frozenset[str]:
+        """Fields that a record must have."""
+        return frozenset().union(*(idea.needs(training) for idea in self.ideas.values()))
+
+    def check_network(self, config: TransformerConfig) -> None:
+        """Raises ValueError if a network of these sizes does not have what the ideas take."""
+        taken: Counter[int] = Counter()
+        for idea in self.ideas.values():
+            taken.update(idea.heads_taken())
+        for layer, heads in taken.items():
+            if layer > config.encoder_layers or heads > config.heads:
+                raise ValueError(
+                    f"{'+'.join(self.ideas)} takes {heads} heads of layer {layer} of an encoder that has"
+                    f" {config.heads} heads and {config.encoder_layers} layers"
+                )
+        if sum(idea.channels_taken() for idea in self.ideas.values()) >= config.width:
+            raise ValueError(f"{'+'.join(self.ideas)} leaves words none of the {config.width} channels")
+
+    def features(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> SourceFeatures:
+        """The encoder's view of one record; raises ValueError if the record lacks what an idea needs."""
+        layouts = (idea.layout(record, segment, task) for idea in self.ideas.values())
+        layout = next((each for each in layouts if each), None) or pieces(record, segment)
+        found = SourceFeatures(layout.tokens, sum(word >= 0 for word in layout.words))
+        for idea in self.ideas.values():
+            found.vectors |= idea.vectors(record, layout)
+            found.labels |= idea.labels(record, layout)
+        return found
+
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """The options of each idea, from which `source_side` makes the side again."""
+        return {name: asdict(idea) for name, idea in self.ideas.items()}
 
 
-def open_source_side(name: str) -> SourceSide:
-    """Raises KeyError for a name that is not in SOURCE_SIDES."""
-    module, maker = SOURCE_SIDES[name].split(":")
-    side: SourceSide = getattr(importlib.import_module(module), maker)()
-    return side
+def source_side(settings: Mapping[str, Mapping[str, Any]]) -> SourceSide:
+    """The side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
+    for name in settings:
+        if name not in SOURCE_IDEAS:
+            raise ValueError(f"unknown system {name!r}")
+    return SourceSide({name: open_idea(name)(**options) for name, options in settings.items()})
+
+
+def open_idea(name: str) -> type[SourceIdea]:
+    """Raises KeyError for a name that is not in SOURCE_IDEAS."""
+    module, maker = SOURCE_IDEAS[name].split(":")
+    idea: type[SourceIdea] = getattr(importlib.import_module(module), maker)
+    return idea
+
+
+NAMES = {
+    "tree": "constituency tree",
+    "heads": "dependency heads",
+    "deprels": "dependency relations",
+    "upos": "upos",
+}
+
+
+def check_needs(record: ParseRecord, needs: frozenset[str]) -> None:
+    """Raises ValueError for a sentence without one of the fields."""
+    for name in sorted(needs):
+        if record.tokens and not getattr(record, name):
+            raise ValueError(f"record has no {NAMES[name]}")
+
+
+def pieces(record: ParseRecord, segment: Segment) -> Layout:
+    """The pieces of the words, without begin or end of sentence."""
+    split = [segment(word) for word in record.tokens]
+    words = [word for word, parts in enumerate(split) for _ in parts]
+    return Layout([piece for parts in split for piece in parts], words)
+
+
+def words_of_pieces(record: ParseRecord, segment: Segment, is_piece: list[bool]) -> list[int]:
+    """`Layout.words` for tokens of which some are the pieces of all words, in order."""
+    words = iter(pieces(record, segment).words)
+    return [next(words) if each else -1 for each in is_piece]
+
+
+def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
+    """First and last token of each word, [words] each."""
+    first, last = [0] * words, [0] * words
+    for token in range(len(layout.words) - 1, -1, -1):
+        if layout.words[token] >= 0:
+            first[layout.words[token]] = token
+    for token, word in enumerate(layout.words):
+        if word >= 0:
+            last[word] = token
+    return first, last

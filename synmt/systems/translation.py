@@ -3,16 +3,17 @@
 Shapes: B sentences, n source positions, t target positions, N real target tokens of a batch, d width.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from synmt.nn.config import TransformerConfig
+from synmt.nn.encoding import EncoderPass, SourceBatch, combined, plain_pass, with_hidden_keys
 from synmt.nn.losses import smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
-from synmt.systems.source import SourceBatch, SourceSide
+from synmt.systems.source import SourceSide
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
 
 
@@ -28,50 +29,65 @@ class TargetBatch:
 
 @dataclass(slots=True)
 class EncodedSource:
-    """states [B,n,d] of the encoder, and the bias [B,1,1,n] that hides its padding (None if there is none)."""
+    """states [B,n,d] of the encoder; the bias [B,1,1,n] that hides its padding, None if there is none; and what
+    the source side's ideas did to this run of the encoder."""
 
     states: Tensor
     bias: Tensor | None
+    ideas: EncoderPass
+
+
+@dataclass(slots=True)
+class Loss:
+    """translation: label-smoothed cross-entropy summed over the batch's target tokens, the same for all systems;
+    others: those of the source side's ideas, also sums; accuracies: of their predictions, as in EncoderPass."""
+
+    translation: Tensor
+    others: Sequence[Tensor]
+    accuracies: Mapping[str, Callable[[], tuple[int, int]]]
+
+    def total(self) -> Tensor:
+        return sum(self.others, start=self.translation)
 
 
 class TranslationModel(nn.Module):
     def __init__(self, config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> None:
         super().__init__()
         self.network = Transformer(config, len(vocabulary), len(vocabulary.target))
-        self.attention_bias = side.attention_bias(config)
+        parts = {name: idea.encoder_part(config, vocabulary.label_counts) for name, idea in side.ideas.items()}
+        self.source_parts = nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
         self.begin = vocabulary.begin
 
     def encode(self, source: SourceBatch, word_dropout: float = 0.0) -> EncodedSource:
-        hidden = None
-        if source.padding is not None:
-            hidden = torch.zeros(source.padding.shape, device=source.ids.device)
-            hidden = hidden.masked_fill(source.padding, float("-inf"))[:, None, None, :]
-        biases: Sequence[Tensor | None] = [hidden] * len(self.network.encoder)
-        if self.attention_bias is not None:
-            biases = _hide_keys(self.attention_bias(source), source.padding)
-        ids = _drop_words(source.ids, word_dropout)
-        return EncodedSource(self.network.encode(ids, biases), hidden)
+        this = self._encoder_pass(source)
+        edits = with_hidden_keys(this.edits, source.padding)
+        states = self.network.encode(_drop_words(source.ids, word_dropout), edits, this.features)
+        return EncodedSource(states, _hiding_bias(source.padding), this)
+
+    def _encoder_pass(self, source: SourceBatch) -> EncoderPass:
+        passes = [part(source) for part in self.source_parts.values()]
+        return combined(passes) if passes else plain_pass(len(self.network.encoder))
 
     def loss(
         self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
-    ) -> Tensor:
-        """The label-smoothed cross-entropy summed over the batch's N target tokens, in nats."""
+    ) -> Loss:
+        """Of a batch with N target tokens, in nats."""
         encoded = self.encode(source, word_dropout)
         inputs = _drop_words(target.inputs, word_dropout)
         states = self.network.decode(inputs, encoded.states, encoded.bias)
         real = states.flatten(0, 1)[target.positions]
-        return smoothed_cross_entropy(
+        translation = smoothed_cross_entropy(
             real, self.network.output_weight, self.network.output_bias, target.gold, smoothing
         )
+        return Loss(translation, [loss() for loss in encoded.ideas.losses], encoded.ideas.accuracies)
 
 
-def _hide_keys(biases: Sequence[Tensor], padding: Tensor | None) -> list[Tensor]:
-    """Each bias [B,H,n,n] with −inf on padded keys; layers that shared a tensor still do."""
+def _hiding_bias(padding: Tensor | None) -> Tensor | None:
+    """−inf on padded keys, [B,1,1,n]."""
     if padding is None:
-        return list(biases)
-    padded = padding[:, None, None, :]
-    filled = {id(bias): bias.masked_fill(padded, float("-inf")) for bias in biases}
-    return [filled[id(bias)] for bias in biases]
+        return None
+    zeros = torch.zeros(padding.shape, device=padding.device)
+    return zeros.masked_fill(padding, float("-inf"))[:, None, None, :]
 
 
 def _drop_words(ids: Tensor, rate: float) -> Tensor:

@@ -1,4 +1,4 @@
-"""One joint vocabulary in two files: what the target side can generate, and what only the source side has.
+"""One joint vocabulary in files: what the target side can generate, what only the source side has, and labels.
 
 Ids: end of sentence 0, unknown 1, the target's tokens, the source-only tokens, and last padding and begin of
 sentence. So the target's tokens are the first T ids, and a softmax over T rows cannot generate anything else.
@@ -8,13 +8,13 @@ an id with a word that is spelled like it.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 END, UNKNOWN = 0, 1
 END_TOKEN, UNKNOWN_TOKEN = " </s>", " <unk>"
-TARGET_FILE, SOURCE_FILE = "vocab.target.txt", "vocab.source.txt"
+TARGET_FILE, SOURCE_FILE, LABELS_FILE = "vocab.target.txt", "vocab.source.txt", "vocab.labels.txt"
 
 
 def structural(token: str) -> str:
@@ -22,12 +22,20 @@ def structural(token: str) -> str:
     return f" {token}"
 
 
+def is_structural(entry: str) -> bool:
+    return entry.startswith(" ")
+
+
 @dataclass
 class Vocabulary:
-    """target: the tokens with ids 0…T−1, END and UNKNOWN first; source: those that follow."""
+    """target: the tokens with ids 0…T−1, END and UNKNOWN first; source: those that follow.
+
+    labels: by name, what a token may be labelled with besides; numbered from 1, for 0 is none or unknown.
+    """
 
     target: list[str]
     source: list[str]
+    labels: dict[str, list[str]] = field(default_factory=dict)
     ids: dict[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -36,6 +44,14 @@ class Vocabulary:
         self.ids = {token: index for index, token in enumerate([*self.target, *self.source])}
         if len(self.ids) != len(self.target) + len(self.source):
             raise ValueError("a vocabulary has a token twice")
+        self._label_numbers = {
+            name: {label: number for number, label in enumerate(labels, 1)} for name, labels in self.labels.items()
+        }
+
+    @property
+    def label_counts(self) -> dict[str, int]:
+        """How many numbers the labels of each name have, 0 included."""
+        return {name: 1 + len(labels) for name, labels in self.labels.items()}
 
     @property
     def padding(self) -> int:
@@ -52,6 +68,10 @@ class Vocabulary:
         ids = self.ids
         return [ids.get(token, UNKNOWN) for token in tokens]
 
+    def encode_labels(self, name: str, labels: Iterable[str]) -> list[int]:
+        numbers = self._label_numbers[name]
+        return [numbers.get(label, 0) for label in labels]
+
     def encode_target(self, tokens: Iterable[str]) -> list[int]:
         """Ids with the end of sentence; a token that the target side does not know is unknown."""
         limit = len(self.target)
@@ -62,23 +82,32 @@ class Vocabulary:
         return [self.target[index] for index in ids if index > UNKNOWN]
 
     def save(self, folder: Path) -> None:
-        for name, tokens in ((TARGET_FILE, self.target), (SOURCE_FILE, self.source)):
+        labels = [f"{name} {label}" for name, column in self.labels.items() for label in column]
+        for name, tokens in ((TARGET_FILE, self.target), (SOURCE_FILE, self.source), (LABELS_FILE, labels)):
             (folder / name).write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8", newline="\n")
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabulary":
         """Raises OSError, UnicodeDecodeError, or ValueError for files that are no vocabulary."""
-        target, source = (
-            (folder / name).read_bytes().decode().split("\n")[:-1] for name in (TARGET_FILE, SOURCE_FILE)
+        target, source, lines = (
+            (folder / name).read_bytes().decode().split("\n")[:-1]
+            for name in (TARGET_FILE, SOURCE_FILE, LABELS_FILE)
         )
-        return cls(target, source)
+        labels: dict[str, list[str]] = {}
+        for line in lines:
+            name, _, label = line.partition(" ")
+            labels.setdefault(name, []).append(label)
+        return cls(target, source, labels)
 
     @classmethod
-    def build(cls, source: Counter[str], target: Counter[str]) -> "Vocabulary":
-        """All tokens of a training corpus, the most frequent first."""
+    def build(
+        cls, source: Counter[str], target: Counter[str], labels: Mapping[str, Counter[str]] | None = None
+    ) -> "Vocabulary":
+        """All tokens and labels of a training corpus, the most frequent first."""
         known = [END_TOKEN, UNKNOWN_TOKEN, *_by_frequency(target)]
         seen = set(known)
-        return cls(known, [token for token in _by_frequency(source) if token not in seen])
+        own = [token for token in _by_frequency(source) if token not in seen]
+        return cls(known, own, {name: _by_frequency(counts) for name, counts in (labels or {}).items()})
 
 
 def _by_frequency(counts: Counter[str]) -> list[str]:

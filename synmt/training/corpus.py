@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from synmt.nn.encoding import SourceBatch
 from synmt.systems.batches import Ids, Sources, pad, token_batches
-from synmt.systems.source import SourceBatch
 from synmt.systems.translation import TargetBatch
 from synmt.text.vocabulary import Vocabulary
 

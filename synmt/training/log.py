@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-COLUMNS = ("update", "epoch", "seconds", "rate", "loss", "tokens_per_second", "valid_loss", "valid_bleu")
+TRAINING = ("update", "epoch", "seconds", "rate", "loss", "tokens_per_second")
+COLUMNS = (*TRAINING, "valid_loss", "valid_bleu", "valid_uas")
 
 
 class Log:

@@ -157,13 +157,18 @@ class Trainer:
         row = {"valid_loss": scores.loss}
         if scores.bleu is not None:
             row["valid_bleu"] = scores.bleu
+        row |= {f"valid_{name}": accuracy for name, accuracy in scores.accuracies.items()}
         self._write(row)
         tqdm.write(f"update {self.progress.update}: validation {_in_words(scores)}", file=sys.stderr)
         return scores.value
 
 
 def _in_words(scores: Scores) -> str:
-    return f"loss {scores.loss:.4f}" + (f", BLEU {scores.bleu:.2f}" if scores.bleu is not None else "")
+    parts = [f"loss {scores.loss:.4f}"]
+    if scores.bleu is not None:
+        parts.append(f"BLEU {scores.bleu:.2f}")
+    parts += [f"{name.upper()} {accuracy:.2f}" for name, accuracy in scores.accuracies.items()]
+    return ", ".join(parts)
 
 
 class Interval:

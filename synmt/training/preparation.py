@@ -12,7 +12,7 @@ from synmt.streams import Line, read_lines
 from synmt.systems.batches import Sources
 from synmt.systems.model_folder import ModelConfig
 from synmt.systems.records import source_records
-from synmt.systems.source import SourceFeatures
+from synmt.systems.source import SourceFeatures, SourceSide
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.corpus import Corpus
@@ -59,7 +59,7 @@ def read_bitext(pairs: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitex
 
     bitext = Bitext([], [], [], [], "")
     left_out: list[Line] = []
-    for line, record in source_records(source_lines(), config.side.needs_tree, source_tokenizer):
+    for line, record in source_records(source_lines(), config.side.needs(training=True), source_tokenizer):
         reference = references.popleft()
         words = target_tokenizer.tokenize(reference)
         if not words or not record.tokens:
@@ -91,35 +91,47 @@ def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
     return Bpe(learn_bpe(lines(), merges))
 
 
-def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
+@dataclass(slots=True)
+class Pair:
+    """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries."""
+
+    line: Line
+    source: SourceFeatures
+    target: list[str]
+
+
+def training_pairs(bitext: Bitext, side: SourceSide, bpe: Bpe) -> Iterator[Pair]:
+    """Each sentence as an example of each task. Raises BadInput with the line of a record that does not do."""
+    for task, idea in side.tasks.items():
+        for line, record, words in zip(bitext.lines, bitext.sources, bitext.targets, strict=True):
+            try:
+                target = bpe.apply(words) if task == "translate" else idea.target(record, task)
+                yield Pair(line, side.features(record, bpe.segment, task), target)
+            except ValueError as error:
+                raise line.error(error) from None
+
+
+def build_vocabulary(bitext: Bitext, side: SourceSide, bpe: Bpe) -> Vocabulary:
     source: Counter[str] = Counter()
     target: Counter[str] = Counter()
-    for sentence in features(bitext, config, bpe):
-        source.update(sentence.tokens)
-    for words in bitext.targets:
-        target.update(bpe.apply(words))
-    return Vocabulary.build(source, target)
+    labels: dict[str, Counter[str]] = {}
+    for pair in training_pairs(bitext, side, bpe):
+        source.update(pair.source.tokens)
+        target.update(pair.target)
+        for name, column in pair.source.labels.items():
+            labels.setdefault(name, Counter()).update(label for label in column if label)
+    return Vocabulary.build(source, target, labels)
 
 
-def features(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Iterator[SourceFeatures]:
-    """What the encoder reads, sentence by sentence. Raises BadInput with the line of a record that does not do."""
-    side = config.side
-    for line, record in zip(bitext.lines, bitext.sources, strict=True):
-        try:
-            yield side.features(record, bpe.segment)
-        except ValueError as error:
-            raise line.error(error) from None
-
-
-def encode_corpus(bitext: Bitext, config: ModelConfig, bpe: Bpe, vocabulary: Vocabulary, max_length: int) -> Corpus:
+def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int) -> Corpus:
     """Ids of all pairs with at most `max_length` tokens on either side; longer ones are counted on stderr."""
-    sentences, targets, left_out = [], [], []
-    for line, sentence, words in zip(bitext.lines, features(bitext, config, bpe), bitext.targets, strict=True):
-        ids = vocabulary.encode_target(bpe.apply(words))
-        if max(len(sentence.tokens), len(ids)) > max_length:
-            left_out.append(line)
+    sources, targets, left_out = [], [], []
+    for pair in pairs:
+        ids = vocabulary.encode_target(pair.target)
+        if max(len(pair.source.tokens), len(ids)) > max_length:
+            left_out.append(pair.line)
         else:
-            sentences.append(sentence)
+            sources.append(pair.source)
             targets.append(np.array(ids, np.int32))
     report(f"pairs over {max_length} tokens", left_out)
-    return Corpus(Sources.encode(sentences, vocabulary), targets)
+    return Corpus(Sources.encode(sources, vocabulary), targets)

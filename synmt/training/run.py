@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -21,6 +22,7 @@ from synmt.training.preparation import (
     joint_bpe,
     read_bitext,
     read_tsv,
+    training_pairs,
 )
 from synmt.training.validation import Validation
 
@@ -97,7 +99,7 @@ def _new_folder(
         "data": bitext.checksum,
         **asdict(config),
     }
-    folder = ModelFolder(path, model, bpe, build_vocabulary(bitext, model, bpe), made_by)
+    folder = ModelFolder(path, model, bpe, build_vocabulary(bitext, model.side, bpe), made_by)
     if processes.first:
         folder.save()
     return folder
@@ -120,10 +122,11 @@ def _trainer(
     processes: Processes,
 ) -> Trainer:
     model, bpe, vocabulary = folder.config, folder.bpe, folder.vocabulary
-    corpus = encode_corpus(bitext, model, bpe, vocabulary, config.max_length)
+    corpus = encode_corpus(training_pairs(bitext, model.side, bpe), vocabulary, config.max_length)
     validation = None
     if dev_bitext is not None:
-        dev_corpus = encode_corpus(dev_bitext, model, bpe, vocabulary, sys.maxsize)
+        pairs = training_pairs(dev_bitext, model.side, bpe)
+        dev_corpus = encode_corpus(islice(pairs, len(dev_bitext)), vocabulary, sys.maxsize)
         validation = Validation(
             dev_bitext, dev_corpus, folder, config.select, config.validation_beam, config.batch_tokens
         )

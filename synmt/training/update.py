@@ -36,8 +36,8 @@ class Updater:
     def __call__(self, batches: Sequence[Sequence[int]], update: int, learning_rate: float) -> tuple[Tensor, int]:
         """Update number `update` (from 1) with this process' batches, of which there may be none.
 
-        Gives the loss summed over target tokens and the number of these tokens, both over all processes; the
-        gradient is that of their quotient.
+        Gives the translation loss summed over target tokens and the number of these tokens, both over all
+        processes; the gradient is that of the total loss over these tokens.
         """
         device = self.processes.device
         torch.manual_seed(self._seed(update))
@@ -48,8 +48,8 @@ class Updater:
             source, target = self.corpus.batch(indices, self.vocabulary, device)
             with autocast(device, self.config.precision):
                 part = self.model.loss(source, target, self.config.label_smoothing, self.config.word_dropout)
-            part.backward()
-            loss += part.detach()
+            part.total().backward()
+            loss += part.translation.detach()
             tokens += len(target.gold)
         tokens = self._sum_over_processes(loss, tokens)
         torch._foreach_div_(self.gradients, tokens)

@@ -1,5 +1,6 @@
 """Scores of a model under training on the validation data."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,10 +19,12 @@ from synmt.training.preparation import Bitext
 
 @dataclass(frozen=True)
 class Scores:
-    """loss: nats a target token, without smoothing; bleu: detokenized, of decoded text, or None if not asked."""
+    """loss: nats a target token, without smoothing; bleu: detokenized, of decoded text, or None if not asked;
+    accuracies: in percent, of what the source side's ideas predict."""
 
     loss: float
     bleu: float | None
+    accuracies: dict[str, float]
 
     @property
     def value(self) -> float:
@@ -44,18 +47,26 @@ class Validation:
 
     def __call__(self, model: TranslationModel) -> Scores:
         model.eval()
-        return Scores(self._loss(model), self._bleu(model) if self.select == "bleu" else None)
+        loss, accuracies = self._loss(model)
+        return Scores(loss, self._bleu(model) if self.select == "bleu" else None, accuracies)
 
     @torch.inference_mode()
-    def _loss(self, model: TranslationModel) -> float:
+    def _loss(self, model: TranslationModel) -> tuple[float, dict[str, float]]:
         device = model.network.embedding.device
         loss, tokens = 0.0, 0
+        right: Counter[str] = Counter()
+        predicted: Counter[str] = Counter()
         for indices in self.corpus.shuffled_batches(self.batch_tokens, seed=0, epoch=0):
             source, target = self.corpus.batch(indices, self.folder.vocabulary, device)
             with autocast(device):
-                loss += float(model.loss(source, target))
+                found = model.loss(source, target)
+            loss += float(found.translation)
             tokens += len(target.gold)
-        return loss / tokens
+            for name, accuracy in found.accuracies.items():
+                counts = accuracy()
+                right[name] += counts[0]
+                predicted[name] += counts[1]
+        return loss / tokens, {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
 
     def _bleu(self, model: TranslationModel) -> float:
         folder = self.folder

@@ -80,6 +80,16 @@ def unescape(word: str) -> str:
     return _ESCAPED.sub(lambda match: _UNESCAPES[match.group()], word) if "-" in word else word
 
 
+def subtree_ends(parents: Sequence[int]) -> list[int]:
+    """Where the subtree of each node ends, exclusive: it is the preorder interval [node, end), [n]."""
+    ends = list(range(1, len(parents) + 1))
+    for node in range(len(parents) - 1, 0, -1):
+        parent = parents[node]
+        if ends[parent] < ends[node]:
+            ends[parent] = ends[node]
+    return ends
+
+
 def read_brackets(text: str) -> Tree:
     """The tree of one bracket string such as `(S (NP (PRP He)) (VP (VBZ is)))`.
 

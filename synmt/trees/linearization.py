@@ -30,6 +30,21 @@ def preorder_tokens(tree: Tree) -> list[str]:
     return [escape(node) if leaf else node for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)]
 
 
+def phrase_tokens(tree: Tree) -> list[str]:
+    """`(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and their parts of speech."""
+    leaf = [*tree.is_leaf(), False]
+    phrases = [
+        (node, depth)
+        for place, (node, depth) in enumerate(zip(tree.nodes, tree.depths(), strict=True))
+        if not leaf[place] and not leaf[place + 1]
+    ]
+    following = [depth for _, depth in [*phrases, ("", 0)][1:]]
+    tokens: list[str] = []
+    for (node, depth), after in zip(phrases, following, strict=True):
+        tokens += [f"({node}", *[")"] * (depth - after + 1)]
+    return tokens
+
+
 LINEARIZATIONS: dict[str, Callable[[Tree], list[str]]] = {
     "brackets": bracket_tokens,
     "preorder": preorder_tokens,

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from synmt.trees.constituency import subtree_ends
+
 RELATIONS = (
     "self",
     "parent",
@@ -25,16 +27,6 @@ RELATIONS = (
 LEGEND = "=PClrAD<>"
 
 _TO_LEGEND = bytes.maketrans(bytes(range(len(LEGEND))), LEGEND.encode())
-
-
-def subtree_ends(parents: Sequence[int]) -> list[int]:
-    """Where the subtree of each node ends, exclusive: it is the preorder interval [node, end), [n]."""
-    ends = list(range(1, len(parents) + 1))
-    for node in range(len(parents) - 1, 0, -1):
-        parent = parents[node]
-        if ends[parent] < ends[node]:
-            ends[parent] = ends[node]
-    return ends
 
 
 def relation_matrix(parents: Sequence[int]) -> npt.NDArray[np.uint8]:

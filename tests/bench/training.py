@@ -10,14 +10,14 @@ from torch import Tensor
 
 from synmt.nn.config import TransformerConfig
 from synmt.systems.batches import Sources
-from synmt.systems.source import SourceFeatures, open_source_side
+from synmt.systems.source import SourceFeatures, source_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.config import PAPER, TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 from synmt.training.update import Updater
-from synmt.trees.relations import subtree_ends
+from synmt.trees.constituency import subtree_ends
 from tests.bench.bare import BareTraining, BareTransformer
 from tests.bench.pairs import Comparison, compare
 
@@ -26,12 +26,13 @@ CPU = torch.device("cpu")
 NETWORK = TransformerConfig(256, 1024, 4, 4, 8, dropout=0.1, attention_dropout=0.1, activation_dropout=0.1)
 TRAINING: TrainingConfig = replace(PAPER.training, batch_tokens=2048, word_dropout=0.0, label_smoothing=0.1)
 WORDS = [f"t{i}" for i in range(6000)]
-VOCABULARY = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *WORDS], [f"s{i}" for i in range(2000)])
+LABELS = [f"l{i}" for i in range(40)]
+VOCABULARY = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *WORDS], [f"s{i}" for i in range(2000)], {"deprels": LABELS})
 UPDATES = 3  # of one timed round
 
 
-def random_corpus(mean: int, trees: bool, sentences: int = 2000) -> Corpus:
-    """Sentences with lengths spread as in captions and news (log-normal), words by Zipf's law."""
+def random_corpus(mean: int, sentences: int = 2000) -> Corpus:
+    """Sentences with lengths spread as in captions and news (log-normal), words by Zipf's law, random trees."""
     random = np.random.default_rng(7)
     source_lengths = np.clip(random.lognormal(np.log(mean), 0.4, sentences), 3, 4 * mean).astype(int)
     target_lengths = np.clip(random.lognormal(np.log(20), 0.4, sentences), 3, 80).astype(int)
@@ -40,8 +41,15 @@ def random_corpus(mean: int, trees: bool, sentences: int = 2000) -> Corpus:
     for length in source_lengths:
         words = every[np.minimum(random.zipf(1.3, length), len(every)) - 1].tolist()
         parents = [-1, *(int(random.integers(max(0, i - 4), i)) for i in range(1, length))]
-        vectors = {"parents": parents, "ends": subtree_ends(parents)} if trees else {}
-        features.append(SourceFeatures(words, int(length), vectors))
+        heads = random.integers(0, length, length).tolist()
+        vectors = {
+            "parents": parents,
+            "ends": subtree_ends(parents),
+            "parent_positions": [2 * head for head in heads],
+            "parent_pieces": heads,
+        }
+        labels = {"deprels": random.choice(LABELS, length).tolist()}
+        features.append(SourceFeatures(words, int(length), vectors, labels))
     targets = [
         np.append(np.minimum(random.zipf(1.3, length), len(WORDS)) + 1, 0).astype(np.int32)
         for length in target_lengths
@@ -73,7 +81,7 @@ def same_batches(corpus: Corpus) -> Callable[[], list[list[int]]]:
 
 def system(name: str, corpus: Corpus) -> Ours:
     torch.manual_seed(0)
-    model = TranslationModel(NETWORK, open_source_side(name), VOCABULARY)
+    model = TranslationModel(NETWORK, source_side({name: {}}), VOCABULARY)
     return Ours(Updater(model, corpus, VOCABULARY, TRAINING, Processes(0, 1, CPU)), same_batches(corpus))
 
 
@@ -100,8 +108,12 @@ def bare(corpus: Corpus) -> Callable[[], int]:
 
 
 def compare_training(rounds: int) -> list[Comparison]:
-    short, trees = random_corpus(20, trees=False), random_corpus(50, trees=True)
+    words, nodes = random_corpus(20), random_corpus(50)
+    pairs = {"mask": nodes, "pascal": words, "lisa": words, "label-features": words}
     return [
-        compare("train: sequence / bare loop", "tokens", system("sequence", short), bare(short), rounds),
-        compare("train: mask / sequence", "tokens", system("mask", trees), system("sequence", trees), rounds),
+        compare("train: sequence / bare loop", "tokens", system("sequence", words), bare(words), rounds),
+        *(
+            compare(f"train: {name} / sequence", "tokens", system(name, corpus), system("sequence", corpus), rounds)
+            for name, corpus in pairs.items()
+        ),
     ]

@@ -15,6 +15,7 @@ def test_a_model_folder_holds_all_that_a_model_is(mask_model: Path) -> None:
     assert names == {
         "config.json",
         "codes.bpe",
+        "vocab.labels.txt",
         "vocab.source.txt",
         "vocab.target.txt",
         "model.safetensors",
@@ -22,7 +23,7 @@ def test_a_model_folder_holds_all_that_a_model_is(mask_model: Path) -> None:
         "checkpoint/last.safetensors",
     }
     config = orjson.loads((mask_model / "config.json").read_bytes())
-    assert config["model"]["system"] == "mask"
+    assert config["model"]["side"] == {"mask": {"per_layer": False}}
     assert config["training"]["pairs"] == 20
     assert "--epochs" in config["training"]["command"]
 
@@ -62,6 +63,11 @@ def test_pairs_through_a_pipe(tmp_path: Path) -> None:
         ("--source empty --target empty", "no sentence pairs to train on"),
         ("--source train.jsonl --target train.de --codes train.de", "train.de: line 1: not a pair of BPE symbols"),
         ("--source train.jsonl --target train.de --device cuda:99", "device cuda:99"),
+        ("--source-syntax mask+linearized --source train.jsonl --target train.de", "mask and linearized cannot be"),
+        ("--source-syntax mask+tree --source train.jsonl --target train.de", "unknown system 'tree'"),
+        ("--pascal-heads 2 --source train.jsonl --target train.de", "an option of pascal for mask"),
+        ("--model pascal --pascal-layer 9 --source train.jsonl --target train.de", "has 8 heads and 6 layers"),
+        ("--model pascal --source train.jsonl --target train.de", "train.jsonl:1: record has no dependency heads"),
         ("--source train.jsonl --target train.de --target-language German", "language 'German' is not a code"),
     ],
 )

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import is_one_line_of_error, shell, synmt
-from tests.cli.corpora import RECORDS, TARGETS
+from tests.cli.conftest import TINY
+from tests.cli.corpora import RECORDS, TARGETS, write_pairs
 
 
 def jsonl(lines: list[str]) -> str:
@@ -102,3 +103,29 @@ def test_full_disks_and_closed_pipes(mask_model: Path, tmp_path: Path) -> None:
 def test_nothing_in_nothing_out(mask_model: Path) -> None:
     done = synmt("translate", mask_model, text="")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.fixture(scope="module")
+def multitask_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("multitask")
+    source, target = write_pairs(folder)
+    files = ["--source", source, "--target", target]
+    done = synmt(
+        "train", "--model", "multitask", *files, "--target-language", "de", *TINY, "--out", folder / "model"
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "model"
+
+
+def test_one_model_translates_and_parses(multitask_model: Path) -> None:
+    """It was trained on records; what it reads now has no tree."""
+    text = "He is my father .\n\nThe dog sleeps .\n"
+    translated = synmt("translate", multitask_model, text=text)
+    assert translated.stdout.splitlines() == [TARGETS[0], "", TARGETS[1]]
+    parsed = synmt("translate", multitask_model, "--task", "parse", text=text)
+    assert parsed.stdout.splitlines() == ["(S (NP ) (VP (NP ) ) )", "", "(S (NP ) (VP ) )"]
+
+
+def test_a_task_that_was_not_learnt(mask_model: Path) -> None:
+    done = synmt("translate", mask_model, "--task", "parse", text=RECORDS[0])
+    assert is_one_line_of_error(done, f"synmt translate: {mask_model}: has not learnt to parse")

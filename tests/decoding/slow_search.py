@@ -3,7 +3,7 @@
 import torch
 
 from synmt.decoding.beam import Hypothesis, SearchConfig
-from synmt.systems.source import SourceBatch
+from synmt.nn.encoding import SourceBatch
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END, UNKNOWN
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from synmt.systems.source import open_source_side
+from synmt.systems.source import source_side
 from synmt.trees.constituency import read_brackets
 from synmt.trees.record import ParseRecord
 from tests.tiny import segment
@@ -12,7 +12,7 @@ RECORD = ParseRecord(tokens=TREE.leaves(), tree=TREE)
 
 
 def tokens_of(system: str) -> list[str]:
-    return open_source_side(system).features(RECORD, segment).tokens
+    return source_side({system: {}}).features(RECORD, segment).tokens
 
 
 def test_sequence() -> None:
@@ -25,7 +25,7 @@ def test_linearized() -> None:
 
 
 def test_mask() -> None:
-    features = open_source_side("mask").features(RECORD, segment)
+    features = source_side({"mask": {}}).features(RECORD, segment)
     assert (
         " ".join(token.strip() for token in features.tokens) == "S NP PRP He VP VBZ is NP PRP$ my NN fat@@ her . ."
     )
@@ -41,10 +41,10 @@ def test_a_label_is_not_the_word_it_is_spelled_like(system: str) -> None:
 
 @pytest.mark.parametrize("system", ["sequence", "linearized", "mask"])
 def test_only_pieces_of_words_count_for_the_length(system: str) -> None:
-    assert open_source_side(system).features(RECORD, segment).words == 6
+    assert source_side({system: {}}).features(RECORD, segment).words == 6
 
 
 @pytest.mark.parametrize("system", ["linearized", "mask"])
 def test_a_record_without_a_tree_is_refused(system: str) -> None:
     with pytest.raises(ValueError, match="no constituency tree"):
-        open_source_side(system).features(ParseRecord(tokens=["a"]), segment)
+        source_side({system: {}}).features(ParseRecord(tokens=["a"]), segment)

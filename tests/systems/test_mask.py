@@ -4,9 +4,10 @@ import pytest
 import torch
 from hypothesis import given
 
-from synmt.systems.mask import TreeMasks, relations
-from synmt.systems.source import SourceBatch
-from synmt.trees.relations import relation_matrix, subtree_ends
+from synmt.nn.encoding import SourceBatch
+from synmt.nn.masks import TreeMasks, relations
+from synmt.trees.constituency import subtree_ends
+from synmt.trees.relations import relation_matrix
 from tests import tiny
 from tests.trees.strategies import parents
 
@@ -32,7 +33,7 @@ def masks_with(strengths: list[float]) -> TreeMasks:
 
 def test_bias_and_weights_of_the_worked_example() -> None:
     """The tree (X a b)."""
-    bias = masks_with(STRENGTHS)(batch_of([[-1, 0, 0]]))[0][0, 0]
+    bias = masks_with(STRENGTHS).biases(batch_of([[-1, 0, 0]]))[0][0, 0]
     expected_bias = [
         [-1.648721, -2.718282, -2.718282],
         [-0.367879, -1.648721, -0.606531],
@@ -46,7 +47,7 @@ def test_bias_and_weights_of_the_worked_example() -> None:
 
 def test_gradient_of_the_worked_example() -> None:
     masks = masks_with(STRENGTHS)
-    bias = masks(batch_of([[-1, 0, 0]]))[0][0, 0]
+    bias = masks.biases(batch_of([[-1, 0, 0]]))[0][0, 0]
     (LOGITS + bias).softmax(dim=1)[0, 1].backward()
     assert masks.strengths.grad is not None
     expected = torch.tensor([0.149685, 0, -0.246789, 0, 0, 0, 0, 0, 0])
@@ -54,13 +55,13 @@ def test_gradient_of_the_worked_example() -> None:
 
 
 def test_at_strength_zero_attention_is_plain() -> None:
-    bias = masks_with([0.0] * 9)(batch_of([[-1, 0, 0]]))[0][0, 0]
+    bias = masks_with([0.0] * 9).biases(batch_of([[-1, 0, 0]]))[0][0, 0]
     torch.testing.assert_close(bias, torch.full((3, 3), -1.0))
     torch.testing.assert_close((LOGITS + bias).softmax(dim=1), LOGITS.softmax(dim=1))
 
 
 def test_strong_masks_on_all_but_self_leave_the_identity() -> None:
-    bias = masks_with([-9.0] + [9.0] * 8)(batch_of([[-1, 0, 0]]))[0][0, 0]
+    bias = masks_with([-9.0] + [9.0] * 8).biases(batch_of([[-1, 0, 0]]))[0][0, 0]
     torch.testing.assert_close((LOGITS + bias).softmax(dim=1), torch.eye(3))
 
 
@@ -73,7 +74,7 @@ def test_gradient_by_finite_differences() -> None:
     def loss(strengths: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
             masks.strengths.copy_(strengths)
-        return (masks(batch)[0] * weights).sum()
+        return (masks.biases(batch)[0] * weights).sum()
 
     start = masks.strengths.detach().clone()
     loss(start).backward()
@@ -100,28 +101,28 @@ def test_strengths_are_trained_and_saved() -> None:
     data, vocabulary = tiny.corpus("mask")
     model = tiny.model("mask", vocabulary)
     source, target = data.batch(range(4), vocabulary, torch.device("cpu"))
-    model.loss(source, target).backward()
-    strengths = dict(model.named_parameters())["attention_bias.strengths"]
+    model.loss(source, target).total().backward()
+    strengths = dict(model.named_parameters())["source_parts.mask.strengths"]
     assert strengths.shape == (1, tiny.CONFIG.heads, 9)
     assert strengths.grad is not None
     assert strengths.grad.abs().min() > 0
-    assert "attention_bias.strengths" in model.state_dict()
+    assert "source_parts.mask.strengths" in model.state_dict()
 
 
 def test_each_layer_can_have_its_own() -> None:
-    biases = TreeMasks(heads=2, layers=3, per_layer=True)(batch_of([[-1, 0, 0]]))
-    assert len({id(bias) for bias in biases}) == 3
+    own = TreeMasks(heads=2, layers=3, per_layer=True)(batch_of([[-1, 0, 0]]))
+    assert len({id(edit) for edit in own.edits}) == 3
     shared = TreeMasks(heads=2, layers=3, per_layer=False)(batch_of([[-1, 0, 0]]))
-    assert len({id(bias) for bias in shared}) == 1
+    assert len({id(edit) for edit in shared.edits}) == 1
 
 
 def test_at_strength_zero_the_model_is_a_plain_one_on_the_preorder() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("mask")
     model = tiny.model("mask", vocabulary)
-    model.attention_bias.strengths.data.zero_()
+    model.get_parameter("source_parts.mask.strengths").data.zero_()
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, torch.device("cpu"))
     masked = model.encode(batch).states
-    model.attention_bias = None
+    model.source_parts.clear()
     plain = model.encode(batch).states
     real = ~batch.padding
     torch.testing.assert_close(masked[real], plain[real], atol=1e-6, rtol=1e-5)

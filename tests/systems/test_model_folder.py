@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from synmt.streams import BadInput
 from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
+from synmt.systems.source import source_side
 from synmt.text.bpe import Bpe
 from tests import tiny
 from tests.cli.commands import CODES
@@ -25,7 +26,7 @@ def folder(tmp_path: Path) -> ModelFolder:
     _, vocabulary = tiny.sources_and_vocabulary("mask")
     made = ModelFolder(
         tmp_path / "model",
-        ModelConfig("mask", "en", "de", "moses", tiny.CONFIG),
+        ModelConfig(source_side({"mask": {}}), "en", "de", "moses", tiny.CONFIG),
         Bpe(CODES),
         vocabulary,
         {"seed": 1},
@@ -55,11 +56,20 @@ def test_a_folder_comes_back_as_it_was_saved(folder: ModelFolder) -> None:
 
 
 def test_nothing_is_pickled(folder: ModelFolder) -> None:
-    names = {"config.json", "codes.bpe", "vocab.source.txt", "vocab.target.txt", "model.safetensors"}
+    names = {
+        "config.json",
+        "codes.bpe",
+        "vocab.labels.txt",
+        "vocab.source.txt",
+        "vocab.target.txt",
+        "model.safetensors",
+    }
     assert {path.name for path in folder.path.iterdir()} == names
 
 
-@pytest.mark.parametrize("name", ["config.json", "codes.bpe", "vocab.source.txt", "vocab.target.txt"])
+@pytest.mark.parametrize(
+    "name", ["config.json", "codes.bpe", "vocab.labels.txt", "vocab.source.txt", "vocab.target.txt"]
+)
 def test_each_missing_or_broken_file_is_named(folder: ModelFolder, name: str) -> None:
     path = folder.path / name
     whole = path.read_bytes()
@@ -79,8 +89,13 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("top", {"format": 2}, "format 2 is not known"),
     ("top", {"model": []}, ""),
-    ("model", {"system": "../mask"}, "unknown system"),
-    ("model", {"system": ["mask"]}, ""),
+    ("model", {"side": {"../mask": {}}}, "unknown system"),
+    ("model", {"side": ["mask"]}, ""),
+    ("model", {"side": {"mask": {}, "linearized": {}}}, "cannot be combined"),
+    ("model", {"side": {"mask": {"per_layer": "yes"}}}, "per layer cannot be 'yes'"),
+    ("model", {"side": {"pascal": {"heads": 0}}}, "heads cannot be 0"),
+    ("model", {"side": {}}, "no system"),
+    ("model", {"side": {"pascal": {"layer": 10**6}}}, "takes 2 heads of layer 1000000"),
     ("model", {"tokenizer": "shell"}, "unknown tokenizer"),
     ("model", {"source_language": "../../etc/passwd"}, "not a code"),
     ("model", {"target_language": 7}, ""),

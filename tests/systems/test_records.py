@@ -9,6 +9,8 @@ from synmt.systems.records import SpaceTokenizer, source_records
 from synmt.trees.constituency import write_brackets
 from synmt.trees.record import ParseRecord
 
+NONE: frozenset[str] = frozenset()
+TREE = frozenset({"tree"})
 RECORD = '{"tree": "(S (NP (PRP He)) (VP (VBZ is)))"}'
 MASK_RECORD = '{"tokens": ["NP", "NN", "rain"], "parents": [-1, 0, 1], "relations": ["=CC", "P=C", "PP="]}'
 
@@ -19,7 +21,7 @@ def lines(texts: Iterable[str]) -> list[Line]:
 
 def read(*texts: str, needs_tree: bool = False) -> list[ParseRecord]:
     given = lines(texts)
-    found = list(source_records(given, needs_tree, SpaceTokenizer()))
+    found = list(source_records(given, TREE if needs_tree else NONE, SpaceTokenizer()))
     assert [line for line, _ in found] == given
     return [record for _, record in found]
 
@@ -51,9 +53,9 @@ def test_the_first_line_that_is_not_empty_tells_what_all_are(needs_tree: bool) -
 def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
     given = lines([RECORD, text, RECORD])
     with pytest.raises(BadInput, match=f"^in:2: .*{cause}"):
-        list(source_records(given, True, SpaceTokenizer()))
+        list(source_records(given, TREE, SpaceTokenizer()))
     bad: list[BadInput] = []
-    records = [record for _, record in source_records(given, True, SpaceTokenizer(), bad.append)]
+    records = [record for _, record in source_records(given, TREE, SpaceTokenizer(), bad.append)]
     assert [record.tokens for record in records] == [["He", "is"], [], ["He", "is"]]
     assert [error.place for error in bad] == ["in:2"]
 
@@ -61,6 +63,6 @@ def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
 def test_a_line_without_text_is_handed_over() -> None:
     faulty = Line("", "in", 1, fault="not UTF-8")
     bad: list[BadInput] = []
-    ((_, record),) = source_records([faulty], False, SpaceTokenizer(), bad.append)
+    ((_, record),) = source_records([faulty], NONE, SpaceTokenizer(), bad.append)
     assert record.tokens == []
     assert [str(error) for error in bad] == ["in:1: not UTF-8"]

@@ -28,8 +28,8 @@ def test_a_padded_batch_equals_its_sentences(system: str) -> None:
 def test_the_loss_of_a_batch_is_the_sum_of_its_sentences(system: str) -> None:
     data, vocabulary = tiny.corpus(system)
     model = tiny.model(system, vocabulary)
-    together = model.loss(*data.batch([0, 1, 2, 3], vocabulary, CPU), smoothing=0.1)
-    alone = [model.loss(*data.batch([index], vocabulary, CPU), smoothing=0.1) for index in range(4)]
+    together = model.loss(*data.batch([0, 1, 2, 3], vocabulary, CPU), smoothing=0.1).total()
+    alone = [model.loss(*data.batch([index], vocabulary, CPU), smoothing=0.1).total() for index in range(4)]
     torch.testing.assert_close(together, torch.stack(alone).sum(), atol=1e-4, rtol=1e-5)
 
 

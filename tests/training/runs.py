@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from synmt.systems.model_folder import ModelConfig, ModelFolder
+from synmt.systems.source import source_side
 from synmt.training.config import TrainingConfig
 from synmt.training.run import PairFiles, train
 from synmt.trees.record import write_record
@@ -35,6 +36,6 @@ def write_corpus(folder: Path, copies: int = 8) -> PairFiles:
 def run(
     out: Path, data: PairFiles, system: str = "mask", config: TrainingConfig = SHORT, resume: bool = False
 ) -> ModelFolder:
-    model = ModelConfig(system, "en", "de", "none", DROPPING)
+    model = ModelConfig(source_side({name: {} for name in system.split("+")}), "en", "de", "none", DROPPING)
     train(out, data, data, model, config, codes=None, resume=resume, device="cpu")
     return ModelFolder.open(out)

@@ -32,7 +32,10 @@ def assert_same_tensors(first: Path, second: Path) -> None:
         assert torch.equal(a[name], b[name]), name
 
 
-@pytest.mark.parametrize("system", ["sequence", "linearized", "mask"])
+SYSTEMS = ["sequence", "linearized", "mask", "pascal", "lisa", "label-features", "multitask", "mask+pascal"]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_training_learns(system: str, tmp_path: Path) -> None:
     folder = run(tmp_path / "model", write_corpus(tmp_path), system, replace(SHORT, epochs=6))
     losses = [float(row[4]) for row in log_rows(folder)[1:] if row[4]]

@@ -14,11 +14,11 @@ from synmt.trees.constituency import (
     Tree,
     TreeError,
     read_brackets,
+    subtree_ends,
     without_function_tags,
     without_root,
     without_traces,
 )
-from synmt.trees.relations import subtree_ends
 
 SPLICED = frozenset({"NML"})  # CRAFT brackets nominal modifiers inside a noun phrase; GUM leaves them flat
 WRAPPERS = frozenset({"TITLE", "HEADING", "CAPTION", "CIT", "ROOT", "TOP", ""})  # CRAFT's document structure

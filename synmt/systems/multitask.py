@@ -1,0 +1,36 @@
+"""`multitask`: one model that translates a sentence and parses it.
+
+Currey & Heafield (2019), "Incorporating Source Syntax into Transformer-Based Neural Machine Translation", WMT, as
+in the comparison of Bugliarello & Okazaki (2020): no change of the network. Each training pair is two examples,
+
+    <translate> x <translate> → y      and      <parse> x <parse> → L(x),
+
+L(x) being the constituency tree as brackets without words and parts of speech, `(S (NP ) (VP (NP ) ) )`.
+"""
+
+from dataclasses import dataclass
+
+from synmt.systems.source import Layout, Segment, SourceIdea, Task, check_needs, pieces
+from synmt.text.vocabulary import structural
+from synmt.trees.linearization import phrase_tokens
+from synmt.trees.record import ParseRecord
+
+
+@dataclass(frozen=True)
+class Multitask(SourceIdea):
+    """Tokens: the pieces between two tokens of the task."""
+
+    tasks = ("translate", "parse")
+
+    def needs(self, training: bool) -> frozenset[str]:
+        return frozenset({"tree"}) if training else frozenset()
+
+    def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout:
+        inner = pieces(record, segment)
+        mark = structural(f"<{task}>")
+        return Layout([mark, *inner.tokens, mark], [-1, *inner.words, -1])
+
+    def target(self, record: ParseRecord, task: Task) -> list[str]:
+        check_needs(record, frozenset({"tree"}))
+        assert record.tree
+        return [structural(token) for token in phrase_tokens(record.tree)]

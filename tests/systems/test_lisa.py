@@ -1,0 +1,113 @@
+"""The head that predicts parents: worked numbers, gradients, gold parents."""
+
+import pytest
+import torch
+
+from synmt.nn.biaffine import ParentHead, Parents
+from synmt.nn.encoding import EncoderPass, SourceBatch
+from synmt.systems.lisa import Lisa
+from synmt.systems.source import pieces
+from synmt.trees.record import ParseRecord
+from tests import tiny
+
+MONKEY = ParseRecord(tokens=["The", "monkey", "eats", "a", "banana"], heads=[2, 3, 0, 5, 3])
+WEIGHTS = torch.tensor([[[0.2, 0.8], [0.3, 0.7]]])
+
+
+def head(train: Parents = "predicted", test: Parents = "predicted", weight: float = 1.0) -> ParentHead:
+    torch.manual_seed(0)
+    return ParentHead(tiny.CONFIG, 1, weight, train, test)
+
+
+def batch(parents: list[list[int]], padding: torch.Tensor | None = None) -> SourceBatch:
+    ids = torch.tensor(parents)
+    return SourceBatch(ids, padding, torch.tensor([1]), {"parent_pieces": ids})
+
+
+def run(module: ParentHead, source: SourceBatch, states: torch.Tensor) -> tuple[torch.Tensor, EncoderPass]:
+    this = module(source)
+    assert this.edits[0].replace is not None
+    return this.edits[0].replace(states), this
+
+
+def test_pieces_point_to_the_first_piece_of_the_parent() -> None:
+    split = pieces(MONKEY, lambda word: ["mon@@", "key"] if word == "monkey" else [word])
+    assert Lisa().vectors(MONKEY, split) == {"parent_pieces": [1, 3, 3, 3, 5, 3]}
+    assert Lisa().vectors(ParseRecord(tokens=["a"]), pieces(ParseRecord(tokens=["a"]), list)) == {
+        "parent_pieces": [-1]
+    }
+
+
+def test_the_loss_of_the_worked_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = head(weight=0.5)
+    monkeypatch.setattr(module, "scores", lambda states: WEIGHTS.log())
+    weights, this = run(module, batch([[1, 1]]), torch.zeros(1, 2, 16))
+    torch.testing.assert_close(weights, WEIGHTS)
+    torch.testing.assert_close(this.losses[0](), torch.tensor(0.5 * 2 * 0.289909), atol=1e-6, rtol=0)
+    assert this.accuracies["uas"]() == (2, 2)
+
+
+def test_padding_and_structure_have_no_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = head()
+    monkeypatch.setattr(module, "scores", lambda states: torch.zeros(1, 3, 3))
+    padding = torch.tensor([[False, False, True]])
+    weights, this = run(module, batch([[1, -1, 0]], padding), torch.zeros(1, 3, 16))
+    torch.testing.assert_close(weights[0, 0], torch.tensor([0.5, 0.5, 0.0]))
+    torch.testing.assert_close(this.losses[0](), torch.tensor(0.5).log().neg())
+    assert this.accuracies["uas"]()[1] == 1
+
+
+def test_scores_are_the_biaffine_form() -> None:
+    module = head()
+    states = torch.randn(1, 4, 16)
+    found = module.scores(states)
+    projected = torch.nn.functional.leaky_relu(module.projection(states[0]), 0.01)
+    for q in range(4):
+        for k in range(4):
+            query = torch.cat([projected[q, :8], torch.ones(1)])
+            torch.testing.assert_close(found[0, q, k], query @ module.biaffine @ projected[k, 8:])
+
+
+def test_gradients_by_finite_differences() -> None:
+    module = head().double()
+    states = torch.randn(2, 3, 16, dtype=torch.float64, requires_grad=True)
+    source = batch([[1, 2, -1], [0, 0, 1]])
+    output = torch.randn(2, 3, 3, dtype=torch.float64)
+
+    def total(states: torch.Tensor, biaffine: torch.Tensor) -> torch.Tensor:
+        module.biaffine = torch.nn.Parameter(biaffine)
+        weights, this = run(module, source, states)
+        return (weights * output).sum() + this.losses[0]()
+
+    total(states, module.biaffine.detach()).backward()
+    assert states.grad is not None and module.biaffine.grad is not None
+    table, gradient = module.biaffine.detach().clone(), module.biaffine.grad.clone()
+    step = 1e-3
+    for row, column in [(0, 0), (3, 5), (8, 7)]:
+        shift = torch.zeros_like(table)
+        shift[row, column] = step
+        slope = (total(states.detach(), table + shift) - total(states.detach(), table - shift)) / (2 * step)
+        assert slope.item() == pytest.approx(gradient[row, column].item(), rel=1e-2, abs=1e-3)
+    for place in [(0, 0, 0), (1, 2, 9)]:
+        moved = torch.zeros_like(states)
+        moved[place] = step
+        slope = (total(states.detach() + moved, table) - total(states.detach() - moved, table)) / (2 * step)
+        assert slope.item() == pytest.approx(states.grad[place].item(), rel=1e-2, abs=1e-3)
+
+
+def test_gold_and_mixed_parents() -> None:
+    states = torch.randn(1, 400, 16)
+    source = batch([[3] * 399 + [-1]])
+    predicted, _ = run(head().eval(), source, states)
+    gold, _ = run(head(test="gold").eval(), source, states)
+    assert (gold[0, :399].argmax(dim=1) == 3).all() and (gold[0, :399].max(dim=1).values == 1).all()
+    torch.testing.assert_close(gold[0, 399], predicted[0, 399])
+    mixed, _ = run(head(train="mixed").train(), source, states)
+    share = (mixed[0, :399, 3] == 1).float().mean()
+    assert 0.35 < share < 0.65
+
+
+def test_heads_are_needed_where_they_are_used() -> None:
+    assert Lisa().needs(training=True) == {"heads"}
+    assert Lisa().needs(training=False) == set()
+    assert Lisa(test_parents="gold").needs(training=False) == {"heads"}

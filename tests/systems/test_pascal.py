@@ -1,0 +1,169 @@
+"""The worked numbers of parent-scaled self-attention, and its laws."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synmt.nn.attention import AttentionEdit, edited_attention
+from synmt.nn.encoding import SourceBatch
+from synmt.nn.parents import ParentScaling, Weighting, parent_factors
+from synmt.systems.pascal import Pascal
+from synmt.systems.source import pieces, source_side
+from synmt.trees.record import ParseRecord
+from tests import tiny
+
+MONKEY = ParseRecord(tokens=["The", "monkey", "eats", "a", "banana"], heads=[2, 3, 0, 5, 3])
+SCORES = torch.tensor([1, -2, 3, 0.5, -1])
+
+
+def segment(word: str) -> list[str]:
+    return ["mon@@", "key"] if word == "monkey" else [word]
+
+
+def positions(record: ParseRecord) -> list[float]:
+    vectors = Pascal().vectors(record, pieces(record, segment))
+    return [doubled / 2 for doubled in vectors["parent_positions"]]
+
+
+def assert_near(found: torch.Tensor, expected: list[float] | list[list[float]]) -> None:
+    torch.testing.assert_close(found, torch.tensor(expected), atol=1e-6, rtol=0)
+
+
+def test_parents_of_whole_words() -> None:
+    found = Pascal().vectors(MONKEY, pieces(MONKEY, lambda word: [word]))
+    assert found == {"parent_positions": [2, 4, 4, 8, 4]}
+    factors = parent_factors(torch.tensor([[1.0, 2, 2, 4, 2]]), 1.0)[0]
+    assert_near(factors[0], [0.241971, 0.398942, 0.241971, 0.053991, 0.004432])
+    assert_near(factors[3], [0.000134, 0.004432, 0.053991, 0.241971, 0.398942])
+
+
+def test_parents_of_pieces() -> None:
+    assert positions(MONKEY) == [1.5, 3, 3, 3, 5, 3]
+    factors = parent_factors(torch.tensor([positions(MONKEY)]), 1.0)[0]
+    assert_near(factors[0], [0.129518, 0.352065, 0.352065, 0.129518, 0.017528, 0.000873])
+    assert_near(factors[4], [0.000001, 0.000134, 0.004432, 0.053991, 0.241971, 0.398942])
+
+
+def test_a_row_of_the_worked_example() -> None:
+    scaled = SCORES * parent_factors(torch.tensor([[2.0] * 5]), 1.0)[0, 0]
+    assert_near(scaled, [0.053991, -0.483941, 1.196827, 0.120985, -0.053991])
+    assert_near(scaled.softmax(0), [0.149554, 0.087333, 0.468950, 0.159917, 0.134246])
+    padded = scaled.masked_fill(torch.arange(5) == 4, float("-inf"))
+    assert_near(padded.softmax(0), [0.172745, 0.100875, 0.541666, 0.184714, 0])
+
+
+def test_a_negative_logit_at_the_parent_becomes_the_smallest_weight() -> None:
+    """As in the paper; adding the log density instead keeps the parent ahead of its equals."""
+    scores = SCORES.clone()
+    scores[2] = -3
+    weights = (scores * parent_factors(torch.tensor([[2.0] * 5]), 1.0)[0, 0]).softmax(0)
+    assert_near(weights, [0.260610, 0.152184, 0.074605, 0.278667, 0.233935])
+    logs = parent_factors(torch.tensor([[2.0] * 5]), 1.0, "add-log-density")[0, 0]
+    assert (torch.full((5,), -3.0) + logs).softmax(0).argmax() == 2
+
+
+@pytest.mark.parametrize(
+    ("variance", "expected"),
+    [
+        (4, [0.120985, 0.176033, 0.199471, 0.176033, 0.120985]),
+        (25, [0.073654, 0.078209, 0.079788, 0.078209, 0.073654]),
+    ],
+)
+def test_other_variances(variance: float, expected: list[float]) -> None:
+    assert_near(parent_factors(torch.tensor([[2.0] * 5]), variance)[0, 0], expected)
+
+
+def test_parent_only() -> None:
+    factors = parent_factors(torch.tensor([[2.0, 1.5, 2, 2, 2]]), 1.0, "parent-only")[0]
+    assert factors[1].tolist() == [0, 1, 1, 0, 0]
+    assert_near((SCORES * factors[0]).softmax(0), [0.041519, 0.041519, 0.833925, 0.041519, 0.041519])
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=8), st.randoms(use_true_random=False))
+def test_any_split_puts_the_parent_in_the_middle_of_its_pieces(counts: list[int], random: object) -> None:
+    n = len(counts)
+    heads = [0, *(random.randint(1, number) for number in range(1, n))]  # type: ignore[attr-defined]
+    record = ParseRecord(tokens=[str(number) for number in range(n)], heads=heads)
+    layout = pieces(record, lambda word: ["x"] * counts[int(word)])
+    found = Pascal().vectors(record, layout)["parent_positions"]
+    for token, word in enumerate(layout.words):
+        parent = heads[word] - 1 if heads[word] else word
+        own = [place for place, other in enumerate(layout.words) if other == parent]
+        assert found[token] / 2 == sum(own) / len(own)
+
+
+def scaling(weighting: Weighting = "multiply", ignoring: float = 0.0) -> ParentScaling:
+    config = replace(tiny.CONFIG, heads=4, encoder_layers=3)
+    return ParentScaling(config, layer=2, heads=2, variance=1.0, ignoring=ignoring, weighting=weighting)
+
+
+def batch(rows: list[list[int]]) -> SourceBatch:
+    return SourceBatch(torch.tensor(rows), None, torch.tensor([1]), {"parent_positions": torch.tensor(rows)})
+
+
+def slow_scaled_attention(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: torch.Tensor
+) -> torch.Tensor:
+    """Sentence by sentence and head by head, the last ones scaled."""
+    output = torch.zeros_like(value)
+    for sentence in range(query.shape[0]):
+        for head in range(query.shape[1]):
+            logits = query[sentence, head] @ key[sentence, head].T / query.shape[-1] ** 0.5
+            scaled = head - (query.shape[1] - scale.shape[1])
+            if scaled >= 0:
+                logits = logits * scale[sentence, scaled]
+            output[sentence, head] = logits.softmax(dim=-1) @ value[sentence, head]
+    return output
+
+
+def test_the_last_heads_of_each_sentence_are_scaled_by_its_own_parents() -> None:
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, 2, 4, 3, 8).unbind(0)
+    edits = scaling()(batch([[2, 4, 4], [0, 0, 2]])).edits
+    assert edits[0] is edits[2]
+    assert edits[1].scale is not None
+    found = edited_attention(query, key, value, edits[1], torch.zeros(2, 3, 32), 0.0)
+    torch.testing.assert_close(found, slow_scaled_attention(query, key, value, edits[1].scale))
+
+
+def test_all_rows_ignored_is_plain_attention() -> None:
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, 2, 4, 3, 8).unbind(0)
+    nearly_one = 1 - 1e-9
+    edit = scaling(ignoring=nearly_one).train()(batch([[2, 4, 4], [0, 0, 2]])).edits[1]
+    plain = edited_attention(
+        query, key, value, AttentionEdit(scale=torch.ones(2, 2, 3, 3)), torch.zeros(2, 3, 32), 0
+    )
+    found = edited_attention(query, key, value, edit, torch.zeros(2, 3, 32), 0.0)
+    torch.testing.assert_close(found, plain)
+    assert scaling(ignoring=nearly_one).eval()(batch([[2, 4, 4]])).edits[1].scale.unique().numel() > 1  # type: ignore[union-attr]
+
+
+def test_parents_are_ignored_row_by_row_in_each_head() -> None:
+    torch.manual_seed(0)
+    scale = scaling(ignoring=0.5).train()(batch([[2] * 200])).edits[1].scale
+    assert scale is not None
+    plain = (scale == 1).all(dim=3)
+    assert plain.shape == (1, 2, 200)
+    assert 0.3 < plain.float().mean() < 0.7
+    assert (plain[:, 0] != plain[:, 1]).any()
+
+
+def test_labels_beside_words_keep_their_own_attention() -> None:
+    """With `mask`, the encoder reads node labels too; those have no parent among the words."""
+    side = source_side({"mask": {}, "pascal": {}})
+    found = side.features(tiny.records()[0], tiny.segment)
+    words = [not token.startswith(" ") for token in found.tokens]
+    assert [position >= 0 for position in found.vectors["parent_positions"]] == words
+    scale = scaling()(batch([found.vectors["parent_positions"]])).edits[1].scale
+    assert scale is not None
+    assert (scale[0, 0] == 1).all(dim=1).tolist() == [not word for word in words]
+
+
+@pytest.mark.parametrize("ideas", [{"pascal": {"layer": 3}}, {"pascal": {"heads": 3}}, {"pascal": {}, "lisa": {}}])
+def test_what_the_network_does_not_have(ideas: dict[str, dict[str, int]]) -> None:
+    with pytest.raises(ValueError, match="has 2 heads and 2 layers"):
+        source_side(ideas).check_network(tiny.CONFIG)
