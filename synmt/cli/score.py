@@ -16,7 +16,7 @@ EPILOG = """
 Examples:
   synmt score --references test.de < base.de
   synmt score base.de mask.de --references test.de --metric bleu,chrf++ --format tsv
-  synmt parse test.txt | synmt score --references gold.ptb --metric evalb
+  synmt parse test.en | synmt score --references gold.ptb --metric evalb
 """
 
 

@@ -79,7 +79,8 @@ def test_each_line_gives_one_record(tmp_path: Path) -> None:
     )
     records = [read_record(line.text) for line in read_lines([str(tmp_path / "out")])]
     assert len(records) == LINES
+    lines[0] = lines[0].removeprefix("\ufeff")  # a byte order mark
     for line, record in zip(lines, records, strict=True):
-        assert "".join(record.tokens) == "".join(line.removeprefix("\ufeff").split()), json.dumps(line)
+        assert "".join(record.tokens) == "".join(line.split()), json.dumps(line)
         check_heads(record.heads)
         assert bool(record.tokens) == bool(record.heads) == (record.tree is not None)
