@@ -21,6 +21,7 @@ from synmt.trees.record import ParseRecord
 
 BATCH_WORDS = 500
 LONGEST_SENTENCE = 510  # words, for models without a limit of their own: the chart grows with the square
+SHORTEST_SHOUT = 4  # words; fewer capitals may be a name
 LONGEST_WORD = 100  # characters that the model gets to see; the rest tells it nothing
 
 
@@ -140,5 +141,8 @@ def flat_tree(words: Sequence[str]) -> Tree:
 
 
 def as_in_treebanks(words: Sequence[str]) -> list[str]:
-    """What the model gets to see: quotes, dashes and brackets as in its treebanks, and no endless words."""
-    return [word[:LONGEST_WORD] or word for word in ptb_unescape(words)]
+    """What the model gets to see: quotes, dashes and brackets as in its treebanks, no endless words, and a sentence
+    in capitals in lower case, for treebanks have next to none."""
+    seen = [word[:LONGEST_WORD] or word for word in ptb_unescape(words)]
+    in_capitals = len(seen) >= SHORTEST_SHOUT and "".join(seen).isupper()
+    return [word.lower() for word in seen] if in_capitals else seen

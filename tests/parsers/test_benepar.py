@@ -42,6 +42,13 @@ def test_curly_quotes_and_dashes_parse_like_straight_ones(benepar: BeneparParser
     assert curly.tokens[0] == "“" and "—" in curly.tree.nodes
 
 
+def test_capitals_parse_like_lower_case(benepar: BeneparParser) -> None:
+    loud, quiet = benepar.parse(["THE DOG THAT SHE SAW WAS OLD.", "the dog that she saw was old."])
+    assert loud.tree is not None and quiet.tree is not None
+    assert loud.tree.parents == quiet.tree.parents
+    assert loud.tree.leaves() == loud.tokens == [token.upper() for token in quiet.tokens]
+
+
 def test_the_tree_of_spans() -> None:
     spans = [
         (0, 5, "S"),
