@@ -95,7 +95,7 @@ def command(
     if kind in READERS:
         lines = read_lines(or_stdin(files), on_error)
         blocks = conllu_blocks(lines) if kind == "conllu" else lines
-        read = partial(record_of_brackets, strip=True) if strip else READERS[kind]
+        read = partial(record_of_brackets, strip=strip) if kind == "ptb" else READERS[kind]
         with LineWriter() as output:
             failures = convert_lines(
                 blocks, lambda text: WRITERS[form](read(text)), output.write, on_error, BLANKS[form]

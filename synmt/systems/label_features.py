@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from synmt.nn.config import TransformerConfig, setting
-from synmt.systems.source import Layout, SourceIdea, check_needs
+from synmt.systems.source import Layout, SourceIdea
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ class LabelFeatures(SourceIdea):
         return frozenset(self.columns.split("+"))
 
     def labels(self, record: ParseRecord, layout: Layout) -> dict[str, list[str]]:
-        check_needs(record, self.needs(training=False))
         columns = {name: getattr(record, name) for name in self.columns.split("+")}
         return {
             name: [column[word] if word >= 0 else "" for word in layout.words] for name, column in columns.items()

@@ -6,7 +6,7 @@ m + 2·I tokens. Labels and brackets are structural tokens, apart from words tha
 
 from dataclasses import dataclass
 
-from synmt.systems.source import Layout, Segment, SourceIdea, Task, check_needs, words_of_pieces
+from synmt.systems.source import Layout, Segment, SourceIdea, Task, words_of_pieces
 from synmt.text.vocabulary import structural
 from synmt.trees.record import ParseRecord
 from synmt.trees.subwords import split_leaves
@@ -20,7 +20,6 @@ class Linearized(SourceIdea):
         return frozenset({"tree"})
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout:
-        check_needs(record, self.needs(training=False))
         assert record.tree
         tree = split_leaves(record.tree, segment)
         tokens: list[str] = []

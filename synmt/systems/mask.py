@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from synmt.nn.config import TransformerConfig, setting
-from synmt.systems.source import Layout, Segment, SourceIdea, Task, check_needs, words_of_pieces
+from synmt.systems.source import Layout, Segment, SourceIdea, Task, words_of_pieces
 from synmt.text.vocabulary import structural
 from synmt.trees.constituency import subtree_ends
 from synmt.trees.record import ParseRecord
@@ -38,7 +38,6 @@ class Mask(SourceIdea):
         return frozenset({"tree"})
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout:
-        check_needs(record, self.needs(training=False))
         assert record.tree
         tree = split_leaves(record.tree, segment)
         leaves = tree.is_leaf()

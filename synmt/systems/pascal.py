@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from synmt.nn.config import TransformerConfig, rate, setting
-from synmt.systems.source import Layout, SourceIdea, check_needs, spans_of_words
+from synmt.systems.source import Layout, SourceIdea, spans_of_words
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ class Pascal(SourceIdea):
         return frozenset({"heads"})
 
     def vectors(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
-        check_needs(record, self.needs(training=False))
         first, last = spans_of_words(layout, len(record.tokens))
         doubled = [
             first[head - 1] + last[head - 1] if head else first[word] + last[word]

@@ -70,7 +70,7 @@ class SourceIdea:
         return frozenset()
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout | None:
-        """The tokens, if this idea decides about them. Raises ValueError for a record without what it needs."""
+        """The tokens, if this idea decides about them."""
         return None
 
     def vectors(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
@@ -136,6 +136,7 @@ class SourceSide:
 
     def features(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> SourceFeatures:
         """The encoder's view of one record; raises ValueError if the record lacks what an idea needs."""
+        check_needs(record, self.needs(training=False))
         layouts = (idea.layout(record, segment, task) for idea in self.ideas.values())
         layout = next((each for each in layouts if each), None) or pieces(record, segment)
         found = SourceFeatures(layout.tokens, sum(word >= 0 for word in layout.words))

@@ -3,7 +3,7 @@
 import hashlib
 import sys
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from synmt.streams import Line, read_lines
 from synmt.systems.batches import Sources
 from synmt.systems.model_folder import ModelConfig
 from synmt.systems.records import source_records
-from synmt.systems.source import SourceFeatures, SourceSide
+from synmt.systems.source import SourceFeatures, SourceSide, Task
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.corpus import Corpus
@@ -100,9 +100,16 @@ class Pair:
     target: list[str]
 
 
-def training_pairs(bitext: Bitext, side: SourceSide, bpe: Bpe) -> Iterator[Pair]:
-    """Each sentence as an example of each task. Raises BadInput with the line of a record that does not do."""
+def training_pairs(
+    bitext: Bitext, side: SourceSide, bpe: Bpe, tasks: Collection[Task] | None = None
+) -> Iterator[Pair]:
+    """Each sentence as an example of each task; without `tasks`, of all that the side has.
+
+    Raises BadInput with the line of a record that does not do.
+    """
     for task, idea in side.tasks.items():
+        if tasks is not None and task not in tasks:
+            continue
         for line, record, words in zip(bitext.lines, bitext.sources, bitext.targets, strict=True):
             try:
                 target = bpe.apply(words) if task == "translate" else idea.target(record, task)

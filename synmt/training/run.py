@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 
 import torch
@@ -125,8 +124,8 @@ def _trainer(
     corpus = encode_corpus(training_pairs(bitext, model.side, bpe), vocabulary, config.max_length)
     validation = None
     if dev_bitext is not None:
-        pairs = training_pairs(dev_bitext, model.side, bpe)
-        dev_corpus = encode_corpus(islice(pairs, len(dev_bitext)), vocabulary, sys.maxsize)
+        pairs = training_pairs(dev_bitext, model.side, bpe, ["translate"])
+        dev_corpus = encode_corpus(pairs, vocabulary, sys.maxsize)
         validation = Validation(
             dev_bitext, dev_corpus, folder, config.select, config.validation_beam, config.batch_tokens
         )

@@ -45,6 +45,11 @@ def test_trees_come_out_as_they_went_in(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+def test_stripping_is_for_brackets_alone() -> None:
+    plain, stripped = (synmt("parse", "--input", "conllu", *options, text=CONLLU) for options in ([], ["--strip"]))
+    assert (stripped.returncode, stripped.stdout) == (0, plain.stdout)
+
+
 def test_parses_as_brackets_and_conllu() -> None:
     done = synmt("parse", "--format", "ptb", text="He is my father.\n\n")
     assert done.stdout.startswith("(S (NP (PRP He)) (VP (VBZ is) (") and done.stdout.endswith("\n\n")
