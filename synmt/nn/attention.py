@@ -84,6 +84,13 @@ def _of_heads(bias: Tensor | None, chosen: slice, heads: int) -> Tensor | None:
     return bias[:, chosen] if bias is not None and bias.shape[1] == heads else bias
 
 
+def attention_weights(query: Tensor, key: Tensor, bias: Tensor | None) -> Tensor:
+    """The softmax inside of `attend`; query [B,H,Q,c], key [B,H,K,c] → [B,H,Q,K] in fp32."""
+    with torch.autocast(query.device.type, enabled=False):
+        logits = query.float() @ key.float().transpose(2, 3) * query.shape[-1] ** -0.5
+        return (logits if bias is None else logits + bias).softmax(dim=-1)
+
+
 def split_heads(states: Tensor, heads: int) -> Tensor:
     """[B,n,d] → [B,H,n,c]"""
     batch, length, width = states.shape
@@ -147,3 +154,8 @@ class CrossAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         query = split_heads(self.query(states), self.heads)
         return self.out(merge_heads(attend(query, *memory, bias, dropout=dropout)))
+
+    def weights(self, states: Tensor, memory: tuple[Tensor, Tensor], bias: Tensor | None) -> Tensor:
+        """What `forward` weighs the memory by, before dropout: [B,H,Q,K] in fp32."""
+        query = split_heads(self.query(states), self.heads)
+        return attention_weights(query, memory[0], bias)
