@@ -3,15 +3,14 @@
 Shapes: B sentences, I target positions, J source positions, d width, H heads, c = d/H, V target vocabulary.
 """
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from synmt.nn.attention import attention_weights, split_heads
-from synmt.nn.losses import smoothed_cross_entropy
 
-# Three words in a row, each linked with the one after the last one's: convolved with its own diagonal, an
-# attention matrix keeps its value where both neighbours are linked too, and loses a third for each that is not.
 DIAGONAL = torch.eye(3) / 3
 
 
@@ -68,7 +67,7 @@ class PredictionLayer(nn.Module):
 
         a_ij = q_i · k_j / √d,   p(y_i) = softmax(E LN(W_O Σ_j softmax(a_i)_j v_j) + b)
 
-    E and b are the translation model's output projection, which stays as it is.
+    E and b: the output projection of the translation model.
     """
 
     def __init__(self, width: int) -> None:
@@ -89,16 +88,14 @@ class PredictionLayer(nn.Module):
         return outputs
 
 
-class Predicted:
-    """The words that a layer should predict: their places in the flattened [B·I], ids [N], and how to score them."""
-
-    def __init__(self, positions: Tensor, ids: Tensor, weight: Tensor, bias: Tensor) -> None:
-        self.positions, self.ids, self.weight, self.bias = positions, ids, weight, bias
-
-    def loss(self, outputs: Tensor, smoothing: float = 0.0) -> Tensor:
-        """Σ −log p of the words after outputs [B,I,d], in nats."""
-        real = outputs.flatten(0, 1)[self.positions]
-        return smoothed_cross_entropy(real, self.weight, self.bias, self.ids, smoothing)
+def descend(logits: Tensor, loss: Callable[[Tensor], Tensor], steps: int, rate: float) -> Tensor:
+    """The logits after gradient descent on the loss; whatever else the loss reads stays as it is."""
+    with torch.enable_grad():
+        for _ in range(steps):
+            logits = logits.detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(loss(logits), logits)
+            logits = logits - rate * gradient
+    return logits.detach()
 
 
 def contiguity_loss(weights: Tensor, real: Tensor) -> Tensor:

@@ -93,12 +93,15 @@ class DecoderLayer(nn.Module):
 
     def forward(self, states: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
         """states [B,t,d], encoded [B,n,d], source_bias [B,1,1,n] → [B,t,d]"""
-        return self.across(self.within(states, causal=True), self.memory(encoded), source_bias)
+        return self.across(self.within(states), self.memory(encoded), source_bias)
 
-    def within(self, states: Tensor, causal: bool) -> Tensor:
-        """Self-attention alone: states [B,t,d] → [B,t,d]"""
+    def within(self, states: Tensor, context: AttentionEdit | None = None) -> Tensor:
+        """Self-attention alone, causal unless `context` says what a position sees: states [B,t,d] → [B,t,d]"""
         residual = self.attention_residual
-        return residual.after(states, self.attention(residual.before(states), causal=causal))
+        inputs = residual.before(states)
+        if context is None:
+            return residual.after(states, self.attention(inputs, causal=True))
+        return residual.after(states, self.attention(inputs, context))
 
     def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor] | None:
         """What cross-attention needs of the encoder's output [B,n,d]."""
@@ -196,15 +199,16 @@ class Transformer(nn.Module):
         return decoded
 
     def cross_queries(
-        self, ids: Tensor, encoded: Tensor, source_bias: Tensor | None, causal: bool = True
+        self, ids: Tensor, encoded: Tensor, source_bias: Tensor | None, context: AttentionEdit | None = None
     ) -> Iterator[Tensor]:
         """What the cross-attention of each decoder layer asks with, [B,t,d], the first layer's first.
 
-        Arguments as for `decode`; without `causal`, a position sees all others. A layer runs when it is asked for.
+        Arguments as for `decode`; a position sees those before it, or what `context` shows it. A layer runs when
+        it is asked for.
         """
         states = self.embed(ids)
         for layer in self._decoder_layers:
-            states = layer.within(states, causal)
+            states = layer.within(states, context)
             yield layer.cross_residual.before(states) if layer.cross_residual else states
             states = layer.across(states, layer.memory(encoded), source_bias)
 
