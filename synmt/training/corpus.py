@@ -14,10 +14,12 @@ from synmt.text.vocabulary import Vocabulary
 
 @dataclass
 class Corpus:
-    """Sentence pairs: sources, and target ids each [t] with their end of sentence."""
+    """Sentence pairs: sources, target ids each [t] with their end of sentence, and for a model that learns them links
+    between their tokens, target and source, each [k,2]."""
 
     sources: Sources
     targets: list[Ids]
+    links: list[Ids] | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -36,8 +38,18 @@ class Corpus:
             inputs.to(device, non_blocking=True),
             positions.to(device, non_blocking=True),
             gold.flatten()[positions].to(device, non_blocking=True),
+            self._links(indices, device),
         )
         return self.sources.batch(indices, vocabulary.padding, device), target
+
+    def _links(self, indices: Sequence[int], device: torch.device) -> torch.Tensor | None:
+        """Place in the batch, target and source token of each link, [k,3]."""
+        if self.links is None:
+            return None
+        rows = [self.links[i] for i in indices]
+        places = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+        links = np.column_stack([places, np.concatenate(rows)]).astype(np.int64)
+        return torch.from_numpy(links).to(device, non_blocking=True)
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
         """Each pair once, in batches of similar lengths; the order is a function of seed and epoch alone."""

@@ -3,7 +3,7 @@
 import hashlib
 import sys
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,11 +93,13 @@ def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
 
 @dataclass(slots=True)
 class Pair:
-    """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries."""
+    """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries; links
+    between tokens, target and source, for a model that learns them."""
 
     line: Line
     source: SourceFeatures
     target: list[str]
+    links: Sequence[tuple[int, int]] | None = None
 
 
 def training_pairs(
@@ -132,7 +134,7 @@ def build_vocabulary(bitext: Bitext, side: SourceSide, bpe: Bpe) -> Vocabulary:
 
 def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int) -> Corpus:
     """Ids of all pairs with at most `max_length` tokens on either side; longer ones are counted on stderr."""
-    sources, targets, left_out = [], [], []
+    sources, targets, links, left_out = [], [], [], []
     for pair in pairs:
         ids = vocabulary.encode_target(pair.target)
         if max(len(pair.source.tokens), len(ids)) > max_length:
@@ -140,5 +142,7 @@ def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int
         else:
             sources.append(pair.source)
             targets.append(np.array(ids, np.int32))
+            if pair.links is not None:
+                links.append(np.array(pair.links, np.int32).reshape(-1, 2))
     report(f"pairs over {max_length} tokens", left_out)
-    return Corpus(Sources.encode(sources, vocabulary), targets)
+    return Corpus(Sources.encode(sources, vocabulary), targets, links or None)
