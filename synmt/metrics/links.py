@@ -1,6 +1,6 @@
 """Alignment error rate, precision and recall of word links.
 
-Och & Ney (2003), "A Systematic Comparison of Various Statistical Alignment Models", Computational Linguistics, of the
+Och & Ney (2003), "A Systematic Comparison of Various Statistical Alignment Models", Computational Linguistics, of
 sums over a corpus: hypothesis links A against sure links S and possible links P ⊇ S,
 
     AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|),   precision = |A∩P| / |A|,   recall = |A∩S| / |S|.
