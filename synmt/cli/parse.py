@@ -62,7 +62,10 @@ Examples:
     multiple=True,
     metavar="NAME|PATH",
     help="A benepar model's name (benepar_en3), checkpoint or folder; a .udpipe file. "
-    "Default: small English models that are part of synmt.",
+    "Default: a small model that is part of synmt.",
+)
+@click.option(
+    "--language", default="en", show_default=True, help="Of the model that is part of synmt: en, de (udpipe)."
 )
 @click.option("--strip", is_flag=True, help="Take traces and function tags out of ptb trees.")
 @click.option(
@@ -81,6 +84,7 @@ def command(
     kind: str,
     parser: ParserName,
     models: tuple[str, ...],
+    language: str,
     strip: bool,
     form: str,
     jobs: int,
@@ -105,7 +109,7 @@ def command(
         if needed not in parser:
             raise click.UsageError(f"--format {form} needs --parser {needed} or benepar+udpipe")
         texts = Texts(read_lines(or_stdin(files), on_error), tokenized=kind == "tokens")
-        failures = write_parses(texts, ParserChoice(parser, models, device), jobs, WRITERS[form])
+        failures = write_parses(texts, ParserChoice(parser, models, device, language), jobs, WRITERS[form])
     report_failures("parse", failures)
 
 

@@ -38,8 +38,8 @@ def translate_stream(
     on_bad = fail if on_error == "fail" else bad.append
 
     def sentences() -> Iterator[SourceFeatures]:
-        lines = read_lines(files, on_error)
-        for line, record in source_records(lines, translator.side.needs(training=False), tokenizer, on_bad):
+        lines, needs = read_lines(files, on_error), translator.side.needs(training=False)
+        for line, record in source_records(lines, needs, tokenizer, folder.config.source_language, on_bad):
             try:
                 yield translator.features(record) if record.tokens else SourceFeatures([], words=0)
             except ValueError as error:

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from synmt.parsers.embedded import CONSTITUENCY, embedded_model
 from synmt.parsers.parser import ModelError
 
 if TYPE_CHECKING:
     from synmt.parsers.character_model import CharacterModel
 
-EMBEDDED = Path(__file__).parent / "models" / "english-constituency.safetensors"
-
 
 def load_model(model: str | None = None) -> Any:
     """The embedded model, or another: PATH.safetensors (as `save_model` writes it), a benepar checkpoint or
     export by path, or one of benepar's released models by name. Raises ModelError."""
-    path = Path(model) if model is not None else EMBEDDED
+    path = Path(model) if model is not None else embedded_model(CONSTITUENCY)
     try:
         if path.suffix == ".safetensors":
             return _load_safetensors(path)

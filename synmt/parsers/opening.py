@@ -1,29 +1,29 @@
 """Opening a parser by name."""
 
+from synmt.parsers.embedded import CONSTITUENCY, DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError, Parser, ParserChoice
 
 
 def open_parser(choice: ParserChoice) -> Parser:
     """The parser, or both as one. Raises ModelError."""
-    wants_benepar, wants_udpipe = "benepar" in choice.name, "udpipe" in choice.name
-    udpipe_models = [model for model in choice.models if model.endswith(".udpipe") or not wants_benepar]
-    benepar_models = [model for model in choice.models if model not in udpipe_models]
-    for name, models, wanted in (
-        ("benepar", benepar_models, wants_benepar),
-        ("UDPipe", udpipe_models, wants_udpipe),
-    ):
-        if len(models) > wanted:
-            raise ModelError(f"{len(models)} {name} models ({', '.join(models)}) for --parser {choice.name}")
-    benepar_model = benepar_models[0] if benepar_models else None
-    udpipe_model = udpipe_models[0] if udpipe_models else None
-    if not wants_udpipe:
+    if choice.name == "benepar":
         from synmt.parsers.benepar_parser import BeneparParser
 
-        return BeneparParser(benepar_model, choice.device)
-    if not wants_benepar:
+        return BeneparParser(_only_model(choice, CONSTITUENCY, choice.models), choice.device)
+    if choice.name == "udpipe":
         from synmt.parsers.udpipe_parser import UDPipeParser
 
-        return UDPipeParser(udpipe_model)
+        return UDPipeParser(_only_model(choice, DEPENDENCY, choice.models))
     from synmt.parsers.combined_parser import CombinedParser
 
-    return CombinedParser(benepar_model, udpipe_model, choice.device)
+    of_udpipe = tuple(model for model in choice.models if model.endswith(".udpipe"))
+    of_benepar = tuple(model for model in choice.models if model not in of_udpipe)
+    benepar_model = _only_model(choice, CONSTITUENCY, of_benepar)
+    return CombinedParser(benepar_model, _only_model(choice, DEPENDENCY, of_udpipe), choice.device)
+
+
+def _only_model(choice: ParserChoice, kind: str, models: tuple[str, ...]) -> str:
+    """The model given for a parser, or the embedded one of its kind."""
+    if len(models) > 1:
+        raise ModelError(f"{len(models)} models ({', '.join(models)}) for one parser of --parser {choice.name}")
+    return models[0] if models else str(embedded_model(kind, choice.language))

@@ -18,14 +18,15 @@ class ModelError(ValueError):
 class ParserChoice:
     """Which parser to open.
 
-    models: names or paths, at most one a parser; the embedded English models where there is none. With two
-        parsers, UDPipe's is the one that ends in `.udpipe`.
+    models: names or paths, at most one a parser. With two parsers, UDPipe's is the one that ends in `.udpipe`.
     device: where benepar computes: auto, cpu, cuda or cuda:N.
+    language: of the embedded model (ISO 639-1), for a parser that has no other.
     """
 
     name: ParserName = "benepar"
     models: tuple[str, ...] = ()
     device: str = "cpu"
+    language: str = "en"
 
 
 class Parser(Protocol):

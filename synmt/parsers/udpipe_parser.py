@@ -9,12 +9,12 @@ from pathlib import Path
 
 from ufal.udpipe import Model, OutputFormat, ProcessingError, Sentence
 
+from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
 from synmt.parsers.tokenization import Input, Tokenized, normalized, tokenize
 from synmt.trees.dependency import joined, read_conllu
 from synmt.trees.record import ParseRecord
 
-EMBEDDED = Path(__file__).parent / "models" / "english-dependency.udpipe"
 HEADER = b"\x12morphodita_parsito"
 _WORD = re.compile(r"\S+\Z")
 LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
@@ -25,7 +25,7 @@ def load_model(model: str | None = None) -> Model:
 
     The header is read first: UDPipe ends the whole process on files that begin otherwise.
     """
-    path = Path(model) if model is not None else EMBEDDED
+    path = Path(model) if model is not None else embedded_model(DEPENDENCY)
     try:
         with path.open("rb") as stream:
             header = stream.read(len(HEADER))

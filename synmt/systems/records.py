@@ -38,12 +38,17 @@ def fail(error: BadInput) -> None:
 
 
 def source_records(
-    lines: Iterable[Line], needs: frozenset[str], tokenizer: Tokenizer, on_bad: Callable[[BadInput], None] = fail
+    lines: Iterable[Line],
+    needs: frozenset[str],
+    tokenizer: Tokenizer,
+    language: str,
+    on_bad: Callable[[BadInput], None] = fail,
 ) -> Iterator[tuple[Line, ParseRecord]]:
     """One record for each line of raw text, or of parse or mask records (the first non-empty line tells which).
 
-    Raw text becomes the tokenizer's words, or, where trees are needed, goes through the embedded parsers. A bad
-    line is handed to `on_bad`; if that does not raise, the line's record is empty.
+    Raw text becomes the tokenizer's words, or, where trees are needed, goes through the embedded parsers of the
+    language; raises BadInput if there are none. A bad line is handed to `on_bad`; if that does not raise, the
+    line's record is empty.
     """
     good = _without_faults(lines, on_bad)
     head: list[Line] = []
@@ -55,7 +60,7 @@ def source_records(
     if head and head[-1].text.startswith("{"):
         return ((line, _read(line, needs, on_bad)) for line in good)
     if needs:
-        return _parsed(good, needs)
+        return _parsed(good, needs, language)
     return ((line, ParseRecord(text=line.text, tokens=tokenizer.tokenize(line.text))) for line in good)
 
 
@@ -76,8 +81,8 @@ def _read(line: Line, needs: frozenset[str], on_bad: Callable[[BadInput], None])
     return record
 
 
-def _parsed(lines: Iterator[Line], needs: frozenset[str]) -> Iterator[tuple[Line, ParseRecord]]:
-    from synmt.parsers import ParserChoice, ParserName, open_parser, parse_texts
+def _parsed(lines: Iterator[Line], needs: frozenset[str], language: str) -> Iterator[tuple[Line, ParseRecord]]:
+    from synmt.parsers import ModelError, ParserChoice, ParserName, open_parser, parse_texts
 
     name: ParserName = "benepar" if needs == {"tree"} else "benepar+udpipe" if "tree" in needs else "udpipe"
 
@@ -88,5 +93,9 @@ def _parsed(lines: Iterator[Line], needs: frozenset[str]) -> Iterator[tuple[Line
             under_way.append(line)
             yield line.text
 
-    for record in parse_texts(texts(), open_parser(ParserChoice(name))):
+    try:
+        parser = open_parser(ParserChoice(name, language=language))
+    except ModelError as error:
+        raise BadInput(str(error)) from None
+    for record in parse_texts(texts(), parser):
         yield under_way.popleft(), record

@@ -59,7 +59,8 @@ def read_bitext(pairs: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitex
 
     bitext = Bitext([], [], [], [], "")
     left_out: list[Line] = []
-    for line, record in source_records(source_lines(), config.side.needs(training=True), source_tokenizer):
+    needs = config.side.needs(training=True)
+    for line, record in source_records(source_lines(), needs, source_tokenizer, config.source_language):
         reference = references.popleft()
         words = target_tokenizer.tokenize(reference)
         if not words or not record.tokens:

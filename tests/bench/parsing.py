@@ -11,10 +11,10 @@ from ufal.udpipe import Model, Pipeline, ProcessingError
 from synmt.demo.corpus import draw_pairs
 from synmt.parsers.benepar_models import load_model
 from synmt.parsers.benepar_parser import BATCH_WORDS, BeneparParser
+from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.opening import open_parser
 from synmt.parsers.parser import Parser, ParserChoice
 from synmt.parsers.stream import LAST_WINDOW, parse_texts
-from synmt.parsers.udpipe_parser import EMBEDDED
 from synmt.trees.record import write_record
 from tests.bench.pairs import Comparison, compare
 
@@ -54,7 +54,7 @@ def bare_benepar(lines: list[str]) -> Callable[[], int]:
 
 def bare_udpipe(lines: list[str]) -> Callable[[], int]:
     """UDPipe's own pipeline from text to CoNLL-U."""
-    model = Model.load(str(EMBEDDED))
+    model = Model.load(str(embedded_model(DEPENDENCY)))
     stream = cycle(lines)
 
     def work() -> int:

@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from synmt.parsers.benepar_models import EMBEDDED, load_model, save_model
+from synmt.parsers.benepar_models import load_model, save_model
 from synmt.parsers.benepar_parser import BeneparParser, flat_tree, tree_of_spans
+from synmt.parsers.embedded import CONSTITUENCY, embedded_model
 from synmt.parsers.parser import ModelError
 from synmt.trees.constituency import write_brackets
 
@@ -69,7 +70,7 @@ def test_the_tree_of_spans() -> None:
 
 def test_a_saved_model_parses_the_same(benepar: BeneparParser, tmp_path: Path) -> None:
     save_model(load_model(), tmp_path / "copy.safetensors")
-    assert (tmp_path / "copy.safetensors").read_bytes() == EMBEDDED.read_bytes()
+    assert (tmp_path / "copy.safetensors").read_bytes() == embedded_model(CONSTITUENCY).read_bytes()
     text = ["The old man, who was tired, went home."]
     assert BeneparParser(str(tmp_path / "copy.safetensors")).parse(text) == benepar.parse(text)
 

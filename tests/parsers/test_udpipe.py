@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 
 from synmt.parsers import udpipe_parser
+from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
-from synmt.parsers.udpipe_parser import EMBEDDED, HEADER, UDPipeParser
+from synmt.parsers.udpipe_parser import HEADER, UDPipeParser
 from synmt.trees.dependency import check_heads
 
 
@@ -58,7 +59,7 @@ def test_a_sentence_over_the_limit_hangs_on_its_first_word(monkeypatch: pytest.M
         b"\x80morphodita_parsito",
         b"\x00",
         HEADER,
-        EMBEDDED.read_bytes()[:100_000],
+        embedded_model(DEPENDENCY).read_bytes()[:100_000],
         b"plain text\n",
     ],
 )

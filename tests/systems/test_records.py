@@ -21,7 +21,7 @@ def lines(texts: Iterable[str]) -> list[Line]:
 
 def read(*texts: str, needs_tree: bool = False) -> list[ParseRecord]:
     given = lines(texts)
-    found = list(source_records(given, TREE if needs_tree else NONE, SpaceTokenizer()))
+    found = list(source_records(given, TREE if needs_tree else NONE, SpaceTokenizer(), "en"))
     assert [line for line, _ in found] == given
     return [record for _, record in found]
 
@@ -53,9 +53,9 @@ def test_the_first_line_that_is_not_empty_tells_what_all_are(needs_tree: bool) -
 def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
     given = lines([RECORD, text, RECORD])
     with pytest.raises(BadInput, match=f"^in:2: .*{cause}"):
-        list(source_records(given, TREE, SpaceTokenizer()))
+        list(source_records(given, TREE, SpaceTokenizer(), "en"))
     bad: list[BadInput] = []
-    records = [record for _, record in source_records(given, TREE, SpaceTokenizer(), bad.append)]
+    records = [record for _, record in source_records(given, TREE, SpaceTokenizer(), "en", bad.append)]
     assert [record.tokens for record in records] == [["He", "is"], [], ["He", "is"]]
     assert [error.place for error in bad] == ["in:2"]
 
@@ -63,6 +63,6 @@ def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
 def test_a_line_without_text_is_handed_over() -> None:
     faulty = Line("", "in", 1, fault="not UTF-8")
     bad: list[BadInput] = []
-    ((_, record),) = source_records([faulty], NONE, SpaceTokenizer(), bad.append)
+    ((_, record),) = source_records([faulty], NONE, SpaceTokenizer(), "en", bad.append)
     assert record.tokens == []
     assert [str(error) for error in bad] == ["in:1: not UTF-8"]

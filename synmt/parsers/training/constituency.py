@@ -1,7 +1,7 @@
 """Trains the embedded constituency model: benepar's own model class over a character LSTM, from scratch.
 
-A general treebank is read whole each epoch, a specialised one sampled: as much of it as of the general one at
-first, half of that at the end, so that its conventions do not drown the general text's. So is a dependency
+A general treebank is read whole each epoch, a specialised one sampled: twice as many sentences as the general
+one has at first, as many at the end, so that its conventions do not drown the general text's. So is a dependency
 treebank, whose subtrees are the spans of a second task: it shares all layers with the first but the last one.
 """
 
@@ -54,6 +54,8 @@ PEAK_LEARNING_RATE = 1e-3
 WARM_UP = 0.02  # of the budget
 AVERAGED_STEPS = 500  # the averaged weights' horizon, at most a twentieth of the steps so far
 RAREST_CHARACTER = 5  # occurrences; rarer ones are learnt as unknown
+SPECIAL_SHARE = 2  # sentences at first as a multiple of the general treebank's; half of it at the end
+DEPENDENCY_SHARE = 1  # the same
 EVALUATIONS = 20
 
 
@@ -131,9 +133,9 @@ class Treebanks:
 
     def epoch(self, progress: float, randomness: random.Random) -> list[tuple[bool, list[Example]]]:
         """The batches of one epoch in random order, each with whether it is one of trees."""
-        share = int(len(self.general) * (1 - progress / 2))
         special, dependencies = (
-            randomness.sample(examples, min(share, len(examples))) for examples in (self.special, self.dependencies)
+            randomness.sample(examples, min(len(examples), int(len(self.general) * share * (1 - progress / 2))))
+            for examples, share in ((self.special, SPECIAL_SHARE), (self.dependencies, DEPENDENCY_SHARE))
         )
         trees = [(True, batch) for batch in batches([*self.general, *special], randomness)]
         others = [(False, batch) for batch in batches(dependencies, randomness)] if dependencies else []

@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 from ufal.udpipe import Evaluator, InputFormat, Model, ProcessingError, Sentence, Sentences, Trainer
 
-TOKENIZER = "epochs=15"
-TAGGER = "models=1;order=2;iterations=8;prune_features=1;use_lemma=0;provide_lemma=0"
+TOKENIZER = "epochs=30"
+TAGGER = "models=1;order=2;iterations=14;prune_features=1;use_lemma=0;provide_lemma=0"
 PARSER = (
-    "embedding_form=32;embedding_form_mincount=3;embedding_upostag=16;embedding_feats=16;embedding_deprel=16;"
-    "hidden_layer=128;iterations=12;transition_system=projective;transition_oracle=dynamic"
+    "embedding_form=50;embedding_form_mincount=2;embedding_upostag=20;embedding_feats=20;embedding_deprel=20;"
+    "hidden_layer=200;iterations=14;transition_system=projective;transition_oracle=dynamic"
 )
 TAGGER_TEMPLATES = [
     "Tag 0",

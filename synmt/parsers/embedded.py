@@ -1,0 +1,21 @@
+"""The models that are part of synmt: one of a kind for each of a few languages."""
+
+from pathlib import Path
+
+from synmt.parsers.parser import ModelError
+
+FOLDER = Path(__file__).parent / "models"
+CONSTITUENCY = "constituency.safetensors"
+DEPENDENCY = "dependency.udpipe"
+
+
+def embedded_model(kind: str, language: str = "en") -> Path:
+    """Path of the model of a kind (CONSTITUENCY or DEPENDENCY) for a language (ISO 639-1).
+
+    Raises ModelError where there is none.
+    """
+    languages = sorted(path.name.split("-")[0] for path in FOLDER.glob(f"*-{kind}"))
+    if language not in languages:
+        name = kind.split(".")[0]
+        raise ModelError(f"no embedded {name} model for {language!r}, only for {', '.join(languages)}: give one")
+    return FOLDER / f"{language}-{kind}"
