@@ -1,0 +1,266 @@
+"""Fits an aligner on translation models to a bitext: models of both directions, links to learn from, parts on top.
+
+What a method learns from is fitted first, into the folder `guide` within its own, an aligner in its own right. With
+the setting `base`, the translation models of another aligner are taken as they are.
+"""
+
+import math
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, cast
+
+from tqdm import tqdm
+
+from synmt.alignment.aligner import Fit, Pair
+from synmt.alignment.extraction import Extraction, extract
+from synmt.alignment.layers import agreeing_layers
+from synmt.alignment.translation_models import DIRECTIONS, TranslationAligner, open_direction, part_folder
+from synmt.nn.config import TransformerConfig
+from synmt.nn.device import local_device
+from synmt.streams import BadInput, windows
+from synmt.systems import LINK_IDEAS
+from synmt.systems.link_learning import LinkedTranslation, PartOnTop
+from synmt.systems.linking import LinkIdea, link_idea, open_link_idea
+from synmt.systems.model_folder import ModelConfig, ModelFolder
+from synmt.systems.source import source_side
+from synmt.systems.translation import TranslationModel
+from synmt.text.bpe import Bpe
+from synmt.text.links import Link
+from synmt.training import preparation
+from synmt.training.config import PRESETS, TrainingConfig
+from synmt.training.corpus import Corpus
+from synmt.training.distribution import Processes
+from synmt.training.loop import Trainer
+from synmt.training.preparation import Bitext, encode_corpus, training_pairs
+from synmt.training.run import matching_folder, new_folder
+from synmt.trees.record import ParseRecord
+
+PART_SHARE = 5  # a part gets a fifth of the models' training: 10,000 of 50,000 updates in Chen et al. (2020)
+Guide = Sequence[Set[Link]]
+
+
+def fit(method: str, request: Fit) -> TranslationAligner:
+    """Raises BadInput."""
+    made = (request.out / "config.json").exists()
+    if made and not request.resume:
+        raise BadInput("holds a model; --resume goes on with it", str(request.out))
+    if not made:
+        try:
+            _Fitting(method, request).run()
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+    return TranslationAligner.open(request.out, request.device)
+
+
+class _Fitting:
+    """One method on one bitext."""
+
+    def __init__(self, method: str, request: Fit) -> None:
+        """Raises ValueError for settings that are out of bounds or not of this method."""
+        self.method, self.request = method, request
+        _check_owners(method, request.settings)
+        preset = PRESETS[request.preset]
+        self.idea = link_idea(method, _given(open_link_idea(method), request.settings, f"{method}-"))
+        network = replace(preset.network, **_given(TransformerConfig, request.settings))
+        self.network = self.idea.network(network)
+        self.training = replace(preset.training, **_given(TrainingConfig, request.settings))
+        self.processes = Processes(0, 1, local_device(request.device))
+
+    def run(self) -> None:
+        """Models, layers, parts, and last config.json, which says that the folder is whole."""
+        idea, out = self.idea, self.request.out
+        base = Path(self.request.settings["base"]) if self.request.settings.get("base") else None
+        guide, layers = self.request.guide, None
+        if idea.guide and guide is None:
+            teacher, base = self._teacher(base)
+            guide, layers = links_of(teacher, self.request.pairs), (teacher.forward.layer, teacher.backward.layer)
+        for name in DIRECTIONS:
+            if base and not idea.trains_model:
+                _copy_model(base / name, out / name, idea)
+            else:
+                self._train_model(name, guide if idea.trains_model else None, base)
+        forward, backward = layers = self._layers(layers)
+        for name, layer in zip(DIRECTIONS, layers, strict=True):
+            self._train_part(name, layer, guide)
+        device = self.processes.device
+        TranslationAligner(
+            self.method,
+            idea,
+            open_direction(out, "forward", idea, forward, device),
+            open_direction(out, "backward", idea, backward, device),
+        ).save(out)
+
+    def _teacher(self, base: Path | None) -> tuple[TranslationAligner, Path]:
+        """The aligner whose links this one learns from, and its folder: `base` if that is one, or else a new one."""
+        if base and (made := TranslationAligner.open(base, self.request.device)).method == self.idea.guide:
+            return made, base
+        path = self.request.out / "guide"
+        return fit(self.idea.guide, replace(self.request, out=path)), path
+
+    def _train_model(self, name: str, guide: Guide | None, base: Path | None) -> None:
+        """The translation model of one direction; it learns the links of `guide`, if there are any, too."""
+        path, bitext = self.request.out / name, self._bitext(name)
+        if path.exists() and not self.request.resume:
+            raise BadInput("holds a model; --resume goes on with it", str(path))
+        config = self._model_config(name)
+        if (path / "config.json").exists():
+            folder = matching_folder(path, config, bitext)
+        else:
+            shared = base or (self.request.out if name == "backward" else None)
+            codes = str(shared / "forward" / "codes.bpe") if shared else None
+            folder = new_folder(path, config, self.training, codes, bitext, self.processes)
+        if guide is not None:
+            folder = _Stage.of(folder, lambda: self._linked_model(folder))
+        self._train(folder, self._corpus(folder, bitext, self._directed(name, guide)), self.training)
+
+    def _linked_model(self, folder: ModelFolder) -> LinkedTranslation:
+        config = folder.config
+        model = LinkedTranslation(config.network, config.side, folder.vocabulary)
+        model.idea, model.layer = self.idea, self.idea.fixed_layer(config.network)
+        return model
+
+    def _train_part(self, name: str, layer: int, guide: Guide | None) -> None:
+        """What the idea puts on top of one direction's model, if anything."""
+        below = ModelFolder.open(self.request.out / name)
+        if self.idea.part(below.config.network) is None:
+            return
+
+        def learner() -> TranslationModel:
+            part = self.idea.part(below.config.network)
+            assert part is not None
+            made = PartOnTop(self.idea, below.load_model(self.processes.device), part, layer)
+            return cast(TranslationModel, made)  # for all that the training loop asks of it
+
+        path = part_folder(self.request.out, name)
+        path.mkdir(exist_ok=True)
+        share = replace(
+            self.training,
+            epochs=math.ceil(self.training.epochs / PART_SHARE),
+            updates=math.ceil(self.training.updates / PART_SHARE),
+            minutes=self.training.minutes / PART_SHARE,
+        )
+        corpus = self._corpus(below, self._bitext(name), self._directed(name, guide))
+        self._train(_Stage.of(replace(below, path=path), learner), corpus, share)
+
+    def _train(self, folder: ModelFolder, corpus: Corpus, config: TrainingConfig) -> None:
+        trainer = Trainer(folder, corpus, None, config, self.processes)
+        if self.request.resume and (folder.path / "checkpoint").exists():
+            trainer.resume()
+        trainer.run()
+
+    def _layers(self, layers: tuple[int, int] | None) -> tuple[int, int]:
+        """Which decoder layers are read: those of the idea, of the aligner that it learns from, or that agree."""
+        out, device = self.request.out, self.processes.device
+        fixed = self.idea.fixed_layer(ModelFolder.open(out / "forward").config.network)
+        if fixed or layers:
+            return (fixed, fixed) if fixed else layers or (fixed, fixed)
+        reader = link_idea(self.idea.guide or self.method)
+        there, back = (open_direction(out, name, reader, 1, device) for name in DIRECTIONS)
+        return agreeing_layers(reader, there, back, self.request.pairs)
+
+    def _model_config(self, name: str) -> ModelConfig:
+        languages = self.request.languages if name == "forward" else self.request.languages[::-1]
+        return ModelConfig(source_side({"sequence": {}}), *languages, self.request.tokenizer, self.network)
+
+    def _bitext(self, name: str) -> Bitext:
+        pairs = self.request.pairs
+        records: list[tuple[ParseRecord, ParseRecord]] = [(pair.source, pair.target) for pair in pairs]
+        if name == "backward":
+            records = [(target, source) for source, target in records]
+        checksum = blake2b(digest_size=16)
+        for source, target in records:
+            checksum.update(f"{' '.join(source.tokens)}\t{' '.join(target.tokens)}\n".encode())
+        return Bitext(
+            [source for source, _ in records],
+            [target.tokens for _, target in records],
+            [],
+            [pair.line for pair in pairs],
+            checksum.hexdigest(),
+        )
+
+    def _directed(self, name: str, guide: Guide | None) -> Guide | None:
+        """The links of `guide` as (source, target) of that direction."""
+        if guide is None or name == "forward":
+            return guide
+        return [{(target, source) for source, target in links} for links in guide]
+
+    def _corpus(self, folder: ModelFolder, bitext: Bitext, guide: Guide | None) -> Corpus:
+        pairs = training_pairs(bitext, folder.config.side, folder.bpe, ["translate"])
+        if guide is not None:
+            pairs = _with_links(pairs, bitext, guide, folder.bpe)
+        return encode_corpus(pairs, folder.vocabulary, self.training.max_length)
+
+
+@dataclass(frozen=True)
+class _Stage(ModelFolder):
+    """A folder in which something else than its own model is trained."""
+
+    learner: Callable[[], TranslationModel]
+
+    @classmethod
+    def of(cls, folder: ModelFolder, learner: Callable[[], TranslationModel]) -> "_Stage":
+        return cls(folder.path, folder.config, folder.bpe, folder.vocabulary, folder.training, learner)
+
+    def new_model(self) -> TranslationModel:
+        return self.learner()
+
+
+def links_of(aligner: TranslationAligner, pairs: Sequence[Pair]) -> list[Set[Link]]:
+    """The links of each pair, as the aligner's own rule takes them."""
+    how = Extraction(aligner.rule)
+    links: list[Set[Link]] = []
+    with tqdm(total=len(pairs), unit="pair", disable=not sys.stderr.isatty()) as line:
+        for window in windows(pairs, 1000):
+            for pair, found in zip(window, aligner.align(window), strict=True):
+                links.append(set(extract(found, pair.source.tokens, pair.target.tokens, how).links))
+            line.update(len(window))
+    return links
+
+
+def _with_links(
+    pairs: Iterator[preparation.Pair], bitext: Bitext, guide: Guide, bpe: Bpe
+) -> Iterator[preparation.Pair]:
+    """All pieces of two linked words are linked."""
+    for pair, target, links in zip(pairs, bitext.targets, guide, strict=True):
+        sources = _tokens_of_words(pair.source.word_of)
+        targets = _tokens_of_words([word for word, each in enumerate(target) for _ in bpe.segment(each)])
+        pair.links = [(i, j) for x, y in sorted(links) for i in targets[y] for j in sources[x]]
+        yield pair
+
+
+def _tokens_of_words(word_of: Sequence[int]) -> dict[int, list[int]]:
+    tokens: dict[int, list[int]] = {}
+    for token, word in enumerate(word_of):
+        tokens.setdefault(word, []).append(token)
+    return tokens
+
+
+def _copy_model(base: Path, path: Path, idea: LinkIdea) -> None:
+    """The model of another aligner. Raises BadInput if it is none that the idea can read."""
+    config = ModelFolder.open(base).config.network
+    if idea.network(config) != config:
+        raise BadInput("is no model for this method, which needs other layers", str(base))
+    path.mkdir(parents=True, exist_ok=True)
+    for file in base.iterdir():
+        if file.is_file() and file.name != "log.tsv":
+            shutil.copyfile(file, path / file.name)
+
+
+def _given(config: type, settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The settings that are fields of a config, by the fields' names."""
+    names = {field.name: f"{prefix}{field.name}".replace("-", "_") for field in fields(config)}
+    return {name: settings[key] for name, key in names.items() if settings.get(key) is not None}
+
+
+def _check_owners(method: str, settings: Mapping[str, Any]) -> None:
+    """Raises ValueError for an option of a method that has no part in this one."""
+    used = [method]
+    while guide := open_link_idea(used[-1]).guide:
+        used.append(guide)
+    for name in LINK_IDEAS:
+        if name not in used and _given(open_link_idea(name), settings, f"{name}-"):
+            raise ValueError(f"an option of {name} for {method}")
