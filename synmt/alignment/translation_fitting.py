@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
@@ -43,6 +44,33 @@ PART_SHARE = 5  # a part gets a fifth of the models' training: 10,000 of 50,000 
 Guide = Sequence[Set[Link]]
 
 
+@dataclass(frozen=True)
+class TranslationMethod:
+    """A method of METHODS: one of the ideas of LINK_IDEAS."""
+
+    name: str
+
+    def needs(self, settings: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
+        """No trees: both encoders are plain ones."""
+        return frozenset(), frozenset()
+
+    def fit(self, what: Fit) -> TranslationAligner:
+        return fit(self.name, what)
+
+    def open(self, folder: Path, device: str) -> TranslationAligner:
+        return TranslationAligner.open(folder, device, self.name)
+
+
+naive_att = partial(TranslationMethod, "naive-att")
+naive_att_last = partial(TranslationMethod, "naive-att-last")
+shift_att = partial(TranslationMethod, "shift-att")
+shift_aet = partial(TranslationMethod, "shift-aet")
+add_sgd = partial(TranslationMethod, "add-sgd")
+mtl_fullc = partial(TranslationMethod, "mtl-fullc")
+bao = partial(TranslationMethod, "bao")
+bao_guided = partial(TranslationMethod, "bao-guided")
+
+
 def fit(method: str, request: Fit) -> TranslationAligner:
     """Raises BadInput."""
     made = (request.out / "config.json").exists()
@@ -63,7 +91,7 @@ class _Fitting:
         """Raises ValueError for settings that are out of bounds or not of this method."""
         self.method, self.request = method, request
         _check_owners(method, request.settings)
-        preset = PRESETS[request.preset]
+        preset = PRESETS[request.settings.get("preset") or "small"]
         self.idea = link_idea(method, _given(open_link_idea(method), request.settings, f"{method}-"))
         network = replace(preset.network, **_given(TransformerConfig, request.settings))
         self.network = self.idea.network(network)
@@ -95,7 +123,7 @@ class _Fitting:
         ).save(out)
 
     def _teacher(self, base: Path | None) -> tuple[TranslationAligner, Path]:
-        """The aligner whose links this one learns from, and its folder: `base` if that is one, or else a new one."""
+        """The aligner whose links this one learns from, and its folder: `base` if that is one, or a new one."""
         if base and (made := TranslationAligner.open(base, self.request.device)).method == self.idea.guide:
             return made, base
         path = self.request.out / "guide"

@@ -17,9 +17,11 @@ from torch import nn
 from synmt.alignment.aligner import Pair
 from synmt.alignment.extraction import Rule, SoftLinks
 from synmt.nn.device import autocast, local_device
+from synmt.streams import BadInput
 from synmt.systems.batches import Sources, token_batches
 from synmt.systems.linking import Forced, LinkIdea, link_idea
 from synmt.systems.model_folder import CONFIG_FILE, ModelFolder, check_shapes, naming, write_aside
+from synmt.systems.records import TokenizerName
 from synmt.systems.translation import TranslationModel
 from synmt.training.corpus import Corpus
 from synmt.trees.record import ParseRecord
@@ -63,14 +65,13 @@ class Sentences:
 class TranslationAligner:
     """An idea on the models of both directions."""
 
-    rule: Rule = "grow-diag-lilt"
-
     def __init__(self, method: str, idea: LinkIdea, forward: Direction, backward: Direction) -> None:
         self.method, self.idea, self.forward, self.backward = method, idea, forward, backward
+        self.rule: Rule = "grow-diag-lilt"
         config = forward.folder.config
-        self.needs = tuple(each.folder.config.side.needs(training=False) for each in (forward, backward))
-        self.languages = config.source_language, config.target_language
-        self.tokenizer = config.tokenizer
+        self.needs = config.side.needs(training=False), backward.folder.config.side.needs(training=False)
+        self.languages: tuple[str, str] | None = (config.source_language, config.target_language)
+        self.tokenizer: TokenizerName | None = config.tokenizer
 
     def align(self, pairs: Sequence[Pair]) -> list[SoftLinks]:
         """The weights of each pair, in order."""
@@ -97,26 +98,32 @@ class TranslationAligner:
         """Writes config.json; models and parts have been written by their training."""
         fields = {
             "format": FORMAT,
-            "method": self.method,
+            "aligner": self.method,
             "options": self.idea.settings(),
             "layers": [self.forward.layer, self.backward.layer],
         }
         write_aside(path / CONFIG_FILE, orjson.dumps(fields, option=orjson.OPT_INDENT_2) + b"\n")
 
     @classmethod
-    def open(cls, path: Path, device: str) -> "TranslationAligner":
-        """Raises BadInput, naming the file, for a folder that is missing, incomplete or inconsistent."""
+    def open(cls, path: Path, device: str, method: str | None = None) -> "TranslationAligner":
+        """The aligner of a folder, or another method that reads the same models off a decoder layer of its own.
+
+        Raises BadInput, naming the file, for a folder that is missing, incomplete, inconsistent or of no use.
+        """
         with naming(path / CONFIG_FILE):
             fields = orjson.loads((path / CONFIG_FILE).read_bytes())
             if fields["format"] != FORMAT:
                 raise ValueError(f"format {fields['format']} is not known, only {FORMAT}")
-            name, layers = fields["method"], fields["layers"]
-            idea = link_idea(name, dict(fields["options"]))
+            made_by, layers = fields["aligner"], [int(layer) for layer in fields["layers"]]
+            idea = link_idea(made_by, dict(fields["options"]))
+        if method not in (None, made_by):
+            idea = link_idea(method)
+            layers = _layers_of_another(path, method, idea, made_by)
         there, back = (
-            open_direction(path, direction, idea, int(layer), local_device(device))
+            open_direction(path, direction, idea, layer, local_device(device))
             for direction, layer in zip(DIRECTIONS, layers, strict=True)
         )
-        return cls(name, idea, there, back)
+        return cls(method or made_by, idea, there, back)
 
 
 def open_direction(path: Path, name: str, idea: LinkIdea, layer: int, device: torch.device) -> Direction:
@@ -145,8 +152,20 @@ def _soft_links(forward: np.ndarray, backward: np.ndarray, source: np.ndarray, t
     x, y = source >= 0, target >= 0
     sources, targets = np.flatnonzero(x), np.flatnonzero(y)
     return SoftLinks(
-        forward[np.ix_(range(len(targets)), sources)].T,
-        backward[np.ix_(range(len(sources)), targets)],
+        forward[: len(targets), sources].T,
+        backward[: len(sources), targets],
         source[x].tolist(),
         target[y].tolist(),
     )
+
+
+def _layers_of_another(path: Path, method: str, idea: LinkIdea, made_by: str) -> list[int]:
+    """Where a method reads models that were not made for it. Raises BadInput if it cannot."""
+    layers = []
+    for name in DIRECTIONS:
+        network = ModelFolder.open(path / name).config.network
+        fits = idea.network(network) == network and idea.part(network) is None and not idea.trains_model
+        layers.append(idea.fixed_layer(network) if fits else 0)
+    if not all(layers):
+        raise BadInput(f"was made by {made_by}; {method} must be fitted (--base takes its models over)", str(path))
+    return layers

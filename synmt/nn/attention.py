@@ -155,7 +155,8 @@ class CrossAttention(nn.Module):
         query = split_heads(self.query(states), self.heads)
         return self.out(merge_heads(attend(query, *memory, bias, dropout=dropout)))
 
-    def weights(self, states: Tensor, memory: tuple[Tensor, Tensor], bias: Tensor | None) -> Tensor:
-        """What `forward` weighs the memory by, before dropout: [B,H,Q,K] in fp32."""
-        query = split_heads(self.query(states), self.heads)
-        return attention_weights(query, memory[0], bias)
+    def head_weights(self, states: Tensor, encoded: Tensor, bias: Tensor | None) -> Tensor:
+        """What `forward` weighs the memory of `encoded` [B,K,d] by, before dropout: [B,H,Q,K] in fp32."""
+        width = encoded.shape[-1]
+        key = split_heads(F.linear(encoded, self.kv.weight[:width], self.kv.bias[:width]), self.heads)
+        return attention_weights(split_heads(self.query(states), self.heads), key, bias)

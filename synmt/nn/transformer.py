@@ -217,7 +217,7 @@ class Transformer(nn.Module):
         cross = self._decoder_layers[layer - 1].cross
         if cross is None:
             raise ValueError(f"decoder layer {layer} does not attend to the source")
-        return cross.weights(queries, cross.memory(encoded), source_bias)
+        return cross.head_weights(queries, encoded, source_bias)
 
     def start(self, encoded: Tensor) -> list[LayerCache]:
         """The caches of a search over the encoder's output [B,n,d]."""

@@ -8,7 +8,7 @@ from synmt.systems.translation import Loss, TargetBatch, TranslationModel
 
 
 class LinkedTranslation(TranslationModel):
-    """A translation model that learns the links of `target.links` besides, as `idea` says, at decoder layer `layer`."""
+    """A translation model that learns the links of `target.links` too, as `idea` says, at decoder layer `layer`."""
 
     idea: LinkIdea
     layer: int

@@ -14,8 +14,8 @@ from synmt.text.vocabulary import Vocabulary
 
 @dataclass
 class Corpus:
-    """Sentence pairs: sources, target ids each [t] with their end of sentence, and for a model that learns them links
-    between their tokens, target and source, each [k,2]."""
+    """Sentence pairs: sources, target ids each [t] with their end of sentence, and for a model that learns them
+    links between their tokens, target and source, each [k,2]."""
 
     sources: Sources
     targets: list[Ids]

@@ -41,7 +41,7 @@ def test_cross_attention_gives_the_weights_that_it_uses() -> None:
     bias = torch.zeros(3, 1, 1, 4)
     bias[1, :, :, 2:] = float("-inf")
     memory = module.memory(encoded)
-    weights = module.weights(states, memory, bias)
+    weights = module.head_weights(states, encoded, bias)
     assert weights[1, :, :, 2:].count_nonzero() == 0
     torch.testing.assert_close(weights.sum(dim=3), torch.ones(3, 2, 5))
     output = module.out((weights @ memory[1]).transpose(1, 2).flatten(2))
