@@ -33,15 +33,15 @@ def pair(source: Sequence[str], target: Sequence[str], number: int = 1) -> Pair:
     return Pair(ParseRecord(tokens=list(source)), ParseRecord(tokens=list(target)), line)
 
 
-def bitext(size: int = 40, seed: int = 0) -> tuple[list[Pair], list[Set[Link]]]:
-    """Pairs in which each word is translated by its letters in reverse, in reverse order; and their links."""
+def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[Pair], list[Set[Link]]]:
+    """Pairs in which each word is translated by its letters in reverse, the last one first; and their links."""
     draws = random.Random(seed)
     pairs, links = [], []
     for number in range(1, size + 1):
         source = draws.choices(WORDS, k=draws.randint(1, 6))
-        target = [word[::-1] for word in reversed(source)]
-        pairs.append(pair(source, target, number))
-        links.append({(place, len(source) - 1 - place) for place in range(len(source))})
+        places = list(range(len(source))) if monotone else list(reversed(range(len(source))))
+        pairs.append(pair(source, [source[place][::-1] for place in places], number))
+        links.append({(place, at) for at, place in enumerate(places)})
     return pairs, links
 
 
