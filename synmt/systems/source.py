@@ -44,12 +44,14 @@ class SourceFeatures:
     words: how many of them are pieces of words, which bounds the translation's length.
     vectors: named per-token numbers, each [n].
     labels: named per-token labels, each [n], "" where a token has none.
+    word_of: for each token the word that it is a piece of, -1 for structure, [n].
     """
 
     tokens: list[str]
     words: int
     vectors: dict[str, list[int]] = field(default_factory=dict)
     labels: dict[str, list[str]] = field(default_factory=dict)
+    word_of: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class SourceSide:
         check_needs(record, self.needs(training=False))
         layouts = (idea.layout(record, segment, task) for idea in self.ideas.values())
         layout = next((each for each in layouts if each), None) or pieces(record, segment)
-        found = SourceFeatures(layout.tokens, sum(word >= 0 for word in layout.words))
+        found = SourceFeatures(layout.tokens, sum(word >= 0 for word in layout.words), word_of=layout.words)
         for idea in self.ideas.values():
             found.vectors |= idea.vectors(record, layout)
             found.labels |= idea.labels(record, layout)
