@@ -19,11 +19,13 @@ from synmt.trees.record import ParseRecord
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two sentences, each with its words and the trees that its side needs; and the line that they came from."""
+    """Two sentences, each with its words and the trees that its side needs; the line that they came from; and their
+    links, if they are known."""
 
     source: ParseRecord
     target: ParseRecord
     line: Line
+    known: HardLinks | None = None
 
 
 class Aligner(Protocol):

@@ -17,6 +17,7 @@ from typing import Any, cast
 from tqdm import tqdm
 
 from synmt.alignment.aligner import Fit, Pair
+from synmt.alignment.corpus import links_of_pieces
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.layers import agreeing_layers
 from synmt.alignment.translation_models import DIRECTIONS, TranslationAligner, open_direction, part_folder
@@ -254,17 +255,9 @@ def _with_links(
 ) -> Iterator[preparation.Pair]:
     """All pieces of two linked words are linked."""
     for pair, target, links in zip(pairs, bitext.targets, guide, strict=True):
-        sources = _tokens_of_words(pair.source.word_of)
-        targets = _tokens_of_words([word for word, each in enumerate(target) for _ in bpe.segment(each)])
-        pair.links = [(i, j) for x, y in sorted(links) for i in targets[y] for j in sources[x]]
+        words = [word for word, each in enumerate(target) for _ in bpe.segment(each)]
+        pair.links = links_of_pieces(links, pair.source.word_of, words)
         yield pair
-
-
-def _tokens_of_words(word_of: Sequence[int]) -> dict[int, list[int]]:
-    tokens: dict[int, list[int]] = {}
-    for token, word in enumerate(word_of):
-        tokens.setdefault(word, []).append(token)
-    return tokens
 
 
 def _copy_model(base: Path, path: Path, idea: LinkIdea) -> None:

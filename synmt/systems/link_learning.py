@@ -19,7 +19,7 @@ class LinkedTranslation(TranslationModel):
         encoded = self.encode(source, word_dropout)
         loss = self.decoding_loss(encoded, target, smoothing, word_dropout)
         links = self.idea.loss(Forced(self, None, self.layer, source, target, encoded))
-        return Loss(loss.translation, [*loss.others, links], loss.accuracies)
+        return Loss(loss.translation, loss.tokens, [*loss.others, links], loss.accuracies)
 
 
 class PartOnTop(nn.Module):
@@ -37,4 +37,5 @@ class PartOnTop(nn.Module):
         self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
         """What the idea gives to its part; smoothing and word dropout are those of translation."""
-        return Loss(self.idea.loss(Forced.run(self._below[0], self.part, self.layer, source, target)), [], {})
+        forced = Forced.run(self._below[0], self.part, self.layer, source, target)
+        return Loss(self.idea.loss(forced), len(target.gold), [], {})

@@ -5,7 +5,7 @@ config.json, vocab.target.txt, vocab.source.txt, codes.bpe, model.safetensors. N
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -42,11 +42,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         """Raises ValueError for names that are not known, and for ideas that do not fit the network."""
         self.side.check_network(self.network)
-        if self.tokenizer not in get_args(TokenizerName):
-            raise ValueError(f"unknown tokenizer {self.tokenizer!r}")
-        for language in (self.source_language, self.target_language):
-            if not re.fullmatch("[a-z]{2,3}", language):
-                raise ValueError(f"language {language!r} is not a code such as en")
+        check_text(self.tokenizer, (self.source_language, self.target_language))
 
     def open_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Of the source and the target language."""
@@ -104,6 +100,15 @@ class ModelFolder:
         model = self.new_model()
         model.load_state_dict(weights)
         return model.to(device).eval()
+
+
+def check_text(tokenizer: str, languages: Iterable[str]) -> None:
+    """Raises ValueError for a tokenizer that is not known, and for what is no code of a language."""
+    if tokenizer not in get_args(TokenizerName):
+        raise ValueError(f"unknown tokenizer {tokenizer!r}")
+    for language in languages:
+        if not re.fullmatch("[a-z]{2,3}", language):
+            raise ValueError(f"language {language!r} is not a code such as en")
 
 
 def check_shapes(expected: dict[str, Tensor], found: dict[str, Tensor]) -> None:

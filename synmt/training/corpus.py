@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.batches import Ids, Sources, pad, token_batches
+from synmt.systems.batches import Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.systems.translation import TargetBatch
 from synmt.text.vocabulary import Vocabulary
 
@@ -38,25 +38,12 @@ class Corpus:
             inputs.to(device, non_blocking=True),
             positions.to(device, non_blocking=True),
             gold.flatten()[positions].to(device, non_blocking=True),
-            self._links(indices, device),
+            None if self.links is None else batch_links([self.links[i] for i in indices], device),
         )
         return self.sources.batch(indices, vocabulary.padding, device), target
-
-    def _links(self, indices: Sequence[int], device: torch.device) -> torch.Tensor | None:
-        """Place in the batch, target and source token of each link, [k,3]."""
-        if self.links is None:
-            return None
-        rows = [self.links[i] for i in indices]
-        places = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-        links = np.column_stack([places, np.concatenate(rows)]).astype(np.int64)
-        return torch.from_numpy(links).to(device, non_blocking=True)
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
         """Each pair once, in batches of similar lengths; the order is a function of seed and epoch alone."""
         source = np.array([len(ids) for ids in self.sources.ids])
         target = np.array([len(ids) for ids in self.targets])
-        random = np.random.default_rng([seed, epoch])
-        order = random.permutation(len(self))
-        order = order[np.lexsort((target[order], source[order]))]
-        batches = token_batches(order.tolist(), np.maximum(source, target), batch_tokens)
-        return [batches[i] for i in random.permutation(len(batches))]
+        return shuffled_batches(source, target, batch_tokens, seed, epoch)

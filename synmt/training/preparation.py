@@ -3,13 +3,13 @@
 import hashlib
 import sys
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from synmt.streams import Line, read_lines
-from synmt.systems.batches import Sources
+from synmt.systems.batches import Ids, Sources
 from synmt.systems.model_folder import ModelConfig
 from synmt.systems.records import source_records
 from synmt.systems.source import SourceFeatures, SourceSide, Task
@@ -95,12 +95,12 @@ def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
 @dataclass(slots=True)
 class Pair:
     """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries; links
-    between tokens, target and source, for a model that learns them."""
+    between their tokens, (target, source) each [k,2], for a model that learns them."""
 
     line: Line
     source: SourceFeatures
     target: list[str]
-    links: Sequence[tuple[int, int]] | None = None
+    links: Ids | None = None
 
 
 def training_pairs(
@@ -144,6 +144,6 @@ def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int
             sources.append(pair.source)
             targets.append(np.array(ids, np.int32))
             if pair.links is not None:
-                links.append(np.array(pair.links, np.int32).reshape(-1, 2))
+                links.append(pair.links)
     report(f"pairs over {max_length} tokens", left_out)
     return Corpus(Sources.encode(sources, vocabulary), targets, links or None)
