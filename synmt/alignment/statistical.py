@@ -42,9 +42,13 @@ def lines_of(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
 
 @contextmanager
 def new_folder(name: str, what: Fit) -> Iterator[Path]:
-    """The folder to write a model into; whole once the body is done. Raises BadInput if it holds a model."""
-    if (what.out / CONFIG_FILE).exists():
-        raise BadInput("holds a model, and this method has nothing to go on with", str(what.out))
+    """The folder to write a model into; whole once the body is done. Raises BadInput, also for unknown options."""
+    if (what.out / CONFIG_FILE).exists() or what.resume:
+        raise BadInput(f"{name} always begins anew, in a folder that holds no model", str(what.out))
+    if what.guide is not None:
+        raise BadInput(f"{name} learns from no links, so it needs no --guide")
+    for option in (option for option, value in what.settings.items() if value is not None):
+        raise BadInput(f"--{option.replace('_', '-')} is not an option of {name}")
     if not what.pairs:
         raise BadInput("no sentence pairs to train on")
     what.out.mkdir(parents=True, exist_ok=True)

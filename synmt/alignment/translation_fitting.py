@@ -5,6 +5,7 @@ the setting `base`, the translation models of another aligner are taken as they 
 """
 
 import math
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -24,11 +25,10 @@ from synmt.alignment.translation_models import DIRECTIONS, TranslationAligner, o
 from synmt.nn.config import TransformerConfig
 from synmt.nn.device import local_device
 from synmt.streams import BadInput, windows
-from synmt.systems import LINK_IDEAS
 from synmt.systems.link_learning import LinkedTranslation, PartOnTop
 from synmt.systems.linking import LinkIdea, link_idea, open_link_idea
-from synmt.systems.model_folder import ModelConfig, ModelFolder
-from synmt.systems.source import source_side
+from synmt.systems.model_folder import CONFIG_FILE, ModelConfig, ModelFolder
+from synmt.systems.source import SourceSide, source_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
@@ -42,6 +42,7 @@ from synmt.training.run import matching_folder, new_folder
 from synmt.trees.record import ParseRecord
 
 PART_SHARE = 5  # a part gets a fifth of the models' training: 10,000 of 50,000 updates in Chen et al. (2020)
+GUIDE_FOLDER = "guide"
 Guide = Sequence[Set[Link]]
 
 
@@ -52,8 +53,9 @@ class TranslationMethod:
     name: str
 
     def needs(self, settings: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
-        """No trees: both encoders are plain ones."""
-        return frozenset(), frozenset()
+        """Those of the source sides of both directions."""
+        source, target = _sides(settings)
+        return source.needs(training=True), target.needs(training=True)
 
     def fit(self, what: Fit) -> TranslationAligner:
         return fit(self.name, what)
@@ -74,10 +76,13 @@ bao_guided = partial(TranslationMethod, "bao-guided")
 
 def fit(method: str, request: Fit) -> TranslationAligner:
     """Raises BadInput."""
-    made = (request.out / "config.json").exists()
-    if made and not request.resume:
-        raise BadInput("holds a model; --resume goes on with it", str(request.out))
-    if not made:
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise BadInput(f"one process fits {method}, not several")
+    begun = any((request.out / name).exists() for name in (CONFIG_FILE, GUIDE_FOLDER, *DIRECTIONS))
+    if begun != request.resume:
+        cause = "holds no run to resume" if request.resume else "holds a model; --resume goes on with it"
+        raise BadInput(cause, str(request.out))
+    if not (request.out / CONFIG_FILE).exists():
         try:
             _Fitting(method, request).run()
         except ValueError as error:
@@ -91,12 +96,20 @@ class _Fitting:
     def __init__(self, method: str, request: Fit) -> None:
         """Raises ValueError for settings that are out of bounds or not of this method."""
         self.method, self.request = method, request
-        _check_owners(method, request.settings)
+        _check_names(method, request)
         preset = PRESETS[request.settings.get("preset") or "small"]
+        self.own = set(_names(open_link_idea(method), f"{method}-").values())
         self.idea = link_idea(method, _given(open_link_idea(method), request.settings, f"{method}-"))
         network = replace(preset.network, **_given(TransformerConfig, request.settings))
         self.network = self.idea.network(network)
         self.training = replace(preset.training, **_given(TrainingConfig, request.settings))
+        self.sides = dict(zip(DIRECTIONS, _sides(request.settings), strict=True))
+        if any(
+            idea.ties_pieces and not side.reads_pieces
+            for idea in map(open_link_idea, _chain(method))
+            for side in self.sides.values()
+        ):
+            raise ValueError(f"{method} needs encoders that read nothing but pieces of words")
         self.processes = Processes(0, 1, local_device(request.device))
 
     def run(self) -> None:
@@ -127,16 +140,16 @@ class _Fitting:
         """The aligner whose links this one learns from, and its folder: `base` if that is one, or a new one."""
         if base and (made := TranslationAligner.open(base, self.request.device)).method == self.idea.guide:
             return made, base
-        path = self.request.out / "guide"
-        return fit(self.idea.guide, replace(self.request, out=path)), path
+        path = self.request.out / GUIDE_FOLDER
+        settings = {name: value for name, value in self.request.settings.items() if name not in self.own}
+        request = replace(self.request, settings=settings, out=path, resume=path.exists() and self.request.resume)
+        return fit(self.idea.guide, request), path
 
     def _train_model(self, name: str, guide: Guide | None, base: Path | None) -> None:
         """The translation model of one direction; it learns the links of `guide`, if there are any, too."""
         path, bitext = self.request.out / name, self._bitext(name)
-        if path.exists() and not self.request.resume:
-            raise BadInput("holds a model; --resume goes on with it", str(path))
         config = self._model_config(name)
-        if (path / "config.json").exists():
+        if (path / CONFIG_FILE).exists():
             folder = matching_folder(path, config, bitext)
         else:
             shared = base or (self.request.out if name == "backward" else None)
@@ -193,7 +206,7 @@ class _Fitting:
 
     def _model_config(self, name: str) -> ModelConfig:
         languages = self.request.languages if name == "forward" else self.request.languages[::-1]
-        return ModelConfig(source_side({"sequence": {}}), *languages, self.request.tokenizer, self.network)
+        return ModelConfig(self.sides[name], *languages, self.request.tokenizer, self.network)
 
     def _bitext(self, name: str) -> Bitext:
         pairs = self.request.pairs
@@ -218,7 +231,7 @@ class _Fitting:
         return [{(target, source) for source, target in links} for links in guide]
 
     def _corpus(self, folder: ModelFolder, bitext: Bitext, guide: Guide | None) -> Corpus:
-        pairs = training_pairs(bitext, folder.config.side, folder.bpe, ["translate"])
+        pairs = training_pairs(bitext, folder.config.side, folder.bpe, None if guide is None else ["translate"])
         if guide is not None:
             pairs = _with_links(pairs, bitext, guide, folder.bpe)
         return encode_corpus(pairs, folder.vocabulary, self.training.max_length)
@@ -273,15 +286,34 @@ def _copy_model(base: Path, path: Path, idea: LinkIdea) -> None:
 
 def _given(config: type, settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """The settings that are fields of a config, by the fields' names."""
-    names = {field.name: f"{prefix}{field.name}".replace("-", "_") for field in fields(config)}
-    return {name: settings[key] for name, key in names.items() if settings.get(key) is not None}
+    return {name: settings[key] for name, key in _names(config, prefix).items() if settings.get(key) is not None}
 
 
-def _check_owners(method: str, settings: Mapping[str, Any]) -> None:
-    """Raises ValueError for an option of a method that has no part in this one."""
-    used = [method]
-    while guide := open_link_idea(used[-1]).guide:
-        used.append(guide)
-    for name in LINK_IDEAS:
-        if name not in used and _given(open_link_idea(name), settings, f"{name}-"):
-            raise ValueError(f"an option of {name} for {method}")
+def _names(config: type, prefix: str) -> dict[str, str]:
+    """What the settings call the fields of a config."""
+    return {field.name: f"{prefix}{field.name}".replace("-", "_") for field in fields(config)}
+
+
+def _sides(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
+    """What the encoders of source and target read. Raises ValueError."""
+    source, target = (settings.get(name) or {"sequence": {}} for name in ("source_side", "target_side"))
+    return source_side(source), source_side(target)
+
+
+def _chain(method: str) -> list[str]:
+    """The method, what it learns from, and so on."""
+    guide = open_link_idea(method).guide
+    return [method, *_chain(guide)] if guide else [method]
+
+
+def _check_names(method: str, request: Fit) -> None:
+    """Raises ValueError for an option that has no part in this method, and for links that it would not learn."""
+    known = {"preset", "base", "source_side", "target_side"}
+    known |= {field.name for config in (TransformerConfig, TrainingConfig) for field in fields(config)}
+    for name in _chain(method):
+        known |= set(_names(open_link_idea(name), f"{name}-").values())
+    for name, value in request.settings.items():
+        if name not in known and value is not None:
+            raise ValueError(f"--{name.replace('_', '-')} is not an option of {method}")
+    if request.guide is not None and not open_link_idea(method).guide:
+        raise ValueError(f"{method} learns from no links, so it needs no --guide")

@@ -24,7 +24,6 @@ from synmt.systems.model_folder import CONFIG_FILE, ModelFolder, check_shapes, n
 from synmt.systems.records import TokenizerName
 from synmt.systems.translation import TranslationModel
 from synmt.training.corpus import Corpus
-from synmt.trees.record import ParseRecord
 
 DIRECTIONS = ("forward", "backward")
 BATCH_TOKENS = 4096
@@ -40,11 +39,17 @@ class Direction:
     part: nn.Module | None
     layer: int
 
-    def sentences(self, pairs: Sequence[tuple[ParseRecord, ParseRecord]]) -> "Sentences":
-        """Of source and target in this direction. Raises BadInput of a record that lacks what the encoder needs."""
+    def sentences(self, pairs: Sequence[Pair], backward: bool = False) -> "Sentences":
+        """As this direction sees them. Raises BadInput for a record that lacks what the encoder needs."""
         bpe, vocabulary, side = self.folder.bpe, self.folder.vocabulary, self.folder.config.side
-        features = [side.features(source, bpe.segment) for source, _ in pairs]
-        targets = [vocabulary.encode_target(bpe.apply(target.tokens)) for _, target in pairs]
+        features, targets = [], []
+        for pair in pairs:
+            source, target = (pair.target, pair.source) if backward else (pair.source, pair.target)
+            try:
+                features.append(side.features(source, bpe.segment))
+            except ValueError as error:
+                raise pair.line.error(error) from None
+            targets.append(vocabulary.encode_target(bpe.apply(target.tokens)))
         corpus = Corpus(Sources.encode(features, vocabulary), [np.array(ids, np.int32) for ids in targets])
         return Sentences(corpus, [np.array(each.word_of) for each in features])
 
@@ -74,9 +79,8 @@ class TranslationAligner:
         self.tokenizer: TokenizerName | None = config.tokenizer
 
     def align(self, pairs: Sequence[Pair]) -> list[SoftLinks]:
-        """The weights of each pair, in order."""
-        there = self.forward.sentences([(pair.source, pair.target) for pair in pairs])
-        back = self.backward.sentences([(pair.target, pair.source) for pair in pairs])
+        """The weights of each pair, in order. Raises BadInput."""
+        there, back = self.forward.sentences(pairs), self.backward.sentences(pairs, backward=True)
         lengths = np.array([max(len(x), len(y)) for x, y in zip(there.word_of, back.word_of, strict=True)])
         found: dict[int, SoftLinks] = {}
         order = lengths.argsort(kind="stable").tolist()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bao(LinkIdea):
+    ties_pieces = True
     steps: int = setting(3, "steps of gradient descent on the logits of each pair")
     rate: float = setting(1.0, "their learning rate")
     contiguity: float = setting(1.0, "λ, the weight of the loss that favours linked neighbours")

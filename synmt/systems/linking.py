@@ -68,10 +68,12 @@ class LinkIdea:
 
     guide: the idea whose links this one learns from, unless others are given; "" if it learns from none.
     trains_model: whether it changes the translation models, or only learns a part on top of them.
+    ties_pieces: whether both models must read the same pieces, and nothing else.
     """
 
     guide: ClassVar[str] = ""
     trains_model: ClassVar[bool] = False
+    ties_pieces: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Raises ValueError for options out of bounds."""

@@ -1,11 +1,12 @@
 """The statistical aligners, where they are installed."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from synmt.alignment.aligner import open_aligner, open_method
+from synmt.alignment.aligner import Fit, Pair, open_aligner, open_method
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.statistical import plain_words
 from synmt.streams import BadInput
@@ -23,10 +24,15 @@ STRANGE = [
 ]
 
 
+def plain(pairs: list[Pair], out: Path) -> Fit:
+    """Without any settings."""
+    return replace(fit_to(pairs, out), settings={})
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
     pytest.importorskip(MODULES[name])
-    fitted = open_method(name).fit(fit_to(PAIRS + STRANGE, tmp_path / "model"))
+    fitted = open_method(name).fit(plain(PAIRS + STRANGE, tmp_path / "model"))
     opened = open_aligner(tmp_path / "model", None, "cpu")
     assert opened.languages == ("de", "en") and opened.tokenizer == "none"
     for aligner in (fitted, opened):
@@ -39,15 +45,19 @@ def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
             if number < len(LINKS):
                 right, found = right + len(links.keys() & LINKS[number]), found + len(links)
         assert right > 0.6 * sum(map(len, LINKS)) and right > 0.6 * found
-    with pytest.raises(BadInput, match="holds a model"):
-        open_method(name).fit(fit_to(PAIRS, tmp_path / "model"))
+    with pytest.raises(BadInput, match="begins anew"):
+        open_method(name).fit(plain(PAIRS, tmp_path / "model"))
+    with pytest.raises(BadInput, match="no --guide"):
+        open_method(name).fit(replace(plain(PAIRS, tmp_path / "other"), guide=LINKS))
+    with pytest.raises(BadInput, match="--preset is not an option"):
+        open_method(name).fit(fit_to(PAIRS, tmp_path / "other"))
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_missing_package_is_named(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, MODULES[name], None)
     with pytest.raises(BadInput, match=rf"^{name} is not installed; pip install {name}$"):
-        open_method(name).fit(fit_to(PAIRS, tmp_path / "model"))
+        open_method(name).fit(plain(PAIRS, tmp_path / "model"))
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -69,7 +79,7 @@ def test_a_damaged_folder_is_named(name: str, tmp_path: Path) -> None:
 
 def test_the_same_pair_has_the_same_links(tmp_path: Path) -> None:
     pytest.importorskip("eflomal")
-    aligner = open_method("eflomal").fit(fit_to(PAIRS, tmp_path / "model"))
+    aligner = open_method("eflomal").fit(plain(PAIRS, tmp_path / "model"))
     assert aligner.align(PAIRS) == aligner.align(PAIRS)
     first, second = aligner.align([STRANGE[0], STRANGE[0]])
     assert first == second

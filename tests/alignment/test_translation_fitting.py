@@ -109,10 +109,18 @@ def test_a_fit_is_resumed_where_it_stopped(tmp_path: Path) -> None:
 
 
 def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:
-    with pytest.raises(BadInput, match="an option of bao for naive-att"):
+    with pytest.raises(BadInput, match="--bao-steps is not an option of naive-att"):
         open_method("naive-att").fit(fit_to(PAIRS, tmp_path / "x", bao_steps=2))
     with pytest.raises(BadInput, match="steps cannot be -1"):
         open_method("bao").fit(fit_to(PAIRS, tmp_path / "x", bao_steps=-1))
+    with pytest.raises(BadInput, match="no --guide"):
+        open_method("bao").fit(fit_to(PAIRS, tmp_path / "x", LINKS))
+    with pytest.raises(BadInput, match="nothing but pieces"):
+        open_method("bao-guided").fit(fit_to(PAIRS, tmp_path / "x", source_side={"mask": {}}))
+    with pytest.raises(BadInput, match="bitext:1: record has no constituency tree"):
+        open_method("shift-att").fit(fit_to(PAIRS, tmp_path / "z", source_side={"mask": {}}))
+    with pytest.raises(BadInput, match="no run to resume"):
+        open_method("naive-att").fit(fit_to(PAIRS, tmp_path / "none", resume=True))
     with pytest.raises(BadInput, match="needs other layers"):
         open_method("naive-att-last").fit(fit_to(PAIRS, tmp_path / "x", base=str(folders["naive-att"])))
     with pytest.raises(BadInput, match=r"no decoder layer 3"):
