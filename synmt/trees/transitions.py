@@ -105,8 +105,9 @@ def _check_spelling(
 def _why_not_derivable(heads: Sequence[int]) -> ValueError:
     """The error for heads that the oracle could not reduce. Raises DependencyError for a cycle."""
     check_heads(heads)
-    roots = heads.count(0)
-    return SeveralRoots(f"the tree has {roots} roots") if roots > 1 else NotProjective("the tree is not projective")
+    if heads.count(0) > 1:
+        return SeveralRoots("the tree has several roots")
+    return NotProjective("the tree is not projective")
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +313,6 @@ def transitions_of_record(record: ParseRecord, segment: Callable[[str], list[str
 
     Raises as `transitions` does, and RecordError for a sentence without heads and relations.
     """
-    if record.tokens and not (record.heads and record.deprels):
+    if (record.tokens or record.text.strip()) and not (record.heads and record.deprels):
         raise RecordError("record has no dependency tree")
     return transitions([segment(token) for token in record.tokens], record.heads, record.deprels, style)

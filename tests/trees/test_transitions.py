@@ -25,7 +25,7 @@ from synmt.trees.transitions import (
     transitions,
     transitions_of_record,
 )
-from tests.trees.strategies import parents
+from tests.trees.strategies import projective_heads
 
 PLAIN = ArcStyle()
 STYLES = [ArcStyle(split, root_arc) for split in (False, True) for root_arc in (False, True)]
@@ -124,30 +124,6 @@ def test_the_begin_of_sentence_is_the_head_of_the_root_s_arc() -> None:
     ]
 
 
-# Random projective trees: a random tree in preorder, each word set among its dependents.
-
-
-@st.composite
-def projective_heads(draw: st.DrawFn, max_words: int = 8) -> list[int]:
-    above = draw(parents(max_words))
-    dependents: list[list[int]] = [[] for _ in above]
-    for node, parent in enumerate(above[1:], 1):
-        dependents[parent].append(node)
-    order: list[int] = []
-
-    def place(node: int) -> None:
-        to_the_left = draw(st.integers(0, len(dependents[node])))
-        for dependent in dependents[node][:to_the_left]:
-            place(dependent)
-        order.append(node)
-        for dependent in dependents[node][to_the_left:]:
-            place(dependent)
-
-    place(0)
-    word = {node: number for number, node in enumerate(order, 1)}
-    return [word[above[node]] if above[node] >= 0 else 0 for node in order]
-
-
 LOOKALIKES = [
     "LEFT-ARC:nsubj",
     "RIGHT-ARC",
@@ -242,7 +218,7 @@ def test_trees_that_have_no_string() -> None:
 
     with pytest.raises(NotProjective, match="not projective"):
         spell([3, 4, 0, 3])
-    with pytest.raises(SeveralRoots, match="2 roots"):
+    with pytest.raises(SeveralRoots, match="several roots"):
         spell([0, 1, 0])
     assert issubclass(NotProjective, TreeNotDerivable)
     with pytest.raises(DependencyError, match="its own ancestor"):
