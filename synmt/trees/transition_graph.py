@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synmt.trees.arc_tokens import ArcStyle
-from synmt.trees.transitions import Arc, State
+from synmt.trees.transition_state import Arc, State
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,10 @@ from synmt.trees.arc_tokens import ArcStyle, Kind, Token, arc_labels, is_arc, re
 from synmt.trees.dependency import DependencyError
 from synmt.trees.record import ParseRecord, RecordError
 from synmt.trees.transition_graph import Edges, edges_of_string
+from synmt.trees.transition_state import Constraints, State
 from synmt.trees.transitions import (
-    Constraints,
     NotProjective,
     SeveralRoots,
-    State,
     TransitionError,
     TreeNotDerivable,
     read_forest,
