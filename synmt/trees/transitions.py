@@ -43,8 +43,10 @@ def transitions(
     A word is attached as soon as it has all its own dependents, to the left before to the right.
 
     pieces: of each word, [n][at least 1]; heads: from 1, 0 for the root, [n]; deprels: [n].
-    Raises TreeNotDerivable, and ValueError for heads that are no tree and words or relations that cannot be told.
+    Raises TreeNotDerivable, DependencyError for heads that are no tree, and ValueError for words and relations that
+    the string could not give back.
     """
+    check_heads(heads)
     _check_spelling(pieces, heads, deprels, style)
     missing = [0] * (len(heads) + 1)  # dependents still to come
     for head in heads:
@@ -67,7 +69,8 @@ def transitions(
             else:
                 break
     if len(stack) > 1:
-        raise _why_not_derivable(heads)
+        several = heads.count(0) > 1
+        raise SeveralRoots("the tree has several roots") if several else NotProjective("the tree is not projective")
     if style.root_arc and stack:
         entries += style.right(ROOT_RELATION)
     return entries
@@ -76,7 +79,7 @@ def transitions(
 def _check_spelling(
     pieces: Sequence[Sequence[str]], heads: Sequence[int], deprels: Sequence[str], style: ArcStyle
 ) -> None:
-    """Raises ValueError for words and relations that a reader of the string would take for something else."""
+    """Raises ValueError for words and relations that the string could not give back."""
     for word, (parts, head, deprel) in enumerate(zip(pieces, heads, deprels, strict=True), 1):
         if not parts[-1]:
             raise ValueError(f"word {word} is empty")
@@ -86,14 +89,6 @@ def _check_spelling(
             raise ValueError(f"word {word} has no relation to its head")
         if head and style.root_arc and deprel == ROOT_RELATION:
             raise ValueError(f"word {word} is no root, but its relation is {ROOT_RELATION!r}")
-
-
-def _why_not_derivable(heads: Sequence[int]) -> ValueError:
-    """The error for heads that the oracle could not reduce. Raises DependencyError for a cycle."""
-    check_heads(heads)
-    if heads.count(0) > 1:
-        return SeveralRoots("the tree has several roots")
-    return NotProjective("the tree is not projective")
 
 
 def read_transitions(entries: Sequence[str], style: ArcStyle) -> ParseRecord:

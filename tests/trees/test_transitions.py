@@ -181,6 +181,32 @@ def test_a_string_gives_its_tree_back(tree: tuple[list[list[str]], list[int], li
     assert (edges.births >= edges.children).all()
 
 
+@given(tree=trees(), style=st.sampled_from(STYLES))
+def test_edges_lead_from_heads_to_dependents_straight_and_through_the_arc(
+    tree: tuple[list[list[str]], list[int], list[str]], style: ArcStyle
+) -> None:
+    pieces, heads, deprels = tree
+    entries = transitions(pieces, heads, deprels, style)
+    labels = arc_labels(entries)
+    edges = edge_set(edges_of_string(entries, style, {label: n for n, label in enumerate(labels)}), labels)
+    places = iter([place for place, entry in enumerate(entries) if not is_arc(entry)])
+    words = [[-1], *([next(places) for _ in parts] for parts in pieces)]
+    straight = {
+        (parent, child, deprels[word - 1])
+        for word, head in enumerate(heads, 1)
+        if head or style.root_arc
+        for parent in words[head]
+        for child in words[word]
+    }
+    middles = {place for place, entry in enumerate(entries) if is_arc(entry)}
+    above = [(parent, child, label) for parent, child, label, _ in edges if child in middles]
+    below = [(parent, child, label) for parent, child, label, _ in edges if parent in middles]
+    assert {edge[:3] for edge in edges if not middles & {*edge[:2]}} == straight
+    through = {(p, c, label) for p, x, label in above for y, c, other in below if (x, label) == (y, other)}
+    assert through == straight
+    assert all(0 <= birth - middle < 1 + style.split for middle, _, _, birth in edges if middle in middles)
+
+
 def is_projective(heads: Sequence[int]) -> bool:
     """Whether each word between a head and its dependent hangs, over any number of arcs, on that head."""
 
