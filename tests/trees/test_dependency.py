@@ -15,6 +15,7 @@ from synmt.trees.dependency import (
     written,
 )
 from synmt.trees.record import ParseRecord, RecordError, check_heads
+from tests.trees.strategies import dependency_records
 
 UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
 
@@ -146,26 +147,6 @@ def test_blocks_end_at_empty_lines_and_files() -> None:
     ]
     assert str(blocks[1].error(DependencyError("bad", row=2))) == "f:7: bad"
     assert str(blocks[1].error(RecordError("bad"))) == "f:6: bad"
-
-
-@st.composite
-def dependency_records(draw: st.DrawFn) -> ParseRecord:
-    """Records of n tokens with heads that form a tree."""
-    n = draw(st.integers(1, 8))
-    order = draw(st.permutations(range(1, n + 1)))
-    heads = [0] * n
-    for place, word in enumerate(order[1:], 1):
-        heads[word - 1] = draw(st.sampled_from(order[:place]))
-    names = st.text("ab_", min_size=1, max_size=3).filter(lambda name: name.strip("_"))
-    record = ParseRecord(
-        tokens=draw(st.lists(st.sampled_from(["a", "_", "#", "1-2", "é", "(", "-LRB-"]), min_size=n, max_size=n)),
-        spaces=[*draw(st.lists(st.booleans(), min_size=n - 1, max_size=n - 1)), False],
-        upos=draw(st.lists(names, min_size=n, max_size=n)),
-        heads=heads,
-        deprels=draw(st.lists(names, min_size=n, max_size=n)),
-    )
-    record.text = written(record)
-    return record
 
 
 @given(record=dependency_records())
