@@ -13,6 +13,7 @@ COMMANDS = {
     "parse": "Sentences to parse records.",
     "linearize": "Parse records to token lines: brackets, preorder or labels.",
     "make-masks": "Parse records to mask records: preorder tokens and their relations.",
+    "transitions": "Dependency trees to target strings with arcs, and back.",
     "bpe": "Learn and apply byte pair encoding.",
     "train": "Source and target files to a model folder.",
     "translate": "Text or records to translations.",

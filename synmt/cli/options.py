@@ -1,11 +1,11 @@
 """Options that every stream command shares."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import click
 
-from synmt.streams import LineWriter, OnError, convert_lines, read_lines
+from synmt.streams import Line, LineWriter, OnError, convert_lines, read_lines
 
 input_files = click.argument("files", nargs=-1, metavar="[FILE]...")
 
@@ -23,14 +23,20 @@ def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def convert_files(
-    command: str, files: tuple[str, ...], on_error: OnError, convert: Callable[[str], str], blank: str = ""
+    command: str,
+    files: tuple[str, ...],
+    on_error: OnError,
+    convert: Callable[[str], str],
+    blank: str = "",
+    group: Callable[[Iterable[Line]], Iterable[Line]] = iter,
 ) -> None:
     """The loop of a stream command: the files or stdin in, `convert` on each line, stdout out.
 
-    command: its name, for the count on stderr of the lines that `--on-error blank` has blanked.
+    command: its name, for the count on stderr of the lines that `--on-error blank` has blanked; group: makes one
+    line of the lines of a record where they are several.
     """
     with LineWriter() as output:
-        lines = read_lines(or_stdin(files), on_error)
+        lines = group(read_lines(or_stdin(files), on_error))
         failures = convert_lines(lines, convert, output.write, on_error, blank)
     report_failures(command, failures)
 

@@ -23,5 +23,6 @@ def entropy_loss(weights: Tensor, cells: Tensor, smoothing: float, form: LossFor
     """
     raised = (weights + smoothing) * cells
     shares = raised / raised.sum(dim=2, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny)
-    entropy = -torch.special.xlogy(shares, shares).sum()
+    shares = shares.where(cells, 1.0)  # of which the logarithm and its gradient are finite
+    entropy = -(shares * shares.log()).sum()
     return entropy / (cells.sum() if form == "code" else cells.any(dim=2).sum())

@@ -2,17 +2,19 @@
 
 One sentence block is one record. Its tokens are the pieces of the text: a multiword token stays two or more
 tokens where the text itself divides (`do|n't`), and becomes one where it does not (German `zum`: zu + dem).
-Empty nodes and comments other than `# text` are left out, and so are all columns that a record does not hold.
+Empty nodes and comments other than `# text` are left out, and so are all columns that a record does not hold. A
+record of several sentences is one block with a comment such as `# sentences = 5 3`, the words of each.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from synmt.streams import BadInput, Line
-from synmt.trees.record import ParseRecord, RecordError
+from synmt.trees.record import ParseRecord, RecordError, check_heads
 
 COLUMNS = 10
 UNKNOWN = "_"
+SENTENCES = "sentences"  # the comment with the number of words of each sentence of a block
 
 
 class DependencyError(ValueError):
@@ -76,18 +78,20 @@ def _block(lines: Sequence[Line]) -> Block:
 def read_conllu(block: str) -> ParseRecord:
     """The record of one sentence block; one of comments alone gives a record without tokens.
 
-    Raises DependencyError, and RecordError for heads out of range.
+    Raises DependencyError, and RecordError for heads that are no tree and a text that is not the words'.
     """
-    text = ""
+    comments: dict[str, str] = {}
+    sentences: list[int] = []
     words: list[Word] = []
     multiword: list[MultiwordToken] = []
     for row, line in enumerate(block.split("\n"), 1):
-        if line.startswith("#"):
-            name, _, value = line[1:].partition("=")
-            text = value.strip() if name.strip() == "text" else text
-            continue
         try:
-            _read_row(line, words, multiword)
+            if line.startswith("#"):
+                name, _, value = line[1:].partition("=")
+                comments[name.strip()] = value.strip()
+                sentences = [int(length) for length in comments.get(SENTENCES, "").split()]
+            else:
+                _read_row(line, words, multiword)
         except ValueError as error:
             raise DependencyError(str(error), row) from None
     known = [word.head >= 0 for word in words]
@@ -96,8 +100,12 @@ def read_conllu(block: str) -> ParseRecord:
     for token in multiword:
         if token.last > len(words):
             raise DependencyError(f"multiword token {token.first}-{token.last} of {len(words)} words")
-    check_heads([word.head for word in words] if all(known) else [])
-    return _record(text, *_merged(words, multiword))
+    if all(known):
+        check_heads([word.head for word in words], sentences)
+    record = _record(comments.get("text", ""), *_merged(words, multiword))
+    record.sentences = sentences
+    record.check()
+    return record
 
 
 def _read_row(line: str, words: list[Word], multiword: list[MultiwordToken]) -> None:
@@ -119,22 +127,6 @@ def _read_row(line: str, words: list[Word], multiword: list[MultiwordToken]) -> 
         if head != UNKNOWN and not (head.isascii() and head.isdigit()):
             raise ValueError(f"head {head!r} is not a number")
         words.append(Word(form, upos, -1 if head == UNKNOWN else int(head), deprel, space_after))
-
-
-def check_heads(heads: Sequence[int]) -> None:
-    """Raises DependencyError unless the heads of n words are within 0 … n and lead each word to a root."""
-    rooted = [True] + [False] * len(heads)
-    for word in range(1, len(heads) + 1):
-        path: dict[int, None] = {}
-        while not rooted[word]:
-            if word in path:
-                raise DependencyError(f"word {word} is its own ancestor")
-            path[word] = None
-            word = heads[word - 1]
-            if not 0 <= word <= len(heads):
-                raise DependencyError(f"head {word} of {len(heads)} words")
-        for visited in path:
-            rooted[visited] = True
 
 
 def depths(heads: Sequence[int]) -> list[int]:
@@ -205,7 +197,6 @@ def _record(text: str, words: Sequence[Word], place: Sequence[int]) -> ParseReco
     record.text = text or written(record).rstrip()
     if record.spaces:
         record.spaces[-1] = False
-    record.check()
     return record
 
 
@@ -219,6 +210,8 @@ def write_conllu(record: ParseRecord) -> str:
     n = len(record.tokens)
     unknown = [UNKNOWN] * n
     lines = [f"# text = {' '.join(record.text.split())}"]
+    if record.sentences:
+        lines.append(f"# {SENTENCES} = {' '.join(map(str, record.sentences))}")
     rows = zip(
         record.tokens,
         record.upos or unknown,
@@ -247,7 +240,7 @@ def conllu_of_record(record: ParseRecord) -> str:
 
 def joined(records: Sequence[ParseRecord]) -> ParseRecord:
     """The dependency columns of several sentences as one record, each keeping its own root."""
-    whole = ParseRecord()
+    whole = ParseRecord(sentences=[len(record.tokens) for record in records] if len(records) > 1 else [])
     for record in records:
         offset = len(whole.tokens)
         whole.tokens += record.tokens

@@ -1,10 +1,12 @@
 """The parse record: one line of JSON that carries a sentence and its trees between the stages.
 
 `{"text": …, "tokens": […], "spaces": […], "tree": "(S …)", "upos": […], "heads": […], "deprels": […]}`;
-either tree may be missing. An empty input line is the empty record `{}`.
+either tree may be missing. An empty input line is the empty record `{}`. A line that holds several sentences is
+one record, with the number of words of each under `"sentences"`.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -40,6 +42,7 @@ class ParseRecord:
     upos: universal parts of speech, [n]; empty if unknown.
     heads: 1-based index of each token's head, 0 for a root, as in CoNLL-U, [n]; empty if unknown.
     deprels: dependency relations, [n]; empty if unknown.
+    sentences: number of words of each sentence, where there are several; each has its own root.
     """
 
     text: str = ""
@@ -49,10 +52,12 @@ class ParseRecord:
     upos: list[str] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)
     deprels: list[str] = field(default_factory=list)
+    sentences: list[int] = field(default_factory=list)
 
     def check(self) -> None:
-        """Raises RecordError where a column's length, a head or the tree's leaves do not fit the tokens, and for
-        white space in a token or label, which would break lines of tokens, brackets or CoNLL-U."""
+        """Raises RecordError where a column's length, the text or the tree's leaves do not fit the tokens, for
+        heads that make no trees, and for white space in a token or label, which would break lines of tokens,
+        brackets or CoNLL-U."""
         n = len(self.tokens)
         for name in ("spaces", "upos", "heads", "deprels"):
             column = getattr(self, name)
@@ -61,10 +66,43 @@ class ParseRecord:
         for string in (*self.tokens, *self.upos, *self.deprels, *(self.tree.nodes if self.tree else ())):
             if _BREAKING.search(string):
                 raise RecordError(f"white space or NUL in {string!r}")
-        if any(not 0 <= head <= n or head == word for word, head in enumerate(self.heads, 1)):
-            raise RecordError("a head lies outside of the sentence or on its own word")
+        if self.sentences and (sum(self.sentences) != n or min(self.sentences) < 1):
+            raise RecordError(f"sentences of {self.sentences} words for {n} tokens")
+        if self.heads:
+            check_heads(self.heads, self.sentences)
+        if self.text and n and "".join(self.tokens) != "".join(self.text.split()):
+            raise RecordError("the tokens do not spell the text")
         if self.tree is not None and self.tree.leaves() != self.tokens:
             raise RecordError("the leaves of the tree are not the tokens")
+
+
+def check_heads(heads: Sequence[int], sentences: Sequence[int] = ()) -> None:
+    """Raises RecordError unless the heads of n words make one tree of each sentence.
+
+    sentences: number of words of each; one of all n if empty.
+    """
+    first = 1
+    for length in sentences or [len(heads)]:
+        _check_tree(heads, range(first, first + length))
+        first += length
+
+
+def _check_tree(heads: Sequence[int], words: range) -> None:
+    roots = [word for word in words if heads[word - 1] == 0]
+    if len(roots) > 1:
+        raise RecordError(f"words {roots[0]} and {roots[1]} are both roots of one sentence")
+    rooted = {0}
+    for word in words:
+        path: dict[int, None] = {}
+        while word not in rooted:
+            if word in path:
+                raise RecordError(f"word {word} is its own ancestor")
+            path[word] = None
+            head = heads[word - 1]
+            if head and head not in words:
+                raise RecordError(f"head {head} of word {word} lies outside of its sentence")
+            word = head
+        rooted.update(path)
 
 
 def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
@@ -113,6 +151,7 @@ def read_record(line: str) -> ParseRecord:
         upos=_column(fields, "upos", str),
         heads=_column(fields, "heads", int),
         deprels=_column(fields, "deprels", str),
+        sentences=_column(fields, "sentences", int),
     )
     record.check()
     return record
@@ -161,7 +200,7 @@ def write_record(record: ParseRecord) -> str:
             fields[name] = getattr(record, name)
     if record.tree is not None:
         fields["tree"] = write_brackets(record.tree)
-    for name in ("upos", "heads", "deprels"):
+    for name in ("upos", "heads", "deprels", "sentences"):
         if getattr(record, name):
             fields[name] = getattr(record, name)
     return orjson.dumps(fields).decode()

@@ -9,7 +9,10 @@ from tempfile import NamedTemporaryFile, TemporaryFile
 from synmt.cli.main import COMMANDS, cli
 
 COMMAND_FILES = Path(__file__).parents[2] / "synmt" / "cli"
-RECORD = '{"tree": "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))"}'
+RECORD = (
+    '{"tree": "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",'
+    ' "heads": [4, 4, 4, 0, 4], "deprels": ["nsubj", "cop", "nmod:poss", "root", "punct"]}'
+)
 BRACKETS = "(S (NP (PRP He ) ) (VP (VBZ is ) (NP (PRP$ my ) (NN father ) ) ) (. . ) )"
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 CODES = "#version: 0.2\nf a\nt h\nth e\nthe r</w>\nH e</w>\ni s</w>\nm y</w>\n"

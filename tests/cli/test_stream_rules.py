@@ -10,15 +10,18 @@ from hypothesis import strategies as st
 from synmt.trees.constituency import Tree, write_brackets
 from synmt.trees.record import ParseRecord, write_record
 from tests.cli.commands import BRACKETS, CODES, RECORD, in_process, is_one_line_of_error, shell, synmt
-from tests.trees.strategies import trees
+from tests.trees.strategies import dependency_records, trees
 
 # Each with what it writes for an empty line.
-STREAM_COMMANDS = {"linearize": b"", "make-masks": b"{}", "bpe apply --codes codes.bpe": b""}
+STREAM_COMMANDS = {"linearize": b"", "make-masks": b"{}", "bpe apply --codes codes.bpe": b"", "transitions": b""}
 VARIANTS = {
     **STREAM_COMMANDS,
     "linearize --format preorder": b"",
     "linearize --format labels --bpe codes.bpe": b"",
     "make-masks --bpe codes.bpe": b"{}",
+    "transitions --moses en --bpe codes.bpe --split-arcs --root-arc": b"",
+    "transitions --invert": b"",
+    "transitions --invert --moses en --format records": b"{}",
 }
 
 
@@ -41,6 +44,10 @@ def record_line(tree: Tree) -> bytes:
 
 
 DIRTY_LINES = st.one_of(
+    dependency_records().map(lambda record: write_record(record).encode()),
+    st.lists(st.sampled_from(["a", "b@@", "\\ARC:x", "LEFT-ARC:x", "RIGHT-ARC:y"])).map(
+        lambda s: " ".join(s).encode()
+    ),
     trees(max_nodes=10).map(record_line),
     trees(max_nodes=10).map(lambda tree: record_line(tree)[:-5]),
     trees(max_nodes=10).map(lambda tree: write_brackets(tree).encode()),

@@ -6,7 +6,6 @@ from synmt.parsers import udpipe_parser
 from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
 from synmt.parsers.udpipe_parser import HEADER, UDPipeParser
-from synmt.trees.dependency import check_heads
 
 
 def test_he_is_my_father(udpipe: UDPipeParser) -> None:
@@ -30,14 +29,14 @@ def test_each_sentence_of_a_line_keeps_its_root(udpipe: UDPipeParser) -> None:
     period = record.tokens.index(".") + 1
     assert all(head <= period for head in record.heads[:period])
     assert all(head == 0 or head > period for head in record.heads[period:])
-    check_heads(record.heads)
+    record.check()
 
 
 def test_given_tokens_stay(udpipe: UDPipeParser) -> None:
     (record,) = udpipe.parse([["I", "don't", "know.", "#", "1-2", "_"]])
     assert record.tokens == ["I", "don't", "know.", "#", "1-2", "_"]
     assert record.text == "I don't know. # 1-2 _"
-    check_heads(record.heads)
+    record.check()
 
 
 def test_a_sentence_over_the_limit_hangs_on_its_first_word(monkeypatch: pytest.MonkeyPatch) -> None:

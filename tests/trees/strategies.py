@@ -3,6 +3,8 @@
 from hypothesis import strategies as st
 
 from synmt.trees.constituency import ESCAPES, Tree
+from synmt.trees.dependency import written
+from synmt.trees.record import ParseRecord
 
 # What bracket strings can carry: no white space that ends a token, no parenthesis in a label.
 LABELS = st.sampled_from(["S", "NP", "VP", "NP-SBJ", "PRP$", ".", "-LRB-", "``"])
@@ -32,3 +34,45 @@ def trees(draw: st.DrawFn, max_nodes: int = 30, words: st.SearchStrategy[str] = 
     shape = [-1, *(parent + 1 for parent in draw(parents(max_nodes)))]
     leaves = Tree([""] * len(shape), shape).is_leaf()
     return Tree([draw(words if leaf else LABELS) for leaf in leaves], shape)
+
+
+@st.composite
+def projective_heads(draw: st.DrawFn, max_words: int = 8) -> list[int]:
+    """Heads of n words that form a projective tree: one in preorder, each node set among its children."""
+    above = draw(parents(max_words))
+    dependents: list[list[int]] = [[] for _ in above]
+    for node, parent in enumerate(above[1:], 1):
+        dependents[parent].append(node)
+    order: list[int] = []
+
+    def place(node: int) -> None:
+        to_the_left = draw(st.integers(0, len(dependents[node])))
+        for dependent in dependents[node][:to_the_left]:
+            place(dependent)
+        order.append(node)
+        for dependent in dependents[node][to_the_left:]:
+            place(dependent)
+
+    place(0)
+    word = {node: number for number, node in enumerate(order, 1)}
+    return [word[above[node]] if above[node] >= 0 else 0 for node in order]
+
+
+@st.composite
+def dependency_records(draw: st.DrawFn) -> ParseRecord:
+    """Records of n tokens with heads that form a tree."""
+    n = draw(st.integers(1, 8))
+    order = draw(st.permutations(range(1, n + 1)))
+    heads = [0] * n
+    for place, word in enumerate(order[1:], 1):
+        heads[word - 1] = draw(st.sampled_from(order[:place]))
+    names = st.text("ab_", min_size=1, max_size=3).filter(lambda name: name.strip("_"))
+    record = ParseRecord(
+        tokens=draw(st.lists(st.sampled_from(["a", "_", "#", "1-2", "é", "(", "-LRB-"]), min_size=n, max_size=n)),
+        spaces=[*draw(st.lists(st.booleans(), min_size=n - 1, max_size=n - 1)), False],
+        upos=draw(st.lists(names, min_size=n, max_size=n)),
+        heads=heads,
+        deprels=draw(st.lists(names, min_size=n, max_size=n)),
+    )
+    record.text = written(record)
+    return record

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from synmt.streams import Line, read_lines
 from synmt.trees.dependency import (
     DependencyError,
-    check_heads,
     conllu_blocks,
     depths,
     joined,
@@ -15,7 +14,8 @@ from synmt.trees.dependency import (
     write_conllu,
     written,
 )
-from synmt.trees.record import ParseRecord, RecordError
+from synmt.trees.record import ParseRecord, RecordError, check_heads
+from tests.trees.strategies import dependency_records
 
 UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
 
@@ -116,12 +116,14 @@ def test_unknown_columns_stay_unknown() -> None:
         ("1\ta", 1, "2 columns instead of 10"),
         (FATHER + "\n\t", 6, "2 columns instead of 10"),
         (FATHER.replace("3\tmy", "4\tmy"), 3, "word '4' where word 3 should be"),
-        (FATHER.replace("\t0\troot", "\t9\troot"), 1, "head 9 of 5 words"),
+        (FATHER.replace("\t0\troot", "\t9\troot"), 1, "head 9 of word 4 lies outside"),
         (FATHER.replace("\t0\troot", "\tx\troot"), 4, "head 'x' is not a number"),
         (FATHER.replace("\t0\troot", "\t-1\troot"), 4, "head '-1' is not a number"),
         (FATHER.replace("\t0\troot", "\t4\troot"), 1, "is its own ancestor"),
         (FATHER.replace("\t0\troot", "\t1\troot"), 1, "is its own ancestor"),
         (FATHER.replace("\t0\troot", "\t_\troot"), 1, "some words have a head and some have none"),
+        (FATHER.replace("\t4\tcop", "\t0\tcop"), 1, "both roots"),
+        ("# text = He is.\n" + FATHER, 1, "do not spell the text"),
         (FATHER.replace("father", ""), 4, "empty form"),
         (block("1-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 1-3 of 1 words"),
         (block("2-3 ab _ _ _ _", "1 a X 0 root _"), 1, "multiword token 2-3 before word 1"),
@@ -129,9 +131,9 @@ def test_unknown_columns_stay_unknown() -> None:
     ],
 )
 def test_a_bad_block_is_named_by_its_row(text: str, row: int, cause: str) -> None:
-    with pytest.raises(DependencyError, match=cause) as caught:
+    with pytest.raises((DependencyError, RecordError), match=cause) as caught:
         read_conllu(text)
-    assert caught.value.row == row
+    assert getattr(caught.value, "row", 1) == row
 
 
 def test_blocks_end_at_empty_lines_and_files() -> None:
@@ -145,26 +147,6 @@ def test_blocks_end_at_empty_lines_and_files() -> None:
     ]
     assert str(blocks[1].error(DependencyError("bad", row=2))) == "f:7: bad"
     assert str(blocks[1].error(RecordError("bad"))) == "f:6: bad"
-
-
-@st.composite
-def dependency_records(draw: st.DrawFn) -> ParseRecord:
-    """Records of n tokens with heads that form trees, several roots allowed."""
-    n = draw(st.integers(1, 8))
-    order = draw(st.permutations(range(1, n + 1)))
-    heads = [0] * n
-    for place, word in enumerate(order):
-        heads[word - 1] = draw(st.sampled_from([0, *order[:place]]))
-    names = st.text("ab_", min_size=1, max_size=3).filter(lambda name: name.strip("_"))
-    record = ParseRecord(
-        tokens=draw(st.lists(st.sampled_from(["a", "_", "#", "1-2", "é", "(", "-LRB-"]), min_size=n, max_size=n)),
-        spaces=[*draw(st.lists(st.booleans(), min_size=n - 1, max_size=n - 1)), False],
-        upos=draw(st.lists(names, min_size=n, max_size=n)),
-        heads=heads,
-        deprels=draw(st.lists(names, min_size=n, max_size=n)),
-    )
-    record.text = written(record)
-    return record
 
 
 @given(record=dependency_records())
@@ -183,9 +165,9 @@ def test_depths_count_the_arcs_above(record: ParseRecord) -> None:
         assert depth == arcs
 
 
-@given(heads=st.lists(st.integers(-1, 6), max_size=6))
+@given(heads=st.lists(st.integers(-1, 6), min_size=1, max_size=6))
 def test_heads_are_checked_against_following_them(heads: list[int]) -> None:
-    def reaches_a_root(word: int) -> bool:
+    def reaches_the_root(word: int) -> bool:
         for _ in range(len(heads) + 1):
             if word == 0:
                 return True
@@ -194,18 +176,42 @@ def test_heads_are_checked_against_following_them(heads: list[int]) -> None:
             word = heads[word - 1]
         return False
 
-    if all(reaches_a_root(word) for word in range(1, len(heads) + 1)):
+    if heads.count(0) == 1 and all(reaches_the_root(word) for word in range(1, len(heads) + 1)):
         check_heads(heads)
     else:
-        with pytest.raises(DependencyError):
+        with pytest.raises(RecordError):
             check_heads(heads)
+
+
+@pytest.mark.parametrize(
+    ("heads", "cause"),
+    [
+        ([2, 1], "word 1 is its own ancestor"),
+        ([0, 0], "words 1 and 2 are both roots of one sentence"),
+        ([0, 3], "head 3 of word 2 lies outside of its sentence"),
+    ],
+)
+def test_what_is_no_tree_is_named(heads: list[int], cause: str) -> None:
+    with pytest.raises(RecordError, match=cause):
+        check_heads(heads)
+
+
+def test_each_sentence_has_a_tree_of_its_own() -> None:
+    check_heads([2, 0, 0], [2, 1])
+    with pytest.raises(RecordError, match="head 3 of word 1 lies outside"):
+        check_heads([3, 0, 0], [2, 1])
 
 
 @given(records=st.lists(dependency_records(), max_size=4))
 def test_joined_sentences_keep_their_roots(records: list[ParseRecord]) -> None:
     whole = joined(records)
+    whole.text = written(whole)
     whole.check()
-    assert whole.heads.count(0) == sum(record.heads.count(0) for record in records)
+    assert whole.heads.count(0) == len(records)
+    if records:
+        whole.spaces[-1] = False
+        whole.text = whole.text.strip()
+        assert read_conllu(write_conllu(whole)) == whole
     assert whole.tokens == [token for record in records for token in record.tokens]
 
 

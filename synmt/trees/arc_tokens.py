@@ -1,0 +1,123 @@
+"""Arcs as tokens of a target string, between its word pieces: `John put LEFT-ARC:nsubj out RIGHT-ARC:advmod`.
+
+In the vocabulary an arc is a structural entry, as labels and brackets are: it begins with a space, so no word piece
+can be taken for one, however it is spelled. An arc is one token, `LEFT-ARC:nsubj`, or split in two, `LEFT-ARC` and
+`ARC:nsubj`.
+
+In plain text the space is left out, and a piece that is spelled like an arc gets a backslash before it, as does one
+that is spelled like such a piece: `\\LEFT-ARC:nsubj` is a word. Nothing else is escaped.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from synmt.text.bpe import JOINER
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, is_structural, structural
+
+ROOT_RELATION = "root"
+_LEFT, _RIGHT, _LABEL = "LEFT-ARC", "RIGHT-ARC", "ARC"
+_ARC = re.compile(r"(?:LEFT-ARC|RIGHT-ARC|(?:LEFT-|RIGHT-)?ARC:.+)\Z", re.DOTALL)
+_LOOKALIKE = re.compile(rf"\\*{_ARC.pattern}", re.DOTALL)
+_BEGINNINGS = (_LEFT, _RIGHT, _LABEL, "\\")  # of every look-alike
+
+
+class Kind:
+    """What a token does. Flags, so that a set of kinds is one number, and the mask of a vocabulary one `&`.
+
+    OPEN is a piece that its word goes on after, WORD one that ends its word. LEFT and RIGHT are arcs, or their
+    directions where arcs are split; LABEL is then their second half. ROOT is the arc from the begin of sentence to
+    the root, or its second half. OTHER is structure that belongs to no target string, such as a bracket.
+    """
+
+    OTHER = 0
+    OPEN = 1
+    WORD = 2
+    LEFT = 4
+    RIGHT = 8
+    LABEL = 16
+    ROOT = 32
+    END = 64
+
+
+class Token(NamedTuple):
+    """A vocabulary entry as a transition. kind: one of Kind; label: the relation, where the entry says one."""
+
+    kind: int
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class ArcStyle:
+    """How a tree is spelled. split: direction and relation are two tokens.
+
+    root_arc: a last `RIGHT-ARC:root` attaches the root to the begin of sentence, and ends the sentence; without it
+    the root has no arc (as in the paper).
+    """
+
+    split: bool = False
+    root_arc: bool = False
+
+    def left(self, label: str) -> list[str]:
+        return self._arc(_LEFT, label)
+
+    def right(self, label: str) -> list[str]:
+        return self._arc(_RIGHT, label)
+
+    def _arc(self, direction: str, label: str) -> list[str]:
+        """The entries of one arc."""
+        if self.split:
+            return [structural(direction), structural(f"{_LABEL}:{label}")]
+        return [structural(f"{direction}:{label}")]
+
+    def entries(self, labels: Iterable[str]) -> list[str]:
+        """What a vocabulary must hold, so that every relation has an arc in both directions."""
+        found = dict.fromkeys(entry for label in labels for entry in (*self.left(label), *self.right(label)))
+        return list(found | dict.fromkeys(self.right(ROOT_RELATION) if self.root_arc else []))
+
+    def token(self, entry: str) -> Token:
+        """What a vocabulary entry does to a string of this style. The unknown token is a word."""
+        if not is_structural(entry):
+            return _OPEN if entry.endswith(JOINER) else _WORD
+        name, _, label = entry[1:].partition(":")
+        kind = (_HALVES if self.split else _WHOLE).get((name, bool(label)), Kind.OTHER)
+        if self.root_arc and label == ROOT_RELATION and kind in (Kind.LABEL, Kind.RIGHT):
+            kind = Kind.ROOT
+        return Token(kind, label)
+
+
+_OPEN, _WORD = Token(Kind.OPEN), Token(Kind.WORD)
+_PLAIN = {(END_TOKEN[1:], False): Kind.END, (UNKNOWN_TOKEN[1:], False): Kind.WORD}
+_WHOLE = _PLAIN | {(_LEFT, True): Kind.LEFT, (_RIGHT, True): Kind.RIGHT}
+_HALVES = _PLAIN | {(_LEFT, False): Kind.LEFT, (_RIGHT, False): Kind.RIGHT, (_LABEL, True): Kind.LABEL}
+
+
+def is_arc(entry: str) -> bool:
+    """Whether a vocabulary entry is an arc or half of one."""
+    return is_structural(entry) and _ARC.match(entry, 1) is not None
+
+
+def arc_labels(entries: Iterable[str]) -> list[str]:
+    """The relations of all arcs among the entries, each once, sorted."""
+    return sorted({entry.partition(":")[2] for entry in entries if ":" in entry and is_arc(entry)})
+
+
+def write_entries(entries: Sequence[str]) -> str:
+    """The line of text of a target string's vocabulary entries."""
+    return " ".join(entry[1:] if is_structural(entry) else _escaped(entry) for entry in entries)
+
+
+def read_entries(line: str) -> list[str]:
+    """The inverse of `write_entries`: the vocabulary entries of a line; its tokens stand between spaces."""
+    return [_entry(token) for token in line.split(" ") if token]
+
+
+def _escaped(piece: str) -> str:
+    return f"\\{piece}" if piece.startswith(_BEGINNINGS) and _LOOKALIKE.match(piece) else piece
+
+
+def _entry(token: str) -> str:
+    if not token.startswith(_BEGINNINGS) or not _LOOKALIKE.match(token):
+        return token
+    return token[1:] if token[0] == "\\" else structural(token)

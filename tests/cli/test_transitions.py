@@ -1,0 +1,120 @@
+"""`synmt transitions` in real pipes."""
+
+import json
+from pathlib import Path
+
+from tests.cli.commands import CODES, RECORD, is_one_line_of_error, shell, synmt
+
+FATHER = "He is my father LEFT-ARC:nmod:poss LEFT-ARC:cop LEFT-ARC:nsubj . RIGHT-ARC:punct"
+
+
+def record(tokens: str, heads: list[int], deprels: str, **others: list[int]) -> str:
+    fields = {"tokens": tokens.split(), "heads": heads, "deprels": deprels.split(), **others}
+    return json.dumps(fields) + "\n"
+
+
+CROSSING = record("a b c d", [3, 4, 0, 3], "w x root y")
+TWO_ROOTS = record("a b", [0, 0], "root root", sentences=[1, 1])
+
+
+def test_styles(tmp_path: Path) -> None:
+    (tmp_path / "codes").write_text(CODES)
+    assert synmt("transitions", text=RECORD).stdout == f"{FATHER}\n"
+    done = synmt("transitions", "--bpe", tmp_path / "codes", "--split-arcs", "--root-arc", text=RECORD)
+    assert done.stdout == (
+        "He is my fa@@ ther LEFT-ARC ARC:nmod:poss LEFT-ARC ARC:cop LEFT-ARC ARC:nsubj . RIGHT-ARC ARC:punct"
+        " RIGHT-ARC ARC:root\n"
+    )
+    back = synmt("transitions", "--invert", "--split-arcs", "--root-arc", text=done.stdout)
+    assert back.stdout == "He is my father .\n"
+
+
+def test_trees_without_a_string_are_empty_lines_and_counted() -> None:
+    done = synmt("transitions", text=f"{RECORD}\n{CROSSING}\n{TWO_ROOTS}{CROSSING}{RECORD}")
+    assert done.returncode == 0
+    assert done.stdout == f"{FATHER}\n\n\n\n\n{FATHER}\n"
+    reasons = "the tree is not projective (2), the tree has several roots (1)"
+    assert done.stderr == f"synmt transitions: 3 sentences left empty: {reasons}\n"
+
+
+def test_a_bad_record_is_not_a_tree_without_a_string() -> None:
+    text = f"{CROSSING}{record('a b', [2, 1], 'x y')}"
+    done = synmt("transitions", text=text)
+    assert is_one_line_of_error(done, "synmt transitions: stdin:2: word 1 is its own ancestor")
+    assert done.stdout == "\n"
+    blanked = synmt("transitions", "--on-error", "blank", text=text)
+    assert blanked.stderr.splitlines() == [
+        "synmt transitions: 1 bad line left empty",
+        "synmt transitions: 1 sentence left empty: the tree is not projective (1)",
+    ]
+    assert is_one_line_of_error(
+        synmt("transitions", text='{"tree": "(A a)"}'), "stdin:1: record has no dependency tree"
+    )
+
+
+def test_words_that_look_like_arcs_come_back(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text(record("\\ARC:x LEFT-ARC:det ARC: RIGHT-ARC", [2, 0, 2, 2], "det root a b"))
+    done = shell("synmt transitions in | tee arcs | synmt transitions --invert --format records", tmp_path)
+    assert (tmp_path / "arcs").read_text() == (
+        "\\\\ARC:x \\LEFT-ARC:det LEFT-ARC:det ARC: RIGHT-ARC:a \\RIGHT-ARC RIGHT-ARC:b\n"
+    )
+    found = json.loads(done.stdout)
+    assert found["tokens"] == ["\\ARC:x", "LEFT-ARC:det", "ARC:", "RIGHT-ARC"]
+    assert found["heads"] == [2, 0, 2, 2]
+    assert found["deprels"] == ["det", "root", "a", "b"]
+
+
+def test_parsed_text_comes_back_through_the_pipe(tmp_path: Path) -> None:
+    (tmp_path / "codes").write_text(CODES)
+    text = "He didn't see the well-known \"gold\" dog.\n\nIt's gonna rain (cannot say).\n"
+    (tmp_path / "in").write_text(text)
+    pipe = (
+        "set -o pipefail; synmt parse --parser udpipe in | synmt transitions --moses en --bpe codes | tee arcs |"
+        " synmt transitions --invert --moses en"
+    )
+    done = shell(pipe, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, text, "")
+    conllu = shell("synmt transitions --invert --moses en --format conllu arcs", tmp_path).stdout
+    assert "# text = It's gonna rain (cannot say).\n" in conllu
+    assert [row.split("\t")[1] for row in conllu.splitlines() if row.startswith("2\t")] == ["didn", "'s"]
+    again = shell(
+        "synmt transitions --invert --moses en --format conllu arcs |"
+        " synmt transitions --input conllu --moses en --bpe codes | diff - <(grep . arcs)",
+        tmp_path,
+    )
+    assert (again.returncode, again.stdout) == (0, "")
+
+
+def test_multiword_tokens_of_conllu_are_words(tmp_path: Path) -> None:
+    rows = [
+        "1-2 zum _ _ _ _ _ _ _ _",
+        "1 zu _ _ _ _ 3 case _ _",
+        "2 dem _ _ _ _ 3 det _ _",
+        "3 Haus _ _ _ _ 0 root _ _",
+        "",
+    ]
+    (tmp_path / "in.conllu").write_text("\n".join(row.replace(" ", "\t") for row in rows) + "\n")
+    assert shell("synmt transitions --input conllu in.conllu", tmp_path).stdout == "zum Haus LEFT-ARC:case\n"
+    (tmp_path / "bad.conllu").write_text("1\ta\n")
+    assert is_one_line_of_error(
+        shell("synmt transitions --input conllu bad.conllu", tmp_path), "bad.conllu:1: 2 columns instead of 10"
+    )
+
+
+def test_a_broken_string_is_named_by_line_and_token() -> None:
+    broken = f"{FATHER}\n\na b RIGHT-ARC:x LEFT-ARC:y\n"
+    done = synmt("transitions", "--invert", text=broken)
+    assert is_one_line_of_error(
+        done, "synmt transitions: stdin:3: token 4: LEFT-ARC:y: an arc takes two words, and 1 word waits for a head"
+    )
+    assert done.stdout == "He is my father .\n\n"
+    blanked = synmt("transitions", "--invert", "--format", "records", "--on-error", "blank", text=broken)
+    assert blanked.stdout.splitlines()[1:] == ["{}", "{}"]
+    assert blanked.stderr == "synmt transitions: 1 bad line left empty\n"
+
+
+def test_wrong_usage() -> None:
+    for options in (["--moses", "English"], ["--format", "ptb"]):
+        done = synmt("transitions", *options)
+        assert done.returncode == 2
+        assert "Usage: synmt transitions" in done.stderr
