@@ -8,12 +8,11 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from tqdm import tqdm
 
@@ -22,18 +21,17 @@ from synmt.alignment.corpus import links_of_pieces
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.layers import agreeing_layers
 from synmt.alignment.translation_models import DIRECTIONS, TranslationAligner, open_direction, part_folder
-from synmt.nn.config import TransformerConfig
+from synmt.alignment.translation_settings import choose, own_settings
 from synmt.nn.device import local_device
 from synmt.streams import BadInput, windows
 from synmt.systems.link_learning import LinkedTranslation, PartOnTop
-from synmt.systems.linking import LinkIdea, link_idea, open_link_idea
+from synmt.systems.linking import LinkIdea, link_idea
 from synmt.systems.model_folder import CONFIG_FILE, ModelConfig, ModelFolder
-from synmt.systems.source import SourceSide, source_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.training import preparation
-from synmt.training.config import PRESETS, TrainingConfig
+from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 from synmt.training.loop import Trainer
@@ -44,34 +42,6 @@ from synmt.trees.record import ParseRecord
 PART_SHARE = 5  # a part gets a fifth of the models' training: 10,000 of 50,000 updates in Chen et al. (2020)
 GUIDE_FOLDER = "guide"
 Guide = Sequence[Set[Link]]
-
-
-@dataclass(frozen=True)
-class TranslationMethod:
-    """A method of METHODS: one of the ideas of LINK_IDEAS."""
-
-    name: str
-
-    def needs(self, settings: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
-        """Those of the source sides of both directions."""
-        source, target = _sides(settings)
-        return source.needs(training=True), target.needs(training=True)
-
-    def fit(self, what: Fit) -> TranslationAligner:
-        return fit(self.name, what)
-
-    def open(self, folder: Path, device: str) -> TranslationAligner:
-        return TranslationAligner.open(folder, device, self.name)
-
-
-naive_att = partial(TranslationMethod, "naive-att")
-naive_att_last = partial(TranslationMethod, "naive-att-last")
-shift_att = partial(TranslationMethod, "shift-att")
-shift_aet = partial(TranslationMethod, "shift-aet")
-add_sgd = partial(TranslationMethod, "add-sgd")
-mtl_fullc = partial(TranslationMethod, "mtl-fullc")
-bao = partial(TranslationMethod, "bao")
-bao_guided = partial(TranslationMethod, "bao-guided")
 
 
 def fit(method: str, request: Fit) -> TranslationAligner:
@@ -96,29 +66,20 @@ class _Fitting:
     def __init__(self, method: str, request: Fit) -> None:
         """Raises ValueError for settings that are out of bounds or not of this method."""
         self.method, self.request = method, request
-        _check_names(method, request)
-        preset = PRESETS[request.settings.get("preset") or "small"]
-        self.own = set(_names(open_link_idea(method), f"{method}-").values())
-        self.idea = link_idea(method, _given(open_link_idea(method), request.settings, f"{method}-"))
-        network = replace(preset.network, **_given(TransformerConfig, request.settings))
-        self.network = self.idea.network(network)
-        self.training = replace(preset.training, **_given(TrainingConfig, request.settings))
-        self.sides = dict(zip(DIRECTIONS, _sides(request.settings), strict=True))
-        if any(
-            idea.ties_pieces and not side.reads_pieces
-            for idea in map(open_link_idea, _chain(method))
-            for side in self.sides.values()
-        ):
-            raise ValueError(f"{method} needs encoders that read nothing but pieces of words")
+        chosen = choose(method, request.settings)
+        self.idea, self.base = chosen.idea, chosen.base
+        self.network, self.training = chosen.preset.network, chosen.preset.training
+        self.sides = dict(zip(DIRECTIONS, chosen.sides, strict=True))
+        if request.guide is not None and not self.idea.guide:
+            raise ValueError(f"{method} learns from no links, so it needs no --guide")
         self.processes = Processes(0, 1, local_device(request.device))
 
     def run(self) -> None:
         """Models, layers, parts, and last config.json, which says that the folder is whole."""
-        idea, out = self.idea, self.request.out
-        base = Path(self.request.settings["base"]) if self.request.settings.get("base") else None
+        idea, out, base = self.idea, self.request.out, self.base
         guide, layers = self.request.guide, None
         if idea.guide and guide is None:
-            teacher, base = self._teacher(base)
+            teacher, base = self._teacher()
             guide, layers = links_of(teacher, self.request.pairs), (teacher.forward.layer, teacher.backward.layer)
         for name in DIRECTIONS:
             if base and not idea.trains_model:
@@ -136,12 +97,14 @@ class _Fitting:
             open_direction(out, "backward", idea, backward, device),
         ).save(out)
 
-    def _teacher(self, base: Path | None) -> tuple[TranslationAligner, Path]:
+    def _teacher(self) -> tuple[TranslationAligner, Path]:
         """The aligner whose links this one learns from, and its folder: `base` if that is one, or a new one."""
-        if base and (made := TranslationAligner.open(base, self.request.device)).method == self.idea.guide:
-            return made, base
-        path = self.request.out / GUIDE_FOLDER
-        settings = {name: value for name, value in self.request.settings.items() if name not in self.own}
+        if self.base:
+            made = TranslationAligner.open(self.base, self.request.device)
+            if made.method == self.idea.guide:
+                return made, self.base
+        path, own = self.request.out / GUIDE_FOLDER, own_settings(self.method)
+        settings = {name: value for name, value in self.request.settings.items() if name not in own}
         request = replace(self.request, settings=settings, out=path, resume=path.exists() and self.request.resume)
         return fit(self.idea.guide, request), path
 
@@ -155,9 +118,9 @@ class _Fitting:
             shared = base or (self.request.out if name == "backward" else None)
             codes = str(shared / "forward" / "codes.bpe") if shared else None
             folder = new_folder(path, config, self.training, codes, bitext, self.processes)
-        if guide is not None:
-            folder = _Stage.of(folder, lambda: self._linked_model(folder))
-        self._train(folder, self._corpus(folder, bitext, self._directed(name, guide)), self.training)
+        corpus = self._corpus(folder, bitext, self._directed(name, guide))
+        stage = folder if guide is None else _Stage.of(folder, lambda: self._linked_model(folder))
+        self._train(stage, corpus, self.training)
 
     def _linked_model(self, folder: ModelFolder) -> LinkedTranslation:
         config = folder.config
@@ -282,38 +245,3 @@ def _copy_model(base: Path, path: Path, idea: LinkIdea) -> None:
     for file in base.iterdir():
         if file.is_file() and file.name != "log.tsv":
             shutil.copyfile(file, path / file.name)
-
-
-def _given(config: type, settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The settings that are fields of a config, by the fields' names."""
-    return {name: settings[key] for name, key in _names(config, prefix).items() if settings.get(key) is not None}
-
-
-def _names(config: type, prefix: str) -> dict[str, str]:
-    """What the settings call the fields of a config."""
-    return {field.name: f"{prefix}{field.name}".replace("-", "_") for field in fields(config)}
-
-
-def _sides(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
-    """What the encoders of source and target read. Raises ValueError."""
-    source, target = (settings.get(name) or {"sequence": {}} for name in ("source_side", "target_side"))
-    return source_side(source), source_side(target)
-
-
-def _chain(method: str) -> list[str]:
-    """The method, what it learns from, and so on."""
-    guide = open_link_idea(method).guide
-    return [method, *_chain(guide)] if guide else [method]
-
-
-def _check_names(method: str, request: Fit) -> None:
-    """Raises ValueError for an option that has no part in this method, and for links that it would not learn."""
-    known = {"preset", "base", "source_side", "target_side"}
-    known |= {field.name for config in (TransformerConfig, TrainingConfig) for field in fields(config)}
-    for name in _chain(method):
-        known |= set(_names(open_link_idea(name), f"{name}-").values())
-    for name, value in request.settings.items():
-        if name not in known and value is not None:
-            raise ValueError(f"--{name.replace('_', '-')} is not an option of {method}")
-    if request.guide is not None and not open_link_idea(method).guide:
-        raise ValueError(f"{method} learns from no links, so it needs no --guide")
