@@ -20,7 +20,7 @@ from synmt.streams import BadInput
 from synmt.systems.aligner_folder import AlignerConfig, AlignerFolder
 from synmt.systems.mask_align import MaskAlign
 from synmt.systems.model_folder import ModelFolder
-from synmt.systems.source import SourceFeatures, SourceSide, source_side
+from synmt.systems.source import SourceFeatures, SourceSide, check_owners, side_of
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.training.config import Preset, TrainingConfig
 from synmt.training.corpus import Corpus
@@ -96,20 +96,18 @@ class MaskAlignMethod:
 
 
 def _sides(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
-    """What the encoders of source and target read. Raises ValueError."""
-    source, target = (settings.get(name) or {"sequence": {}} for name in ("source_side", "target_side"))
-    return source_side(source), source_side(target)
+    """What the encoders of source and target read. Raises ValueError, also for options of neither."""
+    source, target = ((settings.get(f"{side}_syntax") or "sequence").split("+") for side in ("source", "target"))
+    check_owners([*source, *target], settings)
+    return side_of(source, settings), side_of(target, settings)
 
 
 def _chosen(settings: Mapping[str, Any]) -> tuple[MaskAlign, Preset, tuple[SourceSide, SourceSide]]:
-    """Raises ValueError for a setting that is out of bounds or not of this method."""
-    own = {"preset", "source_side", "target_side"}
-    kinds = (MaskAlign, TransformerConfig, TrainingConfig)
-    for name in settings.keys() - own.union(*({field.name for field in fields(kind)} for kind in kinds)):
-        raise ValueError(f"--{name.replace('_', '-')} is not an option of mask-align")
+    """Raises ValueError for settings that are out of bounds."""
     preset = PRESETS[settings.get("preset") or "small"]
     options, network, training = (
-        {field.name: settings[field.name] for field in fields(kind) if field.name in settings} for kind in kinds
+        {field.name: settings[field.name] for field in fields(kind) if field.name in settings}
+        for kind in (MaskAlign, TransformerConfig, TrainingConfig)
     )
     chosen = Preset(replace(preset.network, **network), replace(preset.training, **training))
     return MaskAlign(**options), chosen, _sides(settings)

@@ -17,6 +17,7 @@ COMMANDS = {
     "bpe": "Learn and apply byte pair encoding.",
     "train": "Source and target files to a model folder.",
     "translate": "Text or records to translations.",
+    "align": "Sentence pairs to word links.",
     "score": "Hypotheses against references: BLEU and chrF.",
 }
 

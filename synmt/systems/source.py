@@ -7,8 +7,8 @@ device, once a batch, by the idea's encoder part (synmt.nn). Several ideas can w
 
 import importlib
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig, check_settings
@@ -163,6 +163,25 @@ def source_side(settings: Mapping[str, Mapping[str, Any]]) -> SourceSide:
         if name not in SOURCE_IDEAS:
             raise ValueError(f"unknown system {name!r}")
     return SourceSide({name: open_idea(name)(**options) for name, options in settings.items()})
+
+
+def side_of(names: Sequence[str], options: Mapping[str, Any]) -> SourceSide:
+    """The side of these ideas with what is theirs of the options, such as `pascal_heads`. Raises ValueError."""
+    return source_side({name: _options_of(name, options) for name in names})
+
+
+def check_owners(names: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Raises ValueError for an option of an idea that is not among these."""
+    for name in SOURCE_IDEAS:
+        if name not in names and _options_of(name, options):
+            raise ValueError(f"an option of {name} for {'+'.join(names)}")
+
+
+def _options_of(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    if name not in SOURCE_IDEAS:
+        raise ValueError(f"unknown system {name!r}")
+    found = {field.name: options.get(f"{name}_{field.name}".replace("-", "_")) for field in fields(open_idea(name))}
+    return {option: value for option, value in found.items() if value is not None}
 
 
 def open_idea(name: str) -> type[SourceIdea]:
