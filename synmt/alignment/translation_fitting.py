@@ -1,7 +1,7 @@
 """Fits an aligner on translation models to a bitext: models of both directions, links to learn from, parts on top.
 
 What a method learns from is fitted first, into the folder `guide` within its own, an aligner in its own right. With
-the setting `base`, the translation models of another aligner are taken as they are.
+the setting `models`, the translation models of another aligner are taken as they are.
 """
 
 import math
@@ -21,7 +21,7 @@ from synmt.alignment.corpus import links_of_pieces
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.layers import agreeing_layers
 from synmt.alignment.translation_models import DIRECTIONS, TranslationAligner, open_direction, part_folder
-from synmt.alignment.translation_settings import choose, own_settings
+from synmt.alignment.translation_settings import choose
 from synmt.nn.device import local_device
 from synmt.streams import BadInput, windows
 from synmt.systems.link_learning import LinkedTranslation, PartOnTop
@@ -67,7 +67,7 @@ class _Fitting:
         """Raises ValueError for settings that are out of bounds or not of this method."""
         self.method, self.request = method, request
         chosen = choose(method, request.settings)
-        self.idea, self.base = chosen.idea, chosen.base
+        self.idea, self.models = chosen.idea, chosen.models
         self.network, self.training = chosen.preset.network, chosen.preset.training
         self.sides = dict(zip(DIRECTIONS, chosen.sides, strict=True))
         if request.guide is not None and not self.idea.guide:
@@ -76,7 +76,7 @@ class _Fitting:
 
     def run(self) -> None:
         """Models, layers, parts, and last config.json, which says that the folder is whole."""
-        idea, out, base = self.idea, self.request.out, self.base
+        idea, out, base = self.idea, self.request.out, self.models
         guide, layers = self.request.guide, None
         if idea.guide and guide is None:
             teacher, base = self._teacher()
@@ -98,13 +98,14 @@ class _Fitting:
         ).save(out)
 
     def _teacher(self) -> tuple[TranslationAligner, Path]:
-        """The aligner whose links this one learns from, and its folder: `base` if that is one, or a new one."""
-        if self.base:
-            made = TranslationAligner.open(self.base, self.request.device)
+        """The aligner whose links this one learns from, and its folder: `models` if that fits, or a new one."""
+        if self.models:
+            made = TranslationAligner.open(self.models, self.request.device)
             if made.method == self.idea.guide:
-                return made, self.base
-        path, own = self.request.out / GUIDE_FOLDER, own_settings(self.method)
-        settings = {name: value for name, value in self.request.settings.items() if name not in own}
+                return made, self.models
+        path = self.request.out / GUIDE_FOLDER
+        own = f"{self.method}-".replace("-", "_")
+        settings = {name: value for name, value in self.request.settings.items() if not name.startswith(own)}
         request = replace(self.request, settings=settings, out=path, resume=path.exists() and self.request.resume)
         return fit(self.idea.guide, request), path
 

@@ -9,7 +9,7 @@ from typing import Any
 from synmt.alignment.aligner import Fit
 from synmt.alignment.translation_fitting import fit
 from synmt.alignment.translation_models import TranslationAligner
-from synmt.alignment.translation_settings import sides_of
+from synmt.systems.source import sides_of
 
 
 @dataclass(frozen=True)

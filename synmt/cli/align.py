@@ -12,6 +12,8 @@ from synmt.alignment.symmetrization import Symmetrization
 from synmt.cli.options import on_error, report_failures
 from synmt.cli.train import Command, options_of_ideas, setting_option, settings_of
 from synmt.streams import BadInput, OnError
+from synmt.systems import LINK_IDEAS
+from synmt.systems.linking import open_link_idea
 from synmt.systems.mask_align import MaskAlign
 
 EPILOG = """
@@ -27,6 +29,15 @@ def options_of_mask_align(command: Command) -> Command:
     """One option for each field, such as --loss-form."""
     for setting in reversed(fields(MaskAlign)):
         command = setting_option(MaskAlign, setting, "", str(setting.default))(command)
+    return command
+
+
+def options_of_link_ideas(command: Command) -> Command:
+    """One option for each field of each idea, such as --shift-att-layer."""
+    for name in reversed(LINK_IDEAS):
+        idea = open_link_idea(name)
+        for setting in reversed(fields(idea)):
+            command = setting_option(idea, setting, f"{name}-", str(setting.default))(command)
     return command
 
 
@@ -71,10 +82,12 @@ def options_of_mask_align(command: Command) -> Command:
 @click.option("--guide", metavar="LINKS", help="--fit: links to learn from, Pharaoh or A3.")
 @click.option("--out", type=click.Path(path_type=Path), help="--fit: the model folder to keep.")
 @click.option("--resume", is_flag=True, help="--fit: go on with the run in --out, with the same command.")
+@click.option("--models", metavar="FOLDER", help="--fit: an aligner whose translation models are taken over.")
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="--fit: what gives all that follows.  [small]")
 @click.option("--source-syntax", metavar="NAME+NAME", help="Systems of `synmt train` in the encoder of the source.")
 @click.option("--target-syntax", metavar="NAME+NAME", help="The same for the encoder of the target.")
 @options_of_mask_align
+@options_of_link_ideas
 @options_of_ideas
 @settings_of("network", PRESETS)
 @settings_of("training", PRESETS)

@@ -170,6 +170,16 @@ def side_of(names: Sequence[str], options: Mapping[str, Any]) -> SourceSide:
     return source_side({name: _options_of(name, options) for name in names})
 
 
+def sides_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
+    """What the encoders of source and target read, by the settings `source_syntax` and `target_syntax`.
+
+    Raises ValueError, also for options of neither.
+    """
+    source, target = ((settings.get(f"{side}_syntax") or "sequence").split("+") for side in ("source", "target"))
+    check_owners([*source, *target], settings)
+    return side_of(source, settings), side_of(target, settings)
+
+
 def check_owners(names: Sequence[str], options: Mapping[str, Any]) -> None:
     """Raises ValueError for an option of an idea that is not among these."""
     for name in SOURCE_IDEAS:
