@@ -6,7 +6,7 @@ config.json, vocab.target.txt, vocab.source.txt, codes.bpe, model.safetensors. N
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -69,9 +69,10 @@ class ModelFolder:
         return self.path / WEIGHTS_FILE
 
     def save(self) -> None:
-        """Writes all but the weights."""
+        """Writes all but the weights, the config last: where it is, all is. Raises BadInput."""
         self.path.mkdir(parents=True, exist_ok=True)
-        self.vocabulary.save(self.path)
+        for name, text in self.vocabulary.files().items():
+            write_aside(self.path / name, text.encode())
         write_aside(self.path / CODES_FILE, self.bpe.codes.encode())
         model = {**asdict(self.config), "side": self.config.side.settings()}
         fields = {"format": FORMAT, "model": model, "training": self.training}
@@ -134,19 +135,40 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Written aside, synced and renamed, so that a file is either the old one or the new one."""
-    aside = path.with_name(path.name + ".new")
-    save_file({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, aside, metadata=metadata)
-    _sync_and_rename(aside, path)
+    """Raises BadInput, as `_written_aside` does."""
+    with _written_aside(path) as aside:
+        save_file({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, aside, metadata=metadata)
 
 
 def write_aside(path: Path, data: bytes) -> None:
+    """Raises BadInput, as `_written_aside` does."""
+    with _written_aside(path) as aside:
+        aside.write_bytes(data)
+
+
+@contextmanager
+def _written_aside(path: Path) -> Iterator[Path]:
+    """Where to write what then takes the place of `path`: synced and renamed, so that a file is the old or the new.
+
+    Raises BadInput, naming `path`, where that cannot be written; the old file then stays, and the new one goes.
+    """
     aside = path.with_name(path.name + ".new")
-    aside.write_bytes(data)
-    _sync_and_rename(aside, path)
+    try:
+        with naming(path):
+            yield aside
+            _sync(aside)
+            aside.replace(path)
+            _sync(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink()
+        raise
 
 
-def _sync_and_rename(aside: Path, path: Path) -> None:
-    with aside.open("rb") as stream:
-        os.fsync(stream.fileno())
-    aside.replace(path)
+def _sync(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -81,10 +81,11 @@ class Vocabulary:
         """The words of target ids; the end of sentence and unknowns are left out."""
         return [self.target[index] for index in ids if index > UNKNOWN]
 
-    def save(self, folder: Path) -> None:
+    def files(self) -> dict[str, str]:
+        """What its files hold, by their names."""
         labels = [f"{name} {label}" for name, column in self.labels.items() for label in column]
-        for name, tokens in ((TARGET_FILE, self.target), (SOURCE_FILE, self.source), (LABELS_FILE, labels)):
-            (folder / name).write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8", newline="\n")
+        lists = {TARGET_FILE: self.target, SOURCE_FILE: self.source, LABELS_FILE: labels}
+        return {name: "".join(f"{token}\n" for token in tokens) for name, tokens in lists.items()}
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabulary":
