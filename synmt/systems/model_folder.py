@@ -165,6 +165,13 @@ def _written_aside(path: Path) -> Iterator[Path]:
         raise
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Takes out what a process that was killed has left half written; `.tmp` is how safetensors begins."""
+    for pattern in ("*.new", ".tmp*"):
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
+
+
 def _sync(path: Path) -> None:
     """Waits until a file, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from synmt.interruption import Interrupted, Interruption
 from synmt.streams import BadInput
-from synmt.systems.model_folder import ModelFolder, save_tensors
+from synmt.systems.model_folder import ModelFolder, remove_unfinished, save_tensors
 from synmt.training.checkpoint import Progress, TrainingState
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
@@ -63,6 +63,8 @@ class Trainer:
         self.total = self._count_updates()
         if self.processes.first:
             self.log.truncate(self.progress.log_bytes)
+            remove_unfinished(self.folder.path)
+            remove_unfinished(self.folder.path / CHECKPOINTS)
 
     def run(self) -> None:
         """Trains until the last update, or until patience or time runs out after a validation.
@@ -133,8 +135,10 @@ class Trainer:
 
     def _write(self, row: dict[str, float | int]) -> None:
         if self.processes.first:
-            progress = self.progress
-            self.log.write({"update": progress.update, "epoch": progress.epoch, "seconds": progress.seconds, **row})
+            seconds = time.monotonic() - self.started
+            self.log.write(
+                {"update": self.progress.update, "epoch": self.progress.epoch, "seconds": seconds, **row}
+            )
 
     def _has_ended(self) -> bool:
         """Whether the validation after this update was the last one."""

@@ -1,10 +1,10 @@
 """One training run: from files of sentence pairs to a model folder."""
 
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import torch
 
@@ -62,8 +62,7 @@ def train(
         raise BadInput("holds no run to resume" if resume else "holds a model; --resume goes on with it", str(path))
     with naming(path):  # before hours of parsing, not after
         path.mkdir(parents=True, exist_ok=True)
-        if not os.access(path, os.W_OK):
-            raise PermissionError("cannot be written")
+        TemporaryFile(dir=path).close()
     processes = join_processes(device)
     if processes.size > 1 and "-" in (data.source, data.target):
         raise BadInput("standard input cannot be shared by several processes; name a file", "--source")
