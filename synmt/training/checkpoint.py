@@ -87,15 +87,14 @@ class TrainingState:
 
         Without any checkpoint, the run is at its beginning. Raises BadInput if all are damaged.
         """
-        paths = checkpoints(folder)
-        for path in paths:
+        for path in (paths := checkpoints(folder)):
             try:
                 self._load(path)
                 return
             except BadInput as error:
+                if path == paths[-1]:
+                    raise
                 print(f"synmt train: passed over {error}", file=sys.stderr)
-        if paths:
-            raise BadInput("no checkpoint is whole", str(folder))
 
     def _load(self, path: Path) -> None:
         """Raises BadInput for a file that is damaged, or of another model, and then changes nothing."""

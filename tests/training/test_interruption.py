@@ -123,7 +123,7 @@ def test_a_torn_checkpoint_gives_way_to_the_one_before(
     assert len(list(last.parent.iterdir())) == 2
     for path in last.parent.iterdir():
         path.write_bytes(b"")
-    with pytest.raises(BadInput, match=r"model/checkpoint: no checkpoint is whole"):
+    with pytest.raises(BadInput, match=r"update-\d+\.safetensors: "):
         run(tmp_path / "model", data, config=CONFIG, resume=True)
 
 
