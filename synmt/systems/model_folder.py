@@ -14,10 +14,11 @@ from typing import Any, get_args
 import orjson
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
 from synmt.nn.config import TransformerConfig
+from synmt.nn.weights import load_weights
 from synmt.streams import BadInput
 from synmt.systems.records import Tokenizer, TokenizerName, open_tokenizer
 from synmt.systems.source import SourceSide, source_side
@@ -98,22 +99,9 @@ class ModelFolder:
 
     def load_model(self, device: torch.device) -> TranslationModel:
         """The trained model, ready to translate. Raises BadInput if the weights do not fit the config."""
-        with torch.device("meta"):
-            model = self.new_model()
         with naming(self.weights):
-            check_shapes(model.state_dict(), weights := load_file(self.weights))
-        model = self.new_model()
-        model.load_state_dict(weights)
+            model = load_weights(self.new_model, self.weights)
         return model.to(device).eval()
-
-
-def check_shapes(expected: dict[str, Tensor], found: dict[str, Tensor]) -> None:
-    """Raises ValueError at the first tensor that is missing, unknown, or of another shape."""
-    for name in expected.keys() | found.keys():
-        if name not in found or name not in expected:
-            raise ValueError(f"tensor {name} is {'missing' if name in expected else 'not of this model'}")
-        if expected[name].shape != found[name].shape:
-            raise ValueError(f"tensor {name} is {list(found[name].shape)}, not {list(expected[name].shape)}")
 
 
 def _model_config(fields: dict[str, Any]) -> ModelConfig:

@@ -53,13 +53,13 @@ class Victim:
             raise AssertionError(process.communicate()[1])
         return began, time.monotonic() - start
 
-    def kill(self, chosen: Signals, seconds: float) -> str:
-        """Runs for so long; gives what the command said last."""
+    def kill(self, chosen: Signals, update: int, seconds: float) -> str:
+        """Runs until its log has that update, and so long besides; gives what the command said last."""
         process = self.start()
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            process.send_signal(chosen)
+        while self.logged() < update and process.poll() is None:
+            time.sleep(0.01)
+        time.sleep(seconds)
+        process.send_signal(chosen)
         said = process.communicate()[1].strip().splitlines()
         died = {-chosen} if chosen == SIGKILL else {-chosen, 128 + chosen}
         if process.returncode not in died:
@@ -68,8 +68,9 @@ class Victim:
 
     def logged(self) -> int:
         """The last update of the log."""
-        rows = self.log.read_text().splitlines()[1:] if self.log.exists() else []
-        return int(rows[-1].split("\t")[0]) if rows and rows[-1].split("\t")[0] else 0
+        text = self.log.read_text() if self.log.exists() else ""
+        rows = text[: text.rfind("\n") + 1].splitlines()[1:]
+        return int(rows[-1].split("\t")[0]) if rows else 0
 
     def saved(self) -> int:
         """The update of the newest checkpoint."""
@@ -113,13 +114,17 @@ def kill_often(folder: Path, kills: int, epochs: int, seed: int) -> bool:
     print(f"left alone: {whole.logged()} updates, {seconds:.1f} s, of them {began:.1f} s before the first")
     for number in range(1, kills + 1):
         chosen = source.choice([SIGKILL, SIGKILL, SIGKILL, SIGTERM, SIGINT])
-        after = source.uniform(0.5 * began, began + 1.5 * (seconds - began) / kills)
         first = part.saved()
-        said = part.kill(chosen, after)
+        in_training = source.random() < 0.8
+        share = source.uniform(0, 1.5) * (whole.logged() - part.logged()) / (kills - number + 2)
+        update = part.logged() + 1 + int(share) if in_training else 0
+        after = source.uniform(0, 0.1 if in_training else began)
+        said = part.kill(chosen, update, after)
         torn = number % 5 == 0
         print(
-            f"{number}: {chosen.name} after {after:.2f} s, resumed at {first}, logged {part.logged()},"
-            f" saved {part.saved()}{', then torn' * torn}{': ' * bool(said)}{said}"
+            f"{number}: {chosen.name} {after:.2f} s after {f'update {update}' if in_training else 'its start'},"
+            f" resumed at {first}, logged {part.logged()}, saved {part.saved()}{', then torn' * torn}"
+            f"{': ' * bool(said)}{said}"
         )
         if torn:
             part.tear(source)
