@@ -67,6 +67,11 @@ def main() -> None:
     except OSError as error:
         discard_output()
         code = complain(name, f"{error.filename or 'output'}: {error.strerror or error}")
+    except RuntimeError as error:  # PyTorch's way to say so
+        if "memory" not in str(error):
+            raise
+        discard_output()
+        code = complain(name, f"out of memory: {str(error).splitlines()[0]}")
     except MemoryError:
         code = complain(name, "out of memory")
     except Interrupted as stop:

@@ -7,6 +7,7 @@ which can run code; they are loaded for those who trust them, and then still as 
 
 import re
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,7 +81,7 @@ def _load_safetensors(path: Path) -> "nn.Module":
     from synmt.parsers.character_model import CharacterModel
 
     config = orjson.loads(path.with_suffix(".json").read_bytes())
-    return _build(lambda: CharacterModel(config), config, path)
+    return _build(lambda: CharacterModel(config), config, config["hparams"], path)
 
 
 def _load_export(folder: Path) -> "nn.Module":
@@ -93,22 +94,37 @@ def _load_export(folder: Path) -> "nn.Module":
             raise ValueError(f"{path.name} names code to run")
     encoder = orjson.loads((folder / "config.json").read_bytes())
     config = dict(encoder["benepar"])
-    config["hparams"] = HParams(**{"force_root_constituent": True, **config["hparams"]})
+    sizes = {"force_root_constituent": True, **config["hparams"]}
+    config["hparams"] = HParams(**sizes)
 
     def build() -> "nn.Module":
         parser: nn.Module = ChartParser(**config, pretrained_model_path=str(folder))
         return parser
 
     with with_special_tokens_method():
-        return _build(build, encoder, folder / SAFE)
+        return _build(build, encoder, sizes, folder / SAFE)
 
 
-def _build(make: "Callable[[], nn.Module]", config: Any, weights: Path) -> "nn.Module":
+def _build(make: "Callable[[], nn.Module]", config: Any, sizes: dict[str, Any], weights: Path) -> "nn.Module":
     """The model with its weights; its sizes are compared with theirs before they take any memory or time."""
     from synmt.nn.weights import load_weights, shapes_in
 
-    _check_layers(config, len(shapes_in(weights)))
+    found = shapes_in(weights)
+    _check_layers(config, len(found))
+    if sizes.get("use_encoder", True):
+        _check_encoder(sizes, found)
     return load_weights(make, weights).eval()
+
+
+def _check_encoder(sizes: dict[str, Any], found: dict[str, list[int]]) -> None:
+    """Raises ValueError for other sizes of what benepar makes in memory even where only shapes are asked for."""
+    half = sizes["d_model"] // 2
+    for name, shape in (
+        ("add_timing.timing_table", [sizes["encoder_max_len"], half]),
+        ("encoder.layers.0.self_attn.w_qkv_c", [sizes["num_heads"], half, 3, sizes["d_kv"] // 2]),
+    ):
+        if found.get(name) != shape:
+            raise ValueError(f"tensor {name} is {found.get(name, 'missing')}, not {shape}")
 
 
 def _check_layers(config: Any, tensors: int) -> None:
@@ -123,7 +139,8 @@ def _load_by_benepar(path: Path) -> Any:
     """benepar's own loading. torch loads weights only, so that a file from elsewhere cannot run code."""
     from benepar.parse_chart import ChartParser
 
-    with with_special_tokens_method():
+    with with_special_tokens_method(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         return ChartParser.from_trained(str(path)).eval()
 
 

@@ -3,8 +3,10 @@
 config.json, vocab.target.txt, vocab.source.txt, codes.bpe, model.safetensors. Nothing in it is code or pickle.
 """
 
+import math
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -24,10 +26,11 @@ from synmt.systems.records import Tokenizer, TokenizerName, open_tokenizer
 from synmt.systems.source import SourceSide, source_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe
-from synmt.text.vocabulary import Vocabulary
+from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
 CONFIG_FILE, CODES_FILE, WEIGHTS_FILE = "config.json", "codes.bpe", "model.safetensors"
 FORMAT = 1
+LARGEST_TEXT = 2**28  # bytes; more than any training makes of a config, vocabulary or codes
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class ModelFolder:
     @classmethod
     def open(cls, path: Path) -> "ModelFolder":
         """Raises BadInput, naming the file, for a folder that is missing, incomplete or inconsistent."""
+        for name in (CONFIG_FILE, CODES_FILE, *VOCABULARY_FILES):
+            check_inside(path, path / name, LARGEST_TEXT)
         with naming(path / CONFIG_FILE):
             fields = orjson.loads((path / CONFIG_FILE).read_bytes())
             if fields["format"] != FORMAT:
@@ -99,6 +104,7 @@ class ModelFolder:
 
     def load_model(self, device: torch.device) -> TranslationModel:
         """The trained model, ready to translate. Raises BadInput if the weights do not fit the config."""
+        check_inside(self.path, self.weights)
         with naming(self.weights):
             model = load_weights(self.new_model, self.weights)
         return model.to(device).eval()
@@ -107,6 +113,19 @@ class ModelFolder:
 def _model_config(fields: dict[str, Any]) -> ModelConfig:
     network, side = TransformerConfig(**fields.pop("network")), source_side(dict(fields.pop("side")))
     return ModelConfig(side, **fields, network=network)
+
+
+def check_inside(folder: Path, path: Path, largest: float = math.inf) -> None:
+    """Raises BadInput for a file of the folder that is missing, no file, larger than so many bytes, or a link that
+    leads out of the folder: a folder from a stranger is to reach nothing else."""
+    with naming(path):
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+            raise ValueError("leads out of the folder")
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("not a file")
+        if status.st_size > largest:
+            raise ValueError(f"{status.st_size} bytes, where at most {largest} are expected")
 
 
 @contextmanager
@@ -143,6 +162,7 @@ def _written_aside(path: Path) -> Iterator[Path]:
     aside = path.with_name(path.name + ".new")
     try:
         with naming(path):
+            aside.unlink(missing_ok=True)  # a link would be followed
             yield aside
             _sync(aside)
             aside.replace(path)

@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import torch
 from safetensors import safe_open
 from torch import Tensor, nn
 
+from synmt.nn.weights import check_shapes
 from synmt.streams import BadInput
 from synmt.systems.model_folder import naming, save_tensors
 
@@ -105,13 +106,18 @@ class TrainingState:
                 depth = 1 if key.startswith("model.") else 2
                 *group, name = key.split(".", depth)
                 groups.setdefault(".".join(group), {})[name] = tensor
+            parameters = dict(self.model.named_parameters())
             moments = {
                 parameter: {
                     kind: groups[f"adam.{kind}"][name].to(parameter.device)
                     for kind in ("step", "exp_avg", "exp_avg_sq")
                 }
-                for name, parameter in self.model.named_parameters()
+                for name, parameter in parameters.items()
             }
+            for kind, found in groups.items():
+                if kind.startswith(("adam.exp", "recent.")):
+                    expected = self.model.state_dict() if kind.startswith("recent.") else parameters
+                    check_shapes(expected, {name: list(tensor.shape) for name, tensor in found.items()})
             ages = sorted(int(group.removeprefix("recent.")) for group in groups if group.startswith("recent."))
             try:
                 self.model.load_state_dict(groups["model"])
@@ -142,7 +148,11 @@ def _read(path: Path) -> tuple[Progress, dict[str, Tensor]]:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     if metadata["crc32"] != str(checksum(metadata["progress"], tensors)):
         raise ValueError("damaged: its checksum is another")
-    return Progress(**json.loads(metadata["progress"])), tensors
+    progress = Progress(**json.loads(metadata["progress"]))
+    for each in fields(Progress):
+        if type(getattr(progress, each.name)) is not type(each.default):
+            raise ValueError(f"{each.name} cannot be {getattr(progress, each.name)!r}")
+    return progress, tensors
 
 
 def checksum(progress: str, tensors: Mapping[str, Tensor]) -> int:

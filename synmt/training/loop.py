@@ -12,8 +12,8 @@ from tqdm import tqdm
 
 from synmt.interruption import Interrupted, Interruption
 from synmt.streams import BadInput
-from synmt.systems.model_folder import ModelFolder, remove_unfinished, save_tensors
-from synmt.training.checkpoint import Progress, TrainingState
+from synmt.systems.model_folder import ModelFolder, check_inside, remove_unfinished, save_tensors
+from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
@@ -57,14 +57,18 @@ class Trainer:
     def resume(self) -> None:
         """Goes back to the last checkpoint, or to the beginning before the first. Raises BadInput for damaged ones,
         and where processes do not see the same."""
-        self.state.load_newest(self.folder.path / CHECKPOINTS)
+        path = self.folder.path
+        for own in (self.folder.weights, self.log.path, *checkpoints(path / CHECKPOINTS)):
+            if own.is_symlink() or own.exists():
+                check_inside(path, own)
+        self.state.load_newest(path / CHECKPOINTS)
         if self.processes.any(self.progress.update != self.processes.from_first(self.progress.update)):
-            raise BadInput("is not the same for all processes", str(self.folder.path / CHECKPOINTS))
+            raise BadInput("is not the same for all processes", str(path / CHECKPOINTS))
         self.total = self._count_updates()
         if self.processes.first:
             self.log.truncate(self.progress.log_bytes)
-            remove_unfinished(self.folder.path)
-            remove_unfinished(self.folder.path / CHECKPOINTS)
+            remove_unfinished(path)
+            remove_unfinished(path / CHECKPOINTS)
 
     def run(self) -> None:
         """Trains until the last update, or until patience or time runs out after a validation.
