@@ -1,0 +1,63 @@
+"""Links between the words of two sentences, as text.
+
+Pharaoh's `i-j` joins source word i and target word j; `ipj` marks a link that is possible but not sure, as in hand
+alignments (Och & Ney 2003). In memory, words are counted from 0; `base` says from what they are in the text.
+"""
+
+import re
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+
+Link = tuple[int, int]  # source word, target word
+_LINK = re.compile(r"(\d+)([-p])(\d+)", re.ASCII)
+
+
+class LinkError(ValueError):
+    """Text that is no list of links, or a link to a word that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """sure: S; possible: P, all links, the sure ones among them. What an aligner has found is all sure."""
+
+    sure: frozenset[Link] = frozenset()
+    possible: frozenset[Link] = frozenset()
+
+
+def read_links(text: str, base: int = 0) -> Links:
+    """The links of one line. Raises LinkError for what is no link, and for words before the first."""
+    sure, possible = set(), set()
+    for item in text.split():
+        found = _LINK.fullmatch(item)
+        if not found:
+            raise LinkError(f"{item!r:.40} is not a link such as 3-4 or 3p4")
+        link = (int(found[1]) - base, int(found[3]) - base)
+        if min(link) < 0:
+            raise LinkError(f"link {item} where words count from {base}")
+        possible.add(link)
+        if found[2] == "-":
+            sure.add(link)
+    return Links(frozenset(sure), frozenset(possible))
+
+
+def detect_base(lines: Iterable[str]) -> int:
+    """From what the lines of a file count words: 0 if any link names a word 0, or if there are no links; else 1."""
+    empty = True
+    for line in lines:
+        words = re.findall(r"\d+", line)
+        if any(int(word) == 0 for word in words):
+            return 0
+        empty = empty and not words
+    return 0 if empty else 1
+
+
+def write_links(links: Iterable[Link], base: int = 0) -> str:
+    """`i-j` for each, in order."""
+    return " ".join(f"{source + base}-{target + base}" for source, target in sorted(links))
+
+
+def check_inside(links: Set[Link], source_words: int, target_words: int) -> None:
+    """Raises LinkError for a link that leaves its sentences."""
+    for source, target in links:
+        if source >= source_words or target >= target_words:
+            raise LinkError(f"link {source}-{target} for {source_words} source and {target_words} target words")

@@ -1,0 +1,36 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synmt.text.links import LinkError, Links, check_inside, read_links, write_links
+
+LINKS = st.frozensets(st.tuples(st.integers(0, 99), st.integers(0, 99)))
+
+
+@given(LINKS, st.integers(0, 1))
+def test_links_come_back_from_text(links: frozenset[tuple[int, int]], base: int) -> None:
+    assert read_links(write_links(links, base), base) == Links(links, links)
+
+
+def test_possible_links_are_not_sure_and_sure_ones_are_possible() -> None:
+    assert read_links(" 1-1 2p3 3p3 3-3", base=1) == Links(
+        frozenset({(0, 0), (2, 2)}), frozenset({(0, 0), (1, 2), (2, 2)})
+    )
+
+
+def test_links_are_written_in_order() -> None:
+    assert write_links({(10, 0), (2, 11), (2, 3)}) == "2-3 2-11 10-0"
+
+
+@pytest.mark.parametrize("text", ["1", "1-", "-1-2", "1-2-3", "1:2", "a-b", "1.0-2", "1-2:0.5", "²-1", "1 - 2"])
+def test_what_is_no_link_is_an_error(text: str) -> None:
+    with pytest.raises(LinkError, match="is not a link"):
+        read_links(f"0-0 {text}")
+
+
+def test_links_to_words_that_are_not_there() -> None:
+    with pytest.raises(LinkError, match="link 0-3 where words count from 1"):
+        read_links("1-1 0-3", base=1)
+    check_inside(frozenset({(1, 2)}), 2, 3)
+    with pytest.raises(LinkError, match="link 1-3 for 2 source and 3 target words"):
+        check_inside(frozenset({(0, 0), (1, 3)}), 2, 3)
