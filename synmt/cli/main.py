@@ -18,6 +18,7 @@ COMMANDS = {
     "bpe": "Learn and apply byte pair encoding.",
     "train": "Source and target files to a model folder.",
     "translate": "Text or records to translations.",
+    "align": "Sentence pairs to word links.",
     "score": "Hypotheses against references: BLEU, chrF, TER, RIBES; parses; word links.",
     "significance": "Whether systems differ by more than chance.",
 }

@@ -1,6 +1,6 @@
 """`synmt train`"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -10,19 +10,21 @@ import click
 from synmt.nn.config import TransformerConfig
 from synmt.streams import BadInput
 from synmt.systems import SOURCE_IDEAS
-from synmt.systems.source import SourceSide, open_idea, source_side
+from synmt.systems.source import check_owners, open_idea, side_of
 from synmt.training.config import PRESETS, Preset, TrainingConfig
 
 Command = Callable[..., None]
 
 
-def settings_of(part: Literal["network", "training"]) -> Callable[[Command], Command]:
+def settings_of(
+    part: Literal["network", "training"], presets: Mapping[str, Preset] = PRESETS
+) -> Callable[[Command], Command]:
     """One option for each field of a config: its name, kind and help; the presets give what is not asked for."""
 
     def decorate(command: Command) -> Command:
-        config = type(getattr(PRESETS["paper"], part))
+        config = type(getattr(presets["paper"], part))
         for setting in reversed(fields(config)):
-            defaults = {name: getattr(getattr(preset, part), setting.name) for name, preset in PRESETS.items()}
+            defaults = {name: getattr(getattr(preset, part), setting.name) for name, preset in presets.items()}
             if len(set(defaults.values())) == 1:
                 shown = str(defaults["paper"])
             else:
@@ -109,7 +111,9 @@ def command(
     given = {name: value for name, value in settings.items() if value is not None}
     try:
         chosen = _chosen(PRESETS[preset], given)
-        side = _source_side((source_syntax or system).split("+"), given)
+        names = (source_syntax or system).split("+")
+        check_owners(names, given)
+        side = side_of(names, given)
         from synmt.systems.model_folder import ModelConfig
 
         model = ModelConfig(side, source_language, target_language, tokenizer, chosen.network)
@@ -119,19 +123,6 @@ def command(
 
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
     train(out, pair_files(source, target, tsv), dev, model, chosen.training, codes, resume, device)
-
-
-def _source_side(names: list[str], settings: dict[str, Any]) -> SourceSide:
-    """The ideas with their options. Raises ValueError, also for an option of an idea that is not among them."""
-    options: dict[str, dict[str, Any]] = {name: {} for name in names}
-    for name in SOURCE_IDEAS:
-        for setting in fields(open_idea(name)):
-            value = settings.get(f"{name}_{setting.name}".replace("-", "_"))
-            if value is not None and name not in options:
-                raise ValueError(f"an option of {name} for {'+'.join(names)}")
-            if value is not None:
-                options[name][setting.name] = value
-    return source_side(options)
 
 
 def _chosen(preset: Preset, settings: dict[str, Any]) -> Preset:

@@ -84,6 +84,13 @@ def _of_heads(bias: Tensor | None, chosen: slice, heads: int) -> Tensor | None:
     return bias[:, chosen] if bias is not None and bias.shape[1] == heads else bias
 
 
+def attention_weights(query: Tensor, key: Tensor, bias: Tensor | None) -> Tensor:
+    """The softmax inside of `attend`; query [B,H,Q,c], key [B,H,K,c] → [B,H,Q,K] in fp32."""
+    with torch.autocast(query.device.type, enabled=False):
+        logits = query.float() @ key.float().transpose(2, 3) * query.shape[-1] ** -0.5
+        return (logits if bias is None else logits + bias).softmax(dim=-1)
+
+
 def split_heads(states: Tensor, heads: int) -> Tensor:
     """[B,n,d] → [B,H,n,c]"""
     batch, length, width = states.shape

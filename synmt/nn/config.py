@@ -38,6 +38,7 @@ class TransformerConfig:
     encoder_layers: int = setting(6, "layers of the encoder", 1, 1000)
     decoder_layers: int = setting(6, "layers of the decoder", 1, 1000)
     heads: int = setting(8, "attention heads of a layer", 1)
+    cross_attention: Literal["all", "last"] = setting("all", "decoder layers that attend to the source")
     norm: Literal["pre", "post"] = setting("pre", "layer norm before each sublayer, or after each residual")
     dropout: float = rate(0.3, "of embeddings and of each sublayer's output")
     attention_dropout: float = rate(0.3, "of attention weights")

@@ -1,7 +1,7 @@
 """Sinusoidal position vectors (Vaswani et al. 2017, section 3.5)."""
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def sinusoids(length: int, width: int) -> Tensor:
@@ -10,3 +10,20 @@ def sinusoids(length: int, width: int) -> Tensor:
     frequencies = 10000.0 ** (-2.0 * torch.arange(width // 2, dtype=torch.float64) / width)
     angles = positions * frequencies
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
+
+
+class Sinusoids(nn.Module):
+    """The vectors of positions 0…, kept; longer sentences than any before make more of them."""
+
+    vectors: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+        self.register_buffer("vectors", sinusoids(1024, width), persistent=False)
+
+    def forward(self, end: int, start: int = 0) -> Tensor:
+        """Of positions start…end−1, [end−start,d]."""
+        if end > len(self.vectors):
+            self.vectors = sinusoids(2 * end, self.width).to(self.vectors)
+        return self.vectors[start:end]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from synmt.nn.attention import AttentionEdit, CrossAttention, SelfAttention
 from synmt.nn.config import TransformerConfig
 from synmt.nn.dropout import dropout
-from synmt.nn.positions import sinusoids
+from synmt.nn.positions import Sinusoids
 
 LAYER_NORM_EPS = 1e-6
 
@@ -117,8 +117,6 @@ class Transformer(nn.Module):
     So target tokens have the ids 0…T−1, and a token that only the source has can never be generated.
     """
 
-    positions: Tensor
-
     def __init__(self, config: TransformerConfig, vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         self.config = config
@@ -130,7 +128,7 @@ class Transformer(nn.Module):
         pre = config.norm == "pre"
         self.encoder_norm = nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if pre else nn.Identity()
         self.decoder_norm = nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if pre else nn.Identity()
-        self.register_buffer("positions", sinusoids(1024, config.width), persistent=False)
+        self.positions = Sinusoids(config.width)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -156,13 +154,11 @@ class Transformer(nn.Module):
 
         features [B,n,f] stand in for the last f channels of the embedding.
         """
-        end = start + ids.shape[1]
-        if end > len(self.positions):
-            self.positions = sinusoids(2 * end, self.config.width).to(self.positions)
         vectors = F.embedding(ids, self.embedding) * self.config.width**0.5
         if features is not None:
             vectors = torch.cat([vectors[..., : -features.shape[-1]], features], dim=-1)
-        return dropout(vectors + self.positions[start:end], self.config.dropout, self.training)
+        positions = self.positions(start + ids.shape[1], start)
+        return dropout(vectors + positions, self.config.dropout, self.training)
 
     def encode(self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None) -> Tensor:
         """ids [B,n], edits: one for each layer, features as in `embed` → [B,n,d]"""

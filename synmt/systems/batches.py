@@ -76,6 +76,24 @@ def token_batches(order: Sequence[int], lengths: NDArray[np.int64], batch_tokens
     return [*batches, batch] if batch else batches
 
 
+def shuffled_batches(
+    source: NDArray[np.int64], target: NDArray[np.int64], batch_tokens: int, seed: int, epoch: int
+) -> list[list[int]]:
+    """Pairs of these lengths, each once, in batches of similar ones; a function of seed and epoch alone."""
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(source))
+    order = order[np.lexsort((target[order], source[order]))]
+    batches = token_batches(order.tolist(), np.maximum(source, target), batch_tokens)
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def batch_links(rows: Sequence[Ids], device: torch.device) -> torch.Tensor:
+    """Links of each sentence, (target, source) each [k,2], as one tensor [K,3] that begins with the row."""
+    places = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    links = np.column_stack([places, np.concatenate(rows)]).astype(np.int64)
+    return torch.from_numpy(links).to(device, non_blocking=True)
+
+
 def pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Rows of ids as one int64 tensor [B, longest] padded on the right, and their lengths [B]."""
     lengths = np.array([len(row) for row in rows])

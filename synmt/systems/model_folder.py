@@ -7,7 +7,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -46,11 +46,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         """Raises ValueError for names that are not known, and for ideas that do not fit the network."""
         self.side.check_network(self.network)
-        if self.tokenizer not in get_args(TokenizerName):
-            raise ValueError(f"unknown tokenizer {self.tokenizer!r}")
-        for language in (self.source_language, self.target_language):
-            if not re.fullmatch("[a-z]{2,3}", language):
-                raise ValueError(f"language {language!r} is not a code such as en")
+        check_text(self.tokenizer, (self.source_language, self.target_language))
 
     def open_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Of the source and the target language."""
@@ -74,9 +70,7 @@ class ModelFolder:
 
     def save(self) -> None:
         """Writes all but the weights, the config last: where it is, all is. Raises BadInput."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        for name, text in self.vocabulary.files().items():
-            write_aside(self.path / name, text.encode())
+        save_vocabulary(self.path, self.vocabulary)
         write_aside(self.path / CODES_FILE, self.bpe.codes.encode())
         model = {**asdict(self.config), "side": self.config.side.settings()}
         fields = {"format": FORMAT, "model": model, "training": self.training}
@@ -110,9 +104,25 @@ class ModelFolder:
         return model.to(device).eval()
 
 
+def check_text(tokenizer: str, languages: Iterable[str]) -> None:
+    """Raises ValueError for a tokenizer that is not known, and for what is no code of a language."""
+    if tokenizer not in get_args(TokenizerName):
+        raise ValueError(f"unknown tokenizer {tokenizer!r}")
+    for language in languages:
+        if not re.fullmatch("[a-z]{2,3}", language):
+            raise ValueError(f"language {language!r} is not a code such as en")
+
+
 def _model_config(fields: dict[str, Any]) -> ModelConfig:
     network, side = TransformerConfig(**fields.pop("network")), source_side(dict(fields.pop("side")))
     return ModelConfig(side, **fields, network=network)
+
+
+def save_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
+    """Makes the folder, too. Raises BadInput."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in vocabulary.files().items():
+        write_aside(folder / name, text.encode())
 
 
 def check_inside(folder: Path, path: Path, largest: float = math.inf) -> None:

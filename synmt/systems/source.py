@@ -8,8 +8,8 @@ work on one model.
 
 import importlib
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -50,6 +50,7 @@ class SourceFeatures:
     vectors: named per-token numbers, each [n].
     labels: named per-token labels, each [n], "" where a token has none.
     matrices: named masks, each [n,n].
+    word_of: for each token the word that it is a piece of, -1 for structure, [n].
     """
 
     tokens: list[str]
@@ -57,6 +58,7 @@ class SourceFeatures:
     vectors: dict[str, list[int]] = field(default_factory=dict)
     labels: dict[str, list[str]] = field(default_factory=dict)
     matrices: dict[str, Matrix] = field(default_factory=dict)
+    word_of: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class SourceSide:
         check_needs(record, self.needs(training=False))
         layouts = (idea.layout(record, segment, task) for idea in self.ideas.values())
         layout = next((each for each in layouts if each), None) or pieces(record, segment)
-        found = SourceFeatures(layout.tokens, sum(word >= 0 for word in layout.words))
+        found = SourceFeatures(layout.tokens, sum(word >= 0 for word in layout.words), word_of=layout.words)
         for idea in self.ideas.values():
             found.vectors |= idea.vectors(record, layout)
             found.labels |= idea.labels(record, layout)
@@ -172,6 +174,25 @@ def source_side(settings: Mapping[str, Mapping[str, Any]]) -> SourceSide:
         if name not in SOURCE_IDEAS:
             raise ValueError(f"unknown system {name!r}")
     return SourceSide({name: open_idea(name)(**options) for name, options in settings.items()})
+
+
+def side_of(names: Sequence[str], options: Mapping[str, Any]) -> SourceSide:
+    """The side of these ideas with what is theirs of the options, such as `pascal_heads`. Raises ValueError."""
+    return source_side({name: _options_of(name, options) for name in names})
+
+
+def check_owners(names: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Raises ValueError for an option of an idea that is not among these."""
+    for name in SOURCE_IDEAS:
+        if name not in names and _options_of(name, options):
+            raise ValueError(f"an option of {name} for {'+'.join(names)}")
+
+
+def _options_of(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    if name not in SOURCE_IDEAS:
+        raise ValueError(f"unknown system {name!r}")
+    found = {field.name: options.get(f"{name}_{field.name}".replace("-", "_")) for field in fields(open_idea(name))}
+    return {option: value for option, value in found.items() if value is not None}
 
 
 def open_idea(name: str) -> type[SourceIdea]:

@@ -40,9 +40,11 @@ class EncodedSource:
 @dataclass(slots=True)
 class Loss:
     """translation: label-smoothed cross-entropy summed over the batch's target tokens, the same for all systems;
-    others: those of the source side's ideas, also sums; accuracies: of their predictions, as in EncoderPass."""
+    tokens: how many these are; others: the losses of the source side's ideas, also sums; accuracies: of their
+    predictions, as in EncoderPass."""
 
     translation: Tensor
+    tokens: int
     others: Sequence[Tensor]
     accuracies: Mapping[str, Callable[[], tuple[int, int]]]
 
@@ -54,43 +56,52 @@ class TranslationModel(nn.Module):
     def __init__(self, config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> None:
         super().__init__()
         self.network = Transformer(config, len(vocabulary), len(vocabulary.target))
-        parts = {name: idea.encoder_part(config, vocabulary.label_counts) for name, idea in side.ideas.items()}
-        self.source_parts = nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
+        self.source_parts = source_parts(config, side, vocabulary)
         self.begin = vocabulary.begin
 
     def encode(self, source: SourceBatch, word_dropout: float = 0.0) -> EncodedSource:
-        this = self._encoder_pass(source)
+        this = encoder_pass(self.source_parts, source, len(self.network.encoder))
         edits = with_hidden_keys(this.edits, source.padding)
-        states = self.network.encode(_drop_words(source.ids, word_dropout), edits, this.features)
-        return EncodedSource(states, _hiding_bias(source.padding), this)
-
-    def _encoder_pass(self, source: SourceBatch) -> EncoderPass:
-        passes = [part(source) for part in self.source_parts.values()]
-        return combined(passes) if passes else plain_pass(len(self.network.encoder))
+        states = self.network.encode(drop_words(source.ids, word_dropout), edits, this.features)
+        return EncodedSource(states, hiding_bias(source.padding), this)
 
     def loss(
         self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
         """Of a batch with N target tokens, in nats."""
         encoded = self.encode(source, word_dropout)
-        inputs = _drop_words(target.inputs, word_dropout)
+        inputs = drop_words(target.inputs, word_dropout)
         states = self.network.decode(inputs, encoded.states, encoded.bias)
         real = states.flatten(0, 1)[target.positions]
         translation = smoothed_cross_entropy(
             real, self.network.output_weight, self.network.output_bias, target.gold, smoothing
         )
-        return Loss(translation, [loss() for loss in encoded.ideas.losses], encoded.ideas.accuracies)
+        return Loss(
+            translation, len(target.gold), [loss() for loss in encoded.ideas.losses], encoded.ideas.accuracies
+        )
 
 
-def _hiding_bias(padding: Tensor | None) -> Tensor | None:
-    """−inf on padded keys, [B,1,1,n]."""
+def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> nn.ModuleDict:
+    """What the ideas of a source side do to the encoder, by name."""
+    parts = {name: idea.encoder_part(config, vocabulary.label_counts) for name, idea in side.ideas.items()}
+    return nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
+
+
+def encoder_pass(parts: nn.ModuleDict, source: SourceBatch, layers: int) -> EncoderPass:
+    """What they do to one run of an encoder with so many layers."""
+    passes = [part(source) for part in parts.values()]
+    return combined(passes) if passes else plain_pass(layers)
+
+
+def hiding_bias(padding: Tensor | None) -> Tensor | None:
+    """−inf on padded keys, [B,1,1,n]; padding [B,n] is True where there is no token."""
     if padding is None:
         return None
     zeros = torch.zeros(padding.shape, device=padding.device)
     return zeros.masked_fill(padding, float("-inf"))[:, None, None, :]
 
 
-def _drop_words(ids: Tensor, rate: float) -> Tensor:
+def drop_words(ids: Tensor, rate: float) -> Tensor:
     """Each token replaced by the unknown one with probability `rate`; structure is untouched."""
     if not rate:
         return ids

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.batches import Ids, Sources, pad, token_batches
+from synmt.systems.batches import Ids, Sources, pad, shuffled_batches
 from synmt.systems.translation import TargetBatch
 from synmt.text.vocabulary import Vocabulary
 
@@ -43,8 +43,4 @@ class Corpus:
         """Each pair once, in batches of similar lengths; the order is a function of seed and epoch alone."""
         source = np.array([len(ids) for ids in self.sources.ids])
         target = np.array([len(ids) for ids in self.targets])
-        random = np.random.default_rng([seed, epoch])
-        order = random.permutation(len(self))
-        order = order[np.lexsort((target[order], source[order]))]
-        batches = token_batches(order.tolist(), np.maximum(source, target), batch_tokens)
-        return [batches[i] for i in random.permutation(len(batches))]
+        return shuffled_batches(source, target, batch_tokens, seed, epoch)

@@ -45,12 +45,12 @@ class Updater:
         loss, tokens = torch.zeros((), device=device), 0
         for place, indices in enumerate(batches):
             torch.manual_seed(self._seed(update, place * self.processes.size + self.processes.rank))
-            source, target = self.corpus.batch(indices, self.vocabulary, device)
+            batch = self.corpus.batch(indices, self.vocabulary, device)
             with autocast(device, self.config.precision):
-                part = self.model.loss(source, target, self.config.label_smoothing, self.config.word_dropout)
+                part = self.model.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
             part.total().backward()
             loss += part.translation.detach()
-            tokens += len(target.gold)
+            tokens += part.tokens
         tokens = self._sum_over_processes(loss, tokens)
         torch._foreach_div_(self.gradients, tokens)
         if self.config.clip:

@@ -1,0 +1,158 @@
+"""Word links from what a method says of a sentence pair: soft weights over pieces, or links of both directions.
+
+Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL, section 2.3: the score of a pair
+of pieces is the harmonic mean of its weights in both directions, and words are linked where two of their pieces
+reach a threshold. The older way takes the best piece of each piece, in each direction, and symmetrizes.
+
+Shapes: J source and I target pieces of m source and n target words.
+"""
+
+import unicodedata
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from synmt.alignment.symmetrization import Symmetrization, symmetrize
+from synmt.text.links import Link
+
+Weights = NDArray[np.float32]
+Rule = Literal["harmonic", Symmetrization]
+HARMONIC_THRESHOLD = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class SoftLinks:
+    """forward [J,I]: how much target piece i attends to source piece j, so that a column sums to 1 or less;
+    backward [J,I]: how much source piece j attends to target piece i, so that a row does.
+
+    source_words [J], target_words [I]: the word that each piece is of, in order; every word has a piece.
+    """
+
+    forward: Weights
+    backward: Weights
+    source_words: Sequence[int]
+    target_words: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class HardLinks:
+    """The links of each direction, between words."""
+
+    forward: Set[Link]
+    backward: Set[Link]
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """How links are taken.
+
+    rule: `harmonic`, or how the links of both directions become one set.
+    threshold: least harmonic mean, or what the weight of a direction's best piece must exceed; None: 0.2, or 0.
+    end_punctuation: a source that ends in a punctuation mark has it linked to a target's last one alone, or to
+    nothing (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation", EMNLP).
+    """
+
+    rule: Rule = "harmonic"
+    threshold: float | None = None
+    end_punctuation: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """links: each with its score, 0 to 1; confidence: the mean over all words of both sides of their best score."""
+
+    links: dict[Link, float] = field(default_factory=dict)
+    confidence: float = 0.0
+
+
+def extract(
+    found: SoftLinks | HardLinks, source: Sequence[str], target: Sequence[str], how: Extraction
+) -> Alignment:
+    """The links between the words of a source and a target, of which neither is empty.
+
+    The score of a link is the harmonic mean of its weights, or of hard links the share of directions that have it.
+    Raises ValueError for the harmonic mean of hard links.
+    """
+    scores = word_scores(found, len(source), len(target))
+    confidence = float((scores.max(axis=0).sum() + scores.max(axis=1).sum()) / sum(scores.shape))
+    last = len(source) - 1, len(target) - 1
+    drop_last = how.end_punctuation and _is_punctuation(source[-1])
+    if drop_last:
+        found = _without_source_word(found, last[0])
+    if how.rule != "harmonic":
+        links = symmetrize(*directions(found, how.threshold or 0.0), how.rule)
+    elif isinstance(found, HardLinks):
+        raise ValueError("links without weights have no harmonic mean")
+    else:
+        threshold = HARMONIC_THRESHOLD if how.threshold is None else how.threshold
+        reached = word_scores(found, len(source), len(target)) >= threshold
+        links = set(zip(*(axis.tolist() for axis in reached.nonzero()), strict=True))
+    if drop_last and _is_punctuation(target[-1]):
+        links.add(last)
+    return Alignment({link: float(scores[link]) for link in sorted(links)}, confidence)
+
+
+def _is_punctuation(word: str) -> bool:
+    return all(unicodedata.category(character).startswith("P") for character in word)
+
+
+def word_scores(found: SoftLinks | HardLinks, source_words: int, target_words: int) -> NDArray[np.float32]:
+    """[m,n]: the best harmonic mean of any two pieces; of hard links 1 in both directions, 0.5 in one, or 0."""
+    if isinstance(found, HardLinks):
+        scores = np.zeros((source_words, target_words), np.float32)
+        for links in (found.forward, found.backward):
+            for link in links:
+                scores[link] += 0.5
+        return scores
+    pieces = harmonic_mean(found.forward, found.backward)
+    return of_words(pieces, found.source_words, found.target_words)
+
+
+def harmonic_mean(forward: Weights, backward: Weights) -> Weights:
+    """2fb / (f + b), 0 where both are."""
+    total = forward + backward
+    mean: Weights = np.divide(2 * forward * backward, total, out=np.zeros_like(total), where=total > 0)
+    return mean
+
+
+def of_words(scores: Weights, source_words: Sequence[int], target_words: Sequence[int]) -> Weights:
+    """[J,I] → [m,n]: the greatest score of any two pieces of two words."""
+    by_source = np.maximum.reduceat(scores, _starts(source_words), axis=0)
+    by_both: Weights = np.maximum.reduceat(by_source, _starts(target_words), axis=1)
+    return by_both
+
+
+def _starts(words: Sequence[int]) -> NDArray[np.intp]:
+    """Where the pieces of each word begin."""
+    return np.flatnonzero(np.diff(np.asarray(words), prepend=-1))
+
+
+def directions(found: SoftLinks | HardLinks, threshold: float = 0.0) -> tuple[Set[Link], Set[Link]]:
+    """The links of each direction; of weights, those of each piece's best one, if that is over `threshold`."""
+    if isinstance(found, HardLinks):
+        return found.forward, found.backward
+    best_source, best_target = found.forward.argmax(axis=0), found.backward.argmax(axis=1)
+    forward = {
+        (found.source_words[j], found.target_words[i])
+        for i, j in enumerate(best_source.tolist())
+        if found.forward[j, i] > threshold
+    }
+    backward = {
+        (found.source_words[j], found.target_words[i])
+        for j, i in enumerate(best_target.tolist())
+        if found.backward[j, i] > threshold
+    }
+    return forward, backward
+
+
+def _without_source_word(found: SoftLinks | HardLinks, word: int) -> SoftLinks | HardLinks:
+    if isinstance(found, HardLinks):
+        forward, backward = (
+            {link for link in links if link[0] != word} for links in (found.forward, found.backward)
+        )
+        return HardLinks(forward, backward)
+    others = (np.asarray(found.source_words) != word)[:, None]
+    return SoftLinks(found.forward * others, found.backward * others, found.source_words, found.target_words)

@@ -1,0 +1,51 @@
+"""Sizes and settings of mask-align where nothing else is asked for. Free of torch, so that `--help` is, too."""
+
+from dataclasses import replace
+
+from synmt.nn.config import TransformerConfig
+from synmt.training.config import Preset, TrainingConfig
+
+# Chen, Sun & Liu (2021), section 3.2, and their code: 36,000 tokens an update for 50,000 updates.
+PAPER = Preset(
+    TransformerConfig(
+        width=512,
+        feedforward=1024,
+        encoder_layers=6,
+        decoder_layers=6,
+        heads=4,
+        norm="post",
+        cross_attention="last",
+        dropout=0.3,
+        attention_dropout=0.0,
+        activation_dropout=0.0,
+    ),
+    TrainingConfig(
+        merges=40000,
+        batch_tokens=9000,
+        accumulate=4,
+        max_length=256,
+        learning_rate=5e-4,
+        schedule="inverse-sqrt",
+        warmup=4000,
+        adam_beta2=0.98,
+        clip=0.0,
+        word_dropout=0.0,
+        epochs=1000,
+        updates=50000,
+    ),
+)
+# For some ten thousand pairs and two CPU cores.
+SMALL = Preset(
+    replace(PAPER.network, width=256, feedforward=512, encoder_layers=2, decoder_layers=2, dropout=0.1),
+    replace(
+        PAPER.training,
+        merges=8000,
+        batch_tokens=2048,
+        accumulate=1,
+        learning_rate=1e-3,
+        warmup=1000,
+        epochs=10,
+        updates=0,
+    ),
+)
+PRESETS = {"small": SMALL, "paper": PAPER}

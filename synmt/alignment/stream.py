@@ -1,0 +1,139 @@
+"""Alignment of a stream of sentence pairs: with a model, with what is fitted to them, or from given links."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import orjson
+from tqdm import tqdm
+
+from synmt.alignment.aligner import Aligner, Fit, Pair, open_method
+from synmt.alignment.extraction import Alignment, Extraction, HardLinks, Rule, extract
+from synmt.alignment.pairs import read_pairs, with_known_links
+from synmt.streams import BadInput, LineWriter, OnError, read_lines, windows
+from synmt.systems.records import TokenizerName, fail
+from synmt.text.links import write_links
+
+WINDOW = 1000  # pairs that are sorted by length
+FIRST_WINDOW = 50
+
+Form = Literal["pharaoh", "talp", "jsonl"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a stream. tokenizer and languages: of raw text; what a model was fitted with goes first.
+
+    rule: None is that of the method. base: what words are counted from. scores: gives the confidence, too.
+    max_words: a side with more is a bad line.
+    """
+
+    files: Sequence[str]
+    tokenizer: TokenizerName
+    languages: tuple[str, str]
+    rule: Rule | None
+    threshold: float | None
+    end_punctuation: bool
+    form: Form
+    base: int
+    scores: bool
+    max_words: int
+    on_error: OnError
+
+
+class KnownLinks:
+    """An aligner in name: its links are those that each pair has brought along."""
+
+    rule: Rule = "grow-diag-final-and"
+    needs: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+    languages: tuple[str, str] | None = None
+    tokenizer: TokenizerName | None = None
+
+    def align(self, pairs: Sequence[Pair]) -> list[HardLinks]:
+        return [pair.known or HardLinks(frozenset(), frozenset()) for pair in pairs]
+
+
+def align_stream(aligner: Aligner, links: Sequence[str], request: Request) -> int:
+    """Writes a line for each pair of the files to standard output, in constant memory.
+
+    links: files of links that the pairs bring along. Raises BadInput, or with `on_error="blank"` gives no links
+    for a bad line. Returns their count.
+    """
+    bad: list[BadInput] = []
+    # What a model was fitted with goes first.
+    tokenizer, languages = aligner.tokenizer or request.tokenizer, aligner.languages or request.languages
+    pairs = _pairs(aligner.needs, replace(request, tokenizer=tokenizer, languages=languages), bad)
+    if links:
+        pairs = with_known_links(pairs, links)
+    _write(aligner, pairs, request)
+    return len(bad)
+
+
+def fit_stream(
+    method: str, settings: dict[str, Any], guide: str | None, out: Path | None, resume: bool, device: str,
+    request: Request,
+) -> int:  # fmt: skip
+    """Fits a method to the pairs of the files, and writes a line for each as `align_stream` does.
+
+    guide: a file of links to learn from; out: where to keep the model. Under torchrun, all processes fit and the
+    first one aligns.
+    """
+    bad: list[BadInput] = []
+    chosen = open_method(method)
+    pairs = _pairs(chosen.needs(settings), request, bad)
+    kept = list(with_known_links(pairs, [guide]) if guide else pairs)
+    whole = [pair for pair in kept if pair.source.tokens and pair.target.tokens]
+    if not whole:
+        raise BadInput("no sentence pairs to be fitted to")
+    known = [pair.known.forward for pair in whole if pair.known] if guide else None
+    with TemporaryDirectory(prefix="synmt-align-") as temporary:
+        folder = out or Path(temporary) / "model"
+        fit = Fit(whole, known, request.languages, request.tokenizer, settings, folder, resume, device)
+        aligner = chosen.fit(fit)
+        if os.environ.get("RANK", "0") == "0":
+            _write(aligner, tqdm(kept, unit="pair", disable=not sys.stderr.isatty()), request)
+    return len(bad)
+
+
+def _pairs(needs: tuple[frozenset[str], frozenset[str]], request: Request, bad: list[BadInput]) -> Iterator[Pair]:
+    lines = read_lines(request.files, request.on_error)
+    on_bad = fail if request.on_error == "fail" else bad.append
+    return read_pairs(lines, needs, request.tokenizer, request.languages, request.max_words, on_bad)
+
+
+def _write(aligner: Aligner, pairs: Iterable[Pair], request: Request) -> None:
+    how = Extraction(request.rule or aligner.rule, request.threshold, request.end_punctuation)
+    with LineWriter() as output:
+        for window in windows(pairs, WINDOW, FIRST_WINDOW):
+            whole = [pair for pair in window if pair.source.tokens and pair.target.tokens]
+            found = iter(aligner.align(whole))
+            for pair in window:
+                alignment = None
+                if pair.source.tokens and pair.target.tokens:
+                    try:
+                        alignment = extract(next(found), pair.source.tokens, pair.target.tokens, how)
+                    except ValueError as error:
+                        raise BadInput(str(error)) from None
+                output.write(_line(pair, alignment, request))
+
+
+def _line(pair: Pair, alignment: Alignment | None, request: Request) -> str:
+    if request.form == "jsonl":
+        return "{}" if alignment is None else _json(pair, alignment, request.base)
+    found = alignment or Alignment()
+    links = write_links(found.links, request.base)
+    return f"{links}\t{found.confidence:.6f}" if request.scores else links
+
+
+def _json(pair: Pair, alignment: Alignment, base: int) -> str:
+    fields = {
+        "source": pair.source.tokens,
+        "target": pair.target.tokens,
+        "links": [[i + base, j + base, round(score, 6)] for (i, j), score in alignment.links.items()],
+        "confidence": round(alignment.confidence, 6),
+    }
+    return orjson.dumps(fields).decode()

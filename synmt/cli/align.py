@@ -1,0 +1,149 @@
+"""`synmt align`"""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import click
+
+from synmt.alignment import METHODS
+from synmt.alignment.presets import PRESETS
+from synmt.alignment.symmetrization import Symmetrization
+from synmt.cli.options import on_error, report_failures
+from synmt.cli.train import Command, options_of_ideas, setting_option, settings_of
+from synmt.streams import BadInput, OnError
+from synmt.systems.mask_align import MaskAlign
+
+EPILOG = """
+\b
+Examples:
+  paste train.de train.en | synmt align --fit --out aligner > train.links
+  paste test.de test.en | synmt align aligner --format jsonl
+  synmt align --links-from forward.links --links-from backward.links --symmetrize grow-diag bitext.tsv
+"""
+
+
+def options_of_mask_align(command: Command) -> Command:
+    """One option for each field, such as --loss-form."""
+    for setting in reversed(fields(MaskAlign)):
+        command = setting_option(MaskAlign, setting, "", str(setting.default))(command)
+    return command
+
+
+@click.command("align", epilog=EPILOG)
+@click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...")
+@click.option(
+    "--fit", is_flag=True, help="Make an aligner of the very pairs that are given; then there is no MODEL."
+)
+@click.option("--method", type=click.Choice(list(METHODS)), help="How to align.  [mask-align, or the MODEL's]")
+@click.option(
+    "--links-from", multiple=True, metavar="LINKS",
+    help="Pharaoh links or an A3 file of another aligner, in place of MODEL; twice for two directions.",
+)  # fmt: skip
+@click.option(
+    "--symmetrize", "rule", type=click.Choice(["harmonic", *get_args(Symmetrization)]),
+    help="How both directions become one set of links.  [the method's own]",
+)  # fmt: skip
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1),
+    help="Least harmonic mean of a link [0.2], or what the weight of a best word must exceed [0].",
+)  # fmt: skip
+@click.option(
+    "--end-punctuation", is_flag=True, help="Link a source's end punctuation with the target's or not at all."
+)
+@click.option(
+    "--format", "form", type=click.Choice(["pharaoh", "talp", "jsonl"]), default="pharaoh", show_default=True,
+    help="`i-j` from 0; the same from 1; or JSON lines with words, links with scores, and confidence.",
+)  # fmt: skip
+@click.option("--base", type=click.IntRange(0, 1), help="What words are counted from, whatever the format.")
+@click.option("--scores", is_flag=True, help="A second column: how sure the links of the pair are, 0 to 1.")
+@click.option(
+    "--max-words", type=click.IntRange(1), default=2000, show_default=True, help="Longer sides are bad lines."
+)
+@click.option("--source-language", default="en", show_default=True, help="For the Moses tokenizer.")
+@click.option("--target-language", default="en", show_default=True, help="For the Moses tokenizer.")
+@click.option(
+    "--tokenizer", type=click.Choice(["moses", "none"]), default="moses", show_default=True,
+    help="Of raw text, where the MODEL does not say; none: words already stand between spaces.",
+)  # fmt: skip
+@on_error
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
+@click.option("--guide", metavar="LINKS", help="--fit: links to learn from, Pharaoh or A3.")
+@click.option("--out", type=click.Path(path_type=Path), help="--fit: the model folder to keep.")
+@click.option("--resume", is_flag=True, help="--fit: go on with the run in --out, with the same command.")
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="--fit: what gives all that follows.  [small]")
+@click.option("--source-syntax", metavar="NAME+NAME", help="Systems of `synmt train` in the encoder of the source.")
+@click.option("--target-syntax", metavar="NAME+NAME", help="The same for the encoder of the target.")
+@options_of_mask_align
+@options_of_ideas
+@settings_of("network", PRESETS)
+@settings_of("training", PRESETS)
+def command(
+    paths: tuple[str, ...],
+    fit: bool,
+    method: str | None,
+    links_from: tuple[str, ...],
+    rule: Literal["harmonic"] | Symmetrization | None,
+    threshold: float | None,
+    end_punctuation: bool,
+    form: Literal["pharaoh", "talp", "jsonl"],
+    base: int | None,
+    scores: bool,
+    max_words: int,
+    source_language: str,
+    target_language: str,
+    tokenizer: Literal["moses", "none"],
+    on_error: OnError,
+    device: str,
+    guide: str | None,
+    out: Path | None,
+    resume: bool,
+    **settings: Any,
+) -> None:
+    """Links between the words of `source TAB target` lines: line n of the output belongs to line n of the input.
+
+    With the MODEL folder of an earlier --fit; with --fit of the pairs themselves; or from the links of other
+    programs. Sides are raw text, tokens, or parse records.
+    """
+    given = {name: value for name, value in settings.items() if value is not None}
+    model, files = _check_usage(paths, fit, links_from, guide, out, resume, given)
+    from synmt.alignment.stream import KnownLinks, Request, align_stream, fit_stream
+
+    request = Request(
+        files, tokenizer, (source_language, target_language), rule, threshold, end_punctuation, form,
+        base if base is not None else int(form == "talp"), scores, max_words, on_error,
+    )  # fmt: skip
+    if fit:
+        bad = fit_stream(method or "mask-align", given, guide, out, resume, device, request)
+    elif model is None:
+        bad = align_stream(KnownLinks(), links_from, request)
+    else:
+        from synmt.alignment.aligner import open_aligner
+
+        bad = align_stream(open_aligner(Path(model), method, device), (), request)
+    report_failures("align", bad)
+
+
+def _check_usage(
+    paths: tuple[str, ...],
+    fit: bool,
+    links_from: tuple[str, ...],
+    guide: str | None,
+    out: Path | None,
+    resume: bool,
+    settings: dict[str, Any],
+) -> tuple[str | None, tuple[str, ...]]:
+    """The model folder, if there is one, and the files. Raises BadInput for options that do not go together."""
+    if not fit and (guide or out or resume or settings):
+        raise BadInput("--guide, --out, --resume and all settings of training go with --fit")
+    if fit and links_from:
+        raise BadInput("links are taken --links-from files or from what is --fit, not both; see --guide")
+    if resume and not out:
+        raise BadInput("--resume goes on with the run in --out")
+    if len(links_from) > 2:
+        raise BadInput("--links-from takes one file, or one of each direction")
+    if fit or links_from:
+        return None, paths or ("-",)
+    if not paths:
+        raise BadInput("a MODEL folder, --fit or --links-from")
+    return paths[0], paths[1:] or ("-",)

@@ -1,0 +1,44 @@
+"""`mask-align`: a model that aligns words by guessing each from all others and from its translation.
+
+Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL. A Transformer of each direction,
+trained together. The decoder's queries begin as positions, its keys and values are the embedded words and stay so
+through all layers, and no position sees its own word (static-KV attention, section 2.1): what predicts y_i never
+reads it, so one pass predicts all words. Only the last layer attends to the source, with a key and a value besides
+for words that have no counterpart (leaky attention). W_xy [I,J] are the weights of that attention, the mean of its
+heads, and
+
+    L = L_xy + L_yx + α ‖W_xy − W_yxᵀ‖² + β (H(W̃_xy) + H(W̃_yx)),   W̃ = (W + λ) / Σ_j (W + λ)
+
+The square is a mean over cells, and H the mean entropy of a row (`loss_form` paper). The paper's code, with which
+α and β were tuned, halves L_xy + L_yx and takes the entropy over cells instead of rows (`loss_form` code).
+
+Ablations (Table 2): `causal` decoders, `no_leak`, `no_agreement` (neither α nor β; links are those of each word's
+best counterpart, symmetrized), and `--cross-attention all`.
+
+With links to learn from (`guide`), as in the guided systems of Table 1, and of our own: + γ times the
+cross-entropy of W with the links of each word that has some, in both directions.
+
+What differs from the code: sides of one word are trained on and aligned; there, such a word saw itself. No softmax
+runs over padding; label smoothing is that of all systems here.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from synmt.nn.config import check_settings, setting
+
+
+@dataclass(frozen=True)
+class MaskAlign:
+    loss_form: Literal["code", "paper"] = setting("code", "how the parts of Mask-Align's loss are normalized")
+    agreement: float = setting(5.0, "α, the weight of both directions' agreement")
+    entropy: float = setting(1.0, "β, the weight of the entropy of attention")
+    entropy_smoothing: float = setting(0.05, "λ, what is added to attention weights for their entropy", 1e-9)
+    guidance: float = setting(1.0, "γ, the weight of the links that --guide gives")
+    causal: bool = setting(False, "words are predicted from those before them alone")
+    no_leak: bool = setting(False, "every word attends to the source with all its weight")
+    no_agreement: bool = setting(False, "two directions on their own: α and β are 0")
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for options out of bounds."""
+        check_settings(self)

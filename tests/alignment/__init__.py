@@ -1,0 +1,1 @@
+"""Who aligns words, and how links come out of what they say."""
