@@ -87,8 +87,9 @@ class _Fitting:
             else:
                 self._train_model(name, guide if idea.trains_model else None, base)
         forward, backward = layers = self._layers(layers)
-        for name, layer in zip(DIRECTIONS, layers, strict=True):
-            self._train_part(name, layer, guide)
+        if idea.has_part:
+            for name, layer in zip(DIRECTIONS, layers, strict=True):
+                self._train_part(name, layer, guide)
         device = self.processes.device
         TranslationAligner(
             self.method,
@@ -130,10 +131,8 @@ class _Fitting:
         return model
 
     def _train_part(self, name: str, layer: int, guide: Guide | None) -> None:
-        """What the idea puts on top of one direction's model, if anything."""
+        """What the idea puts on top of one direction's model."""
         below = ModelFolder.open(self.request.out / name)
-        if self.idea.part(below.config.network) is None:
-            return
 
         def learner() -> TranslationModel:
             part = self.idea.part(below.config.network)
@@ -154,7 +153,7 @@ class _Fitting:
 
     def _train(self, folder: ModelFolder, corpus: Corpus, config: TrainingConfig) -> None:
         trainer = Trainer(folder, corpus, None, config, self.processes)
-        if self.request.resume and (folder.path / "checkpoint").exists():
+        if self.request.resume:
             trainer.resume()
         trainer.run()
 

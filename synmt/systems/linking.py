@@ -92,6 +92,10 @@ class LinkIdea:
         """What is trained on top of each model, which then stays as it is."""
         return None
 
+    @property
+    def has_part(self) -> bool:
+        return type(self).part is not LinkIdea.part
+
     def loss(self, forced: Forced) -> "Tensor":
         """What the part learns from, or what a model learns besides translation; summed over the batch."""
         raise NotImplementedError

@@ -23,7 +23,7 @@ QUICK: dict[str, Any] = {
     "merges": 30,
     "batch_tokens": 200,
     "warmup": 10,
-    "epochs": 3,
+    "epochs": 2,
     "average": 1,
 }
 
