@@ -20,6 +20,8 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "linearized": {"linearized": {}},
     "mask": {"mask": {}},
     "mask per layer": {"mask": {"per_layer": True}},
+    "mask, dependency": {"mask": {"tree": "dependency"}},
+    "named masks": {"named-masks": {"names": "near+left"}},
     "pascal": {"pascal": {"heads": 1}},
     "pascal, log density": {"pascal": {"heads": 1, "weighting": "add-log-density"}},
     "pascal, all heads": {"pascal": {"heads": 2, "layer": 2, "weighting": "parent-only"}},
@@ -29,6 +31,8 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "multitask": {"multitask": {}},
     "all but multitask": {"mask": {}, "lisa": {}, "pascal": {"heads": 1}, "label-features": {"size": 4}},
     "mask+pascal": {"mask": {}, "pascal": {"heads": 1}},
+    "mask+named masks": {"mask": {}, "named-masks": {"names": "near"}},
+    "linearized+dependency masks": {"linearized": {}, "mask": {"tree": "dependency"}},
 }
 TREES = [
     "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",
@@ -52,7 +56,13 @@ CONFIG = TransformerConfig(
 def records(trees: Sequence[str] = TREES) -> list[ParseRecord]:
     read = [read_brackets(tree) for tree in trees]
     return [
-        ParseRecord(tokens=tree.leaves(), tree=tree, heads=chain(len(tree.leaves())), deprels=labels(tree))
+        ParseRecord(
+            tokens=tree.leaves(),
+            tree=tree,
+            heads=chain(len(tree.leaves())),
+            deprels=labels(tree),
+            masks=masks(len(tree.leaves())),
+        )
         for tree in read
     ]
 
@@ -60,6 +70,15 @@ def records(trees: Sequence[str] = TREES) -> list[ParseRecord]:
 def chain(words: int) -> list[int]:
     """Heads: each word hangs on the one after it."""
     return [*range(2, words + 1), 0]
+
+
+def masks(words: int) -> dict[str, list[str]]:
+    """Two that overlap: words side by side, and those up to the query."""
+    place = range(words)
+    return {
+        "near": ["".join("01"[abs(key - query) < 2] for key in place) for query in place],
+        "left": ["".join("01"[key <= query] for key in place) for query in place],
+    }
 
 
 def labels(tree: Tree) -> list[str]:

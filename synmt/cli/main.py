@@ -7,6 +7,7 @@ import sys
 import click
 
 from synmt import __version__
+from synmt.interruption import Interrupted
 from synmt.streams import BadInput, discard_output
 
 COMMANDS = {
@@ -18,7 +19,8 @@ COMMANDS = {
     "train": "Source and target files to a model folder.",
     "translate": "Text or records to translations.",
     "align": "Sentence pairs to word links.",
-    "score": "Hypotheses against references: BLEU and chrF.",
+    "score": "Hypotheses against references: BLEU, chrF, TER, RIBES; parses; word links.",
+    "significance": "Whether systems differ by more than chance.",
 }
 
 
@@ -52,7 +54,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Runs one command. Exit codes: 0 done, 1 bad input or system, 2 wrong usage, 130 interrupted."""
+    """Runs one command. Exit codes: 0 done, 1 bad input or system, 2 wrong usage, 128+n ended by signal n."""
     os.environ.setdefault("GOMP_SPINCOUNT", THREAD_SPINS)
     arguments = sys.argv[1:]
     name = f"synmt {arguments[0]}" if arguments and arguments[0] in COMMANDS else "synmt"
@@ -68,8 +70,15 @@ def main() -> None:
     except OSError as error:
         discard_output()
         code = complain(name, f"{error.filename or 'output'}: {error.strerror or error}")
+    except RuntimeError as error:  # PyTorch's way to say so
+        if "memory" not in str(error):
+            raise
+        discard_output()
+        code = complain(name, f"out of memory: {str(error).splitlines()[0]}")
     except MemoryError:
         code = complain(name, "out of memory")
+    except Interrupted as stop:
+        code = complain(name, str(stop), 128 + stop.signal)
     except (KeyboardInterrupt, click.Abort):
         code = complain(name, "interrupted", 130)
     sys.exit(code)

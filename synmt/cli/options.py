@@ -7,6 +7,8 @@ import click
 
 from synmt.streams import Line, LineWriter, OnError, convert_lines, read_lines
 
+Command = Callable[..., None]
+
 input_files = click.argument("files", nargs=-1, metavar="[FILE]...")
 
 on_error = click.option(
@@ -39,6 +41,17 @@ def convert_files(
         lines = group(read_lines(or_stdin(files), on_error))
         failures = convert_lines(lines, convert, output.write, on_error, blank)
     report_failures(command, failures)
+
+
+def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:
+    return click.option("--max-tokens", type=click.IntRange(1), default=default, show_default=True, help=help_text)
+
+
+def report_too_long(command: str, lines: int, tokens: int) -> None:
+    """Says on stderr how many lines were left empty for their length."""
+    if lines:
+        counted = "1 line" if lines == 1 else f"{lines} lines"
+        print(f"synmt {command}: {counted} of more than {tokens} tokens left empty", file=sys.stderr)
 
 
 def report_failures(command: str, failures: int) -> None:

@@ -77,6 +77,7 @@ Examples:
     help="Parse records; only the constituency trees, one a line; only the dependency trees, as CoNLL-U.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Parser processes.")
+@click.option("--trust-pickle", is_flag=True, help="Load a benepar model that is a pickle, which can run code.")
 @click.option("--device", default="cpu", show_default=True, help="Of benepar: auto, cpu, cuda or cuda:N.")
 @on_error
 def command(
@@ -88,6 +89,7 @@ def command(
     strip: bool,
     form: str,
     jobs: int,
+    trust_pickle: bool,
     device: str,
     on_error: OnError,
 ) -> None:
@@ -109,7 +111,8 @@ def command(
         if needed not in parser:
             raise click.UsageError(f"--format {form} needs --parser {needed} or benepar+udpipe")
         texts = Texts(read_lines(or_stdin(files), on_error), tokenized=kind == "tokens")
-        failures = write_parses(texts, ParserChoice(parser, models, device, language), jobs, WRITERS[form])
+        choice = ParserChoice(parser, models, device, language, trust_pickle)
+        failures = write_parses(texts, choice, jobs, WRITERS[form])
     report_failures("parse", failures)
 
 

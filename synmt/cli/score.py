@@ -1,102 +1,89 @@
-"""`synmt score`: translations or parses against references."""
+"""`synmt score`: translations, parses or word links against references."""
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 
+from synmt.cli.metric_options import metric_options, output_format, references
 from synmt.cli.options import or_stdin
-from synmt.streams import BadInput, Line, LineWriter, read_parallel
-
-METRICS = ("bleu", "chrf", "chrf+", "chrf++", "evalb", "upos", "uas", "las")
-TOKENIZATIONS = ("13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "none")
+from synmt.streams import BadInput, LineWriter
 
 EPILOG = """
 \b
 Examples:
   synmt score --references test.de < base.de
   synmt score base.de mask.de --references test.de --metric bleu,chrf++ --format tsv
+  synmt score base.de mask.de --references test.de --by-length 10,20,30 --source test.en
   synmt parse test.en | synmt score --references gold.ptb --metric evalb
 """
 
 
-def metric_names(context: click.Context, parameter: click.Parameter, names: str) -> list[str]:
-    chosen = names.split(",")
-    for name in chosen:
-        if name not in METRICS:
-            raise click.BadParameter(f"{name!r} is not one of {', '.join(METRICS)}")
-    return chosen
+def lengths(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
+    try:
+        limits = tuple(int(limit) for limit in value.split(",")) if value else ()
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a list of numbers such as 10,20,30") from None
+    if list(limits) != sorted(set(limits)) or any(limit < 1 for limit in limits):
+        raise click.BadParameter(f"{value} do not ascend")
+    return limits
 
 
 @click.command(epilog=EPILOG)
 @click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...")
+@references(required=True)
+@metric_options
 @click.option(
-    "-r",
-    "--references",
-    multiple=True,
-    required=True,
-    metavar="REF",
-    help="A file of reference translations; give the option once for each reference.",
+    "--by-length",
+    "limits",
+    callback=lengths,
+    metavar="N,...",
+    help="Also score sentences of up to N words each, of more than the last, and all: words of --source, or"
+    " without it of the first reference.",
 )
+@click.option("--source", metavar="FILE", help="The source sentences: text, or parse records.")
+@click.option("--target", metavar="FILE", help="With --source: the sentences that links must not leave.")
 @click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    default="bleu,chrf",
-    show_default=True,
-    callback=metric_names,
-    metavar="NAME,...",
-    help=f"Any of {', '.join(METRICS)}.",
+    "--errors", is_flag=True, help="Instead of metrics: target words by right and wrong predictions and links."
 )
-@click.option(
-    "--tokenize",
-    type=click.Choice(TOKENIZATIONS),
-    default="13a",
-    show_default=True,
-    help="sacreBLEU's tokenization for BLEU; none if the text is tokenized already.",
-)
-@click.option("--lowercase", is_flag=True, help="Ignore case.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "tsv", "json"]),
-    default="text",
-    show_default=True,
-    help="One line a metric, or a table of several systems; TSV; or JSON lines.",
-)
+@output_format("One line a metric, or a table of several systems")
 def command(
     hypotheses: tuple[str, ...],
     references: tuple[str, ...],
     metrics: list[str],
-    tokenize: str,
-    lowercase: bool,
+    limits: tuple[int, ...],
+    source: str | None,
+    target: str | None,
+    errors: bool,
     form: str,
+    **choices: Any,
 ) -> None:
     """Hypotheses against references.
 
-    Of translations, corpus BLEU and chrF with sacreBLEU's signatures; of parses, bracketing F1 or UPOS, UAS, LAS.
+    Of translations BLEU, chrF and TER as sacreBLEU has them, and RIBES; of parses bracketing F1 or UPOS, UAS and
+    LAS; of word links the alignment error rate, precision, recall and F1.
 
-    Hypotheses are detokenized text, one sentence a line; several files make a table, one row a system.
-    evalb compares parse records or bracket strings (F1 under COLLINS.prm); upos, uas and las parse records.
+    Hypotheses are files, a sentence a line; several make a table, a row a system. Translations are detokenized
+    text. evalb compares parse records or bracket strings (F1 under COLLINS.prm); upos, uas and las parse records;
+    aer, precision, recall and f1 lines of links such as 0-0 1-2, with 1p3 for a possible link in the references.
+    --errors reads JSON with "links" and "predicted", and such references.
     """
-    from synmt.metrics.metric import stream_scores
-    from synmt.metrics.opening import open_metrics
+    from synmt.metrics.lengths import LengthBuckets
+    from synmt.metrics.opening import Choices
+    from synmt.metrics.prediction import CATEGORIES
+    from synmt.metrics.reading import Files, open_input
     from synmt.metrics.report import FORMATS
+    from synmt.metrics.scoring import LENGTH_FORMATS, score_by_length, score_systems
 
-    systems = or_stdin(hypotheses)
+    files = Files(or_stdin(hypotheses), references, source, target)
+    buckets = LengthBuckets(limits) if limits else None
     try:
-        read, chosen = open_metrics(metrics, tokenize, lowercase)
-        rows = (tuple(_read(line, read) for line in lines) for lines in read_parallel([*systems, *references]))
-        scores = stream_scores(chosen, rows, len(systems))
+        given = open_input(CATEGORIES if errors else metrics, files, Choices(**choices), buckets)
+        if buckets:
+            lines = LENGTH_FORMATS[form](score_by_length(given, buckets))
+        else:
+            lines = FORMATS[form](score_systems(given))
     except ValueError as error:
         raise BadInput(str(error)) from None
     with LineWriter() as output:
-        for line in FORMATS[form](list(zip(systems, scores, strict=True))):
+        for line in lines:
             output.write(line)
-
-
-def _read(line: Line, read: Callable[[str], Any]) -> Any:
-    try:
-        return read(line.text)
-    except ValueError as error:
-        raise line.error(error) from None

@@ -5,7 +5,7 @@ from typing import Literal
 
 import click
 
-from synmt.cli.options import input_files, on_error, or_stdin, report_failures
+from synmt.cli.options import input_files, max_tokens, on_error, or_stdin, report_failures, report_too_long
 from synmt.streams import OnError
 from synmt.systems.source import Task
 
@@ -39,6 +39,7 @@ from synmt.systems.source import Task
 )
 @click.option("--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
 @click.option("--batch-tokens", type=click.IntRange(1), default=4096, show_default=True, help="Source tokens.")
+@max_tokens(2000, "A longer sentence, in source tokens, gets no translation and is counted.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 @on_error
 def command(
@@ -52,6 +53,7 @@ def command(
     task: Task,
     form: Literal["text", "jsonl"],
     batch_tokens: int,
+    max_tokens: int,
     device: str,
     on_error: OnError,
 ) -> None:
@@ -68,5 +70,8 @@ def command(
     from synmt.decoding.stream import translate_stream
 
     search = SearchConfig(max(beam, n_best or 1), length_penalty, alpha, extra_length)
-    bad = translate_stream(model, or_stdin(files), search, n_best, form, batch_tokens, device, on_error, task)
+    bad, too_long = translate_stream(
+        model, or_stdin(files), search, n_best, form, batch_tokens, max_tokens, device, on_error, task
+    )
     report_failures("translate", bad)
+    report_too_long("translate", too_long, max_tokens)

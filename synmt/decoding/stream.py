@@ -23,13 +23,15 @@ def translate_stream(
     n_best: int | None,
     form: Literal["text", "jsonl"],
     batch_tokens: int,
+    max_tokens: int,
     device: str,
     on_error: OnError,
     task: Task,
-) -> int:
+) -> tuple[int, int]:
     """Writes a line for each line of the files to standard output.
 
-    Raises BadInput, or with `on_error="blank"` gives an empty translation for a bad line. Returns their count.
+    Raises BadInput, or with `on_error="blank"` gives an empty translation for a bad line; a sentence of more
+    than `max_tokens` source tokens gets one, too. Returns how many lines were bad, and how many too long.
     """
     folder = ModelFolder.open(model)
     translator = Translator.open(folder, local_device(device), search, batch_tokens, task)
@@ -37,19 +39,26 @@ def translate_stream(
     bad: list[BadInput] = []
     on_bad = fail if on_error == "fail" else bad.append
 
+    too_long = 0
+
     def sentences() -> Iterator[SourceFeatures]:
+        nonlocal too_long
         lines, needs = read_lines(files, on_error), translator.side.needs(training=False)
         for line, record in source_records(lines, needs, tokenizer, folder.config.source_language, on_bad):
             try:
-                yield translator.features(record) if record.tokens else SourceFeatures([], words=0)
+                features = translator.features(record) if record.tokens else SourceFeatures([], words=0)
             except ValueError as error:
                 on_bad(line.error(error))
-                yield SourceFeatures([], words=0)
+                features = SourceFeatures([], words=0)
+            if len(features.tokens) > max_tokens:
+                too_long += 1
+                features = SourceFeatures([], words=0)
+            yield features
 
     with LineWriter() as output:
         for translations in translator.translate(sentences()):
             output.write(_line(translations, n_best, form))
-    return len(bad)
+    return len(bad), too_long
 
 
 def _line(translations: list[Translation], n_best: int | None, form: Literal["text", "jsonl"]) -> str:

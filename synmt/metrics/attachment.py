@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Score
+from synmt.metrics.metric import Score, Statistics
 from synmt.trees.record import ParseRecord
 
 NAMES = ("UPOS", "UAS", "LAS")
@@ -21,12 +21,14 @@ NAMES = ("UPOS", "UAS", "LAS")
 class Attachment:
     """One of the three metrics, over records. Statistics: right, gold and predicted words."""
 
+    higher_is_better = True
+
     def __init__(self, name: str) -> None:
         self.name = name
 
     def statistics(
         self, hypotheses: Sequence[ParseRecord], references: Sequence[Sequence[ParseRecord]]
-    ) -> npt.NDArray[np.int64]:
+    ) -> Statistics:
         """Raises ValueError for a sentence without what is compared, or with another text than its reference."""
         (gold_records,) = references
         rows = []
@@ -37,13 +39,17 @@ class Attachment:
             rows.append((len(right), len(gold.tokens), len(predicted.tokens)))
         return np.array(rows, dtype=np.int64)
 
-    def score(self, totals: npt.NDArray[np.int64]) -> Score:
+    def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
+        right, gold, predicted = totals.T
+        f1: npt.NDArray[np.float64] = 200 * right / np.maximum(1, gold + predicted)
+        return f1
+
+    def score(self, totals: Statistics) -> Score:
         right, gold, predicted = totals.tolist()
         recall, precision = 100 * right / max(1, gold), 100 * right / max(1, predicted)
-        f1 = 200 * right / max(1, gold + predicted)
         signature = f"rules:CoNLL18|words:{gold}|synmt:{__version__}"
-        line = f"{self.name}|{signature} = {f1:.2f} (R = {recall:.2f} P = {precision:.2f})"
-        return Score(self.name, f1, signature, line)
+        details = f"(R = {recall:.2f} P = {precision:.2f})"
+        return Score(self.name, float(self.scores(totals[None])[0]), signature, details)
 
     def _claims(self, record: ParseRecord) -> set[tuple[object, ...]]:
         """What a record says of each of its words, in terms of spans of characters."""

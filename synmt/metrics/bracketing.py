@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Score
+from synmt.metrics.metric import Score, Statistics
 from synmt.trees.constituency import Tree, read_brackets, subtree_ends
 from synmt.trees.record import read_tree
 
@@ -40,15 +40,21 @@ class Bracketing:
     """The metric over trees. Statistics: matched, gold and predicted brackets; right tags and words; sentences
     with all brackets right, sentences counted, and errors."""
 
+    higher_is_better = True
+
     def statistics(
         self, hypotheses: Sequence[Tree | None], references: Sequence[Sequence[Tree | None]]
-    ) -> npt.NDArray[np.int64]:
+    ) -> Statistics:
         (gold,) = references
         return np.array([_statistics(*pair) for pair in zip(gold, hypotheses, strict=True)], dtype=np.int64)
 
-    def score(self, totals: npt.NDArray[np.int64]) -> Score:
+    def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
+        matched, gold, predicted = totals.T[:3]
+        f1: npt.NDArray[np.float64] = 200 * matched / np.maximum(1, gold + predicted)
+        return f1
+
+    def score(self, totals: Statistics) -> Score:
         matched, gold, predicted, right, words, complete, counted, errors = totals.tolist()
-        f1 = 200 * matched / max(1, gold + predicted)
         parts = {
             "R": (matched, gold),
             "P": (matched, predicted),
@@ -57,7 +63,7 @@ class Bracketing:
         }
         details = " ".join(f"{name} = {100 * part / max(1, whole):.2f}" for name, (part, whole) in parts.items())
         signature = f"rules:COLLINS|sentences:{counted}|errors:{errors}|synmt:{__version__}"
-        return Score("F1", f1, signature, f"F1|{signature} = {f1:.2f} ({details})")
+        return Score("F1", float(self.scores(totals[None])[0]), signature, f"({details})")
 
 
 def _statistics(gold: Tree | None, predicted: Tree | None) -> tuple[int, ...]:

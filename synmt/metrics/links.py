@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Score
+from synmt.metrics.metric import Score, Statistics
 from synmt.text.links import Links
 
 NAMES = ("AER", "Precision", "Recall", "F1")
@@ -25,10 +25,9 @@ class LinkMetric:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.higher_is_better = name != "AER"
 
-    def statistics(
-        self, hypotheses: Sequence[Links], references: Sequence[Sequence[Links]]
-    ) -> npt.NDArray[np.int64]:
+    def statistics(self, hypotheses: Sequence[Links], references: Sequence[Sequence[Links]]) -> Statistics:
         (gold_links,) = references
         rows = []
         for gold, hypothesis in zip(gold_links, hypotheses, strict=True):
@@ -36,13 +35,20 @@ class LinkMetric:
             rows.append((len(found), len(gold.sure), len(found & gold.sure), len(found & gold.possible)))
         return np.array(rows, dtype=np.int64)
 
-    def score(self, totals: npt.NDArray[np.int64]) -> Score:
+    def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
+        return self._numbers(totals)[self.name]
+
+    def score(self, totals: Statistics) -> Score:
         """Of no links at all, against none, the error rate is 0."""
-        found, sure, right_sure, right = totals.tolist()
-        precision, recall = 100 * right / max(1, found), 100 * right_sure / max(1, sure)
-        error = 100 - 100 * (right_sure + right) / (found + sure) if found + sure else 0.0
-        f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-        value = dict(zip(NAMES, (error, precision, recall, f1), strict=True))[self.name]
-        signature = f"links:{found}|sure:{sure}|synmt:{__version__}"
-        line = f"{self.name}|{signature} = {value:.2f} (P = {precision:.2f} R = {recall:.2f})"
-        return Score(self.name, value, signature, line)
+        numbers = {name: float(column[0]) for name, column in self._numbers(totals[None]).items()}
+        found, sure, _, _ = totals.tolist()
+        details = f"(P = {numbers['Precision']:.2f} R = {numbers['Recall']:.2f} links = {found})"
+        return Score(self.name, numbers[self.name], f"sure:{sure}|synmt:{__version__}", details)
+
+    def _numbers(self, totals: Statistics) -> dict[str, npt.NDArray[np.float64]]:
+        """All four, of [m, 4] totals; where nothing can be right or wrong, 0."""
+        found, sure, right_sure, right = totals.T
+        precision, recall = 100 * right / np.maximum(1, found), 100 * right_sure / np.maximum(1, sure)
+        error = 100 * (found + sure - right_sure - right) / np.maximum(1, found + sure)
+        f1 = 2 * precision * recall / np.maximum(precision + recall, np.finfo(float).tiny)
+        return dict(zip(NAMES, (error, precision, recall, f1), strict=True))

@@ -1,20 +1,23 @@
 """What a metric is: statistics of each sentence first, one score of their sum after.
 
-So a corpus is scored in pieces, and a significance test resamples sentences without scoring them again.
+So a corpus is scored in pieces, buckets of it are as cheap as the whole, and a significance test resamples
+sentences without scoring them again.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from synmt.streams import windows
+from synmt.streams import Line, windows
 
 Item = TypeVar("Item", contravariant=True)
 T = TypeVar("T")
+
+# Whole numbers where the metric counts, so that its details read as counts; else float64.
+Statistics = npt.NDArray[np.number]
 
 
 @dataclass(slots=True, frozen=True)
@@ -22,25 +25,49 @@ class Score:
     """One number of a paper's table, and what is needed to compute it again.
 
     name: the metric as sacreBLEU prints it, such as `BLEU` or `chrF2`.
-    score: 0 to 100.
+    score: 0 to 100, or above it for error rates.
     signature: sacreBLEU's account of references, case, tokenization and version.
-    line: all of it on one line, with the metric's details.
+    details: what the metric has to say beside its score.
     """
 
     name: str
     score: float
     signature: str
-    line: str
+    details: str = ""
+
+    @property
+    def line(self) -> str:
+        """All of it on one line, as sacreBLEU prints it."""
+        return f"{self.name}|{self.signature} = {self.score:.2f}{self.details and ' '}{self.details}"
+
+    def noted(self, note: str) -> "Score":
+        """With what was done to the input before it was scored, at the end of the signature."""
+        return replace(self, signature=f"{self.signature}|{note}") if note else self
 
 
 class Metric(Protocol[Item]):
-    """A corpus metric that is a function of summed sentence statistics, over texts, trees or records."""
+    """A corpus metric that is a function of summed sentence statistics, over texts, trees, records or links."""
 
-    def statistics(self, hypotheses: Sequence[Item], references: Sequence[Sequence[Item]]) -> npt.NDArray[np.int64]:
+    higher_is_better: bool
+
+    def statistics(self, hypotheses: Sequence[Item], references: Sequence[Sequence[Item]]) -> Statistics:
         """The statistics of n sentences, [n, k]. references: one list of n items a reference, [r][n]."""
 
-    def score(self, totals: npt.NDArray[np.int64]) -> Score:
-        """The score of a corpus from the sum of its sentences' statistics, [k]."""
+    def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
+        """The scores of m corpora, [m], each from the sum of its sentences' statistics, [m, k]."""
+
+    def score(self, totals: Statistics) -> Score:
+        """The score of one corpus, [k], with all that belongs to it."""
+
+
+class Row(NamedTuple, Generic[T]):
+    """One sentence: what each system made of it, its references, the bucket that it falls into, and the input lines
+    of the systems, where there are any."""
+
+    hypotheses: Sequence[T]
+    references: Sequence[T]
+    bucket: int = 0
+    lines: Sequence[Line] = ()
 
 
 def corpus_score(metric: Metric[T], hypotheses: Sequence[T], references: Sequence[Sequence[T]]) -> Score:
@@ -48,20 +75,51 @@ def corpus_score(metric: Metric[T], hypotheses: Sequence[T], references: Sequenc
     return metric.score(metric.statistics(hypotheses, references).sum(axis=0))
 
 
-def stream_scores(metrics: Sequence[Metric[T]], rows: Iterable[Sequence[T]], systems: int) -> list[list[Score]]:
-    """The score of each system by each metric, [systems][metrics], in constant memory.
+def stream_statistics(
+    metrics: Sequence[Metric[T]], rows: Iterable[Row[T]]
+) -> Iterator[tuple[list[int], list[list[Statistics]]]]:
+    """Of each window of n rows the buckets, [n], and the statistics, [systems][metrics] of [n, k].
 
-    rows: for each sentence the hypotheses of all systems, then its references.
+    Raises ValueError if there are no rows, and BadInput or ValueError for a sentence that a metric cannot compare.
+    """
+    window: list[Row[T]] = []
+    for window in windows(rows, 1000):
+        systems = range(len(window[0].hypotheses))
+        yield (
+            [row.bucket for row in window],
+            [[_statistics(metric, window, system) for metric in metrics] for system in systems],
+        )
+    if not window:
+        raise ValueError("no lines to score")
+
+
+def _statistics(metric: Metric[T], rows: Sequence[Row[T]], system: int) -> Statistics:
+    references = list(zip(*(row.references for row in rows), strict=True))
+    try:
+        return metric.statistics([row.hypotheses[system] for row in rows], references)
+    except ValueError as error:
+        if len(rows) == 1 and rows[0].lines:
+            raise rows[0].lines[system].error(error) from None
+        if len(rows) > 1:  # which sentence is it?
+            for row in rows:
+                _statistics(metric, [row], system)
+        raise
+
+
+def stream_totals(
+    metrics: Sequence[Metric[T]], rows: Iterable[Row[T]], buckets: int = 1
+) -> tuple[list[int], list[list[Statistics]]]:
+    """The sentences of each bucket, [buckets], and their sums, [systems][metrics] of [buckets, k]; constant memory.
+
     Raises ValueError if there are no rows.
     """
-    totals: dict[tuple[int, int], npt.NDArray[np.int64]] = {}
-    for window in windows(rows, 1000):
-        columns = list(zip(*window, strict=True))
-        for system, (place, metric) in product(range(systems), enumerate(metrics)):
-            sums = metric.statistics(columns[system], columns[systems:]).sum(axis=0)
-            totals[system, place] = totals.get((system, place), 0) + sums
-    if not totals:
-        raise ValueError("no lines to score")
-    return [
-        [metric.score(totals[system, place]) for place, metric in enumerate(metrics)] for system in range(systems)
-    ]
+    sentences = np.zeros(buckets, dtype=np.int64)
+    totals: list[list[Statistics]] = []
+    for bucket, statistics in stream_statistics(metrics, rows):
+        sentences += np.bincount(bucket, minlength=buckets)
+        if not totals:
+            totals = [[np.zeros((buckets, part.shape[1]), part.dtype) for part in row] for row in statistics]
+        for sums, parts in zip(totals, statistics, strict=True):
+            for total, part in zip(sums, parts, strict=True):
+                np.add.at(total, bucket, part)
+    return sentences.tolist(), totals

@@ -1,12 +1,14 @@
 """Scores of several systems as text, TSV or JSON lines."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import orjson
 
 from synmt.metrics.metric import Score
 
 Scores = Sequence[tuple[str, Sequence[Score]]]  # of each system its name, and one score a metric
+Fields = Mapping[str, Any]  # of one number: the columns of TSV, the keys of JSON
 
 
 def as_text(scores: Scores) -> Iterator[str]:
@@ -14,29 +16,63 @@ def as_text(scores: Scores) -> Iterator[str]:
     if len(scores) == 1:
         yield from (score.line for score in scores[0][1])
         return
-    header = scores[0][1]
-    width = max(len(system) for system in ["system", *(system for system, _ in scores)])
-    yield "  ".join(["system".ljust(width), *(f"{score.name:>7}" for score in header)])
-    for system, row in scores:
-        cells = (f"{score.score:{max(7, len(score.name))}.2f}" for score in row)
-        yield "  ".join([system.ljust(width), *cells])
-    yield from (f"{score.name}|{score.signature}" for score in header)
+    header = ["system", *(score.name for score in scores[0][1])]
+    yield from table([header, *([system, *(f"{score.score:.2f}" for score in row)] for system, row in scores)])
+    yield from signatures(scores)
 
 
 def as_tsv(scores: Scores) -> Iterator[str]:
     """A header and a row a system and metric."""
-    yield "system\tmetric\tscore\tsignature"
-    for system, row in scores:
-        for score in row:
-            yield f"{system}\t{score.name}\t{score.score:.4f}\t{score.signature}"
+    return tsv(_fields(scores))
 
 
 def as_json(scores: Scores) -> Iterator[str]:
     """One JSON object a system and metric, its score in full precision."""
-    for system, row in scores:
-        for score in row:
-            fields = {"system": system, "metric": score.name, "score": score.score}
-            yield orjson.dumps({**fields, "signature": score.signature}).decode()
+    return json_lines(_fields(scores))
 
 
 FORMATS: dict[str, Callable[[Scores], Iterator[str]]] = {"text": as_text, "tsv": as_tsv, "json": as_json}
+
+
+def _fields(scores: Scores) -> Iterator[Fields]:
+    for system, row in scores:
+        for score in row:
+            yield {"system": system, "metric": score.name, "score": score.score, "signature": score.signature}
+
+
+def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows with their cells under each other: names to the left, numbers to the right."""
+    first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for name, *cells in rows:
+        numbers = (cell.rjust(max(7, width)) for cell, width in zip(cells, widths, strict=True))
+        yield "  ".join([name.ljust(first), *numbers]).rstrip()
+
+
+def signatures(scores: Scores) -> Iterator[str]:
+    """A line a metric; where systems were scored in different ways, a line each."""
+    for row in zip(*(row for _, row in scores), strict=True):
+        if len({score.signature for score in row}) == 1:
+            yield f"{row[0].name}|{row[0].signature}"
+        else:
+            yield from (
+                f"{score.name}|{score.signature} ({name})" for (name, _), score in zip(scores, row, strict=True)
+            )
+
+
+def tsv(rows: Iterable[Fields]) -> Iterator[str]:
+    """A header and a row a number, with four decimals; what is not known is empty."""
+    for number, row in enumerate(rows):
+        if number == 0:
+            yield "\t".join(row)
+        yield "\t".join(map(_cell, row.values()))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def json_lines(rows: Iterable[Fields]) -> Iterator[str]:
+    for row in rows:
+        yield orjson.dumps(row).decode()

@@ -22,6 +22,8 @@ def check_settings(config: Any) -> None:
         value, kind = getattr(config, each.name), kinds[each.name]
         if choices := get_args(kind):
             fits = value in choices
+        elif kind is str:
+            fits = type(value) is str
         else:
             is_number = type(value) is kind or (kind is float and type(value) is int)
             fits = is_number and each.metadata["least"] <= value <= each.metadata["most"]

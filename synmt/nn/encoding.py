@@ -17,13 +17,15 @@ class SourceBatch:
     """B sentences padded on the right to n positions, on the device.
 
     ids [B,n] int64; padding [B,n] bool, True where there is no token, or None if all sentences are full;
-    words [B] int64: how many tokens are pieces of words; vectors: by name, each [B,n] int64, zero where padded.
+    words [B] int64: how many tokens are pieces of words; vectors: by name, each [B,n] int64, zero where padded;
+    matrices: by name, each [B,n,n] bool, False where padded.
     """
 
     ids: Tensor
     padding: Tensor | None
     words: Tensor
     vectors: dict[str, Tensor]
+    matrices: dict[str, Tensor] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

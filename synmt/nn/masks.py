@@ -1,4 +1,7 @@
-"""Learned masks over the nine relations between nodes of a tree, as biases of attention (synmt.systems.mask)."""
+"""Learned masks as biases of attention: the nine relations between nodes of a tree (synmt.systems.mask), and masks
+by name (synmt.systems.named_masks)."""
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -24,28 +27,55 @@ class TreeMasks(nn.Module):
 
     def biases(self, batch: SourceBatch) -> list[Tensor]:
         """[B,H,n,n] for each set of strengths."""
-        cells = relations(batch.vectors["parents"], batch.vectors["ends"])
+        vectors = batch.vectors
+        cells = relations(vectors["parents"], vectors["ends"], vectors.get("nodes"), vectors.get("orders"))
         one_hot = cells.unsqueeze(1) == torch.arange(len(RELATIONS), device=cells.device).view(1, -1, 1, 1)
         with torch.autocast(cells.device.type, enabled=False):
-            values = -self.strengths.float().clamp(max=STRENGTH_LIMIT).exp()
+            values = weights(self.strengths)
             flat = one_hot.flatten(2).to(values.dtype)
             return [(layer @ flat).unflatten(2, cells.shape[1:]) for layer in values]
 
 
-def relations(parents: Tensor, ends: Tensor) -> Tensor:
+class NamedMatrices(nn.Module):
+    """−exp of the strengths of all masks that hold of a pair, summed; strengths [H, M]."""
+
+    def __init__(self, heads: int, layers: int, names: Sequence[str]) -> None:
+        super().__init__()
+        self.layers, self.names = layers, names
+        self.strengths = nn.Parameter(torch.zeros(heads, len(names)))
+
+    def forward(self, batch: SourceBatch) -> EncoderPass:
+        matrices = torch.stack([batch.matrices[name] for name in self.names], dim=1)
+        with torch.autocast(matrices.device.type, enabled=False):
+            values = weights(self.strengths)
+            bias = (values @ matrices.flatten(2).to(values.dtype)).unflatten(2, matrices.shape[2:])
+        return EncoderPass([AttentionEdit(bias=bias)] * self.layers)
+
+
+def weights(strengths: Tensor) -> Tensor:
+    """What a mask of each strength adds to a logit, in fp32 or better."""
+    wide = strengths if strengths.dtype == torch.float64 else strengths.float()
+    return -wide.clamp(max=STRENGTH_LIMIT).exp()
+
+
+def relations(parents: Tensor, ends: Tensor, nodes: Tensor | None = None, orders: Tensor | None = None) -> Tensor:
     """Ids of synmt.trees.relations.RELATIONS for a batch, row = query, column = key.
 
-    parents and ends [B,n] int64 (a root's parent is −1), padded with anything → [B,n,n] uint8.
+    parents, ends [B,n] int64: the parent of each token's node (a root's is negative) and the end of its subtree.
+    nodes, orders [B,n]: each token's node, and where that stands in preorder; without them tokens are nodes in
+    preorder. Tokens of one node are siblings. All padded with anything → [B,n,n] uint8.
     """
     length = parents.shape[1]
     index = torch.arange(length, device=parents.device)
     query, key = index.view(1, length, 1), index.view(1, 1, length)
+    node_of_query, node_of_key = (query, key) if nodes is None else (nodes.unsqueeze(2), nodes.unsqueeze(1))
     parent_of_query, parent_of_key = parents.unsqueeze(2), parents.unsqueeze(1)
     after = key > query
     cells = 7 + after.to(torch.uint8).expand(len(parents), -1, -1)
-    below = after & (key < ends.unsqueeze(2))
+    below = after if orders is None else orders.unsqueeze(1) > orders.unsqueeze(2)
+    below = below & ((key if orders is None else orders.unsqueeze(1)) < ends.unsqueeze(2))
     cells = cells.masked_fill(below, 6).masked_fill_(below.transpose(1, 2), 5)
     siblings = parent_of_query == parent_of_key
     cells.masked_fill_(siblings & after, 4).masked_fill_(siblings & (key < query), 3)
-    cells.masked_fill_(parent_of_key == query, 2).masked_fill_(parent_of_query == key, 1)
+    cells.masked_fill_(parent_of_key == node_of_query, 2).masked_fill_(parent_of_query == node_of_key, 1)
     return cells.masked_fill_(query == key, 0)

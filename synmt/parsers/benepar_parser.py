@@ -28,10 +28,10 @@ LONGEST_WORD = 100  # characters that the model gets to see; the rest tells it n
 class BeneparParser:
     """benepar with the embedded model or another, on raw text (spaCy's tokens) or on tokens."""
 
-    def __init__(self, model: str | None = None, device: str = "cpu") -> None:
+    def __init__(self, model: str | None = None, device: str = "cpu", trust_pickle: bool = False) -> None:
         """Raises ModelError, and BadInput for a device that is not there."""
         self.flattened = 0
-        self._model = load_model(model).to(local_device(device))
+        self._model = load_model(model, trust_pickle).to(local_device(device))
         self._tokenizer = SpacyTokenizer(guess_language(self._model.label_vocab) or "xx")
         timing = self._model.add_timing
         self._longest = LONGEST_SENTENCE if timing is None else timing.timing_table.shape[0] - 2

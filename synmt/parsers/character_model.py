@@ -5,6 +5,7 @@ not used because its module imports transformers, a second of start-up, for enco
 not used here.
 """
 
+import re
 from typing import Any
 
 from benepar.char_lstm import CharacterLSTM, RetokenizerForCharLSTM
@@ -16,6 +17,8 @@ from benepar.partitioned_transformer import (
 )
 from torch import nn
 
+_BREAKING = re.compile(r"[\s\0()]")
+
 
 class CharacterModel(nn.Module):
     """A `ChartModel` whose vocabularies and hyperparameters are benepar's, all of it in `config`."""
@@ -23,6 +26,8 @@ class CharacterModel(nn.Module):
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__()
         self.config = config
+        for name in ("label_vocab", "tag_vocab", "char_vocab"):
+            _check_vocabulary(name, config[name])
         self.label_vocab: dict[str, int] = config["label_vocab"]
         self.tag_vocab: dict[str, int] = config["tag_vocab"]
         sizes = config["hparams"]
@@ -48,6 +53,15 @@ class CharacterModel(nn.Module):
         self.encoder = PartitionedTransformerEncoder(layer, sizes["num_layers"])
         self.f_label = _classifier(self.d_model, sizes["d_label_hidden"], max(self.label_vocab.values()))
         self.f_tag = _classifier(self.d_model, sizes["d_tag_hidden"], max(self.tag_vocab.values()) + 1)
+
+
+def _check_vocabulary(name: str, vocabulary: dict[str, int]) -> None:
+    """Raises ValueError unless its numbers count up from 0 and no label breaks the line that it would stand in."""
+    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        raise ValueError(f"{name} is not numbered from 0")
+    for label in vocabulary:
+        if name != "char_vocab" and _BREAKING.search(label):
+            raise ValueError(f"{name} has {label!r}, which is no label")
 
 
 def _classifier(size: int, hidden: int, classes: int) -> nn.Sequential:

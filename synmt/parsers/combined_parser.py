@@ -12,11 +12,15 @@ class CombinedParser:
     """UDPipe on raw text or tokens, and benepar on UDPipe's sentences."""
 
     def __init__(
-        self, benepar_model: str | None = None, udpipe_model: str | None = None, device: str = "cpu"
+        self,
+        benepar_model: str | None = None,
+        udpipe_model: str | None = None,
+        device: str = "cpu",
+        trust_pickle: bool = False,
     ) -> None:
         """Raises ModelError."""
         self._udpipe = UDPipeParser(udpipe_model)
-        self._benepar = BeneparParser(benepar_model, device)
+        self._benepar = BeneparParser(benepar_model, device, trust_pickle)
 
     @property
     def flattened(self) -> int:

@@ -9,7 +9,7 @@ def open_parser(choice: ParserChoice) -> Parser:
     if choice.name == "benepar":
         from synmt.parsers.benepar_parser import BeneparParser
 
-        return BeneparParser(_only_model(choice, CONSTITUENCY, choice.models), choice.device)
+        return BeneparParser(_only_model(choice, CONSTITUENCY, choice.models), choice.device, choice.trust_pickle)
     if choice.name == "udpipe":
         from synmt.parsers.udpipe_parser import UDPipeParser
 
@@ -19,7 +19,8 @@ def open_parser(choice: ParserChoice) -> Parser:
     of_udpipe = tuple(model for model in choice.models if model.endswith(".udpipe"))
     of_benepar = tuple(model for model in choice.models if model not in of_udpipe)
     benepar_model = _only_model(choice, CONSTITUENCY, of_benepar)
-    return CombinedParser(benepar_model, _only_model(choice, DEPENDENCY, of_udpipe), choice.device)
+    udpipe_model = _only_model(choice, DEPENDENCY, of_udpipe)
+    return CombinedParser(benepar_model, udpipe_model, choice.device, choice.trust_pickle)
 
 
 def _only_model(choice: ParserChoice, kind: str, models: tuple[str, ...]) -> str:

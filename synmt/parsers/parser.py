@@ -21,12 +21,14 @@ class ParserChoice:
     models: names or paths, at most one a parser. With two parsers, UDPipe's is the one that ends in `.udpipe`.
     device: where benepar computes: auto, cpu, cuda or cuda:N.
     language: of the embedded model (ISO 639-1), for a parser that has no other.
+    trust_pickle: whether a benepar model may be a pickle, which can run code.
     """
 
     name: ParserName = "benepar"
     models: tuple[str, ...] = ()
     device: str = "cpu"
     language: str = "en"
+    trust_pickle: bool = False
 
 
 class Parser(Protocol):

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from signal import SIG_IGN, SIGINT, signal
+from threading import Thread
 
 from synmt.parsers.opening import open_parser
 from synmt.parsers.parser import Parser, ParserChoice
@@ -19,6 +20,15 @@ from synmt.trees.record import ParseRecord
 def _start_worker() -> None:
     signal(SIGINT, SIG_IGN)
     one_thread()
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A worker that waits for work does not see that the process which gave it has been killed."""
+    parent = parent_process()
+    assert parent
+    parent.join()
+    os._exit(1)
 
 
 @cache
@@ -43,6 +53,7 @@ class ParserPool:
 
     def __init__(self, choice: ParserChoice, jobs: int) -> None:
         self.flattened = 0
+        self._parsed = 0
         self._choice = choice
         self._jobs = jobs
         self._executor = ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker)
@@ -76,6 +87,7 @@ class ParserPool:
         try:
             records, flattened = future.result()
         except BrokenProcessPool:
-            raise BadInput("a parser process has died") from None
+            raise BadInput(f"a parser process has died; {self._parsed} lines were parsed before") from None
         self.flattened += flattened
+        self._parsed += len(records)
         return records

@@ -5,6 +5,7 @@ SOURCE_IDEAS = {
     "sequence": "synmt.systems.sequence:Sequence",
     "linearized": "synmt.systems.linearized:Linearized",
     "mask": "synmt.systems.mask:Mask",
+    "named-masks": "synmt.systems.named_masks:NamedMasks",
     "pascal": "synmt.systems.pascal:Pascal",
     "lisa": "synmt.systems.lisa:Lisa",
     "multitask": "synmt.systems.multitask:Multitask",

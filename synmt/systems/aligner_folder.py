@@ -9,25 +9,27 @@ from typing import Any
 
 import orjson
 import torch
-from safetensors.torch import load_file
 
 from synmt.nn.config import TransformerConfig
+from synmt.nn.weights import load_weights
 from synmt.systems.mask_align import MaskAlign
 from synmt.systems.mask_align_model import MaskAlignModel
 from synmt.systems.model_folder import (
     CODES_FILE,
     CONFIG_FILE,
     FORMAT,
+    LARGEST_TEXT,
     WEIGHTS_FILE,
-    check_shapes,
+    check_inside,
     check_text,
     naming,
+    save_vocabulary,
     write_aside,
 )
 from synmt.systems.records import TokenizerName
 from synmt.systems.source import SourceSide, source_side
 from synmt.text.bpe import Bpe
-from synmt.text.vocabulary import Vocabulary
+from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
 ALIGNER = "mask-align"
 SIDES = ("source", "target")
@@ -83,8 +85,7 @@ class AlignerFolder:
     def save(self) -> None:
         """Writes all but the weights, the config last."""
         for name, vocabulary in zip(SIDES, self.vocabulary, strict=True):
-            (self.path / name).mkdir(parents=True, exist_ok=True)
-            vocabulary.save(self.path / name)
+            save_vocabulary(self.path / name, vocabulary)
         write_aside(self.path / CODES_FILE, self.bpe.codes.encode())
         fields = {"format": FORMAT, "aligner": ALIGNER, "model": self.config.fields(), "training": self.training}
         write_aside(self.path / CONFIG_FILE, orjson.dumps(fields, option=orjson.OPT_INDENT_2) + b"\n")
@@ -92,6 +93,9 @@ class AlignerFolder:
     @classmethod
     def open(cls, path: Path) -> "AlignerFolder":
         """Raises BadInput, naming the file, for a folder that is missing, incomplete or inconsistent."""
+        vocabularies = (f"{side}/{name}" for side in SIDES for name in VOCABULARY_FILES)
+        for name in (CONFIG_FILE, CODES_FILE, *vocabularies):
+            check_inside(path, path / name, LARGEST_TEXT)
         with naming(path / CONFIG_FILE):
             fields = orjson.loads((path / CONFIG_FILE).read_bytes())
             if fields["format"] != FORMAT or fields["aligner"] != ALIGNER:
@@ -110,10 +114,7 @@ class AlignerFolder:
 
     def load_model(self, device: torch.device) -> MaskAlignModel:
         """The trained model, ready to align. Raises BadInput if the weights do not fit the config."""
-        with torch.device("meta"):
-            model = self.new_model()
+        check_inside(self.path, self.weights)
         with naming(self.weights):
-            check_shapes(model.state_dict(), weights := load_file(self.weights))
-        model = self.new_model()
-        model.load_state_dict(weights)
+            model = load_weights(self.new_model, self.weights)
         return model.to(device).eval()

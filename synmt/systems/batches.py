@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.source import SourceFeatures
+from synmt.systems.source import Matrix, SourceFeatures
 from synmt.text.vocabulary import Vocabulary
 
 Ids = NDArray[np.int32]
@@ -16,23 +16,29 @@ Ids = NDArray[np.int32]
 
 @dataclass
 class Sources:
-    """Source sentences: ids each [n], words [sentences], vectors and labels by name, as numbers each [n]."""
+    """Source sentences: ids each [n], words [sentences], vectors and labels by name, as numbers each [n], and
+    matrices by name, each [n,n]."""
 
     ids: list[Ids]
     words: list[int]
     vectors: dict[str, list[Ids]]
+    matrices: dict[str, list[Matrix]]
 
     @classmethod
     def encode(cls, sentences: Sequence[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
         columns: dict[str, list[Ids]] = {}
+        matrices: dict[str, list[Matrix]] = {}
         for sentence in sentences:
             labels = {name: vocabulary.encode_labels(name, column) for name, column in sentence.labels.items()}
             for name, column in (sentence.vectors | labels).items():
                 columns.setdefault(name, []).append(np.array(column, np.int32))
+            for name, matrix in sentence.matrices.items():
+                matrices.setdefault(name, []).append(matrix)
         return cls(
             [np.array(vocabulary.encode(sentence.tokens), np.int32) for sentence in sentences],
             [sentence.words for sentence in sentences],
             columns,
+            matrices,
         )
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SourceBatch:
@@ -48,6 +54,10 @@ class Sources:
             vectors={
                 name: pad([column[i] for i in indices], 0)[0].to(device, non_blocking=True)
                 for name, column in self.vectors.items()
+            },
+            matrices={
+                name: pad_square([column[i] for i in indices], ids.shape[1]).to(device, non_blocking=True)
+                for name, column in self.matrices.items()
             },
         )
 
@@ -90,3 +100,11 @@ def pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
     padded = np.full((len(rows), lengths.max()), filler, np.int64)
     padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(rows)
     return torch.from_numpy(padded), torch.from_numpy(lengths)
+
+
+def pad_square(matrices: Sequence[Matrix], size: int) -> torch.Tensor:
+    """Matrices [n,n] as one tensor [B,size,size], False where padded."""
+    padded = torch.zeros(len(matrices), size, size, dtype=torch.bool)
+    for row, matrix in zip(padded, matrices, strict=True):
+        row[: len(matrix), : len(matrix)] = torch.from_numpy(matrix)
+    return padded

@@ -11,33 +11,50 @@ each relation r. Section 2, with a single mask on for each pair:
 Strengths start at zero, where every bias is −1 and attention is plain. As in the paper's code, all layers share
 one set of strengths; `per_layer` gives each its own. Where that code gathered recursively from tree objects,
 relations are compared on the device from two vectors, a node's parent and the end of its subtree.
+
+With `tree` dependency, the encoder reads the pieces of the words alone, in their order, and the relations are those
+between the words in the dependency tree; the pieces of one word are siblings.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from synmt.nn.config import TransformerConfig, setting
 from synmt.systems.source import Layout, Segment, SourceIdea, Task, words_of_pieces
 from synmt.text.vocabulary import structural
 from synmt.trees.constituency import subtree_ends
+from synmt.trees.dependency import preorder
 from synmt.trees.record import ParseRecord
 from synmt.trees.subwords import split_leaves
 
 if TYPE_CHECKING:
     from synmt.nn.masks import TreeMasks
 
+# Of nodes: no word has them, and tokens that are no words are node -1.
+ROOTS_PARENT = -2
+NO_PARENT = -3  # and below, so that no two such tokens are siblings
+
 
 @dataclass(frozen=True)
 class Mask(SourceIdea):
-    """Tokens: the preorder of the tree over word pieces. Vectors: `parents`, `ends` (subtree ends, exclusive)."""
+    """Tokens: the preorder of the tree over word pieces. Vectors: `parents`, `ends` (subtree ends, exclusive).
+
+    With a dependency tree: tokens as they are; vectors besides: `nodes` and `orders`, as in synmt.nn.masks.
+    """
 
     per_layer: bool = setting(False, "strengths of their own for each layer")
+    tree: Literal["constituency", "dependency"] = setting("constituency", "whose relations the masks are")
 
     def needs(self, training: bool) -> frozenset[str]:
-        return frozenset({"tree"})
+        return frozenset({"heads" if self.tree == "dependency" else "tree"})
 
-    def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout:
+    def lays_out(self) -> bool:
+        return self.tree == "constituency"
+
+    def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout | None:
+        if self.tree == "dependency":
+            return None
         assert record.tree
         tree = split_leaves(record.tree, segment)
         leaves = tree.is_leaf()
@@ -45,7 +62,19 @@ class Mask(SourceIdea):
         return Layout(tokens, words_of_pieces(record, segment, leaves), tree.parents)
 
     def vectors(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
-        return {"parents": layout.parents, "ends": subtree_ends(layout.parents)}
+        if self.tree == "constituency":
+            return {"parents": layout.parents, "ends": subtree_ends(layout.parents)}
+        orders, ends = preorder(record.heads)
+        vectors: dict[str, list[int]] = {"nodes": layout.words, "parents": [], "ends": [], "orders": []}
+        for token, word in enumerate(layout.words):
+            parent, end, order = NO_PARENT - token, -1, -1  # a token that is no word has no relatives
+            if word >= 0:
+                head = record.heads[word]
+                parent, end, order = head - 1 if head else ROOTS_PARENT, ends[word], orders[word]
+            vectors["parents"].append(parent)
+            vectors["ends"].append(end)
+            vectors["orders"].append(order)
+        return vectors
 
     def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "TreeMasks":
         from synmt.nn.masks import TreeMasks

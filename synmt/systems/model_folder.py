@@ -3,10 +3,12 @@
 config.json, vocab.target.txt, vocab.source.txt, codes.bpe, model.safetensors. Nothing in it is code or pickle.
 """
 
+import math
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -14,19 +16,21 @@ from typing import Any, get_args
 import orjson
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
 from synmt.nn.config import TransformerConfig
+from synmt.nn.weights import load_weights
 from synmt.streams import BadInput
 from synmt.systems.records import Tokenizer, TokenizerName, open_tokenizer
 from synmt.systems.source import SourceSide, source_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe
-from synmt.text.vocabulary import Vocabulary
+from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
 CONFIG_FILE, CODES_FILE, WEIGHTS_FILE = "config.json", "codes.bpe", "model.safetensors"
 FORMAT = 1
+LARGEST_TEXT = 2**28  # bytes; more than any training makes of a config, vocabulary or codes
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,8 @@ class ModelFolder:
         return self.path / WEIGHTS_FILE
 
     def save(self) -> None:
-        """Writes all but the weights."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        self.vocabulary.save(self.path)
+        """Writes all but the weights, the config last: where it is, all is. Raises BadInput."""
+        save_vocabulary(self.path, self.vocabulary)
         write_aside(self.path / CODES_FILE, self.bpe.codes.encode())
         model = {**asdict(self.config), "side": self.config.side.settings()}
         fields = {"format": FORMAT, "model": model, "training": self.training}
@@ -76,6 +79,8 @@ class ModelFolder:
     @classmethod
     def open(cls, path: Path) -> "ModelFolder":
         """Raises BadInput, naming the file, for a folder that is missing, incomplete or inconsistent."""
+        for name in (CONFIG_FILE, CODES_FILE, *VOCABULARY_FILES):
+            check_inside(path, path / name, LARGEST_TEXT)
         with naming(path / CONFIG_FILE):
             fields = orjson.loads((path / CONFIG_FILE).read_bytes())
             if fields["format"] != FORMAT:
@@ -93,12 +98,9 @@ class ModelFolder:
 
     def load_model(self, device: torch.device) -> TranslationModel:
         """The trained model, ready to translate. Raises BadInput if the weights do not fit the config."""
-        with torch.device("meta"):
-            model = self.new_model()
+        check_inside(self.path, self.weights)
         with naming(self.weights):
-            check_shapes(model.state_dict(), weights := load_file(self.weights))
-        model = self.new_model()
-        model.load_state_dict(weights)
+            model = load_weights(self.new_model, self.weights)
         return model.to(device).eval()
 
 
@@ -111,18 +113,29 @@ def check_text(tokenizer: str, languages: Iterable[str]) -> None:
             raise ValueError(f"language {language!r} is not a code such as en")
 
 
-def check_shapes(expected: dict[str, Tensor], found: dict[str, Tensor]) -> None:
-    """Raises ValueError at the first tensor that is missing, unknown, or of another shape."""
-    for name in expected.keys() | found.keys():
-        if name not in found or name not in expected:
-            raise ValueError(f"tensor {name} is {'missing' if name in expected else 'not of this model'}")
-        if expected[name].shape != found[name].shape:
-            raise ValueError(f"tensor {name} is {list(found[name].shape)}, not {list(expected[name].shape)}")
-
-
 def _model_config(fields: dict[str, Any]) -> ModelConfig:
     network, side = TransformerConfig(**fields.pop("network")), source_side(dict(fields.pop("side")))
     return ModelConfig(side, **fields, network=network)
+
+
+def save_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
+    """Makes the folder, too. Raises BadInput."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in vocabulary.files().items():
+        write_aside(folder / name, text.encode())
+
+
+def check_inside(folder: Path, path: Path, largest: float = math.inf) -> None:
+    """Raises BadInput for a file of the folder that is missing, no file, larger than so many bytes, or a link that
+    leads out of the folder: a folder from a stranger is to reach nothing else."""
+    with naming(path):
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+            raise ValueError("leads out of the folder")
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("not a file")
+        if status.st_size > largest:
+            raise ValueError(f"{status.st_size} bytes, where at most {largest} are expected")
 
 
 @contextmanager
@@ -139,19 +152,48 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Written aside, synced and renamed, so that a file is either the old one or the new one."""
-    aside = path.with_name(path.name + ".new")
-    save_file({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, aside, metadata=metadata)
-    _sync_and_rename(aside, path)
+    """Raises BadInput, as `_written_aside` does."""
+    with _written_aside(path) as aside:
+        save_file({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, aside, metadata=metadata)
 
 
 def write_aside(path: Path, data: bytes) -> None:
+    """Raises BadInput, as `_written_aside` does."""
+    with _written_aside(path) as aside:
+        aside.write_bytes(data)
+
+
+@contextmanager
+def _written_aside(path: Path) -> Iterator[Path]:
+    """Where to write what then takes the place of `path`: synced and renamed, so that a file is the old or the new.
+
+    Raises BadInput, naming `path`, where that cannot be written; the old file then stays, and the new one goes.
+    """
     aside = path.with_name(path.name + ".new")
-    aside.write_bytes(data)
-    _sync_and_rename(aside, path)
+    try:
+        with naming(path):
+            aside.unlink(missing_ok=True)  # a link would be followed
+            yield aside
+            _sync(aside)
+            aside.replace(path)
+            _sync(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink()
+        raise
 
 
-def _sync_and_rename(aside: Path, path: Path) -> None:
-    with aside.open("rb") as stream:
-        os.fsync(stream.fileno())
-    aside.replace(path)
+def remove_unfinished(folder: Path) -> None:
+    """Takes out what a process that was killed has left half written; `.tmp` is how safetensors begins."""
+    for pattern in ("*.new", ".tmp*"):
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

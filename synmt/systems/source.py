@@ -2,7 +2,8 @@
 
 A published idea on the source side is one subclass of SourceIdea in a file of its own; its fields are its
 options. What it says of a sentence are Python lists of O(n) numbers or labels; whatever is n×n is expanded on the
-device, once a batch, by the idea's encoder part (synmt.nn). Several ideas can work on one model.
+device, once a batch, by the idea's encoder part (synmt.nn), but for matrices of the user's own. Several ideas can
+work on one model.
 """
 
 import importlib
@@ -10,6 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from synmt.nn.config import TransformerConfig, check_settings
 from synmt.systems import SOURCE_IDEAS
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
 Segment = Callable[[str], list[str]]
 Task = Literal["translate", "parse"]
+Matrix = NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -44,6 +49,7 @@ class SourceFeatures:
     words: how many of them are pieces of words, which bounds the translation's length.
     vectors: named per-token numbers, each [n].
     labels: named per-token labels, each [n], "" where a token has none.
+    matrices: named masks, each [n,n].
     word_of: for each token the word that it is a piece of, -1 for structure, [n].
     """
 
@@ -51,6 +57,7 @@ class SourceFeatures:
     words: int
     vectors: dict[str, list[int]] = field(default_factory=dict)
     labels: dict[str, list[str]] = field(default_factory=dict)
+    matrices: dict[str, Matrix] = field(default_factory=dict)
     word_of: list[int] = field(default_factory=list)
 
 
@@ -71,6 +78,10 @@ class SourceIdea:
         """Fields that a parse record must have, in training (and validation) or to translate it."""
         return frozenset()
 
+    def lays_out(self) -> bool:
+        """Whether this idea decides about the tokens."""
+        return type(self).layout is not SourceIdea.layout
+
     def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout | None:
         """The tokens, if this idea decides about them."""
         return None
@@ -85,6 +96,10 @@ class SourceIdea:
 
     def labels(self, record: ParseRecord, layout: Layout) -> dict[str, list[str]]:
         """Named labels for each token."""
+        return {}
+
+    def matrices(self, record: ParseRecord, layout: Layout) -> dict[str, Matrix]:
+        """Named truth values for each pair of tokens, a row a query."""
         return {}
 
     def heads_taken(self) -> dict[int, int]:
@@ -109,7 +124,7 @@ class SourceSide:
     def __post_init__(self) -> None:
         if not self.ideas:
             raise ValueError("no system")
-        deciders = [name for name, idea in self.ideas.items() if type(idea).layout is not SourceIdea.layout]
+        deciders = [name for name, idea in self.ideas.items() if idea.lays_out()]
         if len(deciders) > 1:
             raise ValueError(f"{' and '.join(deciders)} cannot be combined: each decides what the encoder reads")
 
@@ -145,6 +160,7 @@ class SourceSide:
         for idea in self.ideas.values():
             found.vectors |= idea.vectors(record, layout)
             found.labels |= idea.labels(record, layout)
+            found.matrices |= idea.matrices(record, layout)
         return found
 
     def settings(self) -> dict[str, dict[str, Any]]:
@@ -191,6 +207,7 @@ NAMES = {
     "heads": "dependency heads",
     "deprels": "dependency relations",
     "upos": "upos",
+    "masks": "masks",
 }
 
 

@@ -40,6 +40,17 @@ def read_links(text: str, base: int = 0) -> Links:
     return Links(frozenset(sure), frozenset(possible))
 
 
+def detect_base(lines: Iterable[str]) -> int:
+    """From what the lines of a file count words: 0 if any link names a word 0, or if there are no links; else 1."""
+    empty = True
+    for line in lines:
+        words = re.findall(r"\d+", line)
+        if any(int(word) == 0 for word in words):
+            return 0
+        empty = empty and not words
+    return 0 if empty else 1
+
+
 def write_links(links: Iterable[Link], base: int = 0) -> str:
     """`i-j` for each, in order."""
     return " ".join(f"{source + base}-{target + base}" for source, target in sorted(links))

@@ -15,6 +15,7 @@ class MosesTokenizer:
         tokens: list[str] = self._tokenizer.tokenize(text, escape=False)
         return tokens
 
-    def detokenize(self, tokens: list[str]) -> str:
-        text: str = self._detokenizer.detokenize(tokens, unescape=False)
+    def detokenize(self, tokens: list[str], unescape: bool = False) -> str:
+        """unescape: the tokens are those of Moses' own tokenizer, which writes `&amp;` for `&`."""
+        text: str = self._detokenizer.detokenize(tokens, unescape=unescape)
         return text

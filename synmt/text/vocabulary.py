@@ -14,7 +14,7 @@ from pathlib import Path
 
 END, UNKNOWN = 0, 1
 END_TOKEN, UNKNOWN_TOKEN = " </s>", " <unk>"
-TARGET_FILE, SOURCE_FILE, LABELS_FILE = "vocab.target.txt", "vocab.source.txt", "vocab.labels.txt"
+VOCABULARY_FILES = ("vocab.target.txt", "vocab.source.txt", "vocab.labels.txt")
 
 
 def structural(token: str) -> str:
@@ -81,17 +81,17 @@ class Vocabulary:
         """The words of target ids; the end of sentence and unknowns are left out."""
         return [self.target[index] for index in ids if index > UNKNOWN]
 
-    def save(self, folder: Path) -> None:
+    def files(self) -> dict[str, str]:
+        """What its files hold, by their names."""
         labels = [f"{name} {label}" for name, column in self.labels.items() for label in column]
-        for name, tokens in ((TARGET_FILE, self.target), (SOURCE_FILE, self.source), (LABELS_FILE, labels)):
-            (folder / name).write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8", newline="\n")
+        lists = zip(VOCABULARY_FILES, (self.target, self.source, labels), strict=True)
+        return {name: "".join(f"{token}\n" for token in tokens) for name, tokens in lists}
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabulary":
         """Raises OSError, UnicodeDecodeError, or ValueError for files that are no vocabulary."""
         target, source, lines = (
-            (folder / name).read_bytes().decode().split("\n")[:-1]
-            for name in (TARGET_FILE, SOURCE_FILE, LABELS_FILE)
+            (folder / name).read_bytes().decode().split("\n")[:-1] for name in VOCABULARY_FILES
         )
         labels: dict[str, list[str]] = {}
         for line in lines:

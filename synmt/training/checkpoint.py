@@ -1,40 +1,62 @@
 """The state of a run in one file, from which it goes on to the numbers of an uninterrupted one.
 
-checkpoint/last.safetensors holds the parameters, Adam's moments and the recent weights that averaging needs;
-its metadata holds the counters. Randomness and order need no state: they are functions of seed, epoch and update.
+checkpoint/update-N.safetensors holds the parameters, Adam's moments and the recent weights that averaging needs;
+its metadata holds the counters and a checksum. The last two files are kept: where the newest turns out torn, the
+one before serves. Randomness and order need no state: they are functions of seed, epoch and update.
 """
 
+import json
 import math
+import re
+import sys
+import zlib
 from collections import deque
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
-import orjson
 import torch
 from safetensors import safe_open
 from torch import Tensor, nn
 
+from synmt.nn.weights import check_shapes
+from synmt.streams import BadInput
 from synmt.systems.model_folder import naming, save_tensors
+
+KEPT = 2
+NAME = re.compile(r"update-(\d+)\.safetensors")
 
 
 @dataclass
 class Progress:
-    """Updates and epochs done; updates done of the epoch under way; the best validation score, and how many
-    validations have passed since; seconds of training; where log.tsv ends, in bytes."""
+    """How far a run is.
+
+    update, epoch: how many are done; batches_of_epoch: those done of the epoch under way, by all processes.
+    validated: after which update the last validation was; best: its best score so far; stale: how many
+        validations have passed since.
+    seconds: of training; log_bytes: where log.tsv ends.
+    loss, tokens, interval_seconds: sums since the last row of log.tsv.
+    """
 
     update: int = 0
     epoch: int = 0
-    update_of_epoch: int = 0
+    batches_of_epoch: int = 0
+    validated: int = 0
     best: float = -math.inf
     stale: int = 0
     seconds: float = 0.0
     log_bytes: int = 0
+    loss: float = 0.0
+    tokens: int = 0
+    interval_seconds: float = 0.0
 
-    def count_update(self, updates_an_epoch: int) -> None:
+    def count_update(self, batches: int, batches_an_epoch: int) -> None:
+        """One more update, of so many batches at most: the last of an epoch may have fewer."""
         self.update += 1
-        self.update_of_epoch += 1
-        if self.update_of_epoch == updates_an_epoch:
-            self.epoch, self.update_of_epoch = self.epoch + 1, 0
+        self.batches_of_epoch += batches
+        if self.batches_of_epoch >= batches_an_epoch:
+            self.epoch, self.batches_of_epoch = self.epoch + 1, 0
 
 
 @dataclass
@@ -44,38 +66,99 @@ class TrainingState:
     recent: deque[dict[str, Tensor]]
     progress: Progress = field(default_factory=Progress)
 
-    def save(self, path: Path) -> None:
+    def save(self, folder: Path) -> None:
+        """Adds the checkpoint of this update to the folder. Raises BadInput; the older ones then stay."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for kind, tensor in self.optimizer.state.get(parameter, {}).items():
                 tensors[f"adam.{kind}.{name}"] = tensor
         for age, weights in enumerate(self.recent):
             tensors |= {f"recent.{age}.{name}": tensor for name, tensor in weights.items()}
-        path.parent.mkdir(exist_ok=True)
-        save_tensors(path, tensors, {"progress": orjson.dumps(asdict(self.progress)).decode()})
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+        progress = json.dumps(asdict(self.progress))
+        path = folder / f"update-{self.progress.update}.safetensors"
+        with naming(folder):
+            folder.mkdir(exist_ok=True)
+        save_tensors(path, tensors, {"progress": progress, "crc32": str(checksum(progress, tensors))})
+        for old in checkpoints(folder)[KEPT:]:
+            old.unlink()
 
-    def load(self, path: Path) -> None:
-        """Raises BadInput for a file that is missing, damaged, or of another model."""
-        with naming(path), safe_open(path, "pt") as file:
+    def load_newest(self, folder: Path) -> None:
+        """The state of the newest checkpoint that is whole; each one that is not is named on stderr.
+
+        Without any checkpoint, the run is at its beginning. Raises BadInput if all are damaged.
+        """
+        for path in (paths := checkpoints(folder)):
+            try:
+                self._load(path)
+                return
+            except BadInput as error:
+                if path == paths[-1]:
+                    raise
+                print(f"synmt train: passed over {error}", file=sys.stderr)
+
+    def _load(self, path: Path) -> None:
+        """Raises BadInput for a file that is damaged, or of another model, and then changes nothing."""
+        with naming(path):
+            progress, tensors = _read(path)
             groups: dict[str, dict[str, Tensor]] = {}
-            for key in file.keys():  # noqa: SIM118 (a safetensors file is no mapping)
+            for key, tensor in tensors.items():
                 depth = 1 if key.startswith("model.") else 2
                 *group, name = key.split(".", depth)
-                groups.setdefault(".".join(group), {})[name] = file.get_tensor(key)
-            self.progress = Progress(**orjson.loads(file.metadata()["progress"]))
-            try:
-                self.model.load_state_dict(groups.pop("model"))
-            except RuntimeError as error:
-                raise ValueError(f"not of this model: {error}") from None
-            for name, parameter in self.model.named_parameters():
-                self.optimizer.state[parameter] = {
+                groups.setdefault(".".join(group), {})[name] = tensor
+            parameters = dict(self.model.named_parameters())
+            moments = {
+                parameter: {
                     kind: groups[f"adam.{kind}"][name].to(parameter.device)
                     for kind in ("step", "exp_avg", "exp_avg_sq")
                 }
+                for name, parameter in parameters.items()
+            }
+            for kind, found in groups.items():
+                if kind.startswith(("adam.exp", "recent.")):
+                    expected = self.model.state_dict() if kind.startswith("recent.") else parameters
+                    check_shapes(expected, {name: list(tensor.shape) for name, tensor in found.items()})
             ages = sorted(int(group.removeprefix("recent.")) for group in groups if group.startswith("recent."))
-            self.recent.extend(groups[f"recent.{age}"] for age in ages)
+            try:
+                self.model.load_state_dict(groups["model"])
+            except RuntimeError as error:
+                raise ValueError(f"not of this model: {error}") from None
+        self.progress = progress
+        for parameter, moment in moments.items():
+            self.optimizer.state[parameter] = moment
+        self.recent.clear()
+        self.recent.extend(groups[f"recent.{age}"] for age in ages)
 
     def average(self) -> dict[str, Tensor]:
         """The mean of the recent weights, those of this moment among them."""
         self.recent.append({n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()})
         return {n: torch.stack([weights[n] for weights in self.recent]).mean(dim=0) for n in self.recent[0]}
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints in a folder, the newest first."""
+    numbers = {path: match for path in folder.glob("*") if (match := NAME.fullmatch(path.name))}
+    return sorted(numbers, key=lambda path: -int(numbers[path][1]))
+
+
+def _read(path: Path) -> tuple[Progress, dict[str, Tensor]]:
+    """Raises ValueError and what else a damaged file makes safetensors raise."""
+    with safe_open(path, "pt") as file:
+        metadata: dict[str, Any] = file.metadata() or {}
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+    if metadata["crc32"] != str(checksum(metadata["progress"], tensors)):
+        raise ValueError("damaged: its checksum is another")
+    progress = Progress(**json.loads(metadata["progress"]))
+    for each in fields(Progress):
+        if type(getattr(progress, each.name)) is not type(each.default):
+            raise ValueError(f"{each.name} cannot be {getattr(progress, each.name)!r}")
+    return progress, tensors
+
+
+def checksum(progress: str, tensors: Mapping[str, Tensor]) -> int:
+    """CRC-32 of the counters and of all names and tensors: what a disk has lost shows, wherever it was."""
+    crc = zlib.crc32(progress.encode())
+    for name in sorted(tensors):
+        crc = zlib.crc32(name.encode(), crc)
+        crc = zlib.crc32(tensors[name].flatten().view(torch.uint8).numpy().data, crc)
+    return crc

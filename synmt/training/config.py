@@ -30,6 +30,7 @@ class TrainingConfig:
     validate_every: int = setting(0, "updates between validations; 0 is once an epoch")
     validation_beam: int = setting(4, "beam of the BLEU validation", 1)
     average: int = setting(1, "validate and keep the mean of the last so many validated weights", 1)
+    checkpoint_minutes: float = setting(10.0, "minutes between checkpoints, besides those of validations; 0 is off")
     report_every: int = setting(100, "updates between rows of log.tsv", 1)
     precision: Literal["auto", "fp32", "bf16"] = setting(
         "auto",

@@ -5,7 +5,8 @@ computes the gradient of one process with the same global batch.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +14,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from synmt.nn.device import local_device
+from synmt.streams import BadInput
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class Processes:
         if self.size > 1:
             parts = list(tensors)
             flat = torch.cat([part.flatten() for part in parts])
-            dist.all_reduce(flat)
+            with _together():
+                dist.all_reduce(flat)
             for part, summed in zip(parts, flat.split([part.numel() for part in parts]), strict=True):
                 part.copy_(summed.view_as(part))
 
@@ -40,9 +43,18 @@ class Processes:
         """The first process' value, in all of them."""
         if self.size > 1:
             shared = torch.tensor([value], dtype=torch.float64, device=self.device)
-            dist.broadcast(shared, 0)
+            with _together():
+                dist.broadcast(shared, 0)
             return float(shared)
         return value
+
+    def any(self, holds: bool) -> bool:
+        """Whether it holds in any process."""
+        if self.size > 1:
+            votes = torch.tensor(float(holds), device=self.device)
+            self.sum([votes])
+            return bool(votes)
+        return holds
 
     def close(self) -> None:
         if self.size > 1:
@@ -57,5 +69,17 @@ def join_processes(device_name: str) -> Processes:
         return Processes(0, 1, device)
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    with _together():
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     return Processes(dist.get_rank(), size, device)
+
+
+@contextmanager
+def _together() -> Iterator[None]:
+    """What all processes do at once fails in each when one has gone: then a line rather than a traceback."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise BadInput(
+            f"another process of this training cannot be reached: {str(error).splitlines()[0]}"
+        ) from None

@@ -1,18 +1,19 @@
 """The training loop: one code path for a CPU, a GPU, and many processes."""
 
 import math
+import signal
 import sys
 import time
 from collections import deque
 from collections.abc import Iterator
-from pathlib import Path
 
 import torch
 from tqdm import tqdm
 
+from synmt.interruption import Interrupted, Interruption
 from synmt.streams import BadInput
-from synmt.systems.model_folder import ModelFolder, save_tensors
-from synmt.training.checkpoint import Progress, TrainingState
+from synmt.systems.model_folder import ModelFolder, check_inside, remove_unfinished, save_tensors
+from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
@@ -21,7 +22,7 @@ from synmt.training.schedule import learning_rate
 from synmt.training.update import Updater
 from synmt.training.validation import Scores, Validation
 
-CHECKPOINT = Path("checkpoint", "last.safetensors")
+CHECKPOINTS = "checkpoint"
 
 
 class Trainer:
@@ -44,64 +45,87 @@ class Trainer:
         self.updater = Updater(self.model, corpus, folder.vocabulary, config, processes)
         self.state = TrainingState(self.model, self.updater.optimizer, deque(maxlen=config.average))
         self.log = Log(folder.path / "log.tsv")
-        self.updates_an_epoch = math.ceil(len(self._batches(0)) / self._batches_an_update)
-        self.total = min(config.updates or sys.maxsize, config.epochs * self.updates_an_epoch)
+        self.batches_an_epoch = len(self._batches(0))
+        self.total = self._count_updates()
+        self.interval = Interval(self.progress)
+        self.started = self.saved = time.monotonic()
 
     @property
     def progress(self) -> Progress:
         return self.state.progress
 
     def resume(self) -> None:
-        """Goes back to the last checkpoint. Raises BadInput if there is none, or if it is damaged."""
-        self.state.load(self.folder.path / CHECKPOINT)
-        self.log.truncate(self.progress.log_bytes)
+        """Goes back to the last checkpoint, or to the beginning before the first. Raises BadInput for damaged ones,
+        and where processes do not see the same."""
+        path = self.folder.path
+        for own in (self.folder.weights, self.log.path, *checkpoints(path / CHECKPOINTS)):
+            if own.is_symlink() or own.exists():
+                check_inside(path, own)
+        self.state.load_newest(path / CHECKPOINTS)
+        if self.processes.any(self.progress.update != self.processes.from_first(self.progress.update)):
+            raise BadInput("is not the same for all processes", str(path / CHECKPOINTS))
+        self.total = self._count_updates()
+        if self.processes.first:
+            self.log.truncate(self.progress.log_bytes)
+            remove_unfinished(path)
+            remove_unfinished(path / CHECKPOINTS)
 
     def run(self) -> None:
-        """Trains until the last update, or until patience or time runs out after a validation."""
-        if self._has_ended():
-            return
-        clock = time.monotonic() - self.progress.seconds
-        interval = Interval()
-        with self._progress_line() as line:
+        """Trains until the last update, or until patience or time runs out after a validation.
+
+        Raises Interrupted, after a checkpoint, when a signal has asked one of the processes to stop.
+        """
+        self.started, self.saved = time.monotonic() - self.progress.seconds, time.monotonic()
+        self.interval = Interval(self.progress)
+        with Interruption() as interruption, self._progress_line() as line:
+            self._validate_if_due(interruption)  # a run can be interrupted in a validation
             for batches in self._updates():
                 rate = self._rate()
                 loss, tokens = self.updater(batches, self.progress.update + 1, rate)
-                self.progress.count_update(self.updates_an_epoch)
-                interval.add(loss, tokens)
+                self.progress.count_update(self._batches_an_update, self.batches_an_epoch)
+                self.interval.add(loss, tokens)
                 line.update()
                 if self.progress.update % self.config.report_every == 0:
-                    self.progress.seconds = time.monotonic() - clock
-                    row = interval.row()
+                    row = self.interval.row()
                     self._write({"rate": rate, **row})
                     line.set_postfix_str(f"loss {row['loss']:.3f}, {row['tokens_per_second']:.0f} tokens/s")
-                    interval = Interval()
-                if self._validation_is_due():
-                    self.progress.seconds = time.monotonic() - clock
-                    self._validate()
-                    interval = Interval()  # begun anew, as a run resumed from here would
-                    if self._has_ended():
-                        break
+                    self.interval = Interval()
+                self._validate_if_due(interruption)
+                if self.processes.any(interruption.signal is not None):
+                    self._save()
+                    raise self._interrupted(interruption, "after")
+                if (
+                    self.config.checkpoint_minutes
+                    and time.monotonic() - self.saved > 60 * self.config.checkpoint_minutes
+                ):
+                    self._save()
 
     @property
     def _batches_an_update(self) -> int:
         return self.config.accumulate * self.processes.size
+
+    def _count_updates(self) -> int:
+        """The updates of the whole run, those done included: of other numbers of processes, they may be others."""
+        config, progress = self.config, self.progress
+        rest = math.ceil((self.batches_an_epoch - progress.batches_of_epoch) / self._batches_an_update)
+        epochs = config.epochs - progress.epoch - 1
+        updates = progress.update + max(
+            0, rest + epochs * math.ceil(self.batches_an_epoch / self._batches_an_update)
+        )
+        return min(config.updates or sys.maxsize, updates)
 
     def _batches(self, epoch: int) -> list[list[int]]:
         return self.corpus.shuffled_batches(self.config.batch_tokens, self.config.seed, epoch)
 
     def _updates(self) -> Iterator[list[list[int]]]:
         """This process' batches for each update that is left of the run."""
-        while self.progress.update < self.total:
-            yield from self._rest_of_epoch()
-
-    def _rest_of_epoch(self) -> Iterator[list[list[int]]]:
-        """This process' batches for each update that is left of the epoch, up to the last update of the run."""
         size, rank, step = self._batches_an_update, self.processes.rank, self.processes.size
-        batches = self._batches(self.progress.epoch)
-        first = self.progress.update_of_epoch
-        last = min(self.updates_an_epoch, first + self.total - self.progress.update)
-        for update in range(first, last):
-            yield batches[update * size : (update + 1) * size][rank::step]
+        epoch, batches = -1, list[list[int]]()
+        while self.progress.update < self.total and not self._has_ended():
+            if self.progress.epoch != epoch:
+                epoch, batches = self.progress.epoch, self._batches(self.progress.epoch)
+            first = self.progress.batches_of_epoch
+            yield batches[first : first + size][rank::step]
 
     def _rate(self) -> float:
         config = self.config
@@ -115,36 +139,62 @@ class Trainer:
 
     def _write(self, row: dict[str, float | int]) -> None:
         if self.processes.first:
-            progress = self.progress
-            self.log.write({"update": progress.update, "epoch": progress.epoch, "seconds": progress.seconds, **row})
+            seconds = time.monotonic() - self.started
+            self.log.write(
+                {"update": self.progress.update, "epoch": self.progress.epoch, "seconds": seconds, **row}
+            )
 
     def _has_ended(self) -> bool:
+        """Whether the validation after this update was the last one."""
         config, progress = self.config, self.progress
         out_of_patience = bool(config.patience) and progress.stale >= config.patience
         out_of_time = bool(config.minutes) and progress.seconds > 60 * config.minutes
-        return out_of_patience or out_of_time
+        return progress.validated == progress.update and (out_of_patience or out_of_time)
 
     def _validation_is_due(self) -> bool:
         progress, every = self.progress, self.config.validate_every
-        due = progress.update % every == 0 if every else progress.update_of_epoch == 0
-        return due or progress.update == self.total
+        due = progress.update % every == 0 if every else progress.batches_of_epoch == 0
+        return progress.validated < progress.update and (due or progress.update == self.total)
 
-    def _validate(self) -> None:
+    def _validate_if_due(self, interruption: Interruption) -> None:
         """Scores the mean of the recent weights, keeps it as the model if it is the best, and saves the state."""
         processes, progress = self.processes, self.progress
-        value = 0.0
+        if not self._validation_is_due():
+            return
+        if self.validation is not None:
+            self._save()  # it may take long
+        weights, value, stopped = {}, 0.0, False
         if processes.first:
-            weights = self.state.average()
-            value = self._score(weights)
-            if value > progress.best:
-                save_tensors(self.folder.weights, weights)
+            try:
+                with interruption.at_once():
+                    weights = self.state.average()
+                    value = self._score(weights)
+            except Interrupted:
+                stopped = True
+        if processes.any(stopped):
+            raise self._interrupted(interruption, "in the validation after")
         value = processes.from_first(value)
-        progress.seconds = processes.from_first(progress.seconds)
+        if processes.first and value > progress.best:
+            save_tensors(self.folder.weights, weights)
+        progress.seconds = processes.from_first(time.monotonic() - self.started)
         progress.stale = 0 if value > progress.best else progress.stale + 1
         progress.best = max(value, progress.best)
-        if processes.first:
-            progress.log_bytes = self.log.size()
-            self.state.save(self.folder.path / CHECKPOINT)
+        progress.validated = progress.update
+        self.interval = Interval()  # a validation is no training
+        self._save()
+
+    def _save(self) -> None:
+        if self.processes.first:
+            self.progress.seconds = time.monotonic() - self.started
+            self.progress.log_bytes = self.log.size()
+            self.interval.note(self.progress)
+            self.state.save(self.folder.path / CHECKPOINTS)
+        self.saved = time.monotonic()
+
+    def _interrupted(self, interruption: Interruption, when: str) -> Interrupted:
+        received = interruption.signal or signal.SIGTERM  # by another process
+        cause = f"{received.name}: stopped {when} update {self.progress.update}; --resume goes on from there"
+        return Interrupted(cause, received)
 
     def _score(self, weights: dict[str, torch.Tensor]) -> float:
         """What the validation gives these weights; without one, later is better."""
@@ -172,12 +222,14 @@ def _in_words(scores: Scores) -> str:
 
 
 class Interval:
-    """What happens between two reports."""
+    """What happens between two reports; with `progress`, begun before a checkpoint."""
 
-    def __init__(self) -> None:
-        self.loss: torch.Tensor | float = 0.0  # a tensor on the device: reading it each time would wait for the GPU
-        self.tokens = 0
-        self.started = time.monotonic()
+    def __init__(self, progress: Progress | None = None) -> None:
+        before = progress or Progress()
+        # a tensor on the device, once there is one: reading it each time would wait for the GPU
+        self.loss: torch.Tensor | float = before.loss
+        self.tokens = before.tokens
+        self.started = time.monotonic() - before.interval_seconds
 
     def add(self, loss: torch.Tensor, tokens: int) -> None:
         self.loss = self.loss + loss
@@ -187,3 +239,8 @@ class Interval:
         """Loss in nats a target token, smoothing included, and target tokens a second."""
         loss = float(self.loss) / self.tokens
         return {"loss": loss, "tokens_per_second": self.tokens / (time.monotonic() - self.started)}
+
+    def note(self, progress: Progress) -> None:
+        """What a run that goes on from this progress needs to know."""
+        progress.loss, progress.tokens = float(self.loss), self.tokens
+        progress.interval_seconds = time.monotonic() - self.started

@@ -4,12 +4,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import torch
 
 from synmt import __version__
 from synmt.streams import BadInput, Line, read_parallel
-from synmt.systems.model_folder import ModelConfig, ModelFolder
+from synmt.systems.model_folder import ModelConfig, ModelFolder, naming
 from synmt.text.bpe import Bpe
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes, join_processes
@@ -59,6 +60,9 @@ def train(
     """Trains into the folder `path`, or goes on with what it holds. Raises BadInput."""
     if resume != (path / "config.json").exists():
         raise BadInput("holds no run to resume" if resume else "holds a model; --resume goes on with it", str(path))
+    with naming(path):  # before hours of parsing, not after
+        path.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=path).close()
     processes = join_processes(device)
     if processes.size > 1 and "-" in (data.source, data.target):
         raise BadInput("standard input cannot be shared by several processes; name a file", "--source")

@@ -40,11 +40,11 @@ class Updater:
         processes; the gradient is that of the total loss over these tokens.
         """
         device = self.processes.device
-        torch.manual_seed(self._seed(update))
         self.model.train()
         torch._foreach_zero_(self.gradients)
         loss, tokens = torch.zeros((), device=device), 0
-        for indices in batches:
+        for place, indices in enumerate(batches):
+            torch.manual_seed(self._seed(update, place * self.processes.size + self.processes.rank))
             batch = self.corpus.batch(indices, self.vocabulary, device)
             with autocast(device, self.config.precision):
                 part = self.model.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
@@ -60,9 +60,10 @@ class Updater:
         self.optimizer.step()
         return loss, tokens
 
-    def _seed(self, update: int) -> int:
-        """Dropout of an update depends on nothing before it, so a resumed run draws what it would have drawn."""
-        sequence = np.random.SeedSequence([self.config.seed, update, self.processes.rank])
+    def _seed(self, update: int, place: int) -> int:
+        """Dropout depends on the update and the batch's place in it, and on nothing before: so a resumed run draws
+        what it would have drawn, and any number of processes draws what one would draw."""
+        sequence = np.random.SeedSequence([self.config.seed, update, place])
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
     def _sum_over_processes(self, loss: Tensor, tokens: int) -> int:

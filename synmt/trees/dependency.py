@@ -142,6 +142,28 @@ def depths(heads: Sequence[int]) -> list[int]:
     return found[1:]
 
 
+def preorder(heads: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Where each word stands in the preorder of its tree, from 1, and where its subtree ends there, [n] each.
+
+    Dependents come in the order of the sentence; crossing arcs are fine. The heads must have passed `check_heads`.
+    """
+    dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
+    for word, head in enumerate(heads, 1):
+        dependents[head].append(word)
+    sequence: list[int] = []
+    waiting = [0]
+    while waiting:
+        sequence.append(waiting.pop())
+        waiting += reversed(dependents[sequence[-1]])
+    sizes = [1] * len(sequence)
+    for word in reversed(sequence[1:]):
+        sizes[heads[word - 1]] += sizes[word]
+    orders = [0] * len(sequence)
+    for place, word in enumerate(sequence):
+        orders[word] = place
+    return orders[1:], [order + size for order, size in zip(orders[1:], sizes[1:], strict=True)]
+
+
 def _merged(words: Sequence[Word], multiword: Sequence[MultiwordToken]) -> tuple[list[Word], list[int]]:
     """The words with each multiword token either spread over them or in their place, and, for each old word,
     which new one it went into (from 1)."""

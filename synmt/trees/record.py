@@ -43,6 +43,7 @@ class ParseRecord:
     heads: 1-based index of each token's head, 0 for a root, as in CoNLL-U, [n]; empty if unknown.
     deprels: dependency relations, [n]; empty if unknown.
     sentences: number of words of each sentence, where there are several; each has its own root.
+    masks: by name, m strings of m characters 0 and 1, over the n words or over the nodes of the tree.
     """
 
     text: str = ""
@@ -53,6 +54,7 @@ class ParseRecord:
     heads: list[int] = field(default_factory=list)
     deprels: list[str] = field(default_factory=list)
     sentences: list[int] = field(default_factory=list)
+    masks: dict[str, list[str]] = field(default_factory=dict)
 
     def check(self) -> None:
         """Raises RecordError where a column's length, the text or the tree's leaves do not fit the tokens, for
@@ -72,6 +74,11 @@ class ParseRecord:
             check_heads(self.heads, self.sentences)
         if self.text and n and "".join(self.tokens) != "".join(self.text.split()):
             raise RecordError("the tokens do not spell the text")
+        for name, rows in self.masks.items():
+            if len(rows) not in (n, len(self.tree.nodes) if self.tree else n):
+                raise RecordError(f"mask {name!r} has {len(rows)} rows, as many as neither words nor nodes")
+            if any(len(row) != len(rows) or row.strip("01") for row in rows):
+                raise RecordError(f"mask {name!r} has a row that is not {len(rows)} characters 0 and 1")
         if self.tree is not None and self.tree.leaves() != self.tokens:
             raise RecordError("the leaves of the tree are not the tokens")
 
@@ -152,6 +159,7 @@ def read_record(line: str) -> ParseRecord:
         heads=_column(fields, "heads", int),
         deprels=_column(fields, "deprels", str),
         sentences=_column(fields, "sentences", int),
+        masks=_masks(fields),
     )
     record.check()
     return record
@@ -192,6 +200,13 @@ def _column(fields: dict[str, object], name: str, kind: type[T]) -> list[T]:
     return column
 
 
+def _masks(fields: dict[str, object]) -> dict[str, list[str]]:
+    masks = fields.get("masks") or {}
+    if not isinstance(masks, dict):
+        raise RecordError("masks is not an object")
+    return {name: _column(masks, name, str) for name in masks}
+
+
 def write_record(record: ParseRecord) -> str:
     """The record as one JSON line, its empty fields left out."""
     fields: dict[str, object] = {}
@@ -200,7 +215,7 @@ def write_record(record: ParseRecord) -> str:
             fields[name] = getattr(record, name)
     if record.tree is not None:
         fields["tree"] = write_brackets(record.tree)
-    for name in ("upos", "heads", "deprels", "sentences"):
+    for name in ("upos", "heads", "deprels", "sentences", "masks"):
         if getattr(record, name):
             fields[name] = getattr(record, name)
     return orjson.dumps(fields).decode()

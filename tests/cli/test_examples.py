@@ -10,7 +10,7 @@ GOLD = "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))\n(NP (N
 TEXTS = {"train.jsonl": f"{RECORD}\n\n", "codes.bpe": CODES, "gold.ptb": GOLD}
 
 
-@pytest.mark.parametrize("name", ["linearize", "make-masks", "transitions", "bpe", "score"])
+@pytest.mark.parametrize("name", ["linearize", "make-masks", "transitions", "bpe", "score", "significance"])
 def test_the_examples_of_help_run(name: str, tmp_path: Path) -> None:
     for file, text in TEXTS.items():
         (tmp_path / file).write_text(text)

@@ -34,7 +34,7 @@ def test_one_system_from_stdin(files: Path) -> None:
 
 def test_several_systems_and_references(files: Path) -> None:
     references = ["-r", files / "reference", "-r", files / "mask"]
-    options = ["--metric", "bleu,chrf++", "--tokenize", "intl", "--lowercase", "--format", "json"]
+    options = ["--metric", "bleu,chrf++", "--tokenize", "intl", "--case", "lower", "--format", "json"]
     done = synmt("score", files / "base", files / "mask", *references, *options)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(Path(row["system"]).name, row["metric"]) for row in rows] == [
@@ -100,3 +100,93 @@ def test_dependencies_against_gold_ones(tmp_path: Path) -> None:
 def test_metrics_of_different_things(files: Path) -> None:
     done = synmt("score", "--metric", "bleu,las", "-r", files / "reference", text="a")
     assert is_one_line_of_error(done, "synmt score: bleu and las compare different things")
+
+
+def test_all_translation_metrics_with_their_choices(files: Path) -> None:
+    options = [
+        "--metric",
+        "chrf+,ter,ribes",
+        "--chrf-beta",
+        "3",
+        "--chrf-average",
+        "script",
+        "--ribes-alpha",
+        "0.5",
+    ]
+    done = synmt(
+        "score", files / "base", "-r", files / "reference", *options, "--tokenize", "none", "--case", "mixed"
+    )
+    assert done.stderr == ""
+    chrf, ter, ribes = done.stdout.splitlines()
+    assert chrf.startswith("chrF3+|nrefs:1|case:mixed|eff:no|nc:6|nw:1|space:no|version:")
+    assert ter.startswith("TER|nrefs:1|case:mixed|tok:tercom|norm:no|punct:yes|asian:no|version:")
+    assert ribes.startswith("RIBES|nrefs:1|case:mixed|tok:none|alpha:0.5|beta:0.1|synmt:")
+
+
+def test_scores_by_length(files: Path) -> None:
+    (files / "source").write_text("a b c d e f\na b\n\n")
+    arguments = [
+        "score",
+        files / "base",
+        files / "mask",
+        "-r",
+        files / "reference",
+        "--by-length",
+        "2,5",
+        "-m",
+        "bleu",
+    ]
+    done = synmt(*arguments, "--source", files / "source", "--format", "json")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    counts = [(row["length"], row["sentences"]) for row in rows]
+    assert counts == [("0-2", 2), ("0-2", 2), ("6-", 1), ("6-", 1), ("all", 3), ("all", 3)]
+    whole = [json.loads(line)["score"] for line in synmt(*arguments[:-4], "--format", "json").stdout.splitlines()]
+    assert [row["score"] for row in rows[-2:]] == whole[::2]
+    assert synmt(*arguments).stdout.splitlines()[1].split() == ["sentences", "1", "1", "1", "3"]
+    (files / "source").write_text("a\n")
+    bad = synmt(*arguments, "--source", files / "source")
+    assert is_one_line_of_error(bad, "synmt score: ", "base: 3 lines", "source: 1 lines")
+
+
+@pytest.mark.parametrize("value", ["10,5", "0", "ten", "5,5", "3,"])
+def test_lengths_that_are_none(files: Path, value: str) -> None:
+    assert synmt("score", files / "base", "-r", files / "reference", "--by-length", value).returncode == 2
+
+
+GOLD_LINKS = "1-1 2-2 3p3\n1-1 2p1 2p2\n"
+
+
+def test_links_against_gold_ones(tmp_path: Path) -> None:
+    """|A| 5, |S| 3, |A∩S| 2, |A∩P| 4; hypotheses count from 0, the reference from 1."""
+    (tmp_path / "gold").write_text(GOLD_LINKS)
+    arguments = ["score", "--metric", "aer,precision,recall,f1", "-r", tmp_path / "gold"]
+    done = synmt(*arguments, text="0-0 1-2 2-2\n0-0 1-1\n")
+    assert done.stdout.splitlines()[0].startswith("AER|sure:3|synmt:")
+    assert done.stdout.splitlines()[0].endswith("|base:0|refbase:1 = 25.00 (P = 80.00 R = 66.67 links = 5)")
+    values = [line.split(" = ")[1].split()[0] for line in done.stdout.splitlines()]
+    assert values == ["25.00", "80.00", "66.67", "72.73"]
+    said = synmt(*arguments, "--link-base", "1", text="0-0 1-2\n\n")
+    assert is_one_line_of_error(said, "synmt score: stdin:1: link 0-0 where words count from 1")
+    bad = synmt(*arguments, text="0-0 1~2\n\n")
+    assert is_one_line_of_error(bad, "synmt score: stdin:1: '1~2' is not a link")
+
+
+def test_links_that_leave_their_sentences(tmp_path: Path) -> None:
+    for name, text in {"gold": GOLD_LINKS, "source": "a b c\na b\n", "target": "a b c\na b\n"}.items():
+        (tmp_path / name).write_text(text)
+    sides = ["--source", tmp_path / "source", "--target", tmp_path / "target"]
+    arguments = ["score", "--metric", "aer", "-r", tmp_path / "gold", *sides]
+    assert synmt(*arguments, text="0-0\n1-1\n").returncode == 0
+    bad = synmt(*arguments, text="0-0\n2-1\n")
+    assert is_one_line_of_error(bad, "synmt score: stdin:2: link 2-1 for 2 source and 2 target words")
+
+
+def test_errors_of_prediction_and_alignment(tmp_path: Path) -> None:
+    (tmp_path / "gold").write_text("1-1 2p2\n")
+    line = '{"links": [[0, 0, 0.9], [0, 1, 0.2]], "predicted": [false, true, true]}\n'
+    done = synmt("score", "--errors", "-r", tmp_path / "gold", "--format", "tsv", text=line)
+    assert [row.split("\t")[1:3] for row in done.stdout.splitlines()[1:]] == [
+        ["cPcA", "0.0000"], ["wPcA", "33.3333"], ["cPwA", "66.6667"], ["wPwA", "0.0000"],
+    ]  # fmt: skip
+    bad = synmt("score", "--errors", "-r", tmp_path / "gold", text='{"links": []}\n')
+    assert is_one_line_of_error(bad, 'synmt score: stdin:1: needs "links"')

@@ -12,6 +12,8 @@ from tests.cli.corpora import write_pairs
 
 def test_a_model_folder_holds_all_that_a_model_is(mask_model: Path) -> None:
     names = {path.relative_to(mask_model).as_posix() for path in mask_model.rglob("*") if path.is_file()}
+    assert sum(name.startswith("checkpoint/update-") for name in names) == 2
+    names = {name for name in names if "/" not in name}
     assert names == {
         "config.json",
         "codes.bpe",
@@ -20,7 +22,6 @@ def test_a_model_folder_holds_all_that_a_model_is(mask_model: Path) -> None:
         "vocab.target.txt",
         "model.safetensors",
         "log.tsv",
-        "checkpoint/last.safetensors",
     }
     config = orjson.loads((mask_model / "config.json").read_bytes())
     assert config["model"]["side"] == {"mask": {"per_layer": False}}
@@ -89,8 +90,11 @@ def test_an_unknown_system_is_wrong_usage() -> None:
 
 
 def test_a_damaged_checkpoint_is_named(mask_model: Path, tmp_path: Path) -> None:
-    shell(f"cp -r {mask_model} model && head -c 1000 model/checkpoint/last.safetensors > cut", tmp_path)
-    (tmp_path / "cut").replace(tmp_path / "model" / "checkpoint" / "last.safetensors")
+    shell(
+        f"cp -r {mask_model} model && rm -r model/checkpoint/* && head -c 1000 model/model.safetensors > cut",
+        tmp_path,
+    )
+    (tmp_path / "cut").replace(tmp_path / "model" / "checkpoint" / "update-7.safetensors")
     write_pairs(tmp_path)
     options = " ".join(TINY)
     done = shell(
@@ -98,4 +102,4 @@ def test_a_damaged_checkpoint_is_named(mask_model: Path, tmp_path: Path) -> None
         " --out model --resume",
         tmp_path,
     )
-    assert is_one_line_of_error(done, "model/checkpoint/last.safetensors: ")
+    assert is_one_line_of_error(done, "model/checkpoint/update-7.safetensors: ")

@@ -3,12 +3,15 @@ import json
 from synmt.metrics.metric import Score
 from synmt.metrics.report import as_json, as_text, as_tsv
 
-BLEU = Score("BLEU", 27.304, "nrefs:1|tok:13a", "BLEU|nrefs:1|tok:13a = 27.30 …")
-CHRF = Score("chrF2", 55.5, "nrefs:1|nc:6", "chrF2|nrefs:1|nc:6 = 55.50")
+BLEU = Score("BLEU", 27.304, "nrefs:1|tok:13a", "(BP = 1.000)")
+CHRF = Score("chrF2", 55.5, "nrefs:1|nc:6")
 
 
 def test_one_system_is_a_line_a_metric() -> None:
-    assert list(as_text([("base.de", [BLEU, CHRF])])) == [BLEU.line, CHRF.line]
+    assert list(as_text([("base.de", [BLEU, CHRF])])) == [
+        "BLEU|nrefs:1|tok:13a = 27.30 (BP = 1.000)",
+        "chrF2|nrefs:1|nc:6 = 55.50",
+    ]
 
 
 def test_several_systems_are_a_table_with_signatures() -> None:
@@ -31,4 +34,13 @@ def test_tsv_and_json_have_a_row_a_number() -> None:
     assert [json.loads(line) for line in as_json(scores)] == [
         {"system": "base.de", "metric": "BLEU", "score": 27.304, "signature": "nrefs:1|tok:13a"},
         {"system": "base.de", "metric": "chrF2", "score": 55.5, "signature": "nrefs:1|nc:6"},
+    ]
+
+
+def test_systems_that_were_read_in_different_ways_have_their_own_signatures() -> None:
+    scores = [("base.de", [BLEU.noted("detok:moses-de"), CHRF]), ("m", [BLEU, CHRF])]
+    assert list(as_text(scores))[3:] == [
+        "BLEU|nrefs:1|tok:13a|detok:moses-de (base.de)",
+        "BLEU|nrefs:1|tok:13a (m)",
+        "chrF2|nrefs:1|nc:6",
     ]

@@ -4,8 +4,8 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synmt.metrics.metric import corpus_score, stream_scores
-from synmt.metrics.sacre import SacreBleuMetric, bleu, chrf, sacre_metric
+from synmt.metrics.metric import corpus_score
+from synmt.metrics.sacre import SacreBleuMetric, bleu, chrf, ter
 
 HYPOTHESES = ["The cat sat on the mat.", "", "hello, world", "He is my father."]
 REFERENCES = [
@@ -51,30 +51,49 @@ def test_a_corpus_is_the_sum_of_its_parts(metric: SacreBleuMetric, pairs: list[t
     assert metric.score(whole.sum(axis=0)) == metric.score(whole[:cut].sum(axis=0) + whole[cut:].sum(axis=0))
 
 
-def test_streams_of_many_windows_score_as_one_corpus() -> None:
-    rows = [(f"a b {n} d e f", f"a b c {n} e f", f"a b {n % 7} d e f g") for n in range(2345)]
-    scores = stream_scores([bleu(), chrf()], iter(rows), systems=2)
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    for system in range(2):
-        for place, metric in enumerate((bleu(), chrf())):
-            assert scores[system][place] == corpus_score(metric, columns[system], columns[2:])
-
-
-def test_no_lines_have_no_score() -> None:
-    with pytest.raises(ValueError, match="no lines to score"):
-        stream_scores([bleu()], [], systems=1)
-
-
 def test_empty_hypotheses_score_nothing() -> None:
     for metric in (bleu(), chrf()):
         assert corpus_score(metric, ["", ""], [["a b", "c"]]).score == 0
 
 
-def test_metrics_by_name() -> None:
-    names = {name: sacre_metric(name) for name in ("bleu", "chrf", "chrf+", "chrf++")}
-    found = [corpus_score(metric, ["a b c d"], [["a b c d"]]).name for metric in names.values()]
-    assert found == ["BLEU", "chrF2", "chrF2+", "chrF2++"]
-    with pytest.raises(ValueError, match="no metric is called bertscore"):
-        sacre_metric("bertscore")
+def test_ter_is_sacrebleus() -> None:
+    expected = sacrebleu.metrics.TER().corpus_score(HYPOTHESES, REFERENCES)
+    result = corpus_score(ter(), HYPOTHESES, REFERENCES)
+    assert result.score == expected.score > 0
+    assert result.signature.startswith("nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:")
+    with_case = corpus_score(ter(lowercase=False), HYPOTHESES, REFERENCES)
+    assert with_case.score == sacrebleu.metrics.TER(case_sensitive=True).corpus_score(HYPOTHESES, REFERENCES).score
+    assert "case:mixed" in with_case.signature
+    assert [metric.higher_is_better for metric in (bleu(), chrf(), ter())] == [True, True, False]
+
+
+def test_the_two_averages_of_chrf() -> None:
+    """Of Choshen & Abend's chrF+, which is that of the script chrF++.py with one word order and beta 3."""
+    pair = ["the group aimed at the plan"], [["the group to which the plan is aimed"]]
+    script = corpus_score(chrf(1, beta=3, average="script"), *pair)
+    assert script.score == pytest.approx(50.238545, abs=5e-7)
+    assert (script.name, script.signature[:31]) == ("chrF3+", "nrefs:1|case:mixed|eff:no|nc:6|")
+    sacre = corpus_score(chrf(1, beta=3), *pair)
+    assert sacre.score == pytest.approx(50.239924, abs=5e-7)
+    assert sacre.signature.startswith("nrefs:1|case:mixed|eff:yes|nc:6|")
+    assert corpus_score(chrf(0, beta=3), *pair).score == pytest.approx(47.929389, abs=5e-7)
+
+
+def test_bleu_of_the_specification() -> None:
+    hypotheses, references = (
+        ["The dog, it barked at me.", "Good day to them"],
+        ["The dog barked at me.", "Good day to you"],
+    )
+    line = corpus_score(bleu(), hypotheses, [references]).line
+    assert line.endswith(" = 40.95 75.0/60.0/37.5/16.7 (BP = 1.000 ratio = 1.200 hyp_len = 12 ref_len = 10)")
+
+
+def test_tokenizations_that_cannot_be_had() -> None:
     with pytest.raises(ValueError, match="tokenization 14b"):
         bleu("14b")
+
+
+@pytest.mark.parametrize("metric", [bleu(), chrf(2), chrf(1, average="script"), ter()])
+def test_many_corpora_are_scored_as_one_is(metric: SacreBleuMetric) -> None:
+    statistics = metric.statistics(HYPOTHESES, REFERENCES)
+    assert metric.scores(statistics).tolist() == [metric.score(row).score for row in statistics]

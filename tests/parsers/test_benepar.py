@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from synmt.parsers.benepar_models import load_model, save_model
+from synmt.parsers.benepar_models import convert, load_model, save_model
 from synmt.parsers.benepar_parser import BeneparParser, flat_tree, tree_of_spans
 from synmt.parsers.embedded import CONSTITUENCY, embedded_model
 from synmt.parsers.parser import ModelError
@@ -79,7 +79,9 @@ def test_a_checkpoint_of_benepar_is_loaded_by_benepar(benepar: BeneparParser, tm
     model = load_model()
     torch.save({"config": model.config, "state_dict": model.state_dict()}, tmp_path / "checkpoint.pt")
     text = ["The old man, who was tired, went home."]
-    assert BeneparParser(str(tmp_path / "checkpoint.pt")).parse(text) == benepar.parse(text)
+    assert BeneparParser(str(tmp_path / "checkpoint.pt"), trust_pickle=True).parse(text) == benepar.parse(text)
+    convert(str(tmp_path / "checkpoint.pt"), tmp_path / "safe")
+    assert BeneparParser(str(tmp_path / "safe.safetensors")).parse(text) == benepar.parse(text)
 
 
 class Code:
@@ -90,8 +92,10 @@ class Code:
 def test_a_checkpoint_cannot_run_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     torch.save({"config": {}, "state_dict": Code()}, "evil.pt")
-    with pytest.raises(ModelError, match="could run code"):
+    with pytest.raises(ModelError, match=r"a pickle, which can run code as it is loaded; .* add --trust-pickle"):
         BeneparParser("evil.pt")
+    with pytest.raises(ModelError, match="not a file of weights alone: loading it could run code"):
+        BeneparParser("evil.pt", trust_pickle=True)
     assert not Path("pwned").exists()
 
 
@@ -101,7 +105,7 @@ def test_a_checkpoint_cannot_run_code(tmp_path: Path, monkeypatch: pytest.Monkey
         ("benepar_none9", "not installed"),
         ("missing.pt", "no such file"),
         ("missing.safetensors", "No such file"),
-        ("folder", "not a benepar model"),
+        ("folder", "a pickle"),
         ("junk.pt", "benepar model junk.pt: "),
         ("junk.safetensors", "benepar model junk.safetensors: "),
     ],

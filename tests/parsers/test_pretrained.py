@@ -12,8 +12,9 @@ from benepar.parse_chart import ChartParser
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, PretrainedConfig, RobertaConfig, T5Config
 
-from synmt.parsers.benepar_models import with_special_tokens_method
+from synmt.parsers.benepar_models import convert, with_special_tokens_method
 from synmt.parsers.benepar_parser import BeneparParser, flat_tree
+from synmt.parsers.parser import ModelError
 from synmt.trees.constituency import read_brackets, without_root, write_brackets
 
 CHARACTERS = [chr(code) for code in range(ord("!"), ord("~"))]
@@ -91,7 +92,7 @@ def export(folder: Path, encoder: str) -> None:
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_an_export_parses(encoder: str, tmp_path: Path) -> None:
     export(tmp_path / "export", encoder)
-    parser = BeneparParser(str(tmp_path / "export"))
+    parser = BeneparParser(str(tmp_path / "export"), trust_pickle=True)
     sentences = [["The", "dog", "sleeps", "."], ["It", "barks"], ["Yes"]]
     records = parser.parse(sentences)
     assert [record.tokens for record in records] == sentences
@@ -108,8 +109,27 @@ def test_an_export_parses(encoder: str, tmp_path: Path) -> None:
 def test_sentences_over_a_limit_get_flat_trees(encoder: str, tmp_path: Path) -> None:
     """29 words are too many for the parser's own encoder, 80 letters for the tokenizer's."""
     export(tmp_path / "export", encoder)
-    parser = BeneparParser(str(tmp_path / "export"))
+    parser = BeneparParser(str(tmp_path / "export"), trust_pickle=True)
     many, long = ["a"] * 29, ["x" * 80]
     records = parser.parse([many, ["a"], long])
     assert [record.tree for record in records[::2]] == [flat_tree(many), flat_tree(long)]
     assert parser.flattened == 2
+
+
+def test_a_safe_export_parses_the_same_and_runs_no_code(tmp_path: Path) -> None:
+    export(tmp_path / "export", "t5")
+    convert(str(tmp_path / "export"), tmp_path / "safe")
+    assert not (tmp_path / "safe" / "benepar_model.bin").exists()
+    words = [["The", "dog", "sleeps", "."]]
+    trusted = BeneparParser(str(tmp_path / "export"), trust_pickle=True)
+    assert BeneparParser(str(tmp_path / "safe")).parse(words) == trusted.parse(words)
+    config = json.loads((tmp_path / "safe" / "config.json").read_text())
+    bombs: list[dict[str, Any]] = [{"d_model": 10**9}, {"num_layers": 10**9}, {"vocab_size": 10**12}]
+    for bomb in bombs:
+        (tmp_path / "safe" / "config.json").write_text(json.dumps({**config, **bomb}))
+        with pytest.raises(ModelError, match="safe: "):
+            BeneparParser(str(tmp_path / "safe"))
+    code = {"auto_map": {"AutoConfig": "evil.Config"}}
+    (tmp_path / "safe" / "config.json").write_text(json.dumps({**config, **code}))
+    with pytest.raises(ModelError, match=r"config\.json names code to run"):
+        BeneparParser(str(tmp_path / "safe"))

@@ -3,11 +3,15 @@
 import pytest
 import torch
 from hypothesis import given
+from hypothesis import strategies as st
 
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.masks import TreeMasks, relations
+from synmt.systems.mask import Mask
+from synmt.systems.source import Layout, source_side
 from synmt.trees.constituency import subtree_ends
-from synmt.trees.relations import relation_matrix
+from synmt.trees.record import ParseRecord
+from synmt.trees.relations import RELATIONS, relation_matrix
 from tests import tiny
 from tests.trees.strategies import parents
 
@@ -126,3 +130,50 @@ def test_at_strength_zero_the_model_is_a_plain_one_on_the_preorder() -> None:
     plain = model.encode(batch).states
     real = ~batch.padding
     torch.testing.assert_close(masked[real], plain[real], atol=1e-6, rtol=1e-5)
+
+
+def heads_of_tree(parent_list: list[int], order: list[int]) -> list[int]:
+    """The heads of a dependency tree whose nodes stand in this order in the sentence."""
+    place = {node: position for position, node in enumerate(order, 1)}
+    return [place[parent_list[node]] if parent_list[node] >= 0 else 0 for node in order]
+
+
+@given(parent_list=parents(10), data=st.data())
+def test_relations_of_a_dependency_tree_against_walking_it(parent_list: list[int], data: st.DataObject) -> None:
+    n = len(parent_list)
+    heads = heads_of_tree(parent_list, data.draw(st.permutations(range(n))))
+    words = [word for word in range(n) for _ in range(data.draw(st.integers(1, 2)))]
+    words.insert(data.draw(st.integers(0, len(words))), -1)  # a token that is no word
+    record = ParseRecord(tokens=["w"] * n, heads=heads)
+    vectors = Mask(tree="dependency").vectors(record, Layout([""] * len(words), words))
+    rows = {name: torch.tensor([column]) for name, column in vectors.items()}
+    found = relations(rows["parents"], rows["ends"], rows["nodes"], rows["orders"])[0]
+
+    def ancestors(word: int) -> list[int]:
+        return [] if heads[word] == 0 else [heads[word] - 1, *ancestors(heads[word] - 1)]
+
+    def relation(query: int, key: int) -> str:
+        q, k = words[query], words[key]
+        side = "left" if key < query else "right"
+        if query == key:
+            return "self"
+        if min(q, k) < 0:
+            return f"{side}-other"
+        if heads[q] - 1 == k:
+            return "parent"
+        if heads[k] - 1 == q:
+            return "child"
+        if heads[q] == heads[k]:
+            return f"{side}-sib"
+        return "anc" if k in ancestors(q) else "desc" if q in ancestors(k) else f"{side}-other"
+
+    for query in range(len(words)):
+        for key in range(len(words)):
+            assert RELATIONS[found[query, key]] == relation(query, key)
+
+
+def test_masks_over_dependencies_read_words_alone_and_leave_others_room() -> None:
+    side = source_side({"mask": {"tree": "dependency"}, "linearized": {}})
+    assert side.needs(training=False) == {"tree", "heads"}
+    with pytest.raises(ValueError, match="cannot be combined"):
+        source_side({"mask": {}, "linearized": {}})

@@ -47,7 +47,8 @@ def test_every_target_word_is_decoded_as_it_was_encoded(source: Counter[str], ta
 def test_files_give_the_vocabulary_back(source: Counter[str], target: Counter[str]) -> None:
     vocabulary = Vocabulary.build(source, target)
     with TemporaryDirectory() as folder:
-        vocabulary.save(Path(folder))
+        for name, text in vocabulary.files().items():
+            (Path(folder) / name).write_bytes(text.encode())
         assert Vocabulary.load(Path(folder)) == vocabulary
 
 

@@ -1,21 +1,25 @@
-"""Trains the embedded UDPipe model: tokenizer, tagger and parser from one UD treebank.
+"""Trains the embedded UDPipe models: tokenizer, tagger and parser from UD treebanks.
 
 Straka, Hajič & Straková (2016), "UDPipe: Trainable pipeline for processing CoNLL-U files". The settings trade
-a little accuracy for size and speed: one tagger without lemmas, short feature templates, a small parser.
+a little accuracy for size and speed: one tagger without lemmas, short feature templates, a small parser. As in
+UDPipe's own models, the parser's word embeddings begin as those of word2vec on the treebank (Mikolov et al. 2013).
+Treebanks of one language may tag XPOS each in its own way: the tagger of several leaves it out.
 """
 
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from ufal.udpipe import Evaluator, InputFormat, Model, ProcessingError, Sentence, Sentences, Trainer
 
-TOKENIZER = "epochs=30"
+TOKENIZER = "epochs=15"
 TAGGER = "models=1;order=2;iterations=14;prune_features=1;use_lemma=0;provide_lemma=0"
+WITHOUT_XPOS = "use_xpostag=0;provide_xpostag=0"
 PARSER = (
     "embedding_form=50;embedding_form_mincount=2;embedding_upostag=20;embedding_feats=20;embedding_deprel=20;"
-    "hidden_layer=200;iterations=14;transition_system=projective;transition_oracle=dynamic"
+    "hidden_layer=200;iterations=12;transition_system=projective;transition_oracle=dynamic"
 )
 TAGGER_TEMPLATES = [
     "Tag 0",
@@ -26,48 +30,71 @@ TAGGER_TEMPLATES = [
     "Tag 0,Form -1",
     "Tag 0,Form 1",
     "TagUPos 0,Form -1,Form 0",
-    *(f"Tag 0,Prefix{length} 0" for length in range(1, 4)),
+    "TagUPos 0,Form -1,Form 1",
+    "TagUPos 0,Form 1,Form 2",
+    "TagUPos 0,Form -2",
+    "TagUPos 0,Form 2",
+    "TagUPos 0,Tag -1,Form 1",
+    *(f"Tag 0,Prefix{length} 0" for length in range(1, 5)),
     *(f"Tag 0,Suffix{length} 0" for length in range(1, 6)),
-    *(f"TagUPos 0,Suffix{length} 0" for length in range(1, 5)),
+    *(f"TagUPos 0,Suffix{length} 0" for length in range(1, 6)),
     "Tag 0,Num 0",
     "Tag 0,Cap 0",
     "Tag 0,Dash 0",
 ]
 
 
-def read_treebank(path: Path) -> Sentences:
+def read_treebank(path: Path) -> list[Sentence]:
     """The sentences of a CoNLL-U file as UDPipe holds them."""
     reader = InputFormat.newConlluInputFormat()
     reader.setText(path.read_text(encoding="utf-8"))
     error = ProcessingError()
-    sentences = Sentences()
+    sentences = []
     sentence = Sentence()
     while reader.nextSentence(sentence, error):
-        sentences.push_back(sentence)
+        sentences.append(sentence)
         sentence = Sentence()
     if error.occurred():
         raise ValueError(f"{path}: {error.message}")
     return sentences
 
 
-def train(train_file: Path, dev_file: Path) -> bytes:
-    """The model's bytes."""
-    with tempfile.NamedTemporaryFile("w", suffix=".templates") as templates:
-        templates.write("\n".join(TAGGER_TEMPLATES) + "\n")
-        templates.flush()
+def train(train_files: Sequence[Path], dev_file: Path | None) -> bytes:
+    """The model's bytes. Without a dev file, every tenth sentence is held out to choose the iteration."""
+    sentences = [sentence for path in train_files for sentence in read_treebank(path)]
+    if dev_file:
+        training, heldout = sentences, read_treebank(dev_file)
+    else:
+        training = [sentence for number, sentence in enumerate(sentences) if number % 10]
+        heldout = sentences[::10]
+    tagger = TAGGER if len(train_files) == 1 else f"{TAGGER};{WITHOUT_XPOS}"
+    with tempfile.TemporaryDirectory() as folder:
+        templates, embeddings = Path(folder, "templates"), Path(folder, "embeddings")
+        templates.write_text("\n".join(TAGGER_TEMPLATES) + "\n")
+        write_embeddings([[word.form for word in list(each.words)[1:]] for each in training], embeddings)
         error = ProcessingError()
         model = Trainer.train(
             "morphodita_parsito",
-            read_treebank(train_file),
-            read_treebank(dev_file),
+            Sentences(training),
+            Sentences(heldout),
             TOKENIZER,
-            f"{TAGGER};templates=file:{templates.name}",
-            PARSER,
+            f"{tagger};templates=file:{templates}",
+            f"{PARSER};embedding_form_file={embeddings}",
             error,
         )
     if error.occurred():
         raise ValueError(error.message)
     return bytes(model)
+
+
+def write_embeddings(sentences: Sequence[Sequence[str]], path: Path) -> None:
+    """Writes word2vec's embeddings of the words as text: skip-gram, 50 numbers a word, those seen twice or more."""
+    from gensim.models import Word2Vec
+
+    trained = Word2Vec(
+        sentences, vector_size=50, window=10, min_count=2, sg=1, negative=5, epochs=15, workers=1, seed=1
+    )
+    trained.wv.save_word2vec_format(str(path))
 
 
 def evaluate(model: Model, test_file: Path) -> str:
@@ -83,15 +110,18 @@ def evaluate(model: Model, test_file: Path) -> str:
     return "\n".join(reports)
 
 
+treebank = click.Path(path_type=Path, exists=True)
+
+
 @click.command()
-@click.option("--train", "train_file", type=click.Path(path_type=Path, exists=True), required=True)
-@click.option("--dev", "dev_file", type=click.Path(path_type=Path, exists=True), required=True)
-@click.option("--test", "test_file", type=click.Path(path_type=Path, exists=True), required=True)
+@click.option("--train", "train_files", type=treebank, required=True, multiple=True)
+@click.option("--dev", "dev_file", type=treebank, help="Default: every tenth sentence of --train, held out.")
+@click.option("--test", "test_file", type=treebank, required=True)
 @click.option("--output", type=click.Path(path_type=Path), required=True)
-def main(train_file: Path, dev_file: Path, test_file: Path, output: Path) -> None:
+def main(train_files: tuple[Path, ...], dev_file: Path | None, test_file: Path, output: Path) -> None:
     """Trains a UDPipe model on CoNLL-U files, writes it and prints its scores on the test file."""
     started = time.process_time()
-    output.write_bytes(train(train_file, dev_file))
+    output.write_bytes(train(train_files, dev_file))
     print(f"{output}: {output.stat().st_size} bytes, {time.process_time() - started:.0f} CPU seconds")
     print(evaluate(Model.load(str(output)), test_file))
 

@@ -1,0 +1,131 @@
+"""Files of hypotheses and references, side by side, and the metrics that compare them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from synmt.metrics.bracketing import read_parse
+from synmt.metrics.lengths import LengthBuckets, words_of
+from synmt.metrics.metric import Metric, Row
+from synmt.metrics.opening import Choices, Kind, kind_of, open_metric
+from synmt.metrics.prediction import Prediction, read_prediction
+from synmt.streams import Line, read_parallel
+from synmt.text.links import check_inside, detect_base, read_links
+from synmt.text.tokenization import MosesTokenizer
+from synmt.trees.record import read_record
+
+Reader = Callable[[str], Any]
+
+
+@dataclass(frozen=True)
+class Files:
+    """One file a system, one a reference, and the two sides of the bitext where they are needed.
+
+    source: its words are counted for the buckets; without it, the words of the first reference.
+    target: with the source, the sentences that links must not leave.
+    """
+
+    hypotheses: Sequence[str]
+    references: Sequence[str]
+    source: str | None = None
+    target: str | None = None
+
+    def paths(self) -> list[str]:
+        sides = [side for side in (self.source, self.target) if side is not None]
+        return [*self.hypotheses, *self.references, *sides]
+
+
+@dataclass(frozen=True)
+class Input:
+    """Systems to be scored.
+
+    rows: a stream, to be read once.
+    notes: for each system, what signatures must say of how it was read.
+    """
+
+    systems: Sequence[str]
+    metrics: Sequence[Metric[Any]]
+    rows: Iterator[Row[Any]]
+    notes: Sequence[str]
+
+
+def open_input(names: Sequence[str], files: Files, choices: Choices, buckets: LengthBuckets | None = None) -> Input:
+    """The metrics of these names and what they score, a row for each line of the files.
+
+    Links are read whole, so that the base they count from can be found out; all else goes by as a stream.
+    Raises ValueError for what does not fit together; and, as the rows are read, BadInput.
+    """
+    kind = kind_of(names)
+    has_links = kind in ("links", "predictions")
+    if kind != "translations" and len(files.references) > 1:
+        raise ValueError(f"{names[0]} takes one reference")
+    if kind != "translations" and buckets and files.source is None:
+        raise ValueError(f"lengths for {names[0]} are those of a source, and there is none")
+    if files.target is not None and (files.source is None or not has_links):
+        raise ValueError("a target is for links, beside a source")
+    metrics = [open_metric(name, choices) for name in names]
+    lines: Iterable[Sequence[Line]] = read_parallel(files.paths())
+    if has_links:
+        lines = list(lines)
+        readers, notes = _link_readers(kind, lines, len(files.hypotheses), choices)
+    else:
+        readers, notes = _readers(kind, files, choices)
+    rows = (_row(line, readers, files, buckets) for line in lines)
+    return Input(files.hypotheses, metrics, rows, notes)
+
+
+def _readers(kind: Kind, files: Files, choices: Choices) -> tuple[list[Reader], list[str]]:
+    """A reader for each file of hypotheses and references, and a note for each system."""
+    systems, references = len(files.hypotheses), len(files.references)
+    readers: dict[Kind, Reader] = {"translations": str, "trees": read_parse, "records": read_record}
+    read = readers[kind]
+    if kind == "translations" and choices.detokenize:
+        detokenize = _detokenizer(choices.detokenize)
+        return [detokenize] * systems + [read] * references, [f"detok:moses-{choices.detokenize}"] * systems
+    return [read] * (systems + references), [""] * systems
+
+
+def _detokenizer(language: str) -> Reader:
+    moses = MosesTokenizer(language)
+    return lambda text: moses.detokenize(text.split(), unescape=True)
+
+
+def _link_readers(
+    kind: Kind, lines: Sequence[Sequence[Line]], systems: int, choices: Choices
+) -> tuple[list[Reader], list[str]]:
+    said = [choices.link_base] * systems + [choices.reference_base]
+    if kind == "predictions":
+        said[:systems] = [0] * systems
+    columns = ([row[place].text for row in lines] for place in range(systems + 1))
+    bases = [detect_base(column) if base is None else base for column, base in zip(columns, said, strict=True)]
+    readers: list[Reader] = [partial(read_links, base=base) for base in bases]
+    if kind == "predictions":
+        readers[:systems] = [read_prediction] * systems
+    return readers, [f"base:{base}|refbase:{bases[-1]}" for base in bases[:-1]]
+
+
+def _row(lines: Sequence[Line], readers: Sequence[Reader], files: Files, buckets: LengthBuckets | None) -> Row[Any]:
+    systems, sides = len(files.hypotheses), lines[len(readers) :]
+    items = [_read(line, reader) for line, reader in zip(lines, readers, strict=False)]
+    if files.target is not None:
+        _check_inside(items, lines, sides)
+    counted = sides[0] if files.source is not None else lines[systems]
+    bucket = buckets.bucket(_read(counted, words_of)) if buckets else 0
+    return Row(items[:systems], items[systems:], bucket, lines)
+
+
+def _check_inside(items: Sequence[Any], lines: Sequence[Line], sides: Sequence[Line]) -> None:
+    words = [_read(side, words_of) for side in sides]
+    for item, line in zip(items, lines, strict=False):
+        try:
+            check_inside(item.links if isinstance(item, Prediction) else item.possible, *words)
+        except ValueError as error:
+            raise line.error(f"{error} (words count from 0)") from None
+
+
+def _read(line: Line, read: Reader) -> Any:
+    try:
+        return read(line.text)
+    except ValueError as error:
+        raise line.error(error) from None

@@ -1,0 +1,91 @@
+"""Scores of whole corpora, and of sentences in buckets by their length."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from synmt.metrics.lengths import LengthBuckets
+from synmt.metrics.metric import Statistics, stream_totals
+from synmt.metrics.reading import Input
+from synmt.metrics.report import Fields, Scores, json_lines, signatures, table, tsv
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Sentences of like length, or `all`: how many they are, and their scores, if there are any."""
+
+    length: str
+    sentences: int
+    scores: Scores
+
+
+def score_systems(given: Input) -> Scores:
+    """One score a metric for each system, in constant memory. Raises ValueError if there are no rows."""
+    _, totals = stream_totals(given.metrics, given.rows)
+    return _scores(given, [[total[0] for total in row] for row in totals])
+
+
+def score_by_length(given: Input, buckets: LengthBuckets) -> list[Bucket]:
+    """The buckets that the rows were put into, and all sentences as the last; in constant memory.
+
+    Raises ValueError if there are no rows.
+    """
+    labels = buckets.labels()
+    sentences, totals = stream_totals(given.metrics, given.rows, len(labels))
+    scored = []
+    for place, (label, size) in enumerate(zip(labels, sentences, strict=True)):
+        scores = _scores(given, [[total[place] for total in row] for row in totals]) if size else []
+        scored.append(Bucket(label, size, scores))
+    everything = _scores(given, [[total.sum(axis=0) for total in row] for row in totals])
+    return [*scored, Bucket("all", sum(sentences), everything)]
+
+
+def _scores(given: Input, totals: Sequence[Sequence[Statistics]]) -> Scores:
+    """totals: [systems][metrics] of [k]."""
+    return [
+        (system, [metric.score(total).noted(note) for metric, total in zip(given.metrics, row, strict=True)])
+        for system, note, row in zip(given.systems, given.notes, totals, strict=True)
+    ]
+
+
+def lengths_as_text(buckets: Sequence[Bucket]) -> Iterator[str]:
+    """A table a metric, a row a system and a column a bucket; then the signatures."""
+    everything = buckets[-1].scores
+    for metric, score in enumerate(everything[0][1]):
+        yield from table(
+            [
+                [score.name, *(bucket.length for bucket in buckets)],
+                ["sentences", *(str(bucket.sentences) for bucket in buckets)],
+                *(
+                    [
+                        name,
+                        *(
+                            f"{bucket.scores[system][1][metric].score:.2f}" if bucket.scores else "-"
+                            for bucket in buckets
+                        ),
+                    ]
+                    for system, (name, _) in enumerate(everything)
+                ),
+            ]
+        )
+    yield from signatures(everything)
+
+
+def _length_fields(buckets: Sequence[Bucket]) -> Iterator[Fields]:
+    for bucket in buckets:
+        for system, row in bucket.scores:
+            for score in row:
+                yield {
+                    "system": system,
+                    "metric": score.name,
+                    "length": bucket.length,
+                    "sentences": bucket.sentences,
+                    "score": score.score,
+                    "signature": score.signature,
+                }
+
+
+LENGTH_FORMATS: dict[str, Callable[[Sequence[Bucket]], Iterator[str]]] = {
+    "text": lengths_as_text,
+    "tsv": lambda buckets: tsv(_length_fields(buckets)),
+    "json": lambda buckets: json_lines(_length_fields(buckets)),
+}

@@ -1,0 +1,93 @@
+"""What significance tests found, as text, TSV or JSON lines."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+
+from synmt.metrics.report import Fields, json_lines, signatures, table, tsv
+from synmt.metrics.significance import TESTS, Comparison, Findings
+from synmt.metrics.signs import SignTest
+
+
+def findings_as_text(findings: Findings, level: float) -> Iterator[str]:
+    """A row a system: of each metric score, difference and p, with a mark if it is under `level`; then how."""
+    header = ["system"]
+    for comparison in findings.comparisons[0]:
+        header += [comparison.score.name, "Δ", "p  "]
+    rows = []
+    for row in findings.comparisons:
+        cells = [row[0].system]
+        for comparison in row:
+            cells += [f"{comparison.score.score:.2f}", *_difference(comparison, level, findings.resamples)]
+        rows.append(cells)
+    yield from table([header, *rows])
+    others = {comparison.against for row in findings.comparisons for comparison in row} - {None}
+    yield f"+ better, - worse than {others.pop() if len(others) == 1 else 'the best'} with p < {level:g}"
+    yield f"p: {TESTS[findings.test].definition}"
+    yield f"test:{findings.test}|resamples:{findings.resamples}|sentences:{findings.sentences}|seed:{findings.seed}"
+    yield from signatures([(row[0].system, [each.score for each in row]) for row in findings.comparisons])
+
+
+def _difference(comparison: Comparison, level: float, resamples: int) -> tuple[str, str]:
+    if comparison.against is None:
+        return "", ""
+    p = f"{comparison.p:.4f}" if comparison.p else f"<{1 / resamples:.4f}"
+    mark = {"better": "+", "worse": "-"}.get(verdict(comparison, level), " ")
+    return f"{comparison.difference:+.2f}", f"{p} {mark}"
+
+
+def verdict(comparison: Comparison, level: float) -> str:
+    """`better` or `worse` than the other system, where p is under `level`."""
+    if comparison.p >= level:
+        return ""
+    return "better" if comparison.better else "worse"
+
+
+def _fields(findings: Findings, level: float) -> Iterator[Fields]:
+    for row in findings.comparisons:
+        for comparison in row:
+            alone = comparison.against is None
+            yield {
+                "system": comparison.system,
+                "metric": comparison.score.name,
+                "score": comparison.score.score,
+                "against": comparison.against,
+                "difference": None if alone else comparison.difference,
+                "p": None if alone else comparison.p,
+                "verdict": verdict(comparison, level),
+                "test": findings.test,
+                "resamples": findings.resamples,
+                "sentences": findings.sentences,
+                "seed": findings.seed,
+                "signature": comparison.score.signature,
+            }
+
+
+FORMATS: dict[str, Callable[[Findings, float], Iterator[str]]] = {
+    "text": findings_as_text,
+    "tsv": lambda findings, level: tsv(_fields(findings, level)),
+    "json": lambda findings, level: json_lines(_fields(findings, level)),
+}
+
+
+def signs_as_text(tests: Sequence[SignTest]) -> Iterator[str]:
+    rows = [
+        [
+            test.system,
+            str(test.wins),
+            str(test.ties),
+            str(test.losses),
+            f"{test.one_sided:.6f}",
+            f"{test.two_sided:.6f}",
+        ]
+        for test in tests
+    ]
+    yield from table([["system", "wins", "ties", "losses", "p one-sided", "p two-sided"], *rows])
+    yield "wins: settings in which the system is better than the first one; ties are left out (sign test)"
+    yield "p: the chance of as many wins for the one that has more, or for either, if both were equal"
+
+
+SIGN_FORMATS: dict[str, Callable[[Sequence[SignTest]], Iterator[str]]] = {
+    "text": signs_as_text,
+    "tsv": lambda tests: tsv(map(asdict, tests)),
+    "json": lambda tests: json_lines(map(asdict, tests)),
+}

@@ -1,0 +1,44 @@
+"""Weights from a stranger: what a safetensors file holds is compared with what a model needs before either takes
+memory."""
+
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def load_weights(make: Callable[[], Model], path: Path) -> Model:
+    """The model that `make` makes, with the weights of a file. `make` is called twice, first for the shapes alone.
+
+    Raises ValueError, OSError or SafetensorError for a file that is damaged or of another model.
+    """
+    found = shapes_in(path)
+    with torch.device("meta"):
+        check_shapes(make().state_dict(), found)
+    model = make()
+    model.load_state_dict(load_file(path))
+    return model
+
+
+def shapes_in(path: Path) -> dict[str, list[int]]:
+    """The shapes of the tensors in a safetensors file, by its header alone."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError("not a file")
+    with safe_open(path, "pt") as file:
+        return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 (no mapping)
+
+
+def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, list[int]]) -> None:
+    """Raises ValueError at the first tensor that is missing, unknown, or of another shape."""
+    for name in sorted(expected.keys() | found.keys()):
+        if name not in found or name not in expected:
+            raise ValueError(f"tensor {name} is {'missing' if name in expected else 'not of this model'}")
+        if list(expected[name].shape) != found[name]:
+            raise ValueError(f"tensor {name} is {found[name]}, not {list(expected[name].shape)}")

@@ -1,0 +1,421 @@
+"""`python -m tests.hostile`: makes hostile and broken model folders and inputs, and tries each on its command.
+
+Each must be refused with exit code 1 and one line on stderr, in little memory, and without running code.
+"""
+
+import gzip
+import json
+import os
+import pickle
+import resource
+import struct
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from synmt.cli import main
+from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
+from synmt.systems.source import source_side
+from synmt.text.bpe import Bpe
+from tests import tiny
+from tests.cli.commands import CODES, RECORD
+
+PARSER = Path(__file__).parents[1] / "synmt" / "parsers" / "models"
+MEMORY = 2**30  # bytes that a command which refuses its input may have had
+LONGEST = 60  # seconds
+FORKS = get_context("forkserver")
+FORKS.set_forkserver_preload(
+    [
+        "synmt.cli.main",
+        "synmt.decoding.stream",
+        "synmt.training.run",
+        "synmt.parsers.benepar_parser",
+        "benepar.parse_chart",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command line for `synmt`, run in the folder of all cases, and its standard input."""
+
+    name: str
+    arguments: list[str]
+    text: bytes = b""
+
+
+class Exploit:
+    """What a pickle can do."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return os.system, ("touch pwned",)
+
+
+def good_folder(path: Path) -> ModelFolder:
+    """A `mask` model that was never trained."""
+    _, vocabulary = tiny.sources_and_vocabulary("mask")
+    config = ModelConfig(source_side({"mask": {}}), "en", "de", "moses", tiny.CONFIG)
+    folder = ModelFolder(path, config, Bpe(CODES), vocabulary, {"seed": 1})
+    folder.save()
+    save_tensors(folder.weights, tiny.model("mask", vocabulary).state_dict())
+    return folder
+
+
+def edited(part: str, **changes: Any) -> Callable[[Path], None]:
+    """The config with other values in one of its parts."""
+
+    def change(folder: Path) -> None:
+        path = folder / "config.json"
+        fields = json.loads(path.read_text())
+        model = fields["model"]
+        {"top": fields, "model": model, "network": model["network"]}[part].update(changes)
+        path.write_text(json.dumps(fields))
+
+    return change
+
+
+def written(name: str, content: bytes) -> Callable[[Path], None]:
+    return lambda folder: ((folder / name).write_bytes(content), None)[1]
+
+
+def changed(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    return lambda folder: ((folder / name).write_bytes(change((folder / name).read_bytes())), None)[1]
+
+
+def linked(name: str, target: str) -> Callable[[Path], None]:
+    def link(folder: Path) -> None:
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(target)
+
+    return link
+
+
+def removed(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def as_pipe(name: str) -> Callable[[Path], None]:
+    def make(folder: Path) -> None:
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+
+    return make
+
+
+def as_hole(name: str, size: int) -> Callable[[Path], None]:
+    """A file that takes no room on the disk, and all the memory of who reads it."""
+    return lambda folder: os.truncate(folder / name, size)
+
+
+def header(tensors: Any, length: int | None = None, data: bytes = b"") -> bytes:
+    text = tensors if isinstance(tensors, bytes) else json.dumps(tensors).encode()
+    return struct.pack("<Q", len(text) if length is None else length) + text + data
+
+
+def tensors(change: Callable[[dict[str, torch.Tensor]], Any]) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        weights = load_file(folder / "model.safetensors")
+        change(weights)
+        save_file(weights, folder / "model.safetensors")
+
+    return edit
+
+
+def entry(shape: list[int], end: int, kind: str = "F32") -> dict[str, Any]:
+    return {"network.embedding": {"dtype": kind, "shape": shape, "data_offsets": [0, end]}}
+
+
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+MODELS: dict[str, Callable[[Path], None]] = {
+    **{f"no {name}": removed(name) for name in (
+        "config.json", "codes.bpe", "vocab.target.txt", "vocab.source.txt", "vocab.labels.txt", "model.safetensors"
+    )},
+    **{f"{name} is a link to /etc/passwd": linked(name, "/etc/passwd") for name in (
+        "config.json", "codes.bpe", "vocab.target.txt", "model.safetensors"
+    )},
+    **{f"{name} is a pipe": as_pipe(name) for name in ("config.json", "vocab.source.txt", "model.safetensors")},
+    **{f"{name} of a terabyte": as_hole(name, 2**40) for name in (
+        "config.json", "codes.bpe", "vocab.labels.txt", "model.safetensors"
+    )},
+    "config is a link to itself": linked("config.json", "config.json"),
+    "config leads out by ..": linked("config.json", "../../good/config.json"),
+    "weights are a link to /dev/zero": linked("model.safetensors", "/dev/zero"),
+    "config is no JSON": written("config.json", b"{"),
+    "config is null": written("config.json", b"null"),
+    "config is nested": written("config.json", nested(100_000)),
+    "config is a pickle": written("config.json", pickle.dumps(Exploit())),
+    "config with a huge number": written("config.json", b'{"format": ' + b"9" * 100_000 + b"}"),
+    "config of another format": edited("top", format=2),
+    "config with a field too many": edited("model", surprise=1),
+    "config without a network": edited("model", network={}),
+    "a width of 2**60": edited("network", width=2**60),
+    "a width of 65536": edited("network", width=2**16),
+    "a width of a billion": edited("network", width=10**9),
+    "a negative width": edited("network", width=-16),
+    "a width in words": edited("network", width="16"),
+    "a feed-forward of 2**20": edited("network", feedforward=2**20),
+    "a billion layers": edited("network", encoder_layers=10**9),
+    "a thousand layers": edited("network", decoder_layers=1000),
+    "no heads": edited("network", heads=0),
+    "a billion heads": edited("network", heads=10**9),
+    "a dropout of 2": edited("network", dropout=2),
+    "a system by path": edited("model", side={"../../evil": {}}),
+    "a system by module": edited("model", side={"os:system": {}}),
+    "a system's option as code": edited("model", side={"mask": {"per_layer": "__import__('os')"}}),
+    "a label embedding of a billion": edited("model", side={"label-features": {"size": 10**9}}),
+    "a language that is a path": edited("model", source_language="../../etc/passwd"),
+    "a tokenizer that is a command": edited("model", tokenizer="; touch pwned"),
+    "a vocabulary that is not UTF-8": written("vocab.target.txt", b"\xff\xfe\n"),
+    "a vocabulary without its end token": written("vocab.target.txt", b"a\nb\n"),
+    "a vocabulary with a token twice": changed("vocab.target.txt", lambda text: text + b"twice\ntwice\n"),
+    "a vocabulary with a token too many": changed("vocab.target.txt", lambda text: text + b"more\n"),
+    "an empty vocabulary": written("vocab.target.txt", b""),
+    "codes of another version": written("codes.bpe", b"#version: 9\n"),
+    "codes of three symbols": written("codes.bpe", b"#version: 0.2\na b c\n"),
+    "codes with a NUL": written("codes.bpe", b"#version: 0.2\na \0\n"),
+    "weights that are a pickle": written("model.safetensors", pickle.dumps(Exploit())),
+    "no weights": written("model.safetensors", b""),
+    "cut weights": changed("model.safetensors", lambda data: data[: len(data) // 2]),
+    "weights cut by a byte": changed("model.safetensors", lambda data: data[:-1]),
+    "weights and a byte": changed("model.safetensors", lambda data: data + b"\0"),
+    "a header of 2**63 bytes": written("model.safetensors", header({}, 2**63)),
+    "a header of 99 MB": written("model.safetensors", header({}, 99_000_000)),
+    "a nested header": written("model.safetensors", header(nested(100_000))),
+    "a tensor of 2**40 rows": written("model.safetensors", header(entry([2**40, 16], 2**46))),
+    "a tensor of 2**63 rows": written("model.safetensors", header(entry([2**63, 2**63], 64))),
+    "a tensor of a negative size": written("model.safetensors", header(entry([-1, 16], 64))),
+    "a tensor that ends before it begins": written("model.safetensors", header(entry([1], -4))),
+    "a tensor of no known kind": written("model.safetensors", header(entry([1], 4, "O"), data=b"\0\0\0\0")),
+    "a tensor of another shape": tensors(lambda w: w.update({"network.embedding": torch.zeros(3, 16)})),
+    "a tensor too few": tensors(lambda w: w.pop("network.embedding")),
+    "a tensor too many": tensors(lambda w: w.update({"extra": torch.zeros(1)})),
+}  # fmt: skip
+
+
+def parser_config(**changes: Any) -> bytes:
+    config = json.loads((PARSER / "en-constituency.json").read_text())
+    for name, value in changes.items():
+        config["hparams" if name in config["hparams"] else name] = (
+            {**config["hparams"], name: value} if name in config["hparams"] else value
+        )
+    return json.dumps(config).encode()
+
+
+def parser_models() -> dict[str, dict[str, bytes]]:
+    """For each parser model its files; the first is the model."""
+    weights = (PARSER / "en-constituency.safetensors").read_bytes()
+    udpipe = (PARSER / "en-dependency.udpipe").read_bytes()
+    labels = json.loads((PARSER / "en-constituency.json").read_text())["label_vocab"]
+    broken = {(label + "\n(" if label == "NP" else label): number for label, number in labels.items()}
+    jsons = {
+        "of a width of a billion": parser_config(d_model=10**9),
+        "of a billion layers": parser_config(num_layers=10**9),
+        "of a billion heads": parser_config(num_heads=10**9),
+        "of a billion positions": parser_config(encoder_max_len=10**9),
+        "with a label that breaks lines": parser_config(label_vocab=broken),
+        "with labels that are no numbers": parser_config(label_vocab={"S": "x"}),
+        "with a label beyond all": parser_config(label_vocab={"": 0, "S": 10**9}),
+        "with nested JSON": nested(100_000),
+        "with a pickle for JSON": pickle.dumps(Exploit()),
+    }
+    return {
+        **{f"a parser {name}": {"p.safetensors": weights, "p.json": text} for name, text in jsons.items()},
+        "a parser without its JSON": {"p.safetensors": weights},
+        "a parser cut in two": {"p.safetensors": weights[: len(weights) // 2], "p.json": parser_config()},
+        "a parser that is a pickle": {"p.pt": pickle.dumps(Exploit())},
+        "a parser that is empty": {"p.pt": b""},
+        "an export that is a pickle": {
+            "export/config.json": b"{}", "export/benepar_model.bin": pickle.dumps(Exploit()),
+        },
+        "an export that names code": {
+            "export/config.json": b'{"auto_map": {"AutoConfig": "evil.Config"}}',
+            "export/benepar_model.safetensors": b"",
+            "export/evil.py": b"import os\nos.system('touch pwned')\n",
+        },
+        "an export whose encoder is a bomb": {
+            "export/config.json": b'{"model_type": "bert", "num_hidden_layers": 1000000, "benepar": {}}',
+            "export/benepar_model.safetensors": header({}),
+        },
+        "UDPipe's header alone": {"p.udpipe": udpipe[:19]},
+        "UDPipe cut in two": {"p.udpipe": udpipe[: len(udpipe) // 2]},
+        "UDPipe without its header": {"p.udpipe": udpipe[1:]},
+        "UDPipe that is empty": {"p.udpipe": b""},
+        "UDPipe that is a pickle": {"p.udpipe": pickle.dumps(Exploit())},
+    }  # fmt: skip
+
+
+RECORDS: dict[str, bytes] = {
+    "not UTF-8": b"\xff\xfe",
+    "a NUL": b'{"tree": "(S \0)"}',
+    "an escaped NUL": b'{"tree": "(S a\\u0000)"}',
+    "half a surrogate": b'{"tree": "(S \\ud800)"}',
+    "not JSON": b"(S a)",
+    "a list": b"[1]",
+    "nested JSON": nested(100_000),
+    "a nested object": b'{"a":' * 100_000,
+    "a huge number": b'{"heads": [' + b"9" * 100_000 + b"]}",
+    "an infinite number": b'{"heads": [1e999999], "tokens": ["a"]}',
+    "a tree that does not close": b'{"tree": "(S (NP a)"}',
+    "two trees": b'{"tree": "(S a) (S b)"}',
+    "words outside of brackets": b'{"tree": "a (S b)"}',
+    "labels without children": b'{"tree": "(S (NP) (VP))"}',
+    "10,000 brackets open": b'{"tree": "' + b"(S " * 10_000 + b'"}',
+    "a tree that is a number": b'{"tree": 7}',
+    "other words than the tree's": b'{"tokens": ["a", "b"], "tree": "(S a)"}',
+    "a word with a line feed": b'{"tokens": ["a\\nb"], "tree": "(S (X a) (X b))"}',
+    "parents in a circle": b'{"tokens": ["S", "a"], "parents": [1, 0]}',
+    "parents beyond all": b'{"tokens": ["S", "a"], "parents": [-1, 99999999999]}',
+    "more parents than nodes": b'{"tokens": ["S"], "parents": [-1, 0]}',
+    "a head beyond all": b'{"tree": "(S a)", "heads": [9]}',
+    "a head below zero": b'{"tree": "(S a)", "heads": [-1]}',
+    "a word that is its own head": b'{"tree": "(S a)", "heads": [1]}',
+    "columns of other lengths": b'{"tree": "(S a)", "upos": ["X", "Y"]}',
+    "heads that are words": b'{"tree": "(S a)", "heads": ["0"]}',
+}
+ROW = b"1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n"
+CONLLU: dict[str, bytes] = {
+    "nine columns": ROW.replace(b"\t_\n", b"\n"),
+    "eleven columns": ROW.replace(b"\n", b"\t_\n"),
+    "words in a circle": ROW.replace(b"\t0\t", b"\t2\t")
+    + ROW.replace(b"1\ta", b"2\tb").replace(b"\t0\t", b"\t1\t"),
+    "a head beyond the sentence": ROW.replace(b"\t0\t", b"\t9\t"),
+    "a head of a hundred digits": ROW.replace(b"\t0\t", b"\t" + b"9" * 100 + b"\t"),
+    "a head of ten thousand digits": ROW.replace(b"\t0\t", b"\t" + b"9" * 10_000 + b"\t"),
+    "a head that is a word": ROW.replace(b"\t0\t", b"\tx\t"),
+    "a word number beyond all": ROW.replace(b"1\ta", b"99999999999\ta"),
+    "an endless multiword token": ROW.replace(b"1\ta", b"1-99999999999\ta") + ROW,
+    "a multiword token of ten thousand digits": ROW.replace(b"1\ta", b"1-" + b"9" * 10_000 + b"\ta") + ROW,
+    "a multiword token in words": ROW.replace(b"1\ta", b"a-b\ta") + ROW,
+    "an empty form": ROW.replace(b"\ta\t", b"\t\t"),
+    "a NUL in a row": ROW.replace(b"\ta\t", b"\t\0\t"),
+}
+
+
+def cases(folder: Path) -> Iterator[Case]:
+    """Makes the files of each case under the folder, and gives what to run."""
+    good = good_folder(folder / "good")
+    (folder / "text").write_text("He is my father .\n")
+    for number, (name, spoil) in enumerate(MODELS.items()):
+        path = good_folder(folder / "models" / str(number)).path
+        spoil(path)
+        yield Case(name, ["translate", str(path)], RECORD.encode())
+    yield Case("a model that is not there", ["translate", "nowhere"], RECORD.encode())
+    yield Case("a model that is a file", ["translate", "text"], RECORD.encode())
+    for number, (name, files) in enumerate(parser_models().items()):
+        paths = [folder / "parsers" / str(number) / each for each in files]
+        for path, content in zip(paths, files.values(), strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        model = str(paths[0] if paths[0].parent.name != "export" else paths[0].parent)
+        parser = "udpipe" if model.endswith(".udpipe") else "benepar"
+        command = ["parse", "--parser", parser, "--model", model, "text"]
+        yield Case(name, command)
+        if model.endswith(".pt"):
+            yield Case(f"{name}, trusted", [*command, "--trust-pickle"])
+    for name, line in RECORDS.items():
+        commands = [["linearize"], ["make-masks"]]
+        if line.startswith((b"{", b"\xff")):  # else it is text to translate
+            commands.append(["translate", str(good.path)])
+        for command in commands:
+            yield Case(f"{command[0]}: {name}", command, line + b"\n")
+    for name, block in CONLLU.items():
+        yield Case(f"CoNLL-U: {name}", ["parse", "--input", "conllu"], block)
+    for name in ("a tree that does not close", "two trees", "labels without children", "10,000 brackets open"):
+        yield Case(f"brackets: {name}", ["parse", "--input", "ptb"], json.loads(RECORDS[name])["tree"].encode())
+    for name, content in {
+        "binary": bytes(range(1, 256)),
+        "a triple": b"a b c\n",
+        "version 9": b"#version: 9\n",
+    }.items():
+        (folder / "codes").mkdir(exist_ok=True)
+        (folder / "codes" / name).write_bytes(content)
+        yield Case(f"codes: {name}", ["bpe", "apply", "--codes", f"codes/{name}"], b"a\n")
+    (folder / "cut.gz").write_bytes(gzip.compress(RECORD.encode() * 100)[:-9])
+    (folder / "junk.gz").write_bytes(b"junk")
+    for name in ("cut.gz", "junk.gz", "good"):
+        yield Case(f"a file that is {name}", ["linearize", name])
+    train = ["train", "--out", "trained", "--model", "mask", "--preset", "small", "--device", "cpu"]
+    tables = {"one column": b"a\n", "three columns": b"a\tb\tc\n", "no lines": b"", "empty sides": b"\t\n" * 3,
+              "a NUL": b"\0\tb\n", "latin-1": b"\xe4\tb\n", "a broken record": b'{"tree": "(S"}\tb\n'}  # fmt: skip
+    for name, text in tables.items():
+        yield Case(f"training pairs: {name}", [*train, "--tsv", "-"], text)
+    yield Case("scores of other lengths", ["score", "--references", "text"], b"a\nb\n")
+    yield Case("evalb of no trees", ["score", "--metric", "evalb", "--references", "text"], b"(S a)\n")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    said: str
+    memory: int  # bytes
+
+    def refuses(self) -> bool:
+        """Whether the input was refused as it should be, if no code of it has run."""
+        one_line = self.said.endswith("\n") and self.said.count("\n") == 1 and self.said.startswith("synmt ")
+        return self.code == 1 and one_line and len(self.said) < 1000 and self.memory < MEMORY
+
+
+def run(case: Case, folder: Path) -> Outcome:
+    """The case in a process of its own, forked from one that has the imports behind it."""
+    given, said, memory = folder / "stdin", folder / "stderr", folder / "memory"
+    given.write_bytes(case.text)
+    child = FORKS.Process(target=_run, args=(case, folder))
+    child.start()
+    child.join(LONGEST)
+    if child.exitcode is None:
+        child.kill()
+        child.join()
+    assert child.exitcode is not None
+    text = said.read_text(errors="replace")
+    return Outcome(child.exitcode, text, int(memory.read_text()) if child.exitcode == 1 else 0)
+
+
+def _run(case: Case, folder: Path) -> None:
+    os.chdir(folder)
+    for descriptor, path, mode in ((0, "stdin", "r"), (1, os.devnull, "w"), (2, "stderr", "w")):
+        with Path(path).open(mode) as stream:
+            os.dup2(stream.fileno(), descriptor)
+    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in enumerate("rww"))
+    sys.argv = ["synmt", *case.arguments]
+    code: object = 0
+    try:
+        main.main()
+    except SystemExit as stop:
+        code = stop.code
+    except BaseException:
+        traceback.print_exc()
+        code = 99
+    sys.stderr.flush()
+    Path("memory").write_text(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
+    os._exit(code if isinstance(code, int) else 1)
+
+
+def command() -> None:
+    with TemporaryDirectory() as name:
+        folder, wrong, total, most = Path(name), 0, 0, 0
+        for total, case in enumerate(cases(folder), 1):
+            outcome = run(case, folder)
+            most = max(most, outcome.memory)
+            wrong += not outcome.refuses()
+            verdict = "refused" if outcome.refuses() else f"NOT REFUSED (exit {outcome.code})"
+            print(f"{total}\t{case.name}\t{verdict}\t{outcome.said.strip()[:200]}", flush=True)
+        pwned = [str(path) for path in folder.rglob("pwned")]
+        print(
+            f"{total} cases, {total - wrong} refused with one line, {len(pwned)} ran code, {most >> 20} MiB at most"
+        )
+        sys.exit(bool(wrong or pwned))
+
+
+if __name__ == "__main__":
+    command()

@@ -1,0 +1,20 @@
+"""What the metrics score, without files."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from synmt.metrics.metric import Metric, Row
+from synmt.metrics.reading import Input
+
+
+def given_input(
+    metrics: Sequence[Metric[Any]],
+    systems: Sequence[Sequence[Any]],
+    references: Sequence[Sequence[Any]],
+    buckets: Sequence[int] | None = None,
+) -> Input:
+    """systems and references: [systems][n] and [references][n]; systems are named a, b, c …"""
+    columns = zip(
+        zip(*systems, strict=True), zip(*references, strict=True), buckets or [0] * len(systems[0]), strict=True
+    )
+    return Input("abcdefgh"[: len(systems)], metrics, (Row(*row) for row in columns), [""] * len(systems))

@@ -1,0 +1,61 @@
+import json
+
+import pytest
+
+from synmt.metrics.lengths import LengthBuckets
+from synmt.metrics.metric import corpus_score
+from synmt.metrics.sacre import bleu
+from synmt.metrics.scoring import LENGTH_FORMATS, score_by_length, score_systems
+from tests.metrics.inputs import given_input
+
+METRICS = [bleu("none"), bleu("char")]
+REFERENCE = [f"a b {n % 7} d e f g" for n in range(1100)]
+SYSTEMS = [[f"a b {n} d e f" for n in range(1100)], [f"a b c {n} e f" for n in range(1100)]]
+
+
+def test_streams_of_many_windows_score_as_one_corpus() -> None:
+    scores = score_systems(given_input(METRICS, SYSTEMS, [REFERENCE]))
+    assert scores == [
+        (name, [corpus_score(metric, system, [REFERENCE]) for metric in METRICS])
+        for name, system in zip("ab", SYSTEMS, strict=True)
+    ]
+
+
+def test_each_bucket_scores_as_a_corpus_of_its_own() -> None:
+    numbers = [n % 3 if n % 3 < 2 else 3 for n in range(1100)]
+    buckets = score_by_length(given_input(METRICS, SYSTEMS, [REFERENCE], numbers), LengthBuckets((10, 20, 30)))
+    assert [(bucket.length, bucket.sentences) for bucket in buckets] == [
+        ("0-10", 367), ("11-20", 367), ("21-30", 0), ("31-", 366), ("all", 1100),
+    ]  # fmt: skip
+    for place, bucket in enumerate(buckets[:-1]):
+        chosen = [n for n, number in enumerate(numbers) if number == place]
+        parts = [[system[n] for n in chosen] for system in [*SYSTEMS, REFERENCE]]
+        expected = score_systems(given_input(METRICS, parts[:2], parts[2:])) if chosen else []
+        assert bucket.scores == expected
+    assert buckets[-1].scores == score_systems(given_input(METRICS, SYSTEMS, [REFERENCE]))
+
+
+def test_no_lines_have_no_score() -> None:
+    with pytest.raises(ValueError, match="no lines to score"):
+        score_systems(given_input(METRICS, [[]], [[]]))
+    with pytest.raises(ValueError, match="no lines to score"):
+        score_by_length(given_input(METRICS, [[]], [[]]), LengthBuckets((1,)))
+
+
+def test_tables_by_length() -> None:
+    given = given_input([bleu("none")], [["a b c d", "x"], ["a b c d", "y"]], [["a b c d", "y"]], [0, 0])
+    buckets = score_by_length(given, LengthBuckets((3,)))
+    text = list(LENGTH_FORMATS["text"](buckets))
+    assert text[:4] == [
+        "BLEU           0-3       4-      all",
+        "sentences        2        0        2",
+        "a            94.57        -    94.57",
+        "b           100.00        -   100.00",
+    ]
+    assert text[4].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:none|")
+    header, *rows = LENGTH_FORMATS["tsv"](buckets)
+    assert header == "system\tmetric\tlength\tsentences\tscore\tsignature"
+    assert [row.split("\t")[:4] for row in rows] == [
+        [name, "BLEU", length, "2"] for length in ("0-3", "all") for name in "ab"
+    ]
+    assert json.loads(list(LENGTH_FORMATS["json"](buckets))[1])["score"] == pytest.approx(100)

@@ -1,0 +1,74 @@
+"""Masks by name: the general formula of McDonald & Chiang, and whose rows are whose."""
+
+import pytest
+import torch
+
+from synmt.nn.encoding import SourceBatch
+from synmt.nn.masks import NamedMatrices
+from synmt.systems.source import source_side
+from synmt.trees.record import ParseRecord, RecordError, read_record, write_record
+from tests import tiny
+
+RECORD = '{"tokens": ["NP", "my", "father"], "parents": [-1, 0, 0], "masks": {"up": ["100", "110", "101"]}}'
+
+
+def test_overlapping_masks_add_up() -> None:
+    part = NamedMatrices(heads=2, layers=3, names=["a", "b"])
+    torch.nn.init.normal_(part.strengths)
+    masks = {"a": torch.rand(1, 4, 4) < 0.5, "b": torch.rand(1, 4, 4) < 0.5}
+    edits = part(SourceBatch(torch.zeros(1, 4), None, torch.tensor([4]), {}, masks)).edits
+    assert len(edits) == 3 and all(edit is edits[0] for edit in edits)
+    bias = edits[0].bias
+    assert bias is not None
+    for head in range(2):
+        for query in range(4):
+            for key in range(4):
+                expected = -sum(
+                    float(part.strengths[head, number].detach().exp()) * bool(masks[name][0, query, key])
+                    for number, name in enumerate("ab")
+                )
+                assert float(bias[0, head, query, key]) == pytest.approx(expected, abs=1e-6)
+
+
+def matrix(system: str, record: ParseRecord, name: str) -> list[str]:
+    side = source_side({system: {}, "named-masks": {"names": name}})
+    found = side.features(record, tiny.segment).matrices[name]
+    return ["".join("01"[int(cell)] for cell in row) for row in found]
+
+
+def test_rows_of_nodes_and_of_words() -> None:
+    nodes = read_record(RECORD)
+    assert matrix("mask", nodes, "up") == ["1000", "1100", "1011", "1011"]  # NP my fat@@ her
+    assert matrix("sequence", nodes, "up") == ["100", "011", "011"]
+    words = read_record('{"tree": "(NP my father)", "masks": {"up": ["10", "11"]}}')
+    assert matrix("sequence", words, "up") == ["100", "111", "111"]
+    assert matrix("mask", words, "up") == ["0000", "0100", "0111", "0111"]
+
+
+def test_records_keep_their_masks() -> None:
+    record = ParseRecord(tokens=["a", "b"], masks={"m": ["10", "01"]})
+    assert read_record(write_record(record)) == record
+
+
+@pytest.mark.parametrize(
+    ("masks", "cause"),
+    [
+        ('["10", "01"]', "masks is not an object"),
+        ('{"m": "10"}', "m is not a list of str"),
+        ('{"m": ["1"]}', "mask 'm' has 1 rows"),
+        ('{"m": ["10", "0"]}', "a row that is not 2 characters"),
+        ('{"m": ["10", "0x"]}', "a row that is not 2 characters"),
+    ],
+)
+def test_masks_that_fit_nothing_are_named(masks: str, cause: str) -> None:
+    with pytest.raises(RecordError, match=cause):
+        read_record(f'{{"tokens": ["a", "b"], "masks": {masks}}}')
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(ValueError, match="need names"):
+        source_side({"named-masks": {}})
+    with pytest.raises(ValueError, match="has no mask 'm'"):
+        matrix("sequence", read_record(RECORD), "m")
+    with pytest.raises(ValueError, match="record has no masks"):
+        matrix("sequence", ParseRecord(tokens=["a"]), "up")

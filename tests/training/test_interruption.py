@@ -1,0 +1,226 @@
+"""Nothing is lost when a training is stopped, killed, or runs out of disk."""
+
+import os
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from signal import SIG_IGN, SIGHUP, SIGINT, SIGTERM, Signals, raise_signal, signal
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import torch
+
+from synmt.interruption import Interrupted, Interruption
+from synmt.streams import BadInput
+from synmt.systems.model_folder import ModelFolder
+from synmt.training.checkpoint import checkpoints
+from synmt.training.loop import CHECKPOINTS
+from synmt.training.run import PairFiles
+from synmt.training.update import Updater
+from synmt.training.validation import Validation
+from tests.training.kill import kill_often
+from tests.training.runs import SHORT, run, write_corpus
+from tests.training.test_run import assert_same_tensors, log_rows, newest
+
+CONFIG = replace(SHORT, epochs=2)  # 30 updates
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[PairFiles, ModelFolder]:
+    """The data, and a run that nobody interrupted."""
+    folder = tmp_path_factory.mktemp("whole")
+    data = write_corpus(folder)
+    return data, run(folder / "model", data, config=CONFIG)
+
+
+def assert_same_runs(first: ModelFolder, second: ModelFolder) -> None:
+    assert_same_tensors(first.weights, second.weights)
+    assert_same_tensors(newest(first), newest(second))
+    assert log_rows(first) == log_rows(second)
+
+
+def on_call(number: int, method: Callable[..., Any], act: Callable[[], object]) -> Callable[..., Any]:
+    """The method, which at its call of that number acts besides."""
+    calls = iter(range(1, 10**6))
+
+    def acting(*arguments: Any) -> Any:
+        if next(calls) == number:
+            act()
+        return method(*arguments)
+
+    return acting
+
+
+@pytest.mark.parametrize(
+    ("owner", "call", "number", "said"),
+    [
+        (Updater, 3, SIGTERM, "stopped after update 3"),
+        (Updater, 15, SIGINT, "stopped in the validation after update 15"),
+        (Validation, 2, SIGHUP, "stopped in the validation after update 30"),
+    ],
+)
+def test_a_signal_ends_a_run_that_goes_on_to_the_same_numbers(
+    whole: tuple[PairFiles, ModelFolder],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: type,
+    call: int,
+    number: Signals,
+    said: str,
+) -> None:
+    data, uninterrupted = whole
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, "__call__", on_call(call, owner.__call__, lambda: raise_signal(number)))
+        with pytest.raises(Interrupted, match=rf"{number.name}: {said}; --resume goes on from there") as stop:
+            run(tmp_path / "model", data, config=CONFIG)
+    assert stop.value.signal == number
+    assert_same_runs(run(tmp_path / "model", data, config=CONFIG, resume=True), uninterrupted)
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    before = signal(SIGHUP, SIG_IGN)
+    try:
+        with Interruption() as interruption:
+            raise_signal(SIGHUP)
+            assert interruption.signal is None
+            raise_signal(SIGTERM)
+            assert interruption.signal == SIGTERM
+    finally:
+        signal(SIGHUP, before)
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def lose_a_block(data: bytes) -> bytes:
+    return data[:-8192] + bytes(4096) + data[-4096:]
+
+
+def lose_a_counter(data: bytes) -> bytes:
+    return data.replace(b'\\"update\\": 8', b'\\"update\\": 9')
+
+
+@pytest.mark.parametrize("damage", [cut, lose_a_block, lose_a_counter, lambda _: b""])
+def test_a_torn_checkpoint_gives_way_to_the_one_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: Callable[[bytes], bytes]
+) -> None:
+    data = write_corpus(tmp_path, copies=2)
+    part = run(tmp_path / "model", data, config=replace(CONFIG, updates=8, validate_every=4))
+    last, previous = checkpoints(part.path / CHECKPOINTS)
+    assert (last.name, previous.name) == ("update-8.safetensors", "update-4.safetensors")
+    damaged = damage(last.read_bytes())
+    assert damaged != last.read_bytes()
+    last.write_bytes(damaged)
+    (last.parent / "update-8.safetensors.new").touch()  # of a process that was killed
+    every_four = replace(CONFIG, validate_every=4)
+    resumed = run(tmp_path / "model", data, config=every_four, resume=True)
+    assert f"synmt train: passed over {last}: " in capsys.readouterr().err
+    assert_same_runs(resumed, run(tmp_path / "other", data, config=every_four))
+    assert len(list(last.parent.iterdir())) == 2
+    for path in last.parent.iterdir():
+        path.write_bytes(b"")
+    with pytest.raises(BadInput, match=r"update-\d+\.safetensors: "):
+        run(tmp_path / "model", data, config=CONFIG, resume=True)
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_again(
+    whole: tuple[PairFiles, ModelFolder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, uninterrupted = whole
+
+    def die() -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Updater, "__call__", on_call(4, Updater.__call__, die))
+        run(tmp_path / "model", data, config=CONFIG)
+    assert (tmp_path / "model" / "log.tsv").exists()
+    assert not (tmp_path / "model" / CHECKPOINTS).exists()
+    assert_same_runs(run(tmp_path / "model", data, config=CONFIG, resume=True), uninterrupted)
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Inside, a file that grows beyond so many bytes fails, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_leaves_the_older_checkpoints(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path)
+    other, part = (run(tmp_path / name, data, config=replace(CONFIG, updates=8)) for name in ("other", "model"))
+    before = newest(part).read_bytes()
+    with largest_file(len(before) // 2), pytest.raises(BadInput, match=r"model.*safetensors: .*File too large"):
+        run(tmp_path / "model", data, config=CONFIG, resume=True)
+    assert newest(part).read_bytes() == before
+    assert not list(part.path.rglob("*.new"))
+    with largest_file(1), pytest.raises(BadInput, match=r"log\.tsv: File too large"):
+        run(tmp_path / "model", data, config=CONFIG, resume=True)
+    assert_same_runs(*(run(folder.path, data, config=CONFIG, resume=True) for folder in (part, other)))
+
+
+def test_a_full_disk_before_the_first_checkpoint(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path)
+    with largest_file(1), pytest.raises(BadInput, match=r"model/vocab\.target\.txt: File too large"):
+        run(tmp_path / "model", data)
+    run(tmp_path / "model", data, config=replace(SHORT, updates=1))
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Inside, the rules for files hold, which do not hold for root."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_anything_is_read() -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "model").mkdir()
+        (folder / "model").chmod(0o555)
+        folder.chmod(0o555)
+        missing = PairFiles("missing.en", "missing.de")
+        with as_nobody():
+            for path in (folder / "model", folder / "other"):
+                with pytest.raises(BadInput, match=rf"{path}.*: Permission denied"):
+                    run(path, missing)
+        folder.chmod(0o755)
+        (folder / "model").chmod(0o755)
+    with pytest.raises(BadInput, match="/dev/null/model: Not a directory"):
+        run(Path("/dev/null/model"), missing)
+
+
+def test_checkpoints_come_by_the_clock(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path)
+    folder = run(tmp_path / "model", data, config=replace(CONFIG, checkpoint_minutes=1e-9))
+    assert [path.name for path in checkpoints(folder.path / CHECKPOINTS)] == [
+        "update-30.safetensors",
+        "update-29.safetensors",
+    ]
+
+
+def test_killed_again_and_again_a_run_ends_as_if_left_alone(tmp_path: Path) -> None:
+    """The short form of `python -m tests.training.kill`."""
+    assert kill_often(tmp_path, kills=2, epochs=3, seed=2)
+
+
+def test_the_checksum_sees_every_part() -> None:
+    from synmt.training.checkpoint import checksum
+
+    tensors = {"a": torch.zeros(3), "b": torch.ones(2, 2)}
+    others = [{**tensors, "a": torch.tensor([0, 0, 1e-9])}, {"a": tensors["a"], "c": tensors["b"]}]
+    sums = {checksum("1", tensors), checksum("2", tensors), *(checksum("1", other) for other in others)}
+    assert len(sums) == 4
