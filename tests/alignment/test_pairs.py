@@ -4,7 +4,8 @@ import pytest
 
 from synmt.alignment.aligner import Pair
 from synmt.alignment.pairs import read_pairs, with_known_links
-from synmt.streams import BadInput, Line, fail
+from synmt.streams import BadInput, Line
+from synmt.systems.records import fail
 from synmt.text.links import Link
 from tests.alignment.words import pair
 
