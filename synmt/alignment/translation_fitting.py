@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import cast
 
+from torch import nn
 from tqdm import tqdm
 
 from synmt.alignment.aligner import Fit, Pair
@@ -26,14 +26,15 @@ from synmt.nn.device import local_device
 from synmt.streams import BadInput, windows
 from synmt.systems.link_learning import LinkedTranslation, PartOnTop
 from synmt.systems.linking import LinkIdea, link_idea
-from synmt.systems.model_folder import CONFIG_FILE, ModelConfig, ModelFolder
-from synmt.systems.translation import TranslationModel
+from synmt.systems.model_folder import CONFIG_FILE, WEIGHTS_FILE, ModelConfig, ModelFolder
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
+from synmt.text.vocabulary import Vocabulary
 from synmt.training import preparation
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
+from synmt.training.learning import LearnerFolder
 from synmt.training.loop import Trainer
 from synmt.training.preparation import Bitext, encode_corpus, training_pairs
 from synmt.training.run import matching_folder, new_folder
@@ -121,7 +122,9 @@ class _Fitting:
             codes = str(shared / "forward" / "codes.bpe") if shared else None
             folder = new_folder(path, config, self.training, codes, bitext, self.processes)
         corpus = self._corpus(folder, bitext, self._directed(name, guide))
-        stage = folder if guide is None else _Stage.of(folder, lambda: self._linked_model(folder))
+        stage: LearnerFolder = folder
+        if guide is not None:
+            stage = _Stage(path, folder.vocabulary, lambda: self._linked_model(folder))
         self._train(stage, corpus, self.training)
 
     def _linked_model(self, folder: ModelFolder) -> LinkedTranslation:
@@ -134,11 +137,10 @@ class _Fitting:
         """What the idea puts on top of one direction's model."""
         below = ModelFolder.open(self.request.out / name)
 
-        def learner() -> TranslationModel:
+        def learner() -> PartOnTop:
             part = self.idea.part(below.config.network)
             assert part is not None
-            made = PartOnTop(self.idea, below.load_model(self.processes.device), part, layer)
-            return cast(TranslationModel, made)  # for all that the training loop asks of it
+            return PartOnTop(self.idea, below.load_model(self.processes.device), part, layer)
 
         path = part_folder(self.request.out, name)
         path.mkdir(exist_ok=True)
@@ -149,9 +151,9 @@ class _Fitting:
             minutes=self.training.minutes / PART_SHARE,
         )
         corpus = self._corpus(below, self._bitext(name), self._directed(name, guide))
-        self._train(_Stage.of(replace(below, path=path), learner), corpus, share)
+        self._train(_Stage(path, below.vocabulary, learner), corpus, share)
 
-    def _train(self, folder: ModelFolder, corpus: Corpus, config: TrainingConfig) -> None:
+    def _train(self, folder: LearnerFolder, corpus: Corpus, config: TrainingConfig) -> None:
         trainer = Trainer(folder, corpus, None, config, self.processes)
         if self.request.resume:
             trainer.resume()
@@ -197,21 +199,20 @@ class _Fitting:
         pairs = training_pairs(bitext, folder.config.side, folder.bpe, None if guide is None else ["translate"])
         if guide is not None:
             pairs = _with_links(pairs, bitext, guide, folder.bpe)
-        return encode_corpus(pairs, folder.vocabulary, self.training.max_length)
+        return encode_corpus(pairs, folder.vocabulary, self.training.max_length, "align")
 
 
 @dataclass(frozen=True)
-class _Stage(ModelFolder):
-    """A folder in which something else than its own model is trained."""
+class _Stage:
+    """Where something is trained that is not the folder's own model."""
 
-    learner: Callable[[], TranslationModel]
+    path: Path
+    vocabulary: Vocabulary
+    new_model: Callable[[], nn.Module]
 
-    @classmethod
-    def of(cls, folder: ModelFolder, learner: Callable[[], TranslationModel]) -> "_Stage":
-        return cls(folder.path, folder.config, folder.bpe, folder.vocabulary, folder.training, learner)
-
-    def new_model(self) -> TranslationModel:
-        return self.learner()
+    @property
+    def weights(self) -> Path:
+        return self.path / WEIGHTS_FILE
 
 
 def links_of(aligner: TranslationAligner, pairs: Sequence[Pair]) -> list[Set[Link]]:

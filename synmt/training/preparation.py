@@ -75,10 +75,10 @@ def read_bitext(pairs: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitex
     return bitext
 
 
-def report(what: str, lines: list[Line]) -> None:
+def report(what: str, lines: list[Line], command: str = "train") -> None:
     if lines:
         places = [f"{line.source}:{line.number}" for line in lines[:3]]
-        print(f"synmt train: left out {len(lines)} {what} ({', '.join(places)}, …)", file=sys.stderr)
+        print(f"synmt {command}: left out {len(lines)} {what} ({', '.join(places)}, …)", file=sys.stderr)
 
 
 def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
@@ -133,8 +133,8 @@ def build_vocabulary(bitext: Bitext, side: SourceSide, bpe: Bpe) -> Vocabulary:
     return Vocabulary.build(source, target, labels)
 
 
-def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int) -> Corpus:
-    """Ids of all pairs with at most `max_length` tokens on either side; longer ones are counted on stderr."""
+def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int, command: str = "train") -> Corpus:
+    """Ids of all pairs with at most `max_length` tokens on either side; `command` counts longer ones on stderr."""
     sources, targets, links, left_out = [], [], [], []
     for pair in pairs:
         ids = vocabulary.encode_target(pair.target)
@@ -145,5 +145,5 @@ def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int
             targets.append(np.array(ids, np.int32))
             if pair.links is not None:
                 links.append(pair.links)
-    report(f"pairs over {max_length} tokens", left_out)
+    report(f"pairs over {max_length} tokens", left_out, command)
     return Corpus(Sources.encode(sources, vocabulary), targets, links or None)

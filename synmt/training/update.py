@@ -1,17 +1,16 @@
 """One update: gradients of some batches, summed over processes, and a step of Adam."""
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from synmt.nn.device import autocast
-from synmt.systems.translation import TranslationModel
-from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig
-from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
+from synmt.training.learning import Examples, Learner
 
 
 class Updater:
@@ -19,13 +18,14 @@ class Updater:
 
     def __init__(
         self,
-        model: TranslationModel,
-        corpus: Corpus,
-        vocabulary: Vocabulary,
+        model: nn.Module,
+        corpus: Examples,
+        vocabulary: Any,
         config: TrainingConfig,
         processes: Processes,
     ) -> None:
         self.model, self.corpus, self.vocabulary = model, corpus, vocabulary
+        self.loss = cast(Learner, model).loss
         self.config, self.processes = config, processes
         self.parameters = list(model.parameters())
         self.gradients = [torch.zeros_like(parameter) for parameter in self.parameters]
@@ -47,7 +47,7 @@ class Updater:
             torch.manual_seed(self._seed(update, place * self.processes.size + self.processes.rank))
             batch = self.corpus.batch(indices, self.vocabulary, device)
             with autocast(device, self.config.precision):
-                part = self.model.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
+                part = self.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
             part.total().backward()
             loss += part.translation.detach()
             tokens += part.tokens

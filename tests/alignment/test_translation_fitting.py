@@ -16,7 +16,8 @@ from synmt.alignment.translation_models import TranslationAligner
 from synmt.streams import BadInput
 from synmt.systems import LINK_IDEAS
 from synmt.systems.model_folder import ModelFolder
-from tests.alignment.bitexts import bitext, fit_to, pair
+from tests.alignment.bitexts import bitext, fit_to
+from tests.alignment.words import pair
 
 PAIRS, LINKS = bitext()
 STRANGE = [*PAIRS[:6], pair(["alpha"] * 40, ["ahpla"]), pair(["unseen", "xyz"], ["q", "ateb", "?"])]
