@@ -154,3 +154,9 @@ class CrossAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         query = split_heads(self.query(states), self.heads)
         return self.out(merge_heads(attend(query, *memory, bias, dropout=dropout)))
+
+    def head_weights(self, states: Tensor, encoded: Tensor, bias: Tensor | None) -> Tensor:
+        """What `forward` weighs the memory of `encoded` [B,K,d] by, before dropout: [B,H,Q,K] in fp32."""
+        width = encoded.shape[-1]
+        key = split_heads(F.linear(encoded, self.kv.weight[:width], self.kv.bias[:width]), self.heads)
+        return attention_weights(split_heads(self.query(states), self.heads), key, bias)

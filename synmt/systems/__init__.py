@@ -11,3 +11,15 @@ SOURCE_IDEAS = {
     "multitask": "synmt.systems.multitask:Multitask",
     "label-features": "synmt.systems.label_features:LabelFeatures",
 }
+
+# The same for ideas that find word links with translation models.
+LINK_IDEAS = {
+    "naive-att": "synmt.systems.naive_att:NaiveAtt",
+    "naive-att-last": "synmt.systems.naive_att:NaiveAttLast",
+    "shift-att": "synmt.systems.shift_att:ShiftAtt",
+    "shift-aet": "synmt.systems.shift_aet:ShiftAet",
+    "add-sgd": "synmt.systems.add_sgd:AddSgd",
+    "mtl-fullc": "synmt.systems.mtl_fullc:MtlFullc",
+    "bao": "synmt.systems.bao:Bao",
+    "bao-guided": "synmt.systems.bao_guided:BaoGuided",
+}

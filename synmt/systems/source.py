@@ -133,6 +133,11 @@ class SourceSide:
         """Each task with the idea that it comes from."""
         return {task: idea for idea in self.ideas.values() for task in idea.tasks}
 
+    @property
+    def reads_pieces(self) -> bool:
+        """Whether the encoder reads the pieces of the words and nothing else."""
+        return not any(idea.lays_out() for idea in self.ideas.values())
+
     def needs(self, training: bool) -> frozenset[str]:
         """Fields that a record must have."""
         return frozenset().union(*(idea.needs(training) for idea in self.ideas.values()))

@@ -20,11 +20,20 @@ from synmt.text.vocabulary import UNKNOWN, Vocabulary
 @dataclass(slots=True)
 class TargetBatch:
     """inputs [B,t]: begin of sentence and the tokens, padded; gold [N]: the tokens and end of sentence that the
-    decoder must predict; positions [N]: where each stands in the flattened [B·t]."""
+    decoder must predict; positions [N]: where each stands in the flattened [B·t]; links [k,3] for a model that
+    learns them: sentence, target position (without begin of sentence) and source position."""
 
     inputs: Tensor
     positions: Tensor
     gold: Tensor
+    links: Tensor | None = None
+
+    @property
+    def real(self) -> Tensor:
+        """Where there is a token and no padding, without begin and end of sentence, [B,t−1]."""
+        real = torch.zeros(self.inputs.numel(), dtype=torch.bool, device=self.inputs.device)
+        real[self.positions] = True
+        return real.view_as(self.inputs)[:, 1:]
 
 
 @dataclass(slots=True)
@@ -69,7 +78,12 @@ class TranslationModel(nn.Module):
         self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
         """Of a batch with N target tokens, in nats."""
-        encoded = self.encode(source, word_dropout)
+        return self.decoding_loss(self.encode(source, word_dropout), target, smoothing, word_dropout)
+
+    def decoding_loss(
+        self, encoded: EncodedSource, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
+    ) -> Loss:
+        """The same of a source that is encoded already."""
         inputs = drop_words(target.inputs, word_dropout)
         states = self.network.decode(inputs, encoded.states, encoded.bias)
         real = states.flatten(0, 1)[target.positions]

@@ -7,17 +7,19 @@ import numpy as np
 import torch
 
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.batches import Ids, Sources, pad, shuffled_batches
+from synmt.systems.batches import Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.systems.translation import TargetBatch
 from synmt.text.vocabulary import Vocabulary
 
 
 @dataclass
 class Corpus:
-    """Sentence pairs: sources, and target ids each [t] with their end of sentence."""
+    """Sentence pairs: sources, target ids each [t] with their end of sentence, and for a model that learns them
+    links between their tokens, target and source, each [k,2]."""
 
     sources: Sources
     targets: list[Ids]
+    links: list[Ids] | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -36,6 +38,7 @@ class Corpus:
             inputs.to(device, non_blocking=True),
             positions.to(device, non_blocking=True),
             gold.flatten()[positions].to(device, non_blocking=True),
+            None if self.links is None else batch_links([self.links[i] for i in indices], device),
         )
         return self.sources.batch(indices, vocabulary.padding, device), target
 

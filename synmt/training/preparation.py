@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synmt.streams import Line, read_lines
-from synmt.systems.batches import Sources
+from synmt.systems.batches import Ids, Sources
 from synmt.systems.model_folder import ModelConfig
 from synmt.systems.records import source_records
 from synmt.systems.source import SourceFeatures, SourceSide, Task
@@ -94,11 +94,13 @@ def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
 
 @dataclass(slots=True)
 class Pair:
-    """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries."""
+    """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries; links
+    between their tokens, (target, source) each [k,2], for a model that learns them."""
 
     line: Line
     source: SourceFeatures
     target: list[str]
+    links: Ids | None = None
 
 
 def training_pairs(
@@ -133,7 +135,7 @@ def build_vocabulary(bitext: Bitext, side: SourceSide, bpe: Bpe) -> Vocabulary:
 
 def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int) -> Corpus:
     """Ids of all pairs with at most `max_length` tokens on either side; longer ones are counted on stderr."""
-    sources, targets, left_out = [], [], []
+    sources, targets, links, left_out = [], [], [], []
     for pair in pairs:
         ids = vocabulary.encode_target(pair.target)
         if max(len(pair.source.tokens), len(ids)) > max_length:
@@ -141,5 +143,7 @@ def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int
         else:
             sources.append(pair.source)
             targets.append(np.array(ids, np.int32))
+            if pair.links is not None:
+                links.append(pair.links)
     report(f"pairs over {max_length} tokens", left_out)
-    return Corpus(Sources.encode(sources, vocabulary), targets)
+    return Corpus(Sources.encode(sources, vocabulary), targets, links or None)

@@ -70,9 +70,9 @@ def train(
         bitext = read_bitext(data.read(), model)
         dev_bitext = read_bitext(dev.read(), model) if dev else None
         if resume:
-            folder = _matching_folder(path, model, bitext)
+            folder = matching_folder(path, model, bitext)
         else:
-            folder = _new_folder(path, model, config, codes, bitext, processes)
+            folder = new_folder(path, model, config, codes, bitext, processes)
         trainer = _trainer(folder, bitext, dev_bitext, config, processes)
         if resume:
             trainer.resume()
@@ -81,7 +81,7 @@ def train(
         processes.close()
 
 
-def _new_folder(
+def new_folder(
     path: Path,
     model: ModelConfig,
     config: TrainingConfig,
@@ -89,6 +89,7 @@ def _new_folder(
     bitext: Bitext,
     processes: Processes,
 ) -> ModelFolder:
+    """A folder with all but the weights, and the pieces of `codes`, or learned ones. Raises BadInput."""
     if not len(bitext):
         raise BadInput("no sentence pairs to train on")
     bpe = Bpe.load(codes) if codes else joint_bpe(bitext, config.merges)
@@ -108,7 +109,8 @@ def _new_folder(
     return folder
 
 
-def _matching_folder(path: Path, model: ModelConfig, bitext: Bitext) -> ModelFolder:
+def matching_folder(path: Path, model: ModelConfig, bitext: Bitext) -> ModelFolder:
+    """The folder of a run that is to go on. Raises BadInput if it was of another model or other data."""
     folder = ModelFolder.open(path)
     if folder.config != model:
         raise BadInput("was trained with another model or other sizes than this command asks for", str(path))
