@@ -143,7 +143,7 @@ class Transformer(nn.Module):
         nn.init.zeros_(self.output_bias)
 
     @property
-    def _decoder_layers(self) -> list[DecoderLayer]:
+    def decoder_layers(self) -> list[DecoderLayer]:
         return [cast(DecoderLayer, layer) for layer in self.decoder]
 
     @property
@@ -182,12 +182,12 @@ class Transformer(nn.Module):
 
     def start(self, encoded: Tensor) -> list[LayerCache]:
         """The caches of a search over the encoder's output [B,n,d]."""
-        return [LayerCache(layer.cross.memory(encoded)) for layer in self._decoder_layers]
+        return [LayerCache(layer.cross.memory(encoded)) for layer in self.decoder_layers]
 
     def step(self, ids: Tensor, position: int, caches: list[LayerCache], source_bias: Tensor | None) -> Tensor:
         """Logits [B,K,T] after the token ids [B,K] at one position of each hypothesis."""
         batch, beam = ids.shape
         states = self.embed(ids.view(batch * beam, 1), start=position).view(batch, beam, -1)
-        for layer, cache in zip(self._decoder_layers, caches, strict=True):
+        for layer, cache in zip(self.decoder_layers, caches, strict=True):
             states = layer.step(states, cache, source_bias)
         return F.linear(self.decoder_norm(states), self.output_weight, self.output_bias)
