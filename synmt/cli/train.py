@@ -9,11 +9,16 @@ import click
 
 from synmt.nn.config import TransformerConfig
 from synmt.streams import BadInput
-from synmt.systems import SOURCE_IDEAS
-from synmt.systems.source import SourceSide, open_idea, source_side
+from synmt.systems import MODELS, SOURCE_IDEAS, TARGET_IDEAS
+from synmt.systems.source import SourceIdea, open_idea, source_side
+from synmt.systems.target import TargetIdea, open_target_idea, target_side
 from synmt.training.config import PRESETS, Preset, TrainingConfig
 
 Command = Callable[..., None]
+IDEAS: list[tuple[str, type[SourceIdea | TargetIdea]]] = [
+    *((name, open_idea(name)) for name in SOURCE_IDEAS),
+    *((name, open_target_idea(name)) for name in TARGET_IDEAS),
+]
 
 
 def settings_of(part: Literal["network", "training"]) -> Callable[[Command], Command]:
@@ -35,8 +40,7 @@ def settings_of(part: Literal["network", "training"]) -> Callable[[Command], Com
 
 def options_of_ideas(command: Command) -> Command:
     """One option for each field of each idea, such as --pascal-heads."""
-    for name in reversed(SOURCE_IDEAS):
-        idea = open_idea(name)
+    for name, idea in reversed(IDEAS):
         for setting in reversed(fields(idea)):
             command = setting_option(idea, setting, f"{name}-", str(setting.default))(command)
     return command
@@ -47,17 +51,26 @@ def setting_option(config: type, setting: Field[Any], prefix: str, default: str)
     choice = click.Choice(get_args(kind)) if get_origin(kind) is Literal else kind
     flag = f"--{prefix}{setting.name.replace('_', '-')}"
     about = f"{setting.metadata['help']}  [{default}]"
+    if kind is bool and setting.default:
+        flag = f"{flag}/--{prefix}no-{setting.name}"
     if kind is bool:
         return click.option(flag, is_flag=True, default=None, help=about)
     return click.option(flag, type=choice, help=about)
 
 
 @click.command("train")
-@click.option("--model", "system", type=click.Choice(list(SOURCE_IDEAS)), default="sequence", show_default=True)
+@click.option("--model", "system", type=click.Choice(list(MODELS)), default="sequence", show_default=True)
 @click.option("--source-syntax", metavar="NAME+NAME", help="Several systems at work in one encoder, instead.")
+@click.option(
+    "--target-syntax",
+    metavar="NAME+NAME",
+    help=f"The same of the decoder: {', '.join(TARGET_IDEAS)}; it goes with every source syntax.",
+)
+@click.option("--split-arcs", is_flag=True, help="The decoder writes an arc as two tokens: direction, relation.")
+@click.option("--root-arc", is_flag=True, help="The decoder writes an arc for the root as well, at the end.")
 @click.option("--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True)
 @click.option("--source", help="Source sentences: text, parse records or mask records.")
-@click.option("--target", help="Target sentences: text.")
+@click.option("--target", help="Target sentences: text, parse records or lines of synmt transitions.")
 @click.option("--tsv", help="Both as `source TAB target` lines, instead; - is standard input.")
 @click.option("--dev-source", help="Validation sources.")
 @click.option("--dev-target", help="Validation targets.")
@@ -81,6 +94,9 @@ def setting_option(config: type, setting: Field[Any], prefix: str, default: str)
 def command(
     system: str,
     source_syntax: str | None,
+    target_syntax: str | None,
+    split_arcs: bool,
+    root_arc: bool,
     preset: str,
     source: str | None,
     target: str | None,
@@ -109,10 +125,18 @@ def command(
     given = {name: value for name, value in settings.items() if value is not None}
     try:
         chosen = _chosen(PRESETS[preset], given)
-        side = _source_side((source_syntax or system).split("+"), given)
+        of_source, of_target = MODELS[system]
+        options = _options_of([source_syntax or of_source, target_syntax or of_target], given)
         from synmt.systems.model_folder import ModelConfig
 
-        model = ModelConfig(side, source_language, target_language, tokenizer, chosen.network)
+        model = ModelConfig(
+            source_side(options[0]),
+            target_side(options[1], {"split": split_arcs, "root_arc": root_arc}),
+            source_language,
+            target_language,
+            tokenizer,
+            chosen.network,
+        )
     except ValueError as error:
         raise BadInput(str(error)) from None
     from synmt.training.run import pair_files, train
@@ -121,17 +145,19 @@ def command(
     train(out, pair_files(source, target, tsv), dev, model, chosen.training, codes, resume, device)
 
 
-def _source_side(names: list[str], settings: dict[str, Any]) -> SourceSide:
-    """The ideas with their options. Raises ValueError, also for an option of an idea that is not among them."""
-    options: dict[str, dict[str, Any]] = {name: {} for name in names}
-    for name in SOURCE_IDEAS:
-        for setting in fields(open_idea(name)):
+def _options_of(sides: list[str], settings: dict[str, Any]) -> list[dict[str, dict[str, Any]]]:
+    """The ideas of each side with their options. Raises ValueError for an option of an idea that is not there."""
+    chosen: list[dict[str, dict[str, Any]]] = [{name: {} for name in side.split("+")} for side in sides]
+    for name, idea in IDEAS:
+        for setting in fields(idea):
             value = settings.get(f"{name}_{setting.name}".replace("-", "_"))
-            if value is not None and name not in options:
-                raise ValueError(f"an option of {name} for {'+'.join(names)}")
-            if value is not None:
-                options[name][setting.name] = value
-    return source_side(options)
+            if value is None:
+                continue
+            found = [side[name] for side in chosen if name in side]
+            if not found:
+                raise ValueError(f"an option of {name} for {' to '.join(sides)}")
+            found[0][setting.name] = value
+    return chosen
 
 
 def _chosen(preset: Preset, settings: dict[str, Any]) -> Preset:

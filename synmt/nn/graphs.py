@@ -11,8 +11,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.config import TransformerConfig
-
 NEVER = 2**15 - 1  # the birth of an edge that there is not
 
 Variant = Literal["paper", "reference"]
@@ -71,13 +69,10 @@ class ParentHead(nn.Module):
 class GraphConvolutions(nn.Module):
     """Layers of a gated graph convolution on the decoder's input, each with a residual."""
 
-    def __init__(
-        self, config: TransformerConfig, layers: int, labels: int, with_labels: bool, gates: bool, variant: Variant
-    ) -> None:
-        """labels: how many there are, 0 for none included."""
+    def __init__(self, width: int, layers: int, labels: int, gates: bool, variant: Variant) -> None:
+        """As for GraphConvolution."""
         super().__init__()
-        count = labels if with_labels else 0
-        self.layers = nn.ModuleList(GraphConvolution(config.width, count, gates, variant) for _ in range(layers))
+        self.layers = nn.ModuleList(GraphConvolution(width, labels, gates, variant) for _ in range(layers))
 
     def forward(self, states: Tensor, graphs: Sequence[Graph]) -> Tensor:
         """states [N,d] of all positions, the prefixes of graphs[0] first → [N,d]"""
@@ -91,12 +86,12 @@ class GraphConvolution(nn.Module):
 
     dir is one of: self; left, from a child to its parent; right, from a parent to its child. Both directions of an
     edge have its label, and v itself has none. Sums are not divided by anything. With variant `reference`, u is v
-    in all products, so that neighbours count but pass nothing on; only the parent's row knows the label; and an edge
-    with the token that makes it is in that token's row alone.
+    in all products, so that neighbours count but pass nothing on; only the parent's row knows the label; and an
+    edge with the token that makes it is in that token's row alone.
     """
 
     def __init__(self, width: int, labels: int, gates: bool, variant: Variant) -> None:
-        """labels: 0 is a convolution that knows none."""
+        """labels: how many there are, that of no arc included; 0 is a convolution that knows none."""
         super().__init__()
         self.variant = variant
         self.weights = nn.Parameter(torch.empty(3, width, width))  # self, left, right; each [out,in]
@@ -105,7 +100,7 @@ class GraphConvolution(nn.Module):
         self.gate_label_bias = nn.Parameter(torch.zeros(labels)) if gates and labels else None
         for weight in self.weights:
             nn.init.xavier_uniform_(weight.data)
-        if gates:
+        if self.gates is not None:
             nn.init.xavier_uniform_(self.gates)
 
     def forward(self, states: Tensor, graphs: Sequence[Graph]) -> Tensor:

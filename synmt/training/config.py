@@ -13,6 +13,10 @@ from synmt.nn.config import TransformerConfig, check_settings, rate, setting
 class TrainingConfig:
     merges: int = setting(8000, "BPE merges learned jointly on both sides, if no --codes are given", 1)
     batch_tokens: int = setting(4096, "sentences × longest side of a batch, in tokens", 1)
+    prefixes: int = setting(
+        0, "prefixes of each target that bitran, parent and gcn learn from in an update, drawn at random; 0 is all"
+    )
+    prefix_tokens: int = setting(16384, "tokens of prefixes computed at a time; more of a batch come one by one", 1)
     accumulate: int = setting(1, "batches of one update", 1)
     max_length: int = setting(1000, "longer training pairs are left out (tokens, either side) and counted", 1)
     learning_rate: float = setting(3e-4, "Adam's learning rate at its peak")

@@ -2,33 +2,37 @@
 
 import hashlib
 import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import tee
 
 import numpy as np
 
 from synmt.streams import Line, read_lines
 from synmt.systems.batches import Sources
 from synmt.systems.model_folder import ModelConfig
-from synmt.systems.records import source_records
-from synmt.systems.source import SourceFeatures, SourceSide, Task
+from synmt.systems.records import source_records, target_records
+from synmt.systems.source import SourceFeatures, Task
+from synmt.systems.target import numbered_labels
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.corpus import Corpus
+from synmt.training.prefixes import PrefixPlan
+from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.record import ParseRecord
+from synmt.trees.transitions import TreeNotDerivable
 
 
 @dataclass
 class Bitext:
-    """Parallel sentences of which neither side is empty: source records, target words, target lines as given.
+    """Parallel sentences of which neither side is empty, as records of both sides.
 
     lines: where each source came from; checksum: of all lines read, to know the data again on --resume.
     """
 
     sources: list[ParseRecord]
-    targets: list[list[str]]
-    references: list[str]
+    targets: list[ParseRecord]
     lines: list[Line]
     checksum: str
 
@@ -46,29 +50,30 @@ def read_tsv(path: str) -> Iterator[tuple[Line, ...]]:
 
 
 def read_bitext(pairs: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitext:
-    """Records and words of parallel lines. Pairs with an empty side are left out, and counted on stderr."""
+    """Records of parallel lines. Pairs with an empty side are left out, and counted on stderr."""
     source_tokenizer, target_tokenizer = config.open_tokenizers()
-    references: deque[str] = deque()  # of the sources that are under way
     checksum = hashlib.blake2b(digest_size=16)
 
-    def source_lines() -> Iterator[Line]:
+    def checked() -> Iterator[tuple[Line, ...]]:
         for left, right in pairs:
             checksum.update(f"{left.text}\t{right.text}\n".encode())
-            references.append(right.text)
-            yield left
+            yield left, right
 
-    bitext = Bitext([], [], [], [], "")
+    lefts, rights = tee(checked())
+    sources = source_records(
+        (left for left, _ in lefts), config.side.needs(training=True), source_tokenizer, config.source_language
+    )
+    targets = target_records(
+        (right for _, right in rights), config.target, target_tokenizer, config.target_language
+    )
+    bitext = Bitext([], [], [], "")
     left_out: list[Line] = []
-    needs = config.side.needs(training=True)
-    for line, record in source_records(source_lines(), needs, source_tokenizer, config.source_language):
-        reference = references.popleft()
-        words = target_tokenizer.tokenize(reference)
-        if not words or not record.tokens:
+    for (line, source), (_, target) in zip(sources, targets, strict=True):
+        if not source.tokens or not target.tokens:
             left_out.append(line)
             continue
-        bitext.sources.append(record)
-        bitext.targets.append(words)
-        bitext.references.append(reference)
+        bitext.sources.append(source)
+        bitext.targets.append(target)
         bitext.lines.append(line)
     report("pairs with an empty side", left_out)
     bitext.checksum = checksum.hexdigest()
@@ -85,16 +90,19 @@ def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
     """Merges learned on the words of both sides together."""
 
     def lines() -> Iterator[str]:
-        for record, words in zip(bitext.sources, bitext.targets, strict=True):
-            yield " ".join(record.tokens)
-            yield " ".join(words)
+        for source, target in zip(bitext.sources, bitext.targets, strict=True):
+            yield " ".join(source.tokens)
+            yield " ".join(target.tokens)
 
     return Bpe(learn_bpe(lines(), merges))
 
 
 @dataclass(slots=True)
 class Pair:
-    """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries."""
+    """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries.
+
+    target: empty for a tree that cannot be spelled.
+    """
 
     line: Line
     source: SourceFeatures
@@ -102,44 +110,63 @@ class Pair:
 
 
 def training_pairs(
-    bitext: Bitext, side: SourceSide, bpe: Bpe, tasks: Collection[Task] | None = None
+    bitext: Bitext, config: ModelConfig, bpe: Bpe, tasks: Collection[Task] | None = None
 ) -> Iterator[Pair]:
     """Each sentence as an example of each task; without `tasks`, of all that the side has.
 
     Raises BadInput with the line of a record that does not do.
     """
-    for task, idea in side.tasks.items():
+    for task, idea in config.side.tasks.items():
         if tasks is not None and task not in tasks:
             continue
-        for line, record, words in zip(bitext.lines, bitext.sources, bitext.targets, strict=True):
+        for line, source, target in zip(bitext.lines, bitext.sources, bitext.targets, strict=True):
             try:
-                target = bpe.apply(words) if task == "translate" else idea.target(record, task)
-                yield Pair(line, side.features(record, bpe.segment, task), target)
+                features = config.side.features(source, bpe.segment, task)
+                if task == "translate":
+                    entries = config.target.entries(target, bpe.segment)
+                else:
+                    entries = idea.target(source, task)
+            except TreeNotDerivable:
+                entries = []
             except ValueError as error:
                 raise line.error(error) from None
+            yield Pair(line, features, entries)
 
 
-def build_vocabulary(bitext: Bitext, side: SourceSide, bpe: Bpe) -> Vocabulary:
+def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
     source: Counter[str] = Counter()
     target: Counter[str] = Counter()
     labels: dict[str, Counter[str]] = {}
-    for pair in training_pairs(bitext, side, bpe):
+    for pair in training_pairs(bitext, config, bpe):
         source.update(pair.source.tokens)
         target.update(pair.target)
         for name, column in pair.source.labels.items():
             labels.setdefault(name, Counter()).update(label for label in column if label)
+    if config.target.writes_arcs:  # also those that were not seen
+        target.update(dict.fromkeys(config.target.style.entries(arc_labels(target)), 0))
     return Vocabulary.build(source, target, labels)
 
 
-def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int) -> Corpus:
-    """Ids of all pairs with at most `max_length` tokens on either side; longer ones are counted on stderr."""
-    sources, targets, left_out = [], [], []
+def encode_corpus(
+    pairs: Iterable[Pair], config: ModelConfig, vocabulary: Vocabulary, max_length: int, plan: PrefixPlan
+) -> Corpus:
+    """Ids of all pairs with at most `max_length` tokens on either side, arcs not counted; of what the target side
+    reads besides, the graphs, and the plan. Longer pairs, and trees without a string, are counted on stderr."""
+    sources, too_long, without_string = [], [], []
+    corpus = Corpus(Sources([], [], {}), [], plan if config.target.reads_prefixes else None)
+    labels = numbered_labels(vocabulary)
     for pair in pairs:
         ids = vocabulary.encode_target(pair.target)
-        if max(len(pair.source.tokens), len(ids)) > max_length:
-            left_out.append(pair.line)
+        if not pair.target:
+            without_string.append(pair.line)
+        elif max(len(pair.source.tokens), len(ids) - sum(map(is_arc, pair.target))) > max_length:
+            too_long.append(pair.line)
         else:
             sources.append(pair.source)
-            targets.append(np.array(ids, np.int32))
-    report(f"pairs over {max_length} tokens", left_out)
-    return Corpus(Sources.encode(sources, vocabulary), targets)
+            corpus.targets.append(np.array(ids, np.int32))
+            if config.target.reads_graphs:
+                corpus.edges.append(config.target.edges(pair.target, labels))
+    report(f"pairs over {max_length} tokens", too_long)
+    report("pairs whose target tree is not projective or has several roots", without_string)
+    corpus.sources = Sources.encode(sources, vocabulary)
+    return corpus

@@ -44,13 +44,13 @@ class Updater:
         self.model.train()
         torch._foreach_zero_(self.gradients)
         loss, tokens = torch.zeros((), device=device), 0
-        for indices in batches:
+        for indices in (part for batch in batches for part in self.corpus.parts(batch)):
             source, target = self.corpus.batch(indices, self.vocabulary, device)
             with autocast(device, self.config.precision):
                 part = self.model.loss(source, target, self.config.label_smoothing, self.config.word_dropout)
             part.total().backward()
             loss += part.translation.detach()
-            tokens += len(target.gold)
+            tokens += target.tokens
         tokens = self._sum_over_processes(loss, tokens)
         torch._foreach_div_(self.gradients, tokens)
         if self.config.clip:

@@ -34,8 +34,14 @@ def write_corpus(folder: Path, copies: int = 8) -> PairFiles:
 
 
 def run(
-    out: Path, data: PairFiles, system: str = "mask", config: TrainingConfig = SHORT, resume: bool = False
+    out: Path,
+    data: PairFiles,
+    system: str = "mask",
+    config: TrainingConfig = SHORT,
+    resume: bool = False,
+    target: str = "sequence",
 ) -> ModelFolder:
-    model = ModelConfig(source_side({name: {} for name in system.split("+")}), "en", "de", "none", DROPPING)
+    source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
+    model = ModelConfig(source, decoder, "en", "de", "none", DROPPING)
     train(out, data, data, model, config, codes=None, resume=resume, device="cpu")
     return ModelFolder.open(out)
