@@ -77,7 +77,9 @@ def test_with_one_layer_bitran_is_causal() -> None:
         losses = []
         for target in ("sequence", "bitran"):
             corpus, vocabulary = tiny.corpus("sequence", target)
-            losses.append(model_of(target, vocabulary, config).loss(*corpus.batch(BATCH, vocabulary, CPU)).translation)
+            losses.append(
+                model_of(target, vocabulary, config).loss(*corpus.batch(BATCH, vocabulary, CPU)).translation
+            )
         assert torch.allclose(losses[0], losses[1], atol=1e-4) == same
 
 
