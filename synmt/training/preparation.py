@@ -4,7 +4,8 @@ import hashlib
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from itertools import tee
 
 import numpy as np
@@ -28,12 +29,13 @@ from synmt.trees.transitions import TreeNotDerivable
 class Bitext:
     """Parallel sentences of which neither side is empty, as records of both sides.
 
-    lines: where each source came from; checksum: of all lines read, to know the data again on --resume.
+    places: where each came from, a line of either side without its text; checksum: of all lines read, to know the
+    data again on --resume.
     """
 
     sources: list[ParseRecord]
     targets: list[ParseRecord]
-    lines: list[Line]
+    places: list[tuple[Line, Line]]
     checksum: str
 
     def __len__(self) -> int:
@@ -68,13 +70,13 @@ def read_bitext(pairs: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitex
     )
     bitext = Bitext([], [], [], "")
     left_out: list[Line] = []
-    for (line, source), (_, target) in zip(sources, targets, strict=True):
+    for (left, source), (right, target) in zip(sources, targets, strict=True):
         if not source.tokens or not target.tokens:
-            left_out.append(line)
+            left_out.append(left)
             continue
         bitext.sources.append(source)
         bitext.targets.append(target)
-        bitext.lines.append(line)
+        bitext.places.append((replace(left, text=""), replace(right, text="")))
     report("pairs with an empty side", left_out)
     bitext.checksum = checksum.hexdigest()
     return bitext
@@ -101,7 +103,7 @@ def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
 class Pair:
     """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries.
 
-    target: empty for a tree that cannot be spelled.
+    line: where the source came from; target: empty for a tree that no string spells.
     """
 
     line: Line
@@ -119,18 +121,23 @@ def training_pairs(
     for task, idea in config.side.tasks.items():
         if tasks is not None and task not in tasks:
             continue
-        for line, source, target in zip(bitext.lines, bitext.sources, bitext.targets, strict=True):
-            try:
+        for (left, right), source, target in zip(bitext.places, bitext.sources, bitext.targets, strict=True):
+            with naming(left):
                 features = config.side.features(source, bpe.segment, task)
-                if task == "translate":
+                entries = [] if task == "translate" else idea.target(source, task)
+            if task == "translate":
+                with naming(right), suppress(TreeNotDerivable):
                     entries = config.target.entries(target, bpe.segment)
-                else:
-                    entries = idea.target(source, task)
-            except TreeNotDerivable:
-                entries = []
-            except ValueError as error:
-                raise line.error(error) from None
-            yield Pair(line, features, entries)
+            yield Pair(left, features, entries)
+
+
+@contextmanager
+def naming(line: Line) -> Iterator[None]:
+    """Turns a ValueError into a BadInput with the place of the line."""
+    try:
+        yield
+    except ValueError as error:
+        raise line.error(error) from None
 
 
 def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
