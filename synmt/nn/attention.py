@@ -121,6 +121,12 @@ class SelfAttention(nn.Module):
             return self.out(merge_heads(attend(query, key, value, edit.bias, causal, dropout)))
         return self.out(merge_heads(edited_attention(query, key, value, edit, states, dropout)))
 
+    def project(self, states: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries [Q,d] of some states, keys and values side by side [K,2d] of others."""
+        width = self.out.in_features
+        weight, bias = self.qkv.weight, self.qkv.bias
+        return F.linear(states, weight[:width], bias[:width]), F.linear(memory, weight[width:], bias[width:])
+
     def step(self, state: Tensor, cache: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """One more position after the cached ones.
 

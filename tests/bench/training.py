@@ -11,6 +11,7 @@ from torch import Tensor
 from synmt.nn.config import TransformerConfig
 from synmt.systems.batches import Sources
 from synmt.systems.source import SourceFeatures, source_side
+from synmt.systems.target import target_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.config import PAPER, TrainingConfig
@@ -81,7 +82,7 @@ def same_batches(corpus: Corpus) -> Callable[[], list[list[int]]]:
 
 def system(name: str, corpus: Corpus) -> Ours:
     torch.manual_seed(0)
-    model = TranslationModel(NETWORK, source_side({name: {}}), VOCABULARY)
+    model = TranslationModel(NETWORK, source_side({name: {}}), target_side({"sequence": {}}), VOCABULARY)
     return Ours(Updater(model, corpus, VOCABULARY, TRAINING, Processes(0, 1, CPU)), same_batches(corpus))
 
 
