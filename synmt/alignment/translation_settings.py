@@ -9,7 +9,8 @@ from synmt.alignment.presets import TRANSLATION_PRESETS
 from synmt.nn.config import TransformerConfig
 from synmt.systems.linking import LinkIdea, link_idea, open_link_idea
 from synmt.systems.source import SourceSide, source_side
-from synmt.training.config import Preset, TrainingConfig
+from synmt.training.config import TrainingConfig
+from synmt.training.presets import Preset
 
 Sides = tuple[SourceSide, SourceSide]
 

@@ -12,7 +12,8 @@ from synmt.streams import BadInput
 from synmt.systems import MODELS, SOURCE_IDEAS, TARGET_IDEAS
 from synmt.systems.source import SourceIdea, open_idea, source_side
 from synmt.systems.target import TargetIdea, open_target_idea, target_side
-from synmt.training.config import PRESETS, Preset, TrainingConfig
+from synmt.training.config import TrainingConfig
+from synmt.training.presets import PRESETS, TASKS, Preset
 
 Command = Callable[..., None]
 Ideas = Sequence[tuple[str, type[SourceIdea | TargetIdea]]]
@@ -73,7 +74,7 @@ def setting_option(config: type, setting: Field[Any], prefix: str, default: str)
 )
 @click.option("--split-arcs", is_flag=True, help="The decoder writes an arc as two tokens: direction, relation.")
 @click.option("--root-arc", is_flag=True, help="The decoder writes an arc for the root as well, at the end.")
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True)
+@click.option("--preset", type=click.Choice([*PRESETS, *TASKS]), default="paper", show_default=True)
 @click.option("--source", help="Source sentences: text, parse records or mask records.")
 @click.option("--target", help="Target sentences: text, parse records or lines of synmt transitions.")
 @click.option("--tsv", help="Both as `source TAB target` lines, instead; - is standard input.")
@@ -129,9 +130,12 @@ def command(
     """
     given = {name: value for name, value in settings.items() if value is not None}
     try:
-        chosen = _chosen(PRESETS[preset], given)
         of_source, of_target = MODELS[system]
-        options = _options_of([source_syntax or of_source, target_syntax or of_target], given)
+        sides = [source_syntax or of_source, target_syntax or of_target]
+        found = (PRESETS | TASKS)[preset]
+        of_systems = (found.systems.get(name, {}) for name in sides[0].split("+"))
+        given = {name: value for settings in (*of_systems, given) for name, value in settings.items()}
+        chosen, options = _chosen(found, given), _options_of(sides, given)
         from synmt.systems.model_folder import ModelConfig
 
         model = ModelConfig(

@@ -1,12 +1,12 @@
-"""Everything that decides a training run, its defaults the settings of McDonald & Chiang (2021), and presets.
+"""Everything that decides a training run, its defaults the settings of McDonald & Chiang (2021).
 
 The command line takes its options from these fields: a name, a default and a line of help, in one place.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-from synmt.nn.config import TransformerConfig, check_settings, rate, setting
+from synmt.nn.config import check_settings, rate, setting
 
 
 @dataclass(frozen=True)
@@ -47,60 +47,3 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Raises ValueError for settings that no run can have."""
         check_settings(self)
-
-
-@dataclass(frozen=True)
-class Preset:
-    network: TransformerConfig
-    training: TrainingConfig
-
-
-PAPER = Preset(TransformerConfig(), TrainingConfig())
-# A network of 1.1 M parameters besides the embeddings, which low-resource tasks of short sentences do not
-# outgrow, with a schedule that ends: what two CPU cores can train.
-SMALL = Preset(
-    TransformerConfig(
-        width=128,
-        feedforward=256,
-        encoder_layers=4,
-        decoder_layers=4,
-        heads=4,
-        dropout=0.15,
-        attention_dropout=0.0,
-        activation_dropout=0.0,
-    ),
-    replace(
-        PAPER.training,
-        merges=6000,
-        batch_tokens=2048,
-        learning_rate=3e-3,
-        schedule="cosine",
-        warmup=400,
-        adam_beta2=0.98,
-        epochs=15,
-        max_length=256,
-        validation_beam=1,
-        average=3,
-    ),
-)
-# The two of Choshen & Abend (CoNLL 2022), whose batch of 128 sentences is so many tokens or a few more here; what
-# the paper does not say is from its code, and the BPE from PAPER.
-MEDIUM = Preset(
-    TransformerConfig(256, 2048, 4, 4, dropout=0.1, attention_dropout=0.1, activation_dropout=0.1),
-    replace(
-        PAPER.training,
-        learning_rate=1e-4,
-        schedule="inverse-sqrt",
-        warmup=4000,
-        label_smoothing=0.0,
-        word_dropout=0.0,
-        max_length=40,
-        epochs=10_000,
-        updates=90_000,
-    ),
-)
-LARGE = Preset(
-    TransformerConfig(dropout=0.1, attention_dropout=0.1, activation_dropout=0.1),
-    replace(MEDIUM.training, updates=150_000),
-)
-PRESETS = {"paper": PAPER, "small": SMALL, "medium": MEDIUM, "large": LARGE}

@@ -14,7 +14,8 @@ from synmt.systems.source import SourceFeatures, source_side
 from synmt.systems.target import target_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
-from synmt.training.config import PAPER, TrainingConfig
+from synmt.training.config import TrainingConfig
+from synmt.training.presets import PAPER
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 from synmt.training.update import Updater
