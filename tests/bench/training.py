@@ -15,9 +15,9 @@ from synmt.systems.target import target_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.config import TrainingConfig
-from synmt.training.presets import PAPER
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
+from synmt.training.presets import PAPER
 from synmt.training.update import Updater
 from synmt.trees.constituency import subtree_ends
 from tests.bench.bare import BareTraining, BareTransformer
