@@ -9,9 +9,9 @@ import orjson
 from synmt.decoding.beam import SearchConfig
 from synmt.decoding.translation import Translation, Translator
 from synmt.nn.device import local_device
-from synmt.streams import BadInput, LineWriter, OnError, read_lines
+from synmt.streams import BadInput, LineWriter, OnError, fail, read_lines
 from synmt.systems.model_folder import ModelFolder
-from synmt.systems.records import fail, source_records
+from synmt.systems.records import source_records
 from synmt.systems.source import SourceFeatures, Task
 from synmt.trees.dependency import conllu_of_record
 

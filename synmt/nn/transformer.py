@@ -186,6 +186,17 @@ class Transformer(nn.Module):
         encoded: Tensor = self.encoder_norm(states)
         return encoded
 
+    def encoder_weights(
+        self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None
+    ) -> list[Tensor]:
+        """What each layer of `encode` attends to, [B,H,n,n] each."""
+        states = self.embed(ids, features=features)
+        weights = []
+        for layer, edit in zip(cast(Sequence[EncoderLayer], self.encoder), edits, strict=True):
+            weights.append(layer.attention.weights(layer.attention_residual.before(states), edit))
+            states = layer(states, edit)
+        return weights
+
     def decode(self, ids: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
         """ids [B,t] of the target shifted right, encoded [B,n,d], source_bias [B,1,1,n] → states [B,t,d]"""
         states = self.embed(ids)

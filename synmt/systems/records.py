@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Literal, Protocol
 
-from synmt.streams import BadInput, Line
+from synmt.streams import BadInput, Line, fail
 from synmt.systems.source import check_needs
 from synmt.systems.target import TargetSide
 from synmt.text.tokenization import MosesTokenizer
@@ -37,10 +37,6 @@ class SpaceTokenizer:
 
 def open_tokenizer(name: TokenizerName, language: str) -> Tokenizer:
     return MosesTokenizer(language) if name == "moses" else SpaceTokenizer()
-
-
-def fail(error: BadInput) -> None:
-    raise error
 
 
 def source_records(

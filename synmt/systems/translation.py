@@ -60,6 +60,11 @@ class TranslationModel(nn.Module):
         states = self.network.encode(drop_words(source.ids, word_dropout), edits, this.features)
         return EncodedSource(states, hiding_bias(source.padding), this)
 
+    def source_attention(self, source: SourceBatch) -> list[Tensor]:
+        """What each encoder layer attends to, [B,H,n,n] each, row = query."""
+        this = encoder_pass(self.source_parts, source, len(self.network.encoder))
+        return self.network.encoder_weights(source.ids, with_hidden_keys(this.edits, source.padding), this.features)
+
     def loss(
         self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
