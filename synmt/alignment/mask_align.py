@@ -22,10 +22,11 @@ from synmt.systems.linking import check_link_options
 from synmt.systems.mask_align import MaskAlign
 from synmt.systems.source import SourceFeatures, SourceSide, sides_of
 from synmt.text.bpe import Bpe, learn_bpe
-from synmt.training.config import Preset, TrainingConfig
+from synmt.training.config import TrainingConfig
 from synmt.training.distribution import join_processes
 from synmt.training.loop import Trainer
 from synmt.training.preparation import report
+from synmt.training.presets import Preset
 
 
 class MaskAligner:

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from synmt.nn.config import TransformerConfig
-from synmt.training.config import SMALL as SMALL_TRANSLATION
-from synmt.training.config import Preset, TrainingConfig
+from synmt.training.config import TrainingConfig
+from synmt.training.presets import SMALL as SMALL_TRANSLATION
+from synmt.training.presets import Preset
 
 # Chen, Sun & Liu (2021), section 3.2, and their code: 36,000 tokens an update for 50,000 updates.
 PAPER = Preset(

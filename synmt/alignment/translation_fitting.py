@@ -27,6 +27,7 @@ from synmt.streams import BadInput, windows
 from synmt.systems.link_learning import LinkedTranslation, PartOnTop
 from synmt.systems.linking import LinkIdea, link_idea
 from synmt.systems.model_folder import CONFIG_FILE, WEIGHTS_FILE, ModelConfig, ModelFolder
+from synmt.systems.target import target_side
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
@@ -43,6 +44,7 @@ from synmt.trees.record import ParseRecord
 PART_SHARE = 5  # a part gets a fifth of the models' training: 10,000 of 50,000 updates in Chen et al. (2020)
 GUIDE_FOLDER = "guide"
 Guide = Sequence[Set[Link]]
+WORDS = target_side({"sequence": {}})
 
 
 def fit(method: str, request: Fit) -> TranslationAligner:
@@ -129,7 +131,7 @@ class _Fitting:
 
     def _linked_model(self, folder: ModelFolder) -> LinkedTranslation:
         config = folder.config
-        model = LinkedTranslation(config.network, config.side, folder.vocabulary)
+        model = LinkedTranslation(config.network, config.side, config.target, folder.vocabulary)
         model.idea, model.layer = self.idea, self.idea.fixed_layer(config.network)
         return model
 
@@ -171,7 +173,7 @@ class _Fitting:
 
     def _model_config(self, name: str) -> ModelConfig:
         languages = self.request.languages if name == "forward" else self.request.languages[::-1]
-        return ModelConfig(self.sides[name], *languages, self.request.tokenizer, self.network)
+        return ModelConfig(self.sides[name], WORDS, *languages, self.request.tokenizer, self.network)
 
     def _bitext(self, name: str) -> Bitext:
         pairs = self.request.pairs
@@ -183,9 +185,8 @@ class _Fitting:
             checksum.update(f"{' '.join(source.tokens)}\t{' '.join(target.tokens)}\n".encode())
         return Bitext(
             [source for source, _ in records],
-            [target.tokens for _, target in records],
-            [],
-            [pair.line for pair in pairs],
+            [target for _, target in records],
+            [(pair.line, pair.line) for pair in pairs],
             checksum.hexdigest(),
         )
 
@@ -196,10 +197,11 @@ class _Fitting:
         return [{(target, source) for source, target in links} for links in guide]
 
     def _corpus(self, folder: ModelFolder, bitext: Bitext, guide: Guide | None) -> Corpus:
-        pairs = training_pairs(bitext, folder.config.side, folder.bpe, None if guide is None else ["translate"])
+        pairs = training_pairs(bitext, folder.config, folder.bpe, None if guide is None else ["translate"])
         if guide is not None:
             pairs = _with_links(pairs, bitext, guide, folder.bpe)
-        return encode_corpus(pairs, folder.vocabulary, self.training.max_length, "align")
+        max_length = self.training.max_length
+        return encode_corpus(pairs, folder.config, folder.vocabulary, max_length, command="align")
 
 
 @dataclass(frozen=True)
@@ -232,7 +234,7 @@ def _with_links(
 ) -> Iterator[preparation.Pair]:
     """All pieces of two linked words are linked."""
     for pair, target, links in zip(pairs, bitext.targets, guide, strict=True):
-        words = [word for word, each in enumerate(target) for _ in bpe.segment(each)]
+        words = [word for word, each in enumerate(target.tokens) for _ in bpe.segment(each)]
         pair.links = links_of_pieces(links, pair.source.word_of, words)
         yield pair
 

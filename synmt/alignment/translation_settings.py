@@ -10,7 +10,8 @@ from synmt.nn.config import TransformerConfig
 from synmt.systems.linking import LinkIdea, check_link_options, link_idea, open_link_idea, options_of
 from synmt.systems.mask_align import MaskAlign
 from synmt.systems.source import SourceSide, sides_of
-from synmt.training.config import Preset, TrainingConfig
+from synmt.training.config import TrainingConfig
+from synmt.training.presets import Preset
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from synmt.alignment import METHODS
 from synmt.alignment.presets import PRESETS
 from synmt.alignment.symmetrization import Symmetrization
 from synmt.cli.options import on_error, report_failures
-from synmt.cli.train import Command, options_of_ideas, setting_option, settings_of
+from synmt.cli.train import OF_SOURCE, Command, options_of, setting_option, settings_of
 from synmt.streams import BadInput, OnError
 from synmt.systems import LINK_IDEAS
 from synmt.systems.linking import open_link_idea
@@ -24,20 +24,13 @@ Examples:
   synmt align --links-from forward.links --links-from backward.links --symmetrize grow-diag bitext.tsv
 """
 
+OF_LINKS = [(name, open_link_idea(name)) for name in LINK_IDEAS]
+
 
 def options_of_mask_align(command: Command) -> Command:
     """One option for each field, such as --loss-form."""
     for setting in reversed(fields(MaskAlign)):
         command = setting_option(MaskAlign, setting, "", str(setting.default))(command)
-    return command
-
-
-def options_of_link_ideas(command: Command) -> Command:
-    """One option for each field of each idea, such as --shift-att-layer."""
-    for name in reversed(LINK_IDEAS):
-        idea = open_link_idea(name)
-        for setting in reversed(fields(idea)):
-            command = setting_option(idea, setting, f"{name}-", str(setting.default))(command)
     return command
 
 
@@ -87,8 +80,8 @@ def options_of_link_ideas(command: Command) -> Command:
 @click.option("--source-syntax", metavar="NAME+NAME", help="Systems of `synmt train` in the encoder of the source.")
 @click.option("--target-syntax", metavar="NAME+NAME", help="The same for the encoder of the target.")
 @options_of_mask_align
-@options_of_link_ideas
-@options_of_ideas
+@options_of(OF_LINKS)
+@options_of(OF_SOURCE)
 @settings_of("network", PRESETS)
 @settings_of("training", PRESETS)
 def command(

@@ -159,7 +159,7 @@ class Transformer(nn.Module):
         nn.init.zeros_(self.output_bias)
 
     @property
-    def _decoder_layers(self) -> list[DecoderLayer]:
+    def decoder_layers(self) -> list[DecoderLayer]:
         return [cast(DecoderLayer, layer) for layer in self.decoder]
 
     @property
@@ -186,6 +186,17 @@ class Transformer(nn.Module):
         encoded: Tensor = self.encoder_norm(states)
         return encoded
 
+    def encoder_weights(
+        self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None
+    ) -> list[Tensor]:
+        """What each layer of `encode` attends to, [B,H,n,n] each."""
+        states = self.embed(ids, features=features)
+        weights = []
+        for layer, edit in zip(cast(Sequence[EncoderLayer], self.encoder), edits, strict=True):
+            weights.append(layer.attention.weights(layer.attention_residual.before(states), edit))
+            states = layer(states, edit)
+        return weights
+
     def decode(self, ids: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
         """ids [B,t] of the target shifted right, encoded [B,n,d], source_bias [B,1,1,n] → states [B,t,d]"""
         states = self.embed(ids)
@@ -203,26 +214,26 @@ class Transformer(nn.Module):
         it is asked for.
         """
         states = self.embed(ids)
-        for layer in self._decoder_layers:
+        for layer in self.decoder_layers:
             states = layer.within(states, context)
             yield layer.cross_residual.before(states) if layer.cross_residual else states
             states = layer.across(states, layer.memory(encoded), source_bias)
 
     def cross_weights(self, layer: int, queries: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
         """The weights [B,H,t,n] in fp32 of decoder layer `layer`, counted from 1, for its `cross_queries`."""
-        cross = self._decoder_layers[layer - 1].cross
+        cross = self.decoder_layers[layer - 1].cross
         if cross is None:
             raise ValueError(f"decoder layer {layer} does not attend to the source")
         return cross.head_weights(queries, encoded, source_bias)
 
     def start(self, encoded: Tensor) -> list[LayerCache]:
         """The caches of a search over the encoder's output [B,n,d]."""
-        return [LayerCache(layer.memory(encoded)) for layer in self._decoder_layers]
+        return [LayerCache(layer.memory(encoded)) for layer in self.decoder_layers]
 
     def step(self, ids: Tensor, position: int, caches: list[LayerCache], source_bias: Tensor | None) -> Tensor:
         """Logits [B,K,T] after the token ids [B,K] at one position of each hypothesis."""
         batch, beam = ids.shape
         states = self.embed(ids.view(batch * beam, 1), start=position).view(batch, beam, -1)
-        for layer, cache in zip(self._decoder_layers, caches, strict=True):
+        for layer, cache in zip(self.decoder_layers, caches, strict=True):
             states = layer.step(states, cache, source_bias)
         return F.linear(self.decoder_norm(states), self.output_weight, self.output_bias)

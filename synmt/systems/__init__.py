@@ -11,8 +11,22 @@ SOURCE_IDEAS = {
     "multitask": "synmt.systems.multitask:Multitask",
     "label-features": "synmt.systems.label_features:LabelFeatures",
 }
-
-# The same for ideas that find word links with translation models.
+# The same of the target side.
+TARGET_IDEAS = {
+    "sequence": "synmt.systems.sequence:SequenceTarget",
+    "linearized": "synmt.systems.transitions:LinearizedTarget",
+    "bitran": "synmt.systems.bitran:BiTran",
+    "parent": "synmt.systems.parent:Parent",
+    "gcn": "synmt.systems.gcn:Gcn",
+}
+# What `--model` names: an idea of the source side and one of the target side. `linearized` is the source's.
+MODELS = {name: (name, "sequence") for name in SOURCE_IDEAS} | {
+    "transitions": ("sequence", "linearized"),
+    "bitran": ("sequence", "bitran"),
+    "parent": ("sequence", "parent"),
+    "gcn": ("sequence", "gcn"),
+}
+# And of ideas that find word links with translation models.
 LINK_IDEAS = {
     "naive-att": "synmt.systems.naive_att:NaiveAtt",
     "naive-att-last": "synmt.systems.naive_att:NaiveAttLast",

@@ -38,4 +38,4 @@ class PartOnTop(nn.Module):
     ) -> Loss:
         """What the idea gives to its part; smoothing and word dropout are those of translation."""
         forced = Forced.run(self._below[0], self.part, self.layer, source, target)
-        return Loss(self.idea.loss(forced), len(target.gold), [], {})
+        return Loss(self.idea.loss(forced), target.tokens, [], {})

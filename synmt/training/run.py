@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -15,6 +15,7 @@ from synmt.text.bpe import Bpe
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes, join_processes
 from synmt.training.loop import Trainer
+from synmt.training.prefixes import PrefixPlan
 from synmt.training.preparation import (
     Bitext,
     build_vocabulary,
@@ -103,7 +104,7 @@ def new_folder(
         "data": bitext.checksum,
         **asdict(config),
     }
-    folder = ModelFolder(path, model, bpe, build_vocabulary(bitext, model.side, bpe), made_by)
+    folder = ModelFolder(path, model, bpe, build_vocabulary(bitext, model, bpe), made_by)
     if processes.first:
         folder.save()
     return folder
@@ -127,11 +128,12 @@ def _trainer(
     processes: Processes,
 ) -> Trainer:
     model, bpe, vocabulary = folder.config, folder.bpe, folder.vocabulary
-    corpus = encode_corpus(training_pairs(bitext, model.side, bpe), vocabulary, config.max_length)
+    plan = PrefixPlan(config.prefixes, config.prefix_tokens)
+    corpus = encode_corpus(training_pairs(bitext, model, bpe), model, vocabulary, config.max_length, plan)
     validation = None
     if dev_bitext is not None:
-        pairs = training_pairs(dev_bitext, model.side, bpe, ["translate"])
-        dev_corpus = encode_corpus(pairs, vocabulary, sys.maxsize)
+        pairs = training_pairs(dev_bitext, model, bpe, ["translate"])
+        dev_corpus = encode_corpus(pairs, model, vocabulary, sys.maxsize, replace(plan, sampled=0))
         validation = Validation(
             dev_bitext, dev_corpus, folder, config.select, config.validation_beam, config.batch_tokens
         )

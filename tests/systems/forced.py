@@ -9,6 +9,7 @@ from synmt.nn.config import TransformerConfig
 from synmt.systems.batches import Sources
 from synmt.systems.linking import Forced, LinkIdea
 from synmt.systems.source import SourceFeatures, source_side
+from synmt.systems.target import target_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.corpus import Corpus
@@ -25,7 +26,9 @@ def models(idea: LinkIdea, seed: int = 1) -> list[tuple[TranslationModel, torch.
     torch.manual_seed(seed)
     made = []
     for _ in range(2):
-        model = TranslationModel(idea.network(tiny.CONFIG), source_side({"sequence": {}}), VOCABULARY)
+        model = TranslationModel(
+            idea.network(tiny.CONFIG), source_side({"sequence": {}}), target_side({"sequence": {}}), VOCABULARY
+        )
         part = idea.part(tiny.CONFIG)
         for module in (model, part or model):
             for name, parameter in module.named_parameters():
