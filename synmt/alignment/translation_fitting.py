@@ -165,8 +165,10 @@ class _Fitting:
         """Which decoder layers are read: those of the idea, of the aligner that it learns from, or that agree."""
         out, device = self.request.out, self.processes.device
         fixed = self.idea.fixed_layer(ModelFolder.open(out / "forward").config.network)
-        if fixed or layers:
-            return (fixed, fixed) if fixed else layers or (fixed, fixed)
+        if fixed:
+            return fixed, fixed
+        if layers:
+            return layers
         reader = link_idea(self.idea.guide or self.method)
         there, back = (open_direction(out, name, reader, 1, device) for name in DIRECTIONS)
         return agreeing_layers(reader, there, back, self.request.pairs)

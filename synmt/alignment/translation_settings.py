@@ -42,7 +42,10 @@ def choose(method: str, settings: Mapping[str, Any]) -> Chosen:
     idea = link_idea(method, options_of(method, settings))
     preset = TRANSLATION_PRESETS[settings.get("preset") or "small"]
     chosen = Preset(idea.network(replace(preset.network, **network)), replace(preset.training, **training))
-    return Chosen(idea, chosen, sides, Path(settings["models"]) if "models" in settings else None)
+    models = Path(settings["models"]) if "models" in settings else None
+    if (models is None or idea.trains_model) and idea.fixed_layer(chosen.network) > chosen.network.decoder_layers:
+        raise ValueError(f"{method} reads decoder layer {idea.fixed_layer(chosen.network)}, which there is not")
+    return Chosen(idea, chosen, sides, models)
 
 
 def _chain(method: str) -> list[str]:

@@ -31,6 +31,12 @@ def test_options_of_a_guide_are_known_and_others_are_not() -> None:
         choose("bao", {"pascal_heads": 1})
 
 
+def test_a_layer_that_is_not_there_is_named_before_anything_is_trained() -> None:
+    with pytest.raises(ValueError, match="shift-att reads decoder layer 5, which there is not"):
+        choose("shift-att", {"shift_att_layer": 5, "decoder_layers": 4})
+    assert choose("shift-att", {"shift_att_layer": 5, "models": "folder"}).models == Path("folder")
+
+
 def test_mask_align_knows_none_of_them() -> None:
 
     pairs, _ = bitext(3)
