@@ -11,7 +11,6 @@ import orjson
 from synmt.alignment import METHODS
 from synmt.alignment.extraction import HardLinks, Rule, SoftLinks
 from synmt.streams import BadInput, Line
-from synmt.systems.model_folder import CONFIG_FILE, naming
 from synmt.systems.records import TokenizerName
 from synmt.text.links import Link
 from synmt.trees.record import ParseRecord
@@ -84,6 +83,8 @@ def open_method(name: str) -> Method:
 
 def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
     """The aligner of a model folder: of the method that made it, unless another one is named. Raises BadInput."""
+    from synmt.systems.model_folder import CONFIG_FILE, naming
+
     if name is None:
         with naming(folder / CONFIG_FILE):
             name = orjson.loads((folder / CONFIG_FILE).read_bytes()).get("aligner")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -19,11 +19,9 @@ from synmt.nn.device import autocast, local_device
 from synmt.streams import BadInput
 from synmt.systems.aligner_folder import AlignerConfig, AlignerFolder
 from synmt.systems.mask_align import MaskAlign
-from synmt.systems.model_folder import ModelFolder
 from synmt.systems.source import SourceFeatures, SourceSide, check_owners, side_of
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.training.config import TrainingConfig
-from synmt.training.corpus import Corpus
 from synmt.training.distribution import join_processes
 from synmt.training.loop import Trainer
 from synmt.training.preparation import report
@@ -63,7 +61,11 @@ class MaskAlignMethod:
     """What METHODS names."""
 
     def needs(self, settings: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
-        source, target = _sides(settings)
+        """Raises BadInput for settings that are out of bounds."""
+        try:
+            _, _, (source, target) = _chosen(settings)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
         return source.needs(training=True), target.needs(training=True)
 
     def fit(self, what: Fit) -> MaskAligner:
@@ -83,7 +85,7 @@ class MaskAlignMethod:
             if processes.first and not what.resume:
                 folder.save()
             corpus = _training_corpus(what, folder, preset.training.max_length)
-            trainer = Trainer(cast(ModelFolder, folder), cast(Corpus, corpus), None, preset.training, processes)
+            trainer = Trainer(folder, corpus, None, preset.training, processes)
             if what.resume:
                 trainer.resume()
             trainer.run()
@@ -168,14 +170,10 @@ def _features(
 def _training_corpus(what: Fit, folder: AlignerFolder, max_length: int) -> AlignerCorpus:
     """All pairs of at most `max_length` tokens a side; longer ones are counted on stderr."""
     source, target = _features(what.pairs, folder.config, folder.bpe)
-    kept = [
-        n
-        for n, pair in enumerate(zip(source, target, strict=True))
-        if max(len(s.tokens) for s in pair) <= max_length
-    ]
-    report(
-        f"pairs over {max_length} tokens", [what.pairs[n].line for n in sorted(set(range(len(source))) - set(kept))]
-    )
+    lengths = [max(len(one.tokens), len(other.tokens)) for one, other in zip(source, target, strict=True)]
+    kept = [n for n, length in enumerate(lengths) if length <= max_length]
+    longer = [pair.line for pair, length in zip(what.pairs, lengths, strict=True) if length > max_length]
+    report(f"pairs over {max_length} tokens", longer, "align")
     corpus = _encode([source[n] for n in kept], [target[n] for n in kept], folder)
     if what.guide is not None:
         words = zip(kept, corpus.source.words, corpus.target.words, strict=True)

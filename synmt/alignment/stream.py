@@ -82,6 +82,8 @@ def fit_stream(
     guide: a file of links to learn from; out: where to keep the model. Under torchrun, all processes fit and the
     first one aligns.
     """
+    if out and (out / "config.json").exists() and not resume:  # before hours of parsing, not after
+        raise BadInput("holds a model; --resume goes on with it", str(out))
     bad: list[BadInput] = []
     chosen = open_method(method)
     pairs = _pairs(chosen.needs(settings), request, bad)

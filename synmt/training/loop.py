@@ -5,22 +5,23 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from tqdm import tqdm
 
 from synmt.interruption import Interrupted, Interruption
 from synmt.streams import BadInput
-from synmt.systems.model_folder import ModelFolder, check_inside, remove_unfinished, save_tensors
+from synmt.systems.model_folder import check_inside, remove_unfinished, save_tensors
 from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
-from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
+from synmt.training.learning import Examples, LearnerFolder
 from synmt.training.log import Log
 from synmt.training.schedule import learning_rate
 from synmt.training.update import Updater
-from synmt.training.validation import Scores, Validation
+from synmt.training.validation import Scores
 
 CHECKPOINTS = "checkpoint"
 
@@ -30,9 +31,9 @@ class Trainer:
 
     def __init__(
         self,
-        folder: ModelFolder,
-        corpus: Corpus,
-        validation: Validation | None,
+        folder: LearnerFolder,
+        corpus: Examples,
+        validation: Callable[[Any], Scores] | None,
         config: TrainingConfig,
         processes: Processes,
     ) -> None:

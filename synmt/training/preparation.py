@@ -82,10 +82,10 @@ def read_bitext(pairs: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitex
     return bitext
 
 
-def report(what: str, lines: list[Line]) -> None:
+def report(what: str, lines: list[Line], command: str = "train") -> None:
     if lines:
         places = [f"{line.source}:{line.number}" for line in lines[:3]]
-        print(f"synmt train: left out {len(lines)} {what} ({', '.join(places)}, …)", file=sys.stderr)
+        print(f"synmt {command}: left out {len(lines)} {what} ({', '.join(places)}, …)", file=sys.stderr)
 
 
 def joint_bpe(bitext: Bitext, merges: int) -> Bpe:

@@ -1,17 +1,16 @@
 """One update: gradients of some batches, summed over processes, and a step of Adam."""
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from synmt.nn.device import autocast
-from synmt.systems.translation import Loss, TranslationModel
-from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig
-from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
+from synmt.training.learning import BatchLoss, Examples, Learner
 
 
 class Updater:
@@ -19,13 +18,14 @@ class Updater:
 
     def __init__(
         self,
-        model: TranslationModel,
-        corpus: Corpus,
-        vocabulary: Vocabulary,
+        model: nn.Module,
+        corpus: Examples,
+        vocabulary: Any,
         config: TrainingConfig,
         processes: Processes,
     ) -> None:
         self.model, self.corpus, self.vocabulary = model, corpus, vocabulary
+        self.loss = cast(Learner, model).loss
         self.config, self.processes = config, processes
         self.parameters = list(model.parameters())
         self.gradients = [torch.zeros_like(parameter) for parameter in self.parameters]
@@ -58,11 +58,11 @@ class Updater:
         self.optimizer.step()
         return loss, tokens
 
-    def _learn(self, indices: Sequence[int]) -> Loss:
+    def _learn(self, indices: Sequence[int]) -> BatchLoss:
         """Adds the gradient of some pairs."""
         batch = self.corpus.batch(indices, self.vocabulary, self.processes.device)
         with autocast(self.processes.device, self.config.precision):
-            loss = self.model.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
+            loss = self.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
         loss.total().backward()
         return loss
 

@@ -1,0 +1,104 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from synmt.alignment.aligner import Fit, open_aligner
+from synmt.alignment.mask_align import MaskAligner, MaskAlignMethod
+from synmt.streams import BadInput
+from tests.alignment.words import TINY, bitext, error_rate, fit, links, pair
+
+DATA = bitext(200)
+PAIRS = [pair(source, target, number) for number, (source, target, _) in enumerate(DATA, 1)]
+GOLD = [gold for _, _, gold in DATA]
+SHORT = {"epochs": 2}
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> MaskAligner:
+    return fit(tmp_path_factory.mktemp("fitted") / "model", PAIRS)
+
+
+def test_a_bitext_that_it_is_fitted_to_is_aligned(fitted: MaskAligner) -> None:
+    """Without having seen a link."""
+    assert error_rate(links(fitted, PAIRS), GOLD) < 10
+
+
+def test_an_opened_folder_aligns_as_the_fitted_model_and_in_any_batches(fitted: MaskAligner) -> None:
+    opened = open_aligner(fitted.folder.path, None, "cpu")
+    assert isinstance(opened, MaskAligner)
+    opened.batch_tokens = 1
+    for one, other in zip(opened.align(PAIRS[:20]), fitted.align(PAIRS[:20]), strict=True):
+        np.testing.assert_allclose(one.forward, other.forward, atol=1e-5)
+        np.testing.assert_allclose(one.backward, other.backward, atol=1e-5)
+
+
+def test_links_of_words_that_were_never_seen_stay_inside(fitted: MaskAligner) -> None:
+    strange = [pair(["s1"], ["t1"]), pair(["new"], ["t1", "?"] * 40), pair(["s1"] * 1000, ["t2"])]
+    for found, each in zip(fitted.align(strange), strange, strict=True):
+        shape = len(found.source_words), len(found.target_words)
+        assert found.forward.shape == found.backward.shape == shape
+        assert found.source_words[-1] == len(each.source.tokens) - 1
+        assert np.isfinite(found.forward).all() and np.isfinite(found.backward).all()
+        assert (found.forward.sum(axis=0) <= 1.0001).all() and (found.backward.sum(axis=1) <= 1.0001).all()
+
+
+def test_the_same_seed_gives_the_same_links_and_another_one_others(tmp_path: Path) -> None:
+    def weights(name: str, seed: int) -> list[float]:
+        aligner = fit(tmp_path / name, PAIRS[:40], seed=seed, dropout=0.1, **SHORT)
+        return [float(found.forward.sum()) for found in aligner.align(PAIRS[:40])]
+
+    first = weights("first", 1)
+    assert weights("second", 1) == first
+    assert weights("third", 2) != first
+
+
+def test_resuming_gives_the_numbers_of_an_uninterrupted_run(tmp_path: Path) -> None:
+    def what(name: str, epochs: int, resume: bool) -> Fit:
+        settings = {**TINY, "epochs": epochs, "schedule": "constant"}
+        return Fit(PAIRS[:40], None, ("en", "de"), "none", settings, tmp_path / name, resume, "cpu")
+
+    whole = MaskAlignMethod().fit(what("whole", 4, False))
+    MaskAlignMethod().fit(what("parts", 2, False))
+    parts = MaskAlignMethod().fit(what("parts", 4, True))
+    for one, other in zip(whole.align(PAIRS[:5]), parts.align(PAIRS[:5]), strict=True):
+        np.testing.assert_array_equal(one.forward, other.forward)
+
+
+def test_links_to_learn_from_are_learnt(fitted: MaskAligner, tmp_path: Path) -> None:
+    """Each word with the one at its place, which is not its translation."""
+    guide = [{(n, n) for n in range(len(source))} for source, _, _ in DATA[:60]]
+    aligner = fit(tmp_path / "model", PAIRS[:60], guide, guidance=5.0)
+    assert error_rate(links(aligner, PAIRS[:60]), guide) < 30 < error_rate(links(fitted, PAIRS[:60]), guide)
+
+
+@pytest.mark.parametrize("sides", [("mask", None), (None, "pascal"), ("mask+pascal", "lisa")])
+def test_encoders_may_read_trees(sides: tuple[str | None, str | None], tmp_path: Path) -> None:
+    from tests import tiny
+
+    records = tiny.records() * 3
+    pairs = [replace(pair([], []), source=one, target=two) for one, two in zip(records, records[::-1], strict=True)]
+    settings = {"source_syntax": sides[0], "target_syntax": sides[1], "pascal_heads": 1, **SHORT}
+    given = {name: value for name, value in settings.items() if value is not None}
+    if "pascal" not in f"{sides}":
+        given.pop("pascal_heads")
+    aligner = fit(tmp_path / "model", pairs, **given)
+    assert aligner.needs == open_aligner(tmp_path / "model", "mask-align", "cpu").needs
+    assert [len(found.source_words) >= len(each.source.tokens) for found, each in zip(
+        aligner.align(pairs), pairs, strict=True)]  # fmt: skip
+
+
+def test_errors_are_bad_input(tmp_path: Path) -> None:
+    fit(tmp_path / "model", PAIRS[:9], **SHORT)
+    with pytest.raises(BadInput, match="holds a model; --resume goes on with it"):
+        fit(tmp_path / "model", PAIRS[:9], **SHORT)
+    with pytest.raises(BadInput, match="an option of pascal for sequence"):
+        fit(tmp_path / "other", PAIRS[:9], pascal_heads=1)
+    with pytest.raises(BadInput, match="agreement cannot be -1"):
+        fit(tmp_path / "other", PAIRS[:9], agreement=-1.0)
+    with pytest.raises(BadInput, match=r"config\.json: No such file"):
+        open_aligner(tmp_path / "missing", None, "cpu")
+    (tmp_path / "model" / "config.json").write_text('{"format": 1, "model": {}}')
+    with pytest.raises(BadInput, match="is no aligner; name a --method"):
+        open_aligner(tmp_path / "model", None, "cpu")

@@ -1,0 +1,95 @@
+from pathlib import Path
+
+import pytest
+
+from synmt.alignment.aligner import Pair
+from synmt.alignment.pairs import read_pairs, with_known_links
+from synmt.streams import BadInput, Line
+from synmt.systems.records import fail
+from synmt.text.links import Link
+from tests.alignment.words import pair
+
+NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+PAIRS = [pair(["a", "b"], ["c"]), pair([], ["d"]), pair(["e"], ["f", "g"])]
+
+
+def read(*texts: str, bad: list[BadInput] | None = None, faults: tuple[str, ...] = ()) -> list[Pair]:
+    lines = [Line(text, "in", number) for number, text in enumerate(texts, 1)]
+    lines += [Line("", "in", len(texts) + 1, fault) for fault in faults]
+    on_bad = fail if bad is None else bad.append
+    return list(read_pairs(lines, NOTHING, "none", ("en", "de"), 5, on_bad))
+
+
+def words(pairs: list[Pair]) -> list[tuple[str, str]]:
+    return [(" ".join(each.source.tokens), " ".join(each.target.tokens)) for each in pairs]
+
+
+def test_a_side_is_text_or_a_record() -> None:
+    record = '{"tree": "(S (NP (PRP He)) (VP (VBZ is)))"}'
+    assert words(read("Er ist\tHe is", "", "\t", " \t x")) == [("Er ist", "He is"), ("", ""), ("", ""), ("", "x")]
+    assert words(read(f"Er ist\t{record}", "Er\t", "sie\t{}")) == [("Er ist", "He is"), ("Er", ""), ("sie", "")]
+
+
+BAD = ["no tab", "two\ttabs\there", "1 2 3 4 5 6\tx"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (BAD[0], "in:2: 1 columns instead of source TAB target"),
+        (BAD[1], "in:2: 3 columns instead of source TAB target"),
+        (BAD[2], "in:2: a side of 6 words, over --max-words 5"),
+    ],
+)
+def test_a_bad_line_is_an_error_with_its_place(text: str, cause: str) -> None:
+    with pytest.raises(BadInput) as error:
+        read("a\tb", text)
+    assert str(error.value) == cause
+
+
+def test_bad_lines_are_counted_once_and_their_pairs_empty() -> None:
+    bad: list[BadInput] = []
+    found = read(*BAD, "a\tb", bad=bad, faults=("NUL byte in a text line",))
+    assert words(found) == [("", ""), ("", ""), ("", ""), ("a", "b"), ("", "")]
+    assert [error.place for error in bad] == ["in:1", "in:2", "in:3", "in:5"]
+
+
+def known(folder: Path, *texts: str) -> list[tuple[set[Link], set[Link]]]:
+    paths = []
+    for number, text in enumerate(texts):
+        (folder / f"links{number}").write_text(text)
+        paths.append(str(folder / f"links{number}"))
+    found = [each.known for each in with_known_links(PAIRS, paths)]
+    return [(set(each.forward), set(each.backward)) for each in found if each]
+
+
+A3 = "# Sentence pair (1) x\nc\nNULL ({ }) a ({ }) b ({ 1 })\n# Sentence pair (2) x\nd\nNULL ({ })\n"
+A3 += "# Sentence pair (3) x\nf g\nNULL ({ }) e ({ 1 2 })\n"
+REVERSED = "# Sentence pair (1) x\na b\nNULL ({ }) c ({ 1 })\n# Sentence pair (2) x\n\nNULL ({ }) d ({ })\n"
+REVERSED += "# Sentence pair (3) x\ne\nNULL ({ }) f ({ }) g ({ 1 })\n"
+
+
+def test_links_of_one_file_are_those_of_both_directions(tmp_path: Path) -> None:
+    assert known(tmp_path, "0-0 1p0\n\n0-1\n") == [({(0, 0), (1, 0)},) * 2, (set(),) * 2, ({(0, 1)},) * 2]
+
+
+def test_links_of_two_files_are_each_of_its_direction(tmp_path: Path) -> None:
+    expected = [({(1, 0)}, {(0, 0)}), (set(), set()), ({(0, 0), (0, 1)}, {(0, 1)})]
+    assert known(tmp_path, "1-0\n\n0-0 0-1\n", "0-0\n\n0-1\n") == expected
+    assert known(tmp_path, A3, REVERSED) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("0-0\n\n", "links0: links of 2 sentence pairs, and there are more"),
+        ("0-0\n\n0-0\n0-0\n", "links0:4: links of more than 3 sentence pairs"),
+        ("0-0\n\n0-2\n", "links0:3: link 0-2 for 1 source and 2 target words"),
+        ("0-0\n1:1\n", "links0:2: '1:1' is not a link such as 3-4 or 3p4"),
+        ("", "links0: links of 0 sentence pairs, and there are more"),
+    ],
+)
+def test_links_that_do_not_fit_are_errors(text: str, cause: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as error:
+        known(tmp_path, text)
+    assert str(error.value) == f"{tmp_path}/{cause}"

@@ -1,0 +1,153 @@
+"""synmt align"""
+
+import json
+from pathlib import Path
+from shlex import split
+
+import pytest
+
+from synmt.streams import BadInput
+from synmt.text.links import read_links
+from tests.alignment.words import bitext
+from tests.cli.commands import in_process, is_one_line_of_error, shell, synmt
+
+TINY = split(
+    "--width 32 --feedforward 64 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 50 --batch-tokens 100"
+    " --learning-rate 0.005 --warmup 10 --epochs 2"
+)
+LINES = [f"{' '.join(source)}\t{' '.join(target)}" for source, target, _ in bitext(50)]
+TEXT = "".join(f"{line}\n" for line in LINES)
+
+
+def align(*arguments: str | Path, text: str | bytes = TEXT) -> str:
+    """What the command writes. Raises BadInput."""
+    given = text.encode() if isinstance(text, str) else text
+    return in_process("align", *map(str, arguments), text=given).decode()
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A model, and the links that came with it."""
+    folder = tmp_path_factory.mktemp("fitted") / "model"
+    return folder, align("--fit", "--tokenizer", "none", *TINY, "--out", str(folder))
+
+
+def test_a_bitext_is_aligned_by_what_is_fitted_to_it_line_by_line(fitted: tuple[Path, str]) -> None:
+    model, links = fitted
+    done = synmt("align", model, text=TEXT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, links, "")
+    assert links.count("\n") == len(LINES)
+    for line, found in zip(LINES, links.splitlines(), strict=True):
+        sizes = [len(side.split()) for side in line.split("\t")]
+        assert all(i < sizes[0] and j < sizes[1] for i, j in read_links(found).possible)
+
+
+def test_any_order_between_empty_and_one_sided_lines(fitted: tuple[Path, str]) -> None:
+    model, links = fitted
+    mixed = [line for each in reversed(LINES) for line in (each, "", "\tx", "x\t", " ")]
+    expected = [line for each in reversed(links.splitlines()) for line in (each, "", "", "", "")]
+    assert align(model, text="".join(f"{line}\n" for line in mixed)).splitlines() == expected
+
+
+def test_formats_agree(fitted: tuple[Path, str]) -> None:
+    model, links = fitted
+    records = [json.loads(line) for line in align(model, "--format", "jsonl", text=TEXT + "\n").splitlines()]
+    *records, empty = records
+    assert empty == {}
+    assert ["\t".join(" ".join(each[side]) for side in ("source", "target")) for each in records] == LINES
+    assert [" ".join(f"{i}-{j}" for i, j, _ in each["links"]) for each in records] == links.splitlines()
+    assert all(0.2 <= score <= 1 for each in records for _, _, score in each["links"])
+    talp = align(model, "--format", "talp", text=TEXT).splitlines()
+    assert [read_links(line, base=1) for line in talp] == [read_links(line) for line in links.splitlines()]
+    assert align(model, "--base", "1", text=TEXT).splitlines() == talp
+    scored = align(model, "--scores", text=TEXT).splitlines()
+    assert [line.split("\t")[0] for line in scored] == links.splitlines()
+    assert [float(line.split("\t")[1]) for line in scored] == [each["confidence"] for each in records]
+
+
+def test_thresholds_and_symmetrizations_are_nested(fitted: tuple[Path, str]) -> None:
+    def found(*options: str) -> list[frozenset[tuple[int, int]]]:
+        return [read_links(line).sure for line in align(fitted[0], *options).splitlines()]
+
+    for less, more in (
+        (found("--threshold", "0.5"), found("--threshold", "0.1")),
+        (found("--symmetrize", "intersection"), found("--symmetrize", "grow-diag")),
+        (found("--symmetrize", "grow-diag"), found("--symmetrize", "union")),
+    ):
+        assert all(one <= other for one, other in zip(less, more, strict=True)) and less != more
+
+
+def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
+    (tmp_path / "bitext").write_text("a b c\td e f g\n\nx\ty\n")
+    (tmp_path / "there").write_text("0-0 1-1 2-3\n\n0-0\n")
+    (tmp_path / "back").write_text("0-0 1-2 2-3\n\n0-0\n")
+    there, back = tmp_path / "there", tmp_path / "back"
+    command = ["--tokenizer", "none", "--links-from", there, "--links-from", back]
+    text = (tmp_path / "bitext").read_text()
+    for options, first in (
+        ("", "0-0 1-1 1-2 2-3"),
+        ("--symmetrize intersection", "0-0 2-3"),
+        ("--symmetrize union", "0-0 1-1 1-2 2-3"),
+        ("--symmetrize grow-diag-lilt", "0-0 1-1 2-3"),
+        ("--symmetrize grow-diag --format talp", "1-1 2-2 2-3 3-4"),
+    ):
+        last = "1-1" if "talp" in options else "0-0"
+        assert align(*command, *options.split(), text=text).splitlines() == [first, "", last]
+    with pytest.raises(BadInput, match="links without weights have no harmonic mean"):
+        align(*command, "--symmetrize", "harmonic", text=text)
+    both = "--links-from there --links-from back"
+    loaded = f"python -X importtime -m synmt align {both} bitext 2>&1 >/dev/null | grep -c '| torch$'"
+    assert shell(loaded, tmp_path).stdout == "0\n"
+
+
+HARD = [
+    b"s1\tt1",
+    b"no tab",
+    b"s1\tt\0",
+    b"s1\tt\xff",
+    b"word " * 1000 + b"\tt1",
+    b"word " * 2001 + b"\tt1",
+    b"s2\tt2 .",
+]
+
+
+def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str]) -> None:
+    done = synmt("align", fitted[0], "--on-error", "blank", text=b"\n".join(HARD) + b"\n")
+    lines = done.stdout.split("\n")
+    assert (done.returncode, done.stderr) == (0, "synmt align: 4 bad lines left empty\n")
+    assert len(lines) == len(HARD) + 1
+    assert lines[1:4] == ["", "", ""] and lines[5] == ""
+    for number, cause in ((2, "1 columns"), (3, "NUL byte"), (4, "not UTF-8"), (6, "2001 words, over --max-words")):
+        with pytest.raises(BadInput, match=f":{number}: .*{cause}"):
+            align(fitted[0], text=HARD[0] + b"\n" * (number - 1) + HARD[number - 1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["nothing"], "nothing/config.json: No such file or directory"),
+        (["model", "--epochs", "3"], "go with --fit"),
+        (["--fit", "--links-from", "x"], "not both; see --guide"),
+        (["--fit", "--resume"], "--resume goes on with the run in --out"),
+        (["--fit", "--pascal-heads", "2"], "an option of pascal for sequence"),
+        (["--fit", "--heads", "3"], "width 256 does not divide into 3 heads"),
+        (["--fit", "--guide", "nothing"], "nothing: No such file or directory"),
+        (["--links-from", "a", "--links-from", "b", "--links-from", "c"], "one file, or one of each direction"),
+    ],
+)
+def test_wrong_requests_are_bad_input(arguments: list[str], cause: str) -> None:
+    with pytest.raises(BadInput, match=cause):
+        align(*arguments)
+
+
+def test_errors_are_one_line() -> None:
+    assert is_one_line_of_error(synmt("align"), "synmt align: a MODEL folder, --fit or --links-from")
+    nothing = synmt("align", "--fit", text="\n\tx\n")
+    assert is_one_line_of_error(nothing, "synmt align: no sentence pairs to be fitted to")
+
+
+def test_a_stream_without_end_is_aligned_as_it_comes(fitted: tuple[Path, str], tmp_path: Path) -> None:
+    """And a reader who has enough ends it quietly."""
+    command = f"yes $'s1\\tt1' | synmt align {fitted[0]} | head -n 1500 | sort -u | wc -l; echo ${{PIPESTATUS[1]}}"
+    done = shell(command, tmp_path)
+    assert (done.stdout.split(), done.stderr) == (["1", "0"], "")

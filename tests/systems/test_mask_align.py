@@ -1,0 +1,179 @@
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from synmt.alignment.corpus import AlignerCorpus, Side, build_vocabulary, links_of_pieces
+from synmt.nn.config import TransformerConfig
+from synmt.systems.mask_align import MaskAlign
+from synmt.systems.mask_align_model import MaskAlignModel
+from synmt.systems.source import SourceFeatures, source_side
+from synmt.text.vocabulary import Vocabulary
+from synmt.trees.record import ParseRecord
+from tests import tiny
+
+CPU = torch.device("cpu")
+CONFIG = replace(tiny.CONFIG, norm="post", cross_attention="last")
+ABLATIONS = {
+    "whole": {},
+    "paper": {"loss_form": "paper"},
+    "no leak": {"no_leak": True},
+    "no agreement": {"no_agreement": True},
+    "causal": {"causal": True},
+}
+
+
+def sides(system: str) -> tuple[list[SourceFeatures], list[SourceFeatures]]:
+    source, plain = source_side(tiny.SYSTEMS[system]), source_side({"sequence": {}})
+    targets = [ParseRecord(tokens=words) for words in tiny.TARGETS]
+    return (
+        [source.features(record, tiny.segment) for record in tiny.records()],
+        [plain.features(record, tiny.segment) for record in targets],
+    )
+
+
+def aligner(
+    system: str = "sequence", config: TransformerConfig = CONFIG, **options: Any
+) -> tuple[MaskAlignModel, AlignerCorpus, tuple[Vocabulary, Vocabulary]]:
+    """A random model and its pairs: four, one of them with a single word on either side."""
+    read = sides(system)
+    vocabularies = build_vocabulary(read[0]), build_vocabulary(read[1])
+    corpus = AlignerCorpus(
+        *(Side.encode(each, vocabulary) for each, vocabulary in zip(read, vocabularies, strict=True))
+    )
+    torch.manual_seed(1)
+    ideas = source_side(tiny.SYSTEMS[system]), source_side({"sequence": {}})
+    model = MaskAlignModel(config, MaskAlign(**options), ideas, vocabularies)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    return model.eval(), corpus, vocabularies
+
+
+@pytest.mark.parametrize("system", ["sequence", "mask", "pascal", "label-features", "mask+pascal"])
+def test_a_batch_gives_what_single_pairs_give(system: str) -> None:
+    model, corpus, vocabularies = aligner(system)
+    x, y, _ = corpus.batch(range(4), vocabularies, CPU)
+    forward, backward = model.weights(x, y)
+    for row in range(4):
+        x, y, _ = corpus.batch([row], vocabularies, CPU)
+        single = model.weights(x, y)
+        targets, sources = single[0].shape[1:]
+        torch.testing.assert_close(forward[row, :targets, :sources], single[0][0], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(backward[row, :sources, :targets], single[1][0], atol=1e-5, rtol=1e-4)
+        assert float(forward[row].sum()) == pytest.approx(float(single[0].sum()), abs=1e-4)  # no weight on padding
+        assert float(backward[row].sum()) == pytest.approx(float(single[1].sum()), abs=1e-4)
+
+
+@pytest.mark.parametrize("form", ["code", "paper"])
+def test_a_piece_never_changes_its_own_prediction(form: str) -> None:
+    model, corpus, vocabularies = aligner(loss_form=form)
+    x, y, _ = corpus.batch([3], vocabularies, CPU)
+    for half, read, predicted, table in ((model.forth, x, y, 1), (model.back, y, x, 0)):
+        tables = model.tables[1 - table], model.tables[table]
+        states, weights = half(read, predicted, tables, 0, 0.0)
+        for place in range(predicted.pieces.shape[1]):
+            pieces = predicted.pieces.clone()
+            pieces[0, place] = 2 if pieces[0, place] != 2 else 3
+            other_states, other_weights = half(read, replace(predicted, pieces=pieces), tables, 0, 0.0)
+            assert torch.equal(other_states[0, place], states[0, place])
+            assert torch.equal(other_weights[0, place], weights[0, place])
+            assert not torch.equal(other_states, states)
+
+
+@pytest.mark.parametrize("ablation", ABLATIONS)
+@pytest.mark.parametrize("guided", [False, True])
+def test_every_ablation_has_a_loss_with_finite_gradients(ablation: str, guided: bool) -> None:
+    model, corpus, vocabularies = aligner(**ABLATIONS[ablation])
+    if guided:
+        links = {(0, 0)}
+        words = zip(corpus.source.words, corpus.target.words, strict=True)
+        corpus.links = [links_of_pieces(links, *pair) for pair in words]
+    loss = model.train().loss(*corpus.batch(range(4), vocabularies, CPU), 0.1)
+    loss.total().backward()
+    pieces = sum(len(ids) for side in (corpus.source, corpus.target) for ids in side.pieces)
+    assert loss.tokens == pieces
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.isfinite().all(), name
+
+
+def test_the_loss_is_that_of_the_formula() -> None:
+    """Both forms, computed cell by cell from the weights and from log-probabilities of each piece."""
+    values = {}
+    for form in ("paper", "code"):
+        model, corpus, vocabularies = aligner(loss_form=form)
+        x, y, _ = corpus.batch(range(4), vocabularies, CPU)
+        values[form] = float(model.loss(x, y, None).mean)
+        forward, backward = model.weights(x, y)
+        nll = [
+            slow_nll(half, read, predicted, tables, len(vocabulary.target))
+            for half, read, predicted, tables, vocabulary in (
+                (model.forth, x, y, (model.tables[0], model.tables[1]), vocabularies[1]),
+                (model.back, y, x, (model.tables[1], model.tables[0]), vocabularies[0]),
+            )
+        ]
+        sizes = [(int(i), int(j)) for i, j in zip(y.real.sum(1), x.real.sum(1), strict=True)]
+        squares = sum(
+            float((forward[b, i, j] - backward[b, j, i]) ** 2)
+            for b, (targets, sources) in enumerate(sizes) for i in range(targets) for j in range(sources)
+        )  # fmt: skip
+        cells = sum(i * j for i, j in sizes)
+        entropies = [
+            sum(slow_entropy(weights[b, r, :n]) for b, rows, n in shapes for r in range(rows))
+            for weights, shapes in (
+                (forward, [(b, i, j) for b, (i, j) in enumerate(sizes)]),
+                (backward, [(b, j, i) for b, (i, j) in enumerate(sizes)]),
+            )
+        ]
+        rows = [sum(i for i, _ in sizes), sum(j for _, j in sizes)]
+        over = rows if form == "paper" else [cells, cells]
+        entropy = sum(each / count for each, count in zip(entropies, over, strict=True))
+        expected = sum(nll) * (1 if form == "paper" else 0.5) + 5 * squares / cells + entropy
+        assert values[form] == pytest.approx(expected, rel=1e-4)
+    assert values["paper"] > values["code"]
+
+
+def slow_nll(half: Any, read: Any, predicted: Any, tables: tuple[Tensor, Tensor], size: int) -> float:
+    """Mean over pieces."""
+    states, _ = half(read, predicted, tables, 0, 0.0)
+    logs = (states @ tables[1][:size].t()).log_softmax(dim=2)
+    chosen = logs.gather(2, predicted.pieces.clamp(max=size - 1).unsqueeze(2)).squeeze(2)
+    return float(-(chosen * predicted.real).sum() / predicted.real.sum())
+
+
+def slow_entropy(row: Tensor) -> float:
+    shares = (row + 0.05) / (row + 0.05).sum()
+    return float(-(shares * shares.log()).sum())
+
+
+def test_guidance_counts_each_linked_piece_once_a_direction() -> None:
+    model, corpus, vocabularies = aligner(no_agreement=True, guidance=2.0)
+    links = {(0, 0), (0, 1), (2, 1)}
+    corpus = AlignerCorpus(corpus.source, corpus.target, [links_of_pieces(links, *words) for words in zip(
+        corpus.source.words, corpus.target.words, strict=True)])  # fmt: skip
+    x, y, guide = corpus.batch([3], vocabularies, CPU)
+    forward, backward = model.weights(x, y)
+    pairs = {(int(i), int(j)) for i, j in corpus.links[3]} if corpus.links else set()
+    expected = 0.0
+    for weights, found in ((forward, pairs), (backward, {(j, i) for i, j in pairs})):
+        rows = sorted({row for row, _ in found})
+        for row in rows:
+            columns = [column for each, column in found if each == row]
+            expected -= sum(float(weights[0, row, column].log()) for column in columns) / len(columns) / len(rows)
+    with_guide, without = (float(model.loss(x, y, each).mean) for each in (guide, None))
+    assert with_guide - without == pytest.approx(2 * expected, rel=1e-4)
+
+
+def test_structure_is_read_and_never_predicted() -> None:
+    model, corpus, (source, _) = aligner("mask")
+    assert corpus.source.places is not None
+    sentences, _ = sides("mask")
+    for sentence, ids, read in zip(sentences, corpus.source.pieces, corpus.source.read.ids, strict=True):
+        assert len(ids) == sentence.words < len(read)
+        assert np.all(ids < len(source.target))
+    assert any(token.startswith(" ") for token in source.source)
+    x, y, _ = corpus.batch(range(4), (source, source), CPU)
+    assert model.forth.encode(x, model.tables[0], 0.0).shape[1] == x.pieces.shape[1]
+    del y

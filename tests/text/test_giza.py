@@ -1,0 +1,37 @@
+import pytest
+
+from synmt.streams import BadInput, Line
+from synmt.text.giza import read_a3
+
+FILE = """# Sentence pair (1) source length 3 target length 3 alignment score : 1.2e-05
+das kleine Haus
+NULL ({ }) the ({ 1 }) very ({ }) house ({ 2 3 })
+# Sentence pair (2) source length 1 target length 2 alignment score : 0.1
+( {
+NULL ({ 1 }) ({ ({ 2 })
+"""
+
+
+def read(text: str) -> list[frozenset[tuple[int, int]]]:
+    lines = [Line(line, "a3", number) for number, line in enumerate(text.splitlines(), 1)]
+    return [links for _, links in read_a3(lines)]
+
+
+def test_words_of_the_third_line_are_linked_with_words_of_the_second() -> None:
+    assert read(FILE) == [{(0, 0), (2, 1), (2, 2)}, {(0, 1)}]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        ("pair (2)", "pair (3)", "a3:4: not the line '# Sentence pair (2) …'"),
+        ("NULL ({ }) ", "", "a3:3: not a line of words"),
+        ("({ 2 3 })", "({ 2 4 })", "a3:3: a number of a word that is not in the line before"),
+        ("({ 2 3 })", "({ 0 3 })", "a3:3: a number of a word that is not in the line before"),
+        ("NULL ({ 1 }) ({ ({ 2 })\n", "", "a3:4: the A3 file ends inside of a sentence pair"),
+    ],
+)
+def test_what_is_no_a3_file_is_an_error_with_its_line(old: str, new: str, cause: str) -> None:
+    with pytest.raises(BadInput) as error:
+        read(FILE.replace(old, new))
+    assert str(error.value).startswith(cause)
