@@ -30,6 +30,11 @@ class BadInput(Exception):
         super().__init__(f"{self.place}: {self.cause}" if self.place else self.cause)
 
 
+def fail(error: BadInput) -> None:
+    """What to do with a bad line where it is not to be blanked."""
+    raise error
+
+
 @dataclass(slots=True, frozen=True)
 class Line:
     """One input line without its line end, and where it came from (`number` counts from 1).
@@ -67,6 +72,16 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
             raise BadInput(cause, source, number and number + 1) from None
 
 
+def nth_line(path: str, number: int) -> Line:
+    """Line `number` of a file, counted from 1. Raises BadInput, also for a file that ends before it."""
+    count = 0
+    for line in read_lines([path]):
+        count += 1
+        if count == number:
+            return line
+    raise BadInput(f"has {count} lines, and no line {number}", "stdin" if path == "-" else path)
+
+
 def _decode(raw: bytes, source: str, number: int) -> Line:
     if b"\0" in raw:
         return Line("", source, number, "NUL byte in a text line")
@@ -93,18 +108,29 @@ def _open_for_reading(path: str) -> Iterator[BinaryIO]:
 
 def read_parallel(paths: Sequence[str]) -> Iterator[tuple[Line, ...]]:
     """Line n of each file, side by side. Raises BadInput, also for files of different lengths."""
+    check_stdin_once(paths)
+    return side_by_side(paths, [read_lines([path]) for path in paths])
+
+
+def check_stdin_once(paths: Sequence[str]) -> None:
+    """Raises BadInput if more than one of the paths is standard input."""
     if paths.count("-") > 1:
         raise BadInput("standard input can be read only once")
-    readers = [read_lines([path]) for path in paths]
-    for number, row in enumerate(zip_longest(*readers), 1):
-        lines = [line for line in row if line is not None]
-        if len(lines) < len(row):
+
+
+def side_by_side(
+    names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines"
+) -> Iterator[tuple[T, ...]]:
+    """Item n of each stream; no item is None. Raises BadInput, with the length of each, where they end apart."""
+    for number, row in enumerate(zip_longest(*streams), 1):
+        items = [item for item in row if item is not None]
+        if len(items) < len(row):
             counts = (
-                number + sum(1 for _ in reader) if line else number - 1
-                for line, reader in zip(row, readers, strict=True)
+                number - 1 if item is None else number + sum(1 for _ in stream)
+                for item, stream in zip(row, streams, strict=True)
             )
-            raise BadInput(", ".join(f"{path}: {n} lines" for path, n in zip(paths, counts, strict=True)))
-        yield tuple(lines)
+            raise BadInput(", ".join(f"{name}: {n} {unit}" for name, n in zip(names, counts, strict=True)))
+        yield tuple(items)
 
 
 def windows(items: Iterable[T], size: int, first: int | None = None) -> Iterator[list[T]]:
@@ -147,6 +173,10 @@ class LineWriter:
 
     def write(self, line: str) -> None:
         self._stream.write(line.encode() + b"\n")
+
+    def write_bytes(self, data: bytes) -> None:
+        """For files that are not made of lines."""
+        self._stream.write(data)
 
     def flush(self) -> None:
         self._stream.flush()

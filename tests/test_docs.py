@@ -18,9 +18,9 @@ def session(page: str) -> list[tuple[str, str]]:
         for line in block.splitlines(keepends=True):
             if line.startswith("$ "):
                 steps.append((line[2:], ""))
-            elif line.startswith("> "):
+            elif line.startswith(("> ", ">\n")):
                 command, _ = steps.pop()
-                steps.append((command + line[2:], ""))
+                steps.append((command + line[1:].removeprefix(" "), ""))
             else:
                 command, output = steps.pop()
                 steps.append((command, output + line))

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.streams import BadInput, Line, LineWriter, convert_lines, read_lines, read_parallel, windows
+from synmt.streams import (
+    BadInput,
+    Line,
+    LineWriter,
+    convert_lines,
+    nth_line,
+    read_lines,
+    read_parallel,
+    side_by_side,
+    windows,
+)
 
 
 def write(path: Path, content: bytes) -> str:
@@ -136,3 +146,17 @@ def test_conversion_stops_at_the_first_bad_line() -> None:
     with pytest.raises(BadInput, match=r"^in:2: not good$"):
         convert_lines(numbered("a", "bad", "b"), shout, written.append)
     assert written == ["A"]
+
+
+def test_lines_are_counted_from_one(tmp_path: Path) -> None:
+    path = tmp_path / "in"
+    path.write_text("a\n\nb\n")
+    assert [nth_line(str(path), number).text for number in (1, 2, 3)] == ["a", "", "b"]
+    with pytest.raises(BadInput, match="in: has 3 lines, and no line 4"):
+        nth_line(str(path), 4)
+
+
+def test_streams_side_by_side_end_together_or_say_their_lengths() -> None:
+    assert list(side_by_side(["a", "b"], [iter([1, 2]), iter([3, 4])])) == [(1, 3), (2, 4)]
+    with pytest.raises(BadInput, match="a: 1 sentences, b: 3 sentences"):
+        list(side_by_side(["a", "b"], [iter([1]), iter([2, 3, 4])], "sentences"))

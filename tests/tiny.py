@@ -9,9 +9,12 @@ import torch
 from synmt.nn.config import TransformerConfig
 from synmt.systems.batches import Sources
 from synmt.systems.source import source_side
+from synmt.systems.target import TargetSide, numbered_labels, target_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.corpus import Corpus
+from synmt.training.prefixes import PrefixPlan
+from synmt.trees.arc_tokens import arc_labels
 from synmt.trees.constituency import Tree, read_brackets
 from synmt.trees.record import ParseRecord
 
@@ -34,6 +37,21 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "mask+named masks": {"mask": {}, "named-masks": {"names": "near"}},
     "linearized+dependency masks": {"linearized": {}, "mask": {"tree": "dependency"}},
 }
+TARGET_SYSTEMS: dict[str, TargetSide] = {
+    "sequence": target_side({"sequence": {}}),
+    "linearized": target_side({"linearized": {}}),
+    "bitran": target_side({"bitran": {}}),
+    "bitran with arcs": target_side({"linearized": {}, "bitran": {}}),
+    "parent": target_side({"parent": {}}),
+    "parent, split arcs": target_side({"parent": {}}, {"split": True, "root_arc": True}),
+    "gcn": target_side({"gcn": {}}),
+    "gcn, no labels": target_side({"gcn": {"labels": False}}),
+    "gcn, no gates": target_side({"gcn": {"gates": False, "labels": False}}),
+    "gcn, reference": target_side({"gcn": {"variant": "reference", "layers": 1}}, {"root_arc": True}),
+    "parent+gcn": target_side({"parent": {}, "gcn": {}}),
+}
+PREFIX_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.reads_prefixes]
+TREE_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.writes_arcs]
 TREES = [
     "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",
     "(S (NP (NN father)) (VP (VBZ is)))",
@@ -92,27 +110,63 @@ def segment(word: str) -> list[str]:
     return [*(piece + "@@" for piece in cut[:-1]), cut[-1]]
 
 
-def sources_and_vocabulary(system: str) -> tuple[Sources, Vocabulary]:
+def target_records() -> list[ParseRecord]:
+    """Each first word is the root, or the last where there are two, and the others hang on it."""
+    found = []
+    for words in TARGETS:
+        root = len(words) if len(words) == 2 else 1
+        heads = [root if number != root else 0 for number in range(1, len(words) + 1)]
+        deprels = [f"rel{number % 3}" if head else "root" for number, head in enumerate(heads)]
+        found.append(ParseRecord(text=" ".join(words), tokens=words, heads=heads, deprels=deprels))
+    return found
+
+
+def sources_and_vocabulary(system: str, target: str = "sequence") -> tuple[Sources, Vocabulary]:
     side = source_side(SYSTEMS[system])
     features = [side.features(record, segment) for record in records()]
-    words = sorted({word for sentence in TARGETS for word in sentence})
+    words = sorted({entry for sentence in target_entries(target) for entry in sentence})
+    words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
     known = {token for sentence in features for token in sentence.tokens}
     labels = {name: sorted({each for f in features for each in f.labels[name]}) for name in features[0].labels}
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *words], sorted(known - set(words)), labels)
     return Sources.encode(features, vocabulary), vocabulary
 
 
-def corpus(system: str) -> tuple[Corpus, Vocabulary]:
-    sources, vocabulary = sources_and_vocabulary(system)
-    return Corpus(sources, [np.array(vocabulary.encode_target(words), np.int32) for words in TARGETS]), vocabulary
+def target_entries(target: str) -> list[list[str]]:
+    """What a decoder should say: whole words, or, with arcs between them, their pieces."""
+    side = TARGET_SYSTEMS[target]
+    return [side.entries(record, segment if side.writes_arcs else whole) for record in target_records()]
+
+
+def whole(word: str) -> list[str]:
+    return [word]
+
+
+def corpus(
+    system: str, target: str = "sequence", prefixes: int = 0, prefix_tokens: int = 1000
+) -> tuple[Corpus, Vocabulary]:
+    sources, vocabulary = sources_and_vocabulary(system, target)
+    side, entries = TARGET_SYSTEMS[target], target_entries(target)
+    labels = numbered_labels(vocabulary)
+    made = Corpus(
+        sources,
+        [np.array(vocabulary.encode_target(words), np.int32) for words in entries],
+        PrefixPlan(prefixes, prefix_tokens) if side.reads_prefixes else None,
+        [side.edges(each, labels) for each in entries] if side.reads_graphs else [],
+    )
+    return made, vocabulary
 
 
 def model(
-    system: str, vocabulary: Vocabulary, config: TransformerConfig = CONFIG, seed: int = 1
+    system: str,
+    vocabulary: Vocabulary,
+    config: TransformerConfig = CONFIG,
+    seed: int = 1,
+    target: str = "sequence",
 ) -> TranslationModel:
     """A random model; strengths, which begin at zero, are random too, so that masks do something."""
     torch.manual_seed(seed)
-    made = TranslationModel(config, source_side(SYSTEMS[system]), vocabulary)
+    made = TranslationModel(config, source_side(SYSTEMS[system]), TARGET_SYSTEMS[target], vocabulary)
     for name, parameter in made.named_parameters():
         if "strengths" in name or name.endswith("bias"):
             torch.nn.init.normal_(parameter, std=0.7)

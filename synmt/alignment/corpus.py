@@ -95,6 +95,10 @@ class AlignerCorpus:
         links = None if self.links is None else batch_links([self.links[i] for i in indices], device)
         return source, target, links
 
+    def parts(self, indices: Sequence[int]) -> list[list[int]]:
+        """The batch as what is computed at a time: all of it."""
+        return [list(indices)]
+
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
         """Each pair once, in batches of similar lengths; the order is a function of seed and epoch alone."""
         return shuffled_batches(self.source.lengths(), self.target.lengths(), batch_tokens, seed, epoch)

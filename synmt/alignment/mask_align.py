@@ -21,10 +21,11 @@ from synmt.systems.aligner_folder import AlignerConfig, AlignerFolder
 from synmt.systems.mask_align import MaskAlign
 from synmt.systems.source import SourceFeatures, SourceSide, check_owners, side_of
 from synmt.text.bpe import Bpe, learn_bpe
-from synmt.training.config import Preset, TrainingConfig
+from synmt.training.config import TrainingConfig
 from synmt.training.distribution import join_processes
 from synmt.training.loop import Trainer
 from synmt.training.preparation import report
+from synmt.training.presets import Preset
 
 
 class MaskAligner:

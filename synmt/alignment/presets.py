@@ -1,9 +1,11 @@
-"""Sizes and settings of mask-align where nothing else is asked for. Free of torch, so that `--help` is, too."""
+"""Sizes and settings of aligners where nothing else is asked for. Free of torch, so that `--help` is, too."""
 
 from dataclasses import replace
 
 from synmt.nn.config import TransformerConfig
-from synmt.training.config import Preset, TrainingConfig
+from synmt.training.config import TrainingConfig
+from synmt.training.presets import SMALL as SMALL_TRANSLATION
+from synmt.training.presets import Preset
 
 # Chen, Sun & Liu (2021), section 3.2, and their code: 36,000 tokens an update for 50,000 updates.
 PAPER = Preset(
@@ -49,3 +51,8 @@ SMALL = Preset(
     ),
 )
 PRESETS = {"small": SMALL, "paper": PAPER}
+# The translation models that other aligners read; those of Chen et al. (2020) have the same sizes and training.
+TRANSLATION_PRESETS = {
+    "small": SMALL_TRANSLATION,
+    "paper": Preset(replace(PAPER.network, cross_attention="all"), PAPER.training),
+}

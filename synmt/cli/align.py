@@ -10,7 +10,7 @@ from synmt.alignment import METHODS
 from synmt.alignment.presets import PRESETS
 from synmt.alignment.symmetrization import Symmetrization
 from synmt.cli.options import on_error, report_failures
-from synmt.cli.train import Command, options_of_ideas, setting_option, settings_of
+from synmt.cli.train import OF_SOURCE, Command, options_of, setting_option, settings_of
 from synmt.streams import BadInput, OnError
 from synmt.systems.mask_align import MaskAlign
 
@@ -75,7 +75,7 @@ def options_of_mask_align(command: Command) -> Command:
 @click.option("--source-syntax", metavar="NAME+NAME", help="Systems of `synmt train` in the encoder of the source.")
 @click.option("--target-syntax", metavar="NAME+NAME", help="The same for the encoder of the target.")
 @options_of_mask_align
-@options_of_ideas
+@options_of(OF_SOURCE)
 @settings_of("network", PRESETS)
 @settings_of("training", PRESETS)
 def command(

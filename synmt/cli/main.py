@@ -21,6 +21,8 @@ COMMANDS = {
     "align": "Sentence pairs to word links.",
     "score": "Hypotheses against references: BLEU, chrF, TER, RIBES; parses; word links.",
     "significance": "Whether systems differ by more than chance.",
+    "challenge": "Parses and links to syntactic challenge sets.",
+    "inspect": "Look at what models have learnt: masks, attention, alignments, curves.",
 }
 
 

@@ -1,6 +1,6 @@
 """`synmt train`"""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -9,11 +9,16 @@ import click
 
 from synmt.nn.config import TransformerConfig
 from synmt.streams import BadInput
-from synmt.systems import SOURCE_IDEAS
-from synmt.systems.source import check_owners, open_idea, side_of
-from synmt.training.config import PRESETS, Preset, TrainingConfig
+from synmt.systems import MODELS, SOURCE_IDEAS, TARGET_IDEAS
+from synmt.systems.source import SourceIdea, open_idea, source_side
+from synmt.systems.target import TargetIdea, open_target_idea, target_side
+from synmt.training.config import TrainingConfig
+from synmt.training.presets import PRESETS, TASKS, Preset
 
 Command = Callable[..., None]
+Ideas = Sequence[tuple[str, type[SourceIdea | TargetIdea]]]
+OF_SOURCE: Ideas = [(name, open_idea(name)) for name in SOURCE_IDEAS]
+IDEAS: Ideas = [*OF_SOURCE, *((name, open_target_idea(name)) for name in TARGET_IDEAS)]
 
 
 def settings_of(
@@ -35,13 +40,16 @@ def settings_of(
     return decorate
 
 
-def options_of_ideas(command: Command) -> Command:
+def options_of(ideas: Ideas) -> Callable[[Command], Command]:
     """One option for each field of each idea, such as --pascal-heads."""
-    for name in reversed(SOURCE_IDEAS):
-        idea = open_idea(name)
-        for setting in reversed(fields(idea)):
-            command = setting_option(idea, setting, f"{name}-", str(setting.default))(command)
-    return command
+
+    def decorate(command: Command) -> Command:
+        for name, idea in reversed(ideas):
+            for setting in reversed(fields(idea)):
+                command = setting_option(idea, setting, f"{name}-", str(setting.default))(command)
+        return command
+
+    return decorate
 
 
 def setting_option(config: type, setting: Field[Any], prefix: str, default: str) -> Callable[[Command], Command]:
@@ -49,17 +57,26 @@ def setting_option(config: type, setting: Field[Any], prefix: str, default: str)
     choice = click.Choice(get_args(kind)) if get_origin(kind) is Literal else kind
     flag = f"--{prefix}{setting.name.replace('_', '-')}"
     about = f"{setting.metadata['help']}  [{default}]"
+    if kind is bool and setting.default:
+        flag = f"{flag}/--{prefix}no-{setting.name}"
     if kind is bool:
         return click.option(flag, is_flag=True, default=None, help=about)
     return click.option(flag, type=choice, help=about)
 
 
 @click.command("train")
-@click.option("--model", "system", type=click.Choice(list(SOURCE_IDEAS)), default="sequence", show_default=True)
+@click.option("--model", "system", type=click.Choice(list(MODELS)), default="sequence", show_default=True)
 @click.option("--source-syntax", metavar="NAME+NAME", help="Several systems at work in one encoder, instead.")
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="paper", show_default=True)
+@click.option(
+    "--target-syntax",
+    metavar="NAME+NAME",
+    help=f"The same of the decoder: {', '.join(TARGET_IDEAS)}; it goes with every source syntax.",
+)
+@click.option("--split-arcs", is_flag=True, help="The decoder writes an arc as two tokens: direction, relation.")
+@click.option("--root-arc", is_flag=True, help="The decoder writes an arc for the root as well, at the end.")
+@click.option("--preset", type=click.Choice([*PRESETS, *TASKS]), default="paper", show_default=True)
 @click.option("--source", help="Source sentences: text, parse records or mask records.")
-@click.option("--target", help="Target sentences: text.")
+@click.option("--target", help="Target sentences: text, parse records or lines of synmt transitions.")
 @click.option("--tsv", help="Both as `source TAB target` lines, instead; - is standard input.")
 @click.option("--dev-source", help="Validation sources.")
 @click.option("--dev-target", help="Validation targets.")
@@ -77,12 +94,15 @@ def setting_option(config: type, setting: Field[Any], prefix: str, default: str)
     help="Of raw text; none: words already stand between spaces.",
 )
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
-@options_of_ideas
+@options_of(IDEAS)
 @settings_of("network")
 @settings_of("training")
 def command(
     system: str,
     source_syntax: str | None,
+    target_syntax: str | None,
+    split_arcs: bool,
+    root_arc: bool,
     preset: str,
     source: str | None,
     target: str | None,
@@ -110,19 +130,43 @@ def command(
     """
     given = {name: value for name, value in settings.items() if value is not None}
     try:
-        chosen = _chosen(PRESETS[preset], given)
-        names = (source_syntax or system).split("+")
-        check_owners(names, given)
-        side = side_of(names, given)
+        of_source, of_target = MODELS[system]
+        sides = [source_syntax or of_source, target_syntax or of_target]
+        found = (PRESETS | TASKS)[preset]
+        of_systems = (found.systems.get(name, {}) for name in sides[0].split("+"))
+        given = {name: value for settings in (*of_systems, given) for name, value in settings.items()}
+        chosen, options = _chosen(found, given), _options_of(sides, given)
         from synmt.systems.model_folder import ModelConfig
 
-        model = ModelConfig(side, source_language, target_language, tokenizer, chosen.network)
+        model = ModelConfig(
+            source_side(options[0]),
+            target_side(options[1], {"split": split_arcs, "root_arc": root_arc}),
+            source_language,
+            target_language,
+            tokenizer,
+            chosen.network,
+        )
     except ValueError as error:
         raise BadInput(str(error)) from None
     from synmt.training.run import pair_files, train
 
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
     train(out, pair_files(source, target, tsv), dev, model, chosen.training, codes, resume, device)
+
+
+def _options_of(sides: list[str], settings: dict[str, Any]) -> list[dict[str, dict[str, Any]]]:
+    """The ideas of each side with their options. Raises ValueError for an option of an idea that is not there."""
+    chosen: list[dict[str, dict[str, Any]]] = [{name: {} for name in side.split("+")} for side in sides]
+    for name, idea in IDEAS:
+        for setting in fields(idea):
+            value = settings.get(f"{name}_{setting.name}".replace("-", "_"))
+            if value is None:
+                continue
+            found = [side[name] for side in chosen if name in side]
+            if not found:
+                raise ValueError(f"an option of {name} for {' to '.join(sides)}")
+            found[0][setting.name] = value
+    return chosen
 
 
 def _chosen(preset: Preset, settings: dict[str, Any]) -> Preset:

@@ -37,7 +37,22 @@ from synmt.systems.source import Task
     show_default=True,
     help="A multitask model parses too: brackets without words.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True)
+@click.option(
+    "--constraints",
+    type=click.Choice(["none", "legal", "strict"]),
+    default="strict",
+    show_default=True,
+    help="Of a model that writes arcs. none: those that make no sense do nothing; legal: they are not written;"
+    " strict: and every translation is one tree.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl", "conllu"]),
+    default="text",
+    show_default=True,
+    help="conllu: with the tree, of a model that writes arcs.",
+)
 @click.option("--batch-tokens", type=click.IntRange(1), default=4096, show_default=True, help="Source tokens.")
 @max_tokens(2000, "A longer sentence, in source tokens, gets no translation and is counted.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
@@ -51,7 +66,8 @@ def command(
     extra_length: int,
     n_best: int | None,
     task: Task,
-    form: Literal["text", "jsonl"],
+    constraints: Literal["none", "legal", "strict"],
+    form: Literal["text", "jsonl", "conllu"],
     batch_tokens: int,
     max_tokens: int,
     device: str,
@@ -60,16 +76,20 @@ def command(
     """Translate text, parse records or mask records with the MODEL folder.
 
     Line n of the output translates line n of the input. JSON lines hold text, tokens, score, log_probability,
-    and with --n-best the list of all translations.
+    and with --n-best the list of all translations; of a model that writes arcs also heads, deprels and the target
+    string with its transitions.
 
     \b
       synmt translate model < test.en > test.de
       synmt parse test.en | synmt translate model --n-best 5 > test.jsonl
+      synmt translate joint --format conllu < test.en > test.de.conllu
     """
+    if n_best and form == "conllu":
+        raise click.UsageError("--n-best gives JSON lines, not --format conllu")
     from synmt.decoding.beam import SearchConfig
     from synmt.decoding.stream import translate_stream
 
-    search = SearchConfig(max(beam, n_best or 1), length_penalty, alpha, extra_length)
+    search = SearchConfig(max(beam, n_best or 1), length_penalty, alpha, extra_length, constraints)
     bad, too_long = translate_stream(
         model, or_stdin(files), search, n_best, form, batch_tokens, max_tokens, device, on_error, task
     )

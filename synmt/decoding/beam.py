@@ -1,4 +1,4 @@
-"""Batched beam search over the cached decoder.
+"""Batched beam search.
 
 Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t positions so far.
 """
@@ -9,24 +9,29 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from synmt.decoding.hypotheses import Transitions, TreeHypotheses, WordHypotheses
 from synmt.nn.encoding import SourceBatch
-from synmt.nn.transformer import LayerCache
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END, UNKNOWN
+from synmt.trees.transition_state import Constraints
 
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """beam: hypotheses a sentence; extra_length: how many tokens a translation may have beyond its source words.
+    """beam: hypotheses a sentence; extra_length: how many pieces a translation may have beyond its source words.
 
     length_penalty: divide a hypothesis' log-probability by ((5+L)/6)^alpha (gnmt; Wu et al. 2016, eq. 14) or by
     L^alpha (plain), L its tokens with the end of sentence; alpha 0 is no penalty.
+
+    constraints: none: an arc that makes no sense does nothing; legal: it is not said; strict: and what has ended is
+    one tree. The model's probabilities stay as they are.
     """
 
     beam: int = 4
     length_penalty: Literal["gnmt", "plain"] = "gnmt"
     alpha: float = 0.6
     extra_length: int = 50
+    constraints: Constraints = "strict"
 
     def penalty(self, length: int) -> float:
         base = (5 + length) / 6 if self.length_penalty == "gnmt" else length
@@ -43,13 +48,17 @@ class Hypothesis:
 
 
 @torch.inference_mode()
-def beam_search(model: TranslationModel, source: SourceBatch, config: SearchConfig) -> list[list[Hypothesis]]:
+def beam_search(
+    model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: Transitions | None = None
+) -> list[list[Hypothesis]]:
     """The finished hypotheses of each sentence, the best first; at least one, at most K and a few.
+
+    transitions: of a target side that writes arcs.
 
     A sentence is done when K of its hypotheses have ended, or at its length limit, where the open ones are
     taken as they stand. The end of sentence cannot come first, and the unknown token never.
     """
-    search = _Search(model, source, config)
+    search = _Search(model, source, config, transitions)
     while search.alive:
         search.step()
     return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
@@ -58,24 +67,27 @@ def beam_search(model: TranslationModel, source: SourceBatch, config: SearchConf
 class _Search:
     """The state of a search: everything with a first dimension B shrinks as sentences are done."""
 
-    def __init__(self, model: TranslationModel, source: SourceBatch, config: SearchConfig) -> None:
+    def __init__(
+        self, model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: Transitions | None
+    ) -> None:
         encoded = model.encode(source)
         batch, device = len(source.ids), source.ids.device
-        self.model, self.config = model, config
-        self.caches: list[LayerCache] = model.network.start(encoded.states)
-        self.source_bias = encoded.bias
+        self.config = config
+        self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, config.beam)
+        pieces = (source.words + config.extra_length).tolist()
+        self.hypotheses: WordHypotheses | TreeHypotheses = WordHypotheses(pieces)
+        if transitions is not None:
+            self.hypotheses = TreeHypotheses(transitions, config.constraints, pieces, config.beam, device)
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         self.alive = list(range(batch))  # which sentence each row is, or -1 for a row that is done
-        self.limits = (source.words + config.extra_length).tolist()
+        self.limits = self.hypotheses.limits
         self.prefixes = torch.full((batch, config.beam, 1), model.begin, device=device)  # [B,K,1+t]
         self.scores = torch.zeros(batch, config.beam, device=device)
         self.scores[:, 1:] = float("-inf")  # all hypotheses begin alike, so one is enough
         self.position = 0
 
     def step(self) -> None:
-        logits = self.model.network.step(
-            self.prefixes[:, :, -1], self.position, self.caches, self.source_bias
-        ).float()
+        logits = self.decoder.logits(self.prefixes).float()
         logits[:, :, UNKNOWN] = float("-inf")
         if self.position == 0:
             logits[:, :, END] = float("-inf")
@@ -88,7 +100,7 @@ class _Search:
         grown = self.prefixes.gather(1, origins.unsqueeze(2).expand(-1, -1, self.position))
         self.prefixes = torch.cat([grown, tokens.unsqueeze(2)], dim=2)
         self._finish_at_limit()
-        self._reorder(origins)
+        self._go_on(origins, tokens)
 
     def _best(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The 2K best continuations of each sentence: scores, the hypotheses they continue, tokens, all [B,2K].
@@ -96,8 +108,12 @@ class _Search:
         2K, because at most K of them are ends, so that K open ones remain.
         """
         width = 2 * self.config.beam
+        normalizer = logits.logsumexp(dim=2, keepdim=True)
+        allowed = self.hypotheses.allowed()
+        if allowed is not None:
+            logits.masked_fill_(~allowed.view_as(logits), float("-inf"))
         values, tokens = logits.topk(min(width, logits.shape[2]), dim=2)
-        values = values - logits.logsumexp(dim=2, keepdim=True) + self.scores.unsqueeze(2)
+        values = values - normalizer + self.scores.unsqueeze(2)
         scores, best = values.flatten(1).topk(width, dim=1)
         origins = best.div(values.shape[2], rounding_mode="floor")
         return scores, origins, tokens.flatten(1).gather(1, best)
@@ -127,19 +143,18 @@ class _Search:
         score = log_probability / self.config.penalty(self.position)
         self.finished[sentence].append(Hypothesis(ids, log_probability, score))
 
-    def _reorder(self, origins: Tensor) -> None:
-        """Moves the caches to the hypotheses that go on; drops rows that are done once a quarter of them is."""
+    def _go_on(self, origins: Tensor, tokens: Tensor) -> None:
+        """Each hypothesis [B,K] is one of before with one more token; rows that are done go once a quarter is."""
         rows = [row for row, sentence in enumerate(self.alive) if sentence >= 0]
         kept = None
         if len(rows) <= 0.75 * len(self.alive):
             self.alive = [self.alive[row] for row in rows]
             kept = torch.tensor(rows, dtype=torch.long, device=origins.device)
-            origins = origins[kept]
+            origins, tokens = origins[kept], tokens[kept]
             self.scores, self.prefixes = self.scores[kept], self.prefixes[kept]
-            if self.source_bias is not None:
-                self.source_bias = self.source_bias[kept]
         beam = self.config.beam
         first = torch.arange(len(origins), device=origins.device) if kept is None else kept
-        hypotheses = (first.unsqueeze(1) * beam + origins).flatten() if beam > 1 or kept is not None else None
-        for cache in self.caches:
-            cache.select(kept, hypotheses)
+        hypotheses = (first.unsqueeze(1) * beam + origins).flatten()
+        edges = self.hypotheses.advance(hypotheses, tokens.flatten())
+        self.decoder.select(kept, hypotheses if beam > 1 or kept is not None else None)
+        self.decoder.grow(edges)

@@ -1,7 +1,6 @@
 """Translation of a stream of lines."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
@@ -10,10 +9,13 @@ import orjson
 from synmt.decoding.beam import SearchConfig
 from synmt.decoding.translation import Translation, Translator
 from synmt.nn.device import local_device
-from synmt.streams import BadInput, LineWriter, OnError, read_lines
+from synmt.streams import BadInput, LineWriter, OnError, fail, read_lines
 from synmt.systems.model_folder import ModelFolder
-from synmt.systems.records import fail, source_records
+from synmt.systems.records import source_records
 from synmt.systems.source import SourceFeatures, Task
+from synmt.trees.dependency import conllu_of_record
+
+Form = Literal["text", "jsonl", "conllu"]
 
 
 def translate_stream(
@@ -21,7 +23,7 @@ def translate_stream(
     files: Iterable[str],
     search: SearchConfig,
     n_best: int | None,
-    form: Literal["text", "jsonl"],
+    form: Form,
     batch_tokens: int,
     max_tokens: int,
     device: str,
@@ -30,11 +32,14 @@ def translate_stream(
 ) -> tuple[int, int]:
     """Writes a line for each line of the files to standard output.
 
-    Raises BadInput, or with `on_error="blank"` gives an empty translation for a bad line; a sentence of more
-    than `max_tokens` source tokens gets one, too. Returns how many lines were bad, and how many too long.
+    With form conllu, it writes the block of a sentence with the tree that the model generates. Raises BadInput, or
+    with `on_error="blank"` gives an empty translation for a bad line; a sentence of more than `max_tokens` source
+    tokens gets one, too. Returns how many lines were bad, and how many too long.
     """
     folder = ModelFolder.open(model)
     translator = Translator.open(folder, local_device(device), search, batch_tokens, task)
+    if form == "conllu" and translator.transitions is None:
+        raise BadInput("writes no dependency trees", str(model))
     tokenizer, _ = folder.config.open_tokenizers()
     bad: list[BadInput] = []
     on_bad = fail if on_error == "fail" else bad.append
@@ -61,11 +66,13 @@ def translate_stream(
     return len(bad), too_long
 
 
-def _line(translations: list[Translation], n_best: int | None, form: Literal["text", "jsonl"]) -> str:
+def _line(translations: list[Translation], n_best: int | None, form: Form) -> str:
     best = translations[0]
+    if form == "conllu":
+        return conllu_of_record(best.record())
     if n_best is None and form == "text":
         return best.text
-    fields = asdict(best)
+    fields = best.fields()
     if n_best is not None:
-        fields["n_best"] = [asdict(translation) for translation in translations[:n_best]]
+        fields["n_best"] = [translation.fields() for translation in translations[:n_best]]
     return orjson.dumps(fields).decode()

@@ -1,13 +1,16 @@
 """Translation of records in batches: sorted by length inside a window, given back in the order they came."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
 
 from synmt.decoding.beam import Hypothesis, SearchConfig, beam_search
+from synmt.decoding.hypotheses import Transitions
 from synmt.nn.device import autocast
+from synmt.parsers.tokenization import spaces_after
 from synmt.streams import BadInput, windows
 from synmt.systems.batches import Sources, token_batches
 from synmt.systems.model_folder import ModelConfig, ModelFolder
@@ -15,19 +18,37 @@ from synmt.systems.source import SourceFeatures, Task
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe, join_pieces
 from synmt.text.vocabulary import Vocabulary, is_structural
+from synmt.trees.arc_tokens import write_entries
 from synmt.trees.record import ParseRecord
+from synmt.trees.transitions import read_forest
 
 WINDOW = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """text: detokenized; tokens: words; scores as in Hypothesis."""
+    """text: detokenized; tokens: words; scores as in Hypothesis.
+
+    Of a model that writes arcs: heads and deprels, as in a parse record, what has no head being a root; and the
+    target string as it was written, as `synmt transitions` writes it. Else None.
+    """
 
     text: str = ""
     tokens: list[str] = field(default_factory=list)
     score: float = 0.0
     log_probability: float = 0.0
+    heads: list[int] | None = None
+    deprels: list[str] | None = None
+    transitions: str | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """Those that are known, by name."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def record(self) -> ParseRecord:
+        """The generated tree, nothing for the empty translation."""
+        spaces = spaces_after(self.tokens, self.text) or []
+        return ParseRecord(self.text, self.tokens, spaces, heads=self.heads or [], deprels=self.deprels or [])
 
 
 class Translator:
@@ -46,6 +67,8 @@ class Translator:
         self.model, self.bpe, self.vocabulary, self.search = model, bpe, vocabulary, search
         self.task = task
         self.side = config.side
+        writes_arcs = task == "translate" and config.target.writes_arcs
+        self.transitions = Transitions(config.target, vocabulary) if writes_arcs else None
         self.batch_tokens = batch_tokens
         self.detokenize = config.open_tokenizers()[1].detokenize
         self.device = model.network.embedding.device
@@ -89,14 +112,17 @@ class Translator:
         for batch in token_batches(order, lengths, self.batch_tokens):
             source = sources.batch(batch, self.vocabulary.padding, self.device)
             with autocast(self.device):
-                yield batch, beam_search(self.model, source, self.search)
+                yield batch, beam_search(self.model, source, self.search, self.transitions)
 
     def _translation(self, hypothesis: Hypothesis) -> Translation:
         entries = self.vocabulary.decode(hypothesis.ids)
-        if self.task == "translate":
-            tokens = join_pieces([entry for entry in entries if not is_structural(entry)])
-            text = self.detokenize(tokens)
-        else:
+        scores = hypothesis.score, hypothesis.log_probability
+        if self.task == "parse":
             tokens = [entry.strip() for entry in entries]
-            text = " ".join(tokens)
-        return Translation(text, tokens, hypothesis.score, hypothesis.log_probability)
+            return Translation(" ".join(tokens), tokens, *scores)
+        if self.transitions is None:
+            tokens = join_pieces([entry for entry in entries if not is_structural(entry)])
+            return Translation(self.detokenize(tokens), tokens, *scores)
+        tree = read_forest(entries, self.transitions.style)
+        text = self.detokenize(tree.tokens)
+        return Translation(text, tree.tokens, *scores, tree.heads, tree.deprels, write_entries(entries))

@@ -80,6 +80,21 @@ def edited_attention(
     return torch.cat([part.float() for part in parts], dim=1)
 
 
+def edited_weights(query: Tensor, key: Tensor, edit: AttentionEdit, states: Tensor) -> Tensor:
+    """The weights that `attend` and `edited_attention` give the values, in fp32, for those who want to see them.
+
+    query, key [B,H,n,c], states [B,n,d] the layer's input → [B,H,n,n].
+    """
+    logits = query.float() @ key.float().transpose(2, 3) * query.shape[-1] ** -0.5
+    if edit.scale is not None:
+        plain, scaled = logits.split([logits.shape[1] - edit.scale.shape[1], edit.scale.shape[1]], dim=1)
+        logits = torch.cat([plain, scaled * edit.scale], dim=1)
+    weights = (logits if edit.bias is None else logits + edit.bias).softmax(dim=-1)
+    if edit.replace is not None:
+        weights = torch.cat([edit.replace(states).unsqueeze(1).to(weights.dtype), weights[:, 1:]], dim=1)
+    return weights
+
+
 def _of_heads(bias: Tensor | None, chosen: slice, heads: int) -> Tensor | None:
     return bias[:, chosen] if bias is not None and bias.shape[1] == heads else bias
 
@@ -121,6 +136,17 @@ class SelfAttention(nn.Module):
             return self.out(merge_heads(attend(query, key, value, edit.bias, causal, dropout)))
         return self.out(merge_heads(edited_attention(query, key, value, edit, states, dropout)))
 
+    def project(self, states: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Queries [Q,d] of some states, keys and values side by side [K,2d] of others."""
+        width = self.out.in_features
+        weight, bias = self.qkv.weight, self.qkv.bias
+        return F.linear(states, weight[:width], bias[:width]), F.linear(memory, weight[width:], bias[width:])
+
+    def weights(self, states: Tensor, edit: AttentionEdit = PLAIN) -> Tensor:
+        """What each position attends to without dropout: states [B,n,d] → [B,H,n,n]."""
+        query, key, _ = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
+        return edited_weights(query, key, edit, states)
+
     def step(self, state: Tensor, cache: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """One more position after the cached ones.
 
@@ -154,3 +180,9 @@ class CrossAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         query = split_heads(self.query(states), self.heads)
         return self.out(merge_heads(attend(query, *memory, bias, dropout=dropout)))
+
+    def head_weights(self, states: Tensor, encoded: Tensor, bias: Tensor | None) -> Tensor:
+        """What `forward` weighs the memory of `encoded` [B,K,d] by, before dropout: [B,H,Q,K] in fp32."""
+        width = encoded.shape[-1]
+        key = split_heads(F.linear(encoded, self.kv.weight[:width], self.kv.bias[:width]), self.heads)
+        return attention_weights(split_heads(self.query(states), self.heads), key, bias)

@@ -13,24 +13,32 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        context: Any, states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+        context: Any,
+        states: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        smoothing: float,
+        counts: Tensor | None,
     ) -> Tensor:
         dtype = torch.get_autocast_dtype(states.device.type)
         if not torch.is_autocast_enabled(states.device.type):
             dtype = states.dtype
         with torch.autocast(states.device.type, enabled=False):
-            loss, gradients = _loss_and_gradients(states.to(dtype), weight.to(dtype), bias, targets, smoothing)
+            loss, gradients = _loss_and_gradients(
+                states.to(dtype), weight.to(dtype), bias, targets, smoothing, counts
+            )
         context.save_for_backward(*(g.to(x.dtype) for g, x in zip(gradients, (states, weight, bias), strict=True)))
         return loss
 
     @staticmethod
-    def backward(context: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+    def backward(context: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
         states, weight, bias = (gradient.mul_(upstream[0]) for gradient in context.saved_tensors)
-        return states, weight, bias, None, None
+        return states, weight, bias, None, None, None
 
 
 def _loss_and_gradients(
-    states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+    states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, counts: Tensor | None
 ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
     vocabulary = weight.shape[0]
     loss = states.new_zeros((), dtype=torch.float32)
@@ -43,13 +51,17 @@ def _loss_and_gradients(
         logits = torch.addmm(bias.to(chunk.dtype), chunk, weight.t()).float()
         normalizer = logits.logsumexp(dim=1, keepdim=True)
         gold_share = (1.0 - smoothing) * logits.gather(1, gold)
-        loss += (normalizer - gold_share).sum()
+        each = normalizer - gold_share
         if smoothing:
-            loss -= smoothing * logits.mean(dim=1).sum()
+            each -= smoothing * logits.mean(dim=1, keepdim=True)
         gradient = logits.sub_(normalizer).exp_()
         if smoothing:
             gradient -= smoothing / vocabulary
         gradient.scatter_add_(1, gold, gradient.new_full((), smoothing - 1.0).expand_as(gold))
+        if counts is not None:
+            count = counts[start : start + rows].unsqueeze(1)
+            each, gradient = each * count, gradient.mul_(count)
+        loss += each.sum()
         d_bias += gradient.sum(dim=0)
         gradient = gradient.to(chunk.dtype)
         torch.mm(gradient, weight, out=d_states[start : start + rows])
@@ -58,15 +70,22 @@ def _loss_and_gradients(
 
 
 def smoothed_cross_entropy(
-    states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+    states: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    targets: Tensor,
+    smoothing: float,
+    counts: Tensor | None = None,
 ) -> Tensor:
     """Σ over tokens of (1−ε)·(−log p_gold) + ε/V·Σ_v(−log p_v), in nats, fp32 (Szegedy et al. 2016, section 7).
 
     states [N,d], weight [V,d], bias [V], targets [N] in 0…V−1, p = softmax(states · weightᵀ + bias).
+    counts [N]: for how many tokens each of them stands, for itself alone if None.
     Only usable once per forward pass: its gradients are scaled in place.
     """
     if torch.is_grad_enabled():
-        loss: Tensor = _SmoothedCrossEntropy.apply(states, weight, bias, targets, smoothing)
+        loss: Tensor = _SmoothedCrossEntropy.apply(states, weight, bias, targets, smoothing, counts)
         return loss
     logits = torch.addmm(bias.to(states.dtype), states, weight.to(states.dtype).t()).float()
-    return torch.nn.functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
+    each = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="none")
+    return each.sum() if counts is None else each @ counts

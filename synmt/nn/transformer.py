@@ -4,7 +4,7 @@ It knows tensors only. What a system adds comes in as edits of the encoder's att
 Shapes: B sentences, n source positions, t target positions, H heads, d width, V vocabulary, T target vocabulary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -68,32 +68,44 @@ class EncoderLayer(nn.Module):
 class LayerCache:
     """What a decoder layer keeps between steps of a search, for B sentences with a beam of K."""
 
-    memory: tuple[Tensor, Tensor]  # keys and values of the source, [B,H,n,c]: one for the whole beam
+    memory: tuple[Tensor, Tensor] | None  # keys and values of the source, [B,H,n,c]: one for the whole beam
     prefix: tuple[Tensor, Tensor] | None = None  # keys and values of the target so far, [B·K,H,t,c]
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         """Keeps the rows `sentences` of the memory and `hypotheses` of the prefix; None keeps all."""
-        if sentences is not None:
+        if sentences is not None and self.memory is not None:
             self.memory = (self.memory[0][sentences], self.memory[1][sentences])
         if hypotheses is not None and self.prefix is not None:
             self.prefix = (self.prefix[0][hypotheses], self.prefix[1][hypotheses])
 
 
 class DecoderLayer(nn.Module):
-    def __init__(self, config: TransformerConfig) -> None:
+    """crosses: whether this layer attends to the source."""
+
+    def __init__(self, config: TransformerConfig, crosses: bool = True) -> None:
         super().__init__()
         self.attention = SelfAttention(config.width, config.heads, config.attention_dropout)
-        self.cross = CrossAttention(config.width, config.heads, config.attention_dropout)
+        self.cross = CrossAttention(config.width, config.heads, config.attention_dropout) if crosses else None
         self.feedforward = FeedForward(config)
         self.attention_residual = Residual(config)
-        self.cross_residual = Residual(config)
+        self.cross_residual = Residual(config) if crosses else None
         self.feedforward_residual = Residual(config)
 
     def forward(self, states: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
         """states [B,t,d], encoded [B,n,d], source_bias [B,1,1,n] → [B,t,d]"""
+        return self.across(self.within(states), self.memory(encoded), source_bias)
+
+    def within(self, states: Tensor, context: AttentionEdit | None = None) -> Tensor:
+        """Self-attention alone, causal unless `context` says what a position sees: states [B,t,d] → [B,t,d]"""
         residual = self.attention_residual
-        states = residual.after(states, self.attention(residual.before(states), causal=True))
-        return self._across(states, self.cross.memory(encoded), source_bias)
+        inputs = residual.before(states)
+        if context is None:
+            return residual.after(states, self.attention(inputs, causal=True))
+        return residual.after(states, self.attention(inputs, context))
+
+    def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor] | None:
+        """What cross-attention needs of the encoder's output [B,n,d]."""
+        return self.cross.memory(encoded) if self.cross else None
 
     def step(self, states: Tensor, cache: LayerCache, source_bias: Tensor | None) -> Tensor:
         """One more target position of each hypothesis: states [B,K,d] → [B,K,d]; the cache grows by one."""
@@ -102,11 +114,13 @@ class DecoderLayer(nn.Module):
         inputs = residual.before(states).view(batch * beam, 1, width)
         output, cache.prefix = self.attention.step(inputs, cache.prefix)
         states = residual.after(states, output.view(batch, beam, width))
-        return self._across(states, cache.memory, source_bias)
+        return self.across(states, cache.memory, source_bias)
 
-    def _across(self, states: Tensor, memory: tuple[Tensor, Tensor], source_bias: Tensor | None) -> Tensor:
-        residual = self.cross_residual
-        states = residual.after(states, self.cross(residual.before(states), memory, source_bias))
+    def across(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, source_bias: Tensor | None) -> Tensor:
+        """Cross-attention, where there is one, and feed-forward: states [B,t,d] → [B,t,d]"""
+        if self.cross and self.cross_residual:
+            residual = self.cross_residual
+            states = residual.after(states, self.cross(residual.before(states), memory, source_bias))
         residual = self.feedforward_residual
         return residual.after(states, self.feedforward(residual.before(states)))
 
@@ -124,7 +138,11 @@ class Transformer(nn.Module):
         self.embedding = nn.Parameter(torch.empty(vocabulary, config.width))
         self.output_bias = nn.Parameter(torch.zeros(target_vocabulary))
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        last = config.decoder_layers - 1
+        self.decoder = nn.ModuleList(
+            DecoderLayer(config, crosses=config.cross_attention == "all" or layer == last)
+            for layer in range(config.decoder_layers)
+        )
         pre = config.norm == "pre"
         self.encoder_norm = nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if pre else nn.Identity()
         self.decoder_norm = nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if pre else nn.Identity()
@@ -141,7 +159,7 @@ class Transformer(nn.Module):
         nn.init.zeros_(self.output_bias)
 
     @property
-    def _decoder_layers(self) -> list[DecoderLayer]:
+    def decoder_layers(self) -> list[DecoderLayer]:
         return [cast(DecoderLayer, layer) for layer in self.decoder]
 
     @property
@@ -168,6 +186,17 @@ class Transformer(nn.Module):
         encoded: Tensor = self.encoder_norm(states)
         return encoded
 
+    def encoder_weights(
+        self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None
+    ) -> list[Tensor]:
+        """What each layer of `encode` attends to, [B,H,n,n] each."""
+        states = self.embed(ids, features=features)
+        weights = []
+        for layer, edit in zip(cast(Sequence[EncoderLayer], self.encoder), edits, strict=True):
+            weights.append(layer.attention.weights(layer.attention_residual.before(states), edit))
+            states = layer(states, edit)
+        return weights
+
     def decode(self, ids: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
         """ids [B,t] of the target shifted right, encoded [B,n,d], source_bias [B,1,1,n] → states [B,t,d]"""
         states = self.embed(ids)
@@ -176,14 +205,35 @@ class Transformer(nn.Module):
         decoded: Tensor = self.decoder_norm(states)
         return decoded
 
+    def cross_queries(
+        self, ids: Tensor, encoded: Tensor, source_bias: Tensor | None, context: AttentionEdit | None = None
+    ) -> Iterator[Tensor]:
+        """What the cross-attention of each decoder layer asks with, [B,t,d], the first layer's first.
+
+        Arguments as for `decode`; a position sees those before it, or what `context` shows it. A layer runs when
+        it is asked for.
+        """
+        states = self.embed(ids)
+        for layer in self.decoder_layers:
+            states = layer.within(states, context)
+            yield layer.cross_residual.before(states) if layer.cross_residual else states
+            states = layer.across(states, layer.memory(encoded), source_bias)
+
+    def cross_weights(self, layer: int, queries: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
+        """The weights [B,H,t,n] in fp32 of decoder layer `layer`, counted from 1, for its `cross_queries`."""
+        cross = self.decoder_layers[layer - 1].cross
+        if cross is None:
+            raise ValueError(f"decoder layer {layer} does not attend to the source")
+        return cross.head_weights(queries, encoded, source_bias)
+
     def start(self, encoded: Tensor) -> list[LayerCache]:
         """The caches of a search over the encoder's output [B,n,d]."""
-        return [LayerCache(layer.cross.memory(encoded)) for layer in self._decoder_layers]
+        return [LayerCache(layer.memory(encoded)) for layer in self.decoder_layers]
 
     def step(self, ids: Tensor, position: int, caches: list[LayerCache], source_bias: Tensor | None) -> Tensor:
         """Logits [B,K,T] after the token ids [B,K] at one position of each hypothesis."""
         batch, beam = ids.shape
         states = self.embed(ids.view(batch * beam, 1), start=position).view(batch, beam, -1)
-        for layer, cache in zip(self._decoder_layers, caches, strict=True):
+        for layer, cache in zip(self.decoder_layers, caches, strict=True):
             states = layer.step(states, cache, source_bias)
         return F.linear(self.decoder_norm(states), self.output_weight, self.output_bias)

@@ -12,7 +12,7 @@ from ufal.udpipe import Model, OutputFormat, ProcessingError, Sentence
 from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
 from synmt.parsers.tokenization import Input, Tokenized, normalized, tokenize
-from synmt.trees.dependency import joined, read_conllu
+from synmt.trees.dependency import UNKNOWN, joined, read_conllu
 from synmt.trees.record import ParseRecord
 
 HEADER = b"\x12morphodita_parsito"
@@ -99,6 +99,7 @@ class UDPipeParser:
         return ParseRecord(
             tokens=[word.form for word in words],
             upos=[word.upostag for word in words],
+            feats=[word.feats or UNKNOWN for word in words],
             heads=[word.head for word in words],
             deprels=[word.deprel for word in words],
         )

@@ -24,6 +24,7 @@ from synmt.nn.weights import load_weights
 from synmt.streams import BadInput
 from synmt.systems.records import Tokenizer, TokenizerName, open_tokenizer
 from synmt.systems.source import SourceSide, source_side
+from synmt.systems.target import TargetSide, target_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
@@ -35,9 +36,10 @@ LARGEST_TEXT = 2**28  # bytes; more than any training makes of a config, vocabul
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """What a model is: its source side, languages and tokenizer of raw text, and all sizes."""
+    """What a model is: its source and target side, languages and tokenizer of raw text, and all sizes."""
 
     side: SourceSide
+    target: TargetSide
     source_language: str
     target_language: str
     tokenizer: TokenizerName
@@ -72,7 +74,8 @@ class ModelFolder:
         """Writes all but the weights, the config last: where it is, all is. Raises BadInput."""
         save_vocabulary(self.path, self.vocabulary)
         write_aside(self.path / CODES_FILE, self.bpe.codes.encode())
-        model = {**asdict(self.config), "side": self.config.side.settings()}
+        config = self.config
+        model = {**asdict(config), "side": config.side.settings(), "target": config.target.settings()}
         fields = {"format": FORMAT, "model": model, "training": self.training}
         write_aside(self.path / CONFIG_FILE, orjson.dumps(fields, option=orjson.OPT_INDENT_2) + b"\n")
 
@@ -94,7 +97,7 @@ class ModelFolder:
         return cls(path, config, bpe, vocabulary, training)
 
     def new_model(self) -> TranslationModel:
-        return TranslationModel(self.config.network, self.config.side, self.vocabulary)
+        return TranslationModel(self.config.network, self.config.side, self.config.target, self.vocabulary)
 
     def load_model(self, device: torch.device) -> TranslationModel:
         """The trained model, ready to translate. Raises BadInput if the weights do not fit the config."""
@@ -115,7 +118,8 @@ def check_text(tokenizer: str, languages: Iterable[str]) -> None:
 
 def _model_config(fields: dict[str, Any]) -> ModelConfig:
     network, side = TransformerConfig(**fields.pop("network")), source_side(dict(fields.pop("side")))
-    return ModelConfig(side, **fields, network=network)
+    target = target_side(**fields.pop("target", {"ideas": {"sequence": {}}}))
+    return ModelConfig(side, target, **fields, network=network)
 
 
 def save_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:

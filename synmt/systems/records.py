@@ -1,16 +1,22 @@
-"""From input lines to parse records: raw text is tokenized or parsed on the way, records are read."""
+"""From input lines to parse records: raw text is tokenized or parsed on the way, records and strings are read."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal, Protocol
 
-from synmt.streams import BadInput, Line
+from synmt.streams import BadInput, Line, fail
 from synmt.systems.source import check_needs
+from synmt.systems.target import TargetSide
 from synmt.text.tokenization import MosesTokenizer
-from synmt.trees.record import ParseRecord, read_record
+from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
+from synmt.trees.dependency import written
+from synmt.trees.realignment import realigned
+from synmt.trees.record import ParseRecord, RecordError, read_record
+from synmt.trees.transitions import read_transitions
 
 TokenizerName = Literal["moses", "none"]
+STRINGS_AHEAD = 100  # lines in which a file of target strings shows its first arc
 
 
 class Tokenizer(Protocol):
@@ -31,10 +37,6 @@ class SpaceTokenizer:
 
 def open_tokenizer(name: TokenizerName, language: str) -> Tokenizer:
     return MosesTokenizer(language) if name == "moses" else SpaceTokenizer()
-
-
-def fail(error: BadInput) -> None:
-    raise error
 
 
 def source_records(
@@ -62,6 +64,50 @@ def source_records(
     if needs:
         return _parsed(good, needs, language)
     return ((line, ParseRecord(text=line.text, tokens=tokenizer.tokenize(line.text))) for line in good)
+
+
+def target_records(
+    lines: Iterable[Line], side: TargetSide, tokenizer: Tokenizer, language: str
+) -> Iterator[tuple[Line, ParseRecord]]:
+    """One record with words, text and what the side needs for each line, as `source_records` gives it.
+
+    Where the side writes arcs, the lines may also be target strings, as `synmt transitions` writes them. Trees are
+    put on the tokenizer's words, so that all target sides generate the same words, which it can detokenize.
+    """
+    good = iter(lines)
+    ahead: list[Line] = []
+    if side.writes_arcs:
+        ahead = list(islice(good, STRINGS_AHEAD))
+    is_string = any(is_arc(entry) for line in ahead for entry in read_entries(line.text))
+    good = chain(ahead, good)
+    if is_string:
+        for line in good:
+            yield line, _read_string(line, side.style, tokenizer)
+    else:
+        for line, record in source_records(good, side.needs, tokenizer, language):
+            own_words = not side.needs and not line.text.startswith("{")
+            yield line, record if own_words else _on_words(line, record, tokenizer)
+
+
+def _read_string(line: Line, style: ArcStyle, tokenizer: Tokenizer) -> ParseRecord:
+    try:
+        record = read_transitions(read_entries(line.text), style)
+    except ValueError as error:
+        raise line.error(error) from None
+    record.text = tokenizer.detokenize(record.tokens)
+    return record
+
+
+def _on_words(line: Line, record: ParseRecord, tokenizer: Tokenizer) -> ParseRecord:
+    """The record over the tokenizer's words of its text, or, if that is not its tokens' text, as it is."""
+    if not record.text:
+        record.text = written(record).rstrip() if record.spaces else tokenizer.detokenize(record.tokens)
+    try:
+        return realigned(record, tokenizer.tokenize(record.text))
+    except RecordError:
+        return record
+    except ValueError as error:
+        raise line.error(error) from None
 
 
 def _without_faults(lines: Iterable[Line], on_bad: Callable[[BadInput], None]) -> Iterator[Line]:

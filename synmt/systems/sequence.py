@@ -3,8 +3,14 @@
 from dataclasses import dataclass
 
 from synmt.systems.source import SourceIdea
+from synmt.systems.target import TargetIdea
 
 
 @dataclass(frozen=True)
 class Sequence(SourceIdea):
     """Nothing but the pieces of the record's words."""
+
+
+@dataclass(frozen=True)
+class SequenceTarget(TargetIdea):
+    """The same on the target side: a causal decoder of the pieces of words."""

@@ -133,6 +133,11 @@ class SourceSide:
         """Each task with the idea that it comes from."""
         return {task: idea for idea in self.ideas.values() for task in idea.tasks}
 
+    @property
+    def reads_pieces(self) -> bool:
+        """Whether the encoder reads the pieces of the words and nothing else."""
+        return not any(idea.lays_out() for idea in self.ideas.values())
+
     def needs(self, training: bool) -> frozenset[str]:
         """Fields that a record must have."""
         return frozenset().union(*(idea.needs(training) for idea in self.ideas.values()))
@@ -151,11 +156,15 @@ class SourceSide:
         if sum(idea.channels_taken() for idea in self.ideas.values()) >= config.width:
             raise ValueError(f"{'+'.join(self.ideas)} leaves words none of the {config.width} channels")
 
+    def layout(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> Layout:
+        """How the encoder reads a record that has what the ideas need."""
+        layouts = (idea.layout(record, segment, task) for idea in self.ideas.values())
+        return next((each for each in layouts if each), None) or pieces(record, segment)
+
     def features(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> SourceFeatures:
         """The encoder's view of one record; raises ValueError if the record lacks what an idea needs."""
         check_needs(record, self.needs(training=False))
-        layouts = (idea.layout(record, segment, task) for idea in self.ideas.values())
-        layout = next((each for each in layouts if each), None) or pieces(record, segment)
+        layout = self.layout(record, segment, task)
         found = SourceFeatures(layout.tokens, sum(word >= 0 for word in layout.words), word_of=layout.words)
         for idea in self.ideas.values():
             found.vectors |= idea.vectors(record, layout)

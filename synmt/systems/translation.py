@@ -1,30 +1,22 @@
-"""The translation model: a source side and the target's word pieces on the Transformer core.
+"""The translation model: a source side and a target side on the Transformer core.
 
-Shapes: B sentences, n source positions, t target positions, N real target tokens of a batch, d width.
+Shapes: B sentences, n source positions, N target tokens of a batch that are predicted, d width.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
 from synmt.nn.config import TransformerConfig
+from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import EncoderPass, SourceBatch, combined, plain_pass, with_hidden_keys
 from synmt.nn.losses import smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
 from synmt.systems.source import SourceSide
+from synmt.systems.target import TargetSide
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
-
-
-@dataclass(slots=True)
-class TargetBatch:
-    """inputs [B,t]: begin of sentence and the tokens, padded; gold [N]: the tokens and end of sentence that the
-    decoder must predict; positions [N]: where each stands in the flattened [B·t]."""
-
-    inputs: Tensor
-    positions: Tensor
-    gold: Tensor
 
 
 @dataclass(slots=True)
@@ -39,9 +31,9 @@ class EncodedSource:
 
 @dataclass(slots=True)
 class Loss:
-    """translation: label-smoothed cross-entropy summed over the batch's target tokens, the same for all systems;
-    tokens: how many these are; others: the losses of the source side's ideas, also sums; accuracies: of their
-    predictions, as in EncoderPass."""
+    """translation: label-smoothed cross-entropy summed over the batch's target tokens, the same for all systems, or
+    its estimate from some of them; tokens: how many these are; others: the losses of the source side's ideas, also
+    sums; accuracies: of their predictions, as in EncoderPass."""
 
     translation: Tensor
     tokens: int
@@ -53,10 +45,13 @@ class Loss:
 
 
 class TranslationModel(nn.Module):
-    def __init__(self, config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, config: TransformerConfig, side: SourceSide, target: TargetSide, vocabulary: Vocabulary
+    ) -> None:
         super().__init__()
         self.network = Transformer(config, len(vocabulary), len(vocabulary.target))
         self.source_parts = source_parts(config, side, vocabulary)
+        self.decoder = target.decoder(config, vocabulary)
         self.begin = vocabulary.begin
 
     def encode(self, source: SourceBatch, word_dropout: float = 0.0) -> EncodedSource:
@@ -65,20 +60,29 @@ class TranslationModel(nn.Module):
         states = self.network.encode(drop_words(source.ids, word_dropout), edits, this.features)
         return EncodedSource(states, hiding_bias(source.padding), this)
 
+    def source_attention(self, source: SourceBatch) -> list[Tensor]:
+        """What each encoder layer attends to, [B,H,n,n] each, row = query."""
+        this = encoder_pass(self.source_parts, source, len(self.network.encoder))
+        return self.network.encoder_weights(source.ids, with_hidden_keys(this.edits, source.padding), this.features)
+
     def loss(
         self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
-        """Of a batch with N target tokens, in nats."""
-        encoded = self.encode(source, word_dropout)
-        inputs = drop_words(target.inputs, word_dropout)
-        states = self.network.decode(inputs, encoded.states, encoded.bias)
-        real = states.flatten(0, 1)[target.positions]
+        """Of a batch with N predicted target tokens, in nats."""
+        return self.decoding_loss(self.encode(source, word_dropout), target, smoothing, word_dropout)
+
+    def decoding_loss(
+        self, encoded: EncodedSource, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
+    ) -> Loss:
+        """The same of a source that is encoded already."""
+        target = replace(target, inputs=drop_words(target.inputs, word_dropout))
+        states = self.decoder(self.network, target, encoded.states, encoded.bias)
+        network = self.network
         translation = smoothed_cross_entropy(
-            real, self.network.output_weight, self.network.output_bias, target.gold, smoothing
+            states, network.output_weight, network.output_bias, target.gold, smoothing, target.counts
         )
-        return Loss(
-            translation, len(target.gold), [loss() for loss in encoded.ideas.losses], encoded.ideas.accuracies
-        )
+        others = [loss() for loss in encoded.ideas.losses]
+        return Loss(translation, target.tokens, others, encoded.ideas.accuracies)
 
 
 def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> nn.ModuleDict:

@@ -1,20 +1,26 @@
-"""Everything that decides a training run, its defaults the settings of McDonald & Chiang (2021), and presets.
+"""Everything that decides a training run, its defaults the settings of McDonald & Chiang (2021).
 
 The command line takes its options from these fields: a name, a default and a line of help, in one place.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-from synmt.nn.config import TransformerConfig, check_settings, rate, setting
+from synmt.nn.config import check_settings, rate, setting
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
     merges: int = setting(8000, "BPE merges learned jointly on both sides, if no --codes are given", 1)
     batch_tokens: int = setting(4096, "sentences × longest side of a batch, in tokens", 1)
+    prefixes: int = setting(
+        0, "prefixes of each target that bitran, parent and gcn learn from in an update, drawn at random; 0 is all"
+    )
+    prefix_tokens: int = setting(16384, "tokens of prefixes computed at a time; more of a batch come one by one", 1)
     accumulate: int = setting(1, "batches of one update", 1)
-    max_length: int = setting(1000, "longer training pairs are left out (tokens, either side) and counted", 1)
+    max_length: int = setting(
+        1000, "longer training pairs are left out (tokens, either side, arcs aside) and counted", 1
+    )
     learning_rate: float = setting(3e-4, "Adam's learning rate at its peak")
     schedule: Literal["constant", "inverse-sqrt", "cosine"] = setting("constant", "after the warm-up")
     warmup: int = setting(0, "updates of linear warm-up")
@@ -41,40 +47,3 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Raises ValueError for settings that no run can have."""
         check_settings(self)
-
-
-@dataclass(frozen=True)
-class Preset:
-    network: TransformerConfig
-    training: TrainingConfig
-
-
-PAPER = Preset(TransformerConfig(), TrainingConfig())
-# A network of 1.1 M parameters besides the embeddings, which low-resource tasks of short sentences do not
-# outgrow, with a schedule that ends: what two CPU cores can train.
-SMALL = Preset(
-    TransformerConfig(
-        width=128,
-        feedforward=256,
-        encoder_layers=4,
-        decoder_layers=4,
-        heads=4,
-        dropout=0.15,
-        attention_dropout=0.0,
-        activation_dropout=0.0,
-    ),
-    replace(
-        PAPER.training,
-        merges=6000,
-        batch_tokens=2048,
-        learning_rate=3e-3,
-        schedule="cosine",
-        warmup=400,
-        adam_beta2=0.98,
-        epochs=15,
-        max_length=256,
-        validation_beam=1,
-        average=3,
-    ),
-)
-PRESETS = {"paper": PAPER, "small": SMALL}

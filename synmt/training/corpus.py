@@ -1,23 +1,34 @@
 """Training pairs in memory as arrays of ids, and their batches as tensors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
+from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.batches import Ids, Sources, pad, shuffled_batches
-from synmt.systems.translation import TargetBatch
+from synmt.nn.graphs import Graph
+from synmt.nn.prefixes import Prefixes
+from synmt.systems.batches import Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.text.vocabulary import Vocabulary
+from synmt.training.prefixes import PrefixPlan
+from synmt.trees.transition_graph import Edges
 
 
 @dataclass
 class Corpus:
-    """Sentence pairs: sources, and target ids each [t] with their end of sentence."""
+    """Sentence pairs: sources, and target ids each [t] with their end of sentence.
+
+    plan: for a decoder that reads prefixes; edges: the graph of each target, for one that reads graphs.
+    links: between the tokens of a pair, target and source, each [k,2], for a model that learns them.
+    """
 
     sources: Sources
     targets: list[Ids]
+    plan: PrefixPlan | None = None
+    edges: list[Edges] = field(default_factory=list)
+    links: list[Ids] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -25,19 +36,47 @@ class Corpus:
     def batch(
         self, indices: Sequence[int], vocabulary: Vocabulary, device: torch.device
     ) -> tuple[SourceBatch, TargetBatch]:
-        targets = [self.targets[i] for i in indices]
-        gold, lengths = pad(targets, vocabulary.padding)
+        gold, lengths = pad([self.targets[i] for i in indices], vocabulary.padding)
         inputs = torch.empty_like(gold)
         inputs[:, 0] = vocabulary.begin
         inputs[:, 1:] = gold[:, :-1]
-        real = torch.arange(gold.shape[1]).unsqueeze(0) < lengths.unsqueeze(1)
-        positions = real.flatten().nonzero().squeeze(1)
+        if self.plan is None:
+            real = torch.arange(gold.shape[1]).unsqueeze(0) < lengths.unsqueeze(1)
+            positions = real.flatten().nonzero().squeeze(1)
+            counts = prefixes = None
+        else:
+            sentences, ends, weights = self.plan.choose(lengths.numpy())
+            positions = torch.from_numpy(sentences * gold.shape[1] + ends - 1)
+            counts = None if (weights == 1).all() else torch.from_numpy(weights).to(device, non_blocking=True)
+            prefixes = Prefixes.pack(sentences, ends, gold.shape, device)
         target = TargetBatch(
             inputs.to(device, non_blocking=True),
             positions.to(device, non_blocking=True),
             gold.flatten()[positions].to(device, non_blocking=True),
+            int(lengths.sum()),
+            counts,
+            prefixes,
+            self._graph(indices, gold.shape[1], device) if self.edges else None,
+            batch_links([self.links[i] for i in indices], device) if self.links else None,
         )
         return self.sources.batch(indices, vocabulary.padding, device), target
+
+    def _graph(self, indices: Sequence[int], length: int, device: torch.device) -> Graph:
+        edges = [self.edges[i] for i in indices]
+        rows = np.repeat(np.arange(len(indices)), [len(each) for each in edges])
+        columns = (
+            np.concatenate([getattr(each, name) for each in edges])
+            for name in ("parents", "children", "labels", "births")
+        )
+        graph = Graph.empty(len(indices), length, device)
+        graph.add(torch.from_numpy(np.stack([rows, *columns], axis=1)).to(device, non_blocking=True))
+        return graph
+
+    def parts(self, indices: Sequence[int]) -> list[list[int]]:
+        """The batch as what is computed at a time: all at once, but for what a plan of prefixes cuts."""
+        if self.plan is None:
+            return [list(indices)]
+        return self.plan.parts(indices, np.array([len(self.targets[i]) for i in indices]))
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
         """Each pair once, in batches of similar lengths; the order is a function of seed and epoch alone."""

@@ -33,6 +33,9 @@ class Examples(Protocol):
 
     def batch(self, indices: Sequence[int], vocabulary: Any, device: torch.device) -> tuple[Any, ...]: ...
 
+    def parts(self, indices: Sequence[int]) -> list[list[int]]:
+        """A batch as what is computed at a time."""
+
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
         """Each example once; a function of seed and epoch alone."""
 

@@ -2,34 +2,40 @@
 
 import hashlib
 import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import tee
 
 import numpy as np
 
 from synmt.streams import Line, read_lines
-from synmt.systems.batches import Sources
+from synmt.systems.batches import Ids, Sources
 from synmt.systems.model_folder import ModelConfig
-from synmt.systems.records import source_records
-from synmt.systems.source import SourceFeatures, SourceSide, Task
+from synmt.systems.records import source_records, target_records
+from synmt.systems.source import SourceFeatures, Task
+from synmt.systems.target import numbered_labels
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.corpus import Corpus
+from synmt.training.prefixes import PrefixPlan
+from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.record import ParseRecord
+from synmt.trees.transitions import TreeNotDerivable
 
 
 @dataclass
 class Bitext:
-    """Parallel sentences of which neither side is empty: source records, target words, target lines as given.
+    """Parallel sentences of which neither side is empty, as records of both sides.
 
-    lines: where each source came from; checksum: of all lines read, to know the data again on --resume.
+    places: where each came from, a line of either side without its text; checksum: of all lines read, to know the
+    data again on --resume.
     """
 
     sources: list[ParseRecord]
-    targets: list[list[str]]
-    references: list[str]
-    lines: list[Line]
+    targets: list[ParseRecord]
+    places: list[tuple[Line, Line]]
     checksum: str
 
     def __len__(self) -> int:
@@ -46,30 +52,31 @@ def read_tsv(path: str) -> Iterator[tuple[Line, ...]]:
 
 
 def read_bitext(pairs: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitext:
-    """Records and words of parallel lines. Pairs with an empty side are left out, and counted on stderr."""
+    """Records of parallel lines. Pairs with an empty side are left out, and counted on stderr."""
     source_tokenizer, target_tokenizer = config.open_tokenizers()
-    references: deque[str] = deque()  # of the sources that are under way
     checksum = hashlib.blake2b(digest_size=16)
 
-    def source_lines() -> Iterator[Line]:
+    def checked() -> Iterator[tuple[Line, ...]]:
         for left, right in pairs:
             checksum.update(f"{left.text}\t{right.text}\n".encode())
-            references.append(right.text)
-            yield left
+            yield left, right
 
-    bitext = Bitext([], [], [], [], "")
+    lefts, rights = tee(checked())
+    sources = source_records(
+        (left for left, _ in lefts), config.side.needs(training=True), source_tokenizer, config.source_language
+    )
+    targets = target_records(
+        (right for _, right in rights), config.target, target_tokenizer, config.target_language
+    )
+    bitext = Bitext([], [], [], "")
     left_out: list[Line] = []
-    needs = config.side.needs(training=True)
-    for line, record in source_records(source_lines(), needs, source_tokenizer, config.source_language):
-        reference = references.popleft()
-        words = target_tokenizer.tokenize(reference)
-        if not words or not record.tokens:
-            left_out.append(line)
+    for (left, source), (right, target) in zip(sources, targets, strict=True):
+        if not source.tokens or not target.tokens:
+            left_out.append(left)
             continue
-        bitext.sources.append(record)
-        bitext.targets.append(words)
-        bitext.references.append(reference)
-        bitext.lines.append(line)
+        bitext.sources.append(source)
+        bitext.targets.append(target)
+        bitext.places.append((replace(left, text=""), replace(right, text="")))
     report("pairs with an empty side", left_out)
     bitext.checksum = checksum.hexdigest()
     return bitext
@@ -85,61 +92,96 @@ def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
     """Merges learned on the words of both sides together."""
 
     def lines() -> Iterator[str]:
-        for record, words in zip(bitext.sources, bitext.targets, strict=True):
-            yield " ".join(record.tokens)
-            yield " ".join(words)
+        for source, target in zip(bitext.sources, bitext.targets, strict=True):
+            yield " ".join(source.tokens)
+            yield " ".join(target.tokens)
 
     return Bpe(learn_bpe(lines(), merges))
 
 
 @dataclass(slots=True)
 class Pair:
-    """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries."""
+    """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries.
+
+    line: where the source came from; target: empty for a tree that no string spells.
+    links: between their tokens, (target, source) each [k,2], for a model that learns them.
+    """
 
     line: Line
     source: SourceFeatures
     target: list[str]
+    links: Ids | None = None
 
 
 def training_pairs(
-    bitext: Bitext, side: SourceSide, bpe: Bpe, tasks: Collection[Task] | None = None
+    bitext: Bitext, config: ModelConfig, bpe: Bpe, tasks: Collection[Task] | None = None
 ) -> Iterator[Pair]:
     """Each sentence as an example of each task; without `tasks`, of all that the side has.
 
     Raises BadInput with the line of a record that does not do.
     """
-    for task, idea in side.tasks.items():
+    for task, idea in config.side.tasks.items():
         if tasks is not None and task not in tasks:
             continue
-        for line, record, words in zip(bitext.lines, bitext.sources, bitext.targets, strict=True):
-            try:
-                target = bpe.apply(words) if task == "translate" else idea.target(record, task)
-                yield Pair(line, side.features(record, bpe.segment, task), target)
-            except ValueError as error:
-                raise line.error(error) from None
+        for (left, right), source, target in zip(bitext.places, bitext.sources, bitext.targets, strict=True):
+            with naming(left):
+                features = config.side.features(source, bpe.segment, task)
+                entries = [] if task == "translate" else idea.target(source, task)
+            if task == "translate":
+                with naming(right), suppress(TreeNotDerivable):
+                    entries = config.target.entries(target, bpe.segment)
+            yield Pair(left, features, entries)
 
 
-def build_vocabulary(bitext: Bitext, side: SourceSide, bpe: Bpe) -> Vocabulary:
+@contextmanager
+def naming(line: Line) -> Iterator[None]:
+    """Turns a ValueError into a BadInput with the place of the line."""
+    try:
+        yield
+    except ValueError as error:
+        raise line.error(error) from None
+
+
+def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
     source: Counter[str] = Counter()
     target: Counter[str] = Counter()
     labels: dict[str, Counter[str]] = {}
-    for pair in training_pairs(bitext, side, bpe):
+    for pair in training_pairs(bitext, config, bpe):
         source.update(pair.source.tokens)
         target.update(pair.target)
         for name, column in pair.source.labels.items():
             labels.setdefault(name, Counter()).update(label for label in column if label)
+    if config.target.writes_arcs:  # also those that were not seen
+        target.update(dict.fromkeys(config.target.style.entries(arc_labels(target)), 0))
     return Vocabulary.build(source, target, labels)
 
 
-def encode_corpus(pairs: Iterable[Pair], vocabulary: Vocabulary, max_length: int) -> Corpus:
-    """Ids of all pairs with at most `max_length` tokens on either side; longer ones are counted on stderr."""
-    sources, targets, left_out = [], [], []
+def encode_corpus(
+    pairs: Iterable[Pair],
+    config: ModelConfig,
+    vocabulary: Vocabulary,
+    max_length: int,
+    plan: PrefixPlan | None = None,
+) -> Corpus:
+    """Ids of all pairs with at most `max_length` tokens on either side, arcs not counted; of what the target side
+    reads besides, the graphs, and the plan. Longer pairs, and trees without a string, are counted on stderr."""
+    sources, too_long, without_string = [], [], []
+    corpus = Corpus(Sources([], [], {}, {}), [], plan if config.target.reads_prefixes else None)
+    labels = numbered_labels(vocabulary)
     for pair in pairs:
         ids = vocabulary.encode_target(pair.target)
-        if max(len(pair.source.tokens), len(ids)) > max_length:
-            left_out.append(pair.line)
+        if not pair.target:
+            without_string.append(pair.line)
+        elif max(len(pair.source.tokens), len(ids) - sum(map(is_arc, pair.target))) > max_length:
+            too_long.append(pair.line)
         else:
             sources.append(pair.source)
-            targets.append(np.array(ids, np.int32))
-    report(f"pairs over {max_length} tokens", left_out)
-    return Corpus(Sources.encode(sources, vocabulary), targets)
+            corpus.targets.append(np.array(ids, np.int32))
+            if config.target.reads_graphs:
+                corpus.edges.append(config.target.edges(pair.target, labels))
+            if pair.links is not None:
+                corpus.links.append(pair.links)
+    report(f"pairs over {max_length} tokens", too_long)
+    report("pairs whose target tree is not projective or has several roots", without_string)
+    corpus.sources = Sources.encode(sources, vocabulary)
+    return corpus

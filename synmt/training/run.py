@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -15,6 +15,7 @@ from synmt.text.bpe import Bpe
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes, join_processes
 from synmt.training.loop import Trainer
+from synmt.training.prefixes import PrefixPlan
 from synmt.training.preparation import (
     Bitext,
     build_vocabulary,
@@ -70,9 +71,9 @@ def train(
         bitext = read_bitext(data.read(), model)
         dev_bitext = read_bitext(dev.read(), model) if dev else None
         if resume:
-            folder = _matching_folder(path, model, bitext)
+            folder = matching_folder(path, model, bitext)
         else:
-            folder = _new_folder(path, model, config, codes, bitext, processes)
+            folder = new_folder(path, model, config, codes, bitext, processes)
         trainer = _trainer(folder, bitext, dev_bitext, config, processes)
         if resume:
             trainer.resume()
@@ -81,7 +82,7 @@ def train(
         processes.close()
 
 
-def _new_folder(
+def new_folder(
     path: Path,
     model: ModelConfig,
     config: TrainingConfig,
@@ -89,6 +90,7 @@ def _new_folder(
     bitext: Bitext,
     processes: Processes,
 ) -> ModelFolder:
+    """A folder with all but the weights, and the pieces of `codes`, or learned ones. Raises BadInput."""
     if not len(bitext):
         raise BadInput("no sentence pairs to train on")
     bpe = Bpe.load(codes) if codes else joint_bpe(bitext, config.merges)
@@ -102,13 +104,14 @@ def _new_folder(
         "data": bitext.checksum,
         **asdict(config),
     }
-    folder = ModelFolder(path, model, bpe, build_vocabulary(bitext, model.side, bpe), made_by)
+    folder = ModelFolder(path, model, bpe, build_vocabulary(bitext, model, bpe), made_by)
     if processes.first:
         folder.save()
     return folder
 
 
-def _matching_folder(path: Path, model: ModelConfig, bitext: Bitext) -> ModelFolder:
+def matching_folder(path: Path, model: ModelConfig, bitext: Bitext) -> ModelFolder:
+    """The folder of a run that is to go on. Raises BadInput if it was of another model or other data."""
     folder = ModelFolder.open(path)
     if folder.config != model:
         raise BadInput("was trained with another model or other sizes than this command asks for", str(path))
@@ -125,11 +128,12 @@ def _trainer(
     processes: Processes,
 ) -> Trainer:
     model, bpe, vocabulary = folder.config, folder.bpe, folder.vocabulary
-    corpus = encode_corpus(training_pairs(bitext, model.side, bpe), vocabulary, config.max_length)
+    plan = PrefixPlan(config.prefixes, config.prefix_tokens)
+    corpus = encode_corpus(training_pairs(bitext, model, bpe), model, vocabulary, config.max_length, plan)
     validation = None
     if dev_bitext is not None:
-        pairs = training_pairs(dev_bitext, model.side, bpe, ["translate"])
-        dev_corpus = encode_corpus(pairs, vocabulary, sys.maxsize)
+        pairs = training_pairs(dev_bitext, model, bpe, ["translate"])
+        dev_corpus = encode_corpus(pairs, model, vocabulary, sys.maxsize, replace(plan, sampled=0))
         validation = Validation(
             dev_bitext, dev_corpus, folder, config.select, config.validation_beam, config.batch_tokens
         )

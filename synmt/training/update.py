@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from synmt.nn.device import autocast
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
-from synmt.training.learning import Examples, Learner
+from synmt.training.learning import BatchLoss, Examples, Learner
 
 
 class Updater:
@@ -45,12 +45,10 @@ class Updater:
         loss, tokens = torch.zeros((), device=device), 0
         for place, indices in enumerate(batches):
             torch.manual_seed(self._seed(update, place * self.processes.size + self.processes.rank))
-            batch = self.corpus.batch(indices, self.vocabulary, device)
-            with autocast(device, self.config.precision):
-                part = self.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
-            part.total().backward()
-            loss += part.translation.detach()
-            tokens += part.tokens
+            for part in self.corpus.parts(indices):
+                done = self._learn(part)
+                loss += done.translation.detach()
+                tokens += done.tokens
         tokens = self._sum_over_processes(loss, tokens)
         torch._foreach_div_(self.gradients, tokens)
         if self.config.clip:
@@ -59,6 +57,14 @@ class Updater:
             group["lr"] = learning_rate
         self.optimizer.step()
         return loss, tokens
+
+    def _learn(self, indices: Sequence[int]) -> BatchLoss:
+        """Adds the gradient of some pairs."""
+        batch = self.corpus.batch(indices, self.vocabulary, self.processes.device)
+        with autocast(self.processes.device, self.config.precision):
+            loss = self.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
+        loss.total().backward()
+        return loss
 
     def _seed(self, update: int, place: int) -> int:
         """Dropout depends on the update and the batch's place in it, and on nothing before: so a resumed run draws

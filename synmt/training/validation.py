@@ -56,12 +56,13 @@ class Validation:
         loss, tokens = 0.0, 0
         right: Counter[str] = Counter()
         predicted: Counter[str] = Counter()
-        for indices in self.corpus.shuffled_batches(self.batch_tokens, seed=0, epoch=0):
+        batches = self.corpus.shuffled_batches(self.batch_tokens, seed=0, epoch=0)
+        for indices in (part for batch in batches for part in self.corpus.parts(batch)):
             source, target = self.corpus.batch(indices, self.folder.vocabulary, device)
             with autocast(device):
                 found = model.loss(source, target)
             loss += float(found.translation)
-            tokens += len(target.gold)
+            tokens += target.tokens
             for name, accuracy in found.accuracies.items():
                 counts = accuracy()
                 right[name] += counts[0]
@@ -74,4 +75,4 @@ class Validation:
         hypotheses = [
             found[0].text for found in translator.translate(map(translator.features, self.bitext.sources))
         ]
-        return corpus_score(bleu(), hypotheses, [self.bitext.references]).score
+        return corpus_score(bleu(), hypotheses, [[target.text for target in self.bitext.targets]]).score

@@ -6,6 +6,7 @@ Nothing here recurses: a tree may be ten thousand levels deep.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -145,10 +146,14 @@ def write_brackets(tree: Tree) -> str:
 
 
 def without_root(tree: Tree, labels: frozenset[str] = ROOT_LABELS) -> Tree:
-    """The tree without a root that only wraps one phrase, as in `(ROOT (S …))`."""
-    if tree.nodes[0] in labels and tree.parents.count(0) == 1 and tree.parents[2:3] == [1]:
-        return Tree(tree.nodes[1:], [parent - 1 if parent else -1 for parent in tree.parents[1:]])
-    return tree
+    """The tree without roots that only wrap one phrase, as in `(ROOT (S …))` or `( (ROOT (S …)))`."""
+    if tree.nodes[0] not in labels:
+        return tree
+    children = Counter(tree.parents)
+    root = 0
+    while tree.nodes[root] in labels and children[root] == 1 and children[root + 1]:
+        root += 1
+    return Tree(tree.nodes[root:], [max(-1, parent - root) for parent in tree.parents[root:]]) if root else tree
 
 
 def without_function_tags(tree: Tree) -> Tree:

@@ -2,12 +2,13 @@
 
 One sentence block is one record. Its tokens are the pieces of the text: a multiword token stays two or more
 tokens where the text itself divides (`do|n't`), and becomes one where it does not (German `zum`: zu + dem).
-Empty nodes and comments other than `# text` are left out, and so are all columns that a record does not hold. A
-record of several sentences is one block with a comment such as `# sentences = 5 3`, the words of each.
+Empty nodes and comments other than `# sent_id` and `# text` are left out, and so are all columns that a record
+does not hold. A record of several sentences is one block with a comment such as `# sentences = 5 3`, the words of
+each.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from synmt.streams import BadInput, Line
 from synmt.trees.record import ParseRecord, RecordError, check_heads
@@ -31,6 +32,7 @@ class Word:
 
     form: str
     upos: str
+    feats: str
     head: int
     deprel: str
     space_after: bool
@@ -103,6 +105,7 @@ def read_conllu(block: str) -> ParseRecord:
     if all(known):
         check_heads([word.head for word in words], sentences)
     record = _record(comments.get("text", ""), *_merged(words, multiword))
+    record.sent_id = comments.get("sent_id", "") if words else ""
     record.sentences = sentences
     record.check()
     return record
@@ -112,7 +115,7 @@ def _read_row(line: str, words: list[Word], multiword: list[MultiwordToken]) -> 
     columns = line.split("\t")
     if len(columns) != COLUMNS:
         raise ValueError(f"{len(columns)} columns instead of {COLUMNS}")
-    number, form, _, upos, _, _, head, deprel, _, misc = columns
+    number, form, _, upos, _, feats, head, deprel, _, misc = columns
     space_after = "SpaceAfter=No" not in misc.split("|")
     if not form.strip():
         raise ValueError("empty form")
@@ -126,7 +129,7 @@ def _read_row(line: str, words: list[Word], multiword: list[MultiwordToken]) -> 
             raise ValueError(f"word {number!r} where word {len(words) + 1} should be")
         if head != UNKNOWN and not (head.isascii() and head.isdigit()):
             raise ValueError(f"head {head!r} is not a number")
-        words.append(Word(form, upos, -1 if head == UNKNOWN else int(head), deprel, space_after))
+        words.append(Word(form, upos, feats, -1 if head == UNKNOWN else int(head), deprel, space_after))
 
 
 def depths(heads: Sequence[int]) -> list[int]:
@@ -188,8 +191,7 @@ def _merged(words: Sequence[Word], multiword: Sequence[MultiwordToken]) -> tuple
             parts[-1].space_after = token.space_after
         else:
             top = min(range(token.first, token.last + 1), key=lambda word: depth[word - 1])
-            chosen = words[top - 1]
-            merged.append(Word(token.form, chosen.upos, chosen.head, chosen.deprel, token.space_after))
+            merged.append(replace(words[top - 1], form=token.form, space_after=token.space_after))
             place += [len(merged)] * len(parts)
         number = token.last + 1
     return merged, place
@@ -208,12 +210,15 @@ def _record(text: str, words: Sequence[Word], place: Sequence[int]) -> ParseReco
         record.tokens += parts
         record.spaces += [True] * extra + [word.space_after]
         record.upos += [word.upos] + ["X"] * extra
+        record.feats += [word.feats] + [UNKNOWN] * extra
         record.heads += [head] + [first[number]] * extra
         record.deprels += [word.deprel] + ["goeswith"] * extra
     if any(word.head < 0 for word in words):
         record.heads = []
     if all(word.upos == UNKNOWN for word in words):
         record.upos = []
+    if all(word.feats == UNKNOWN for word in words):
+        record.feats = []
     if all(word.deprel == UNKNOWN for word in words):
         record.deprels = []
     record.text = text or written(record).rstrip()
@@ -231,21 +236,27 @@ def write_conllu(record: ParseRecord) -> str:
     """The record as a sentence block without its closing blank line; unknown columns are `_`."""
     n = len(record.tokens)
     unknown = [UNKNOWN] * n
-    lines = [f"# text = {' '.join(record.text.split())}"]
+    lines = [f"# sent_id = {_one_line(record.sent_id)}"] if record.sent_id else []
+    lines.append(f"# text = {_one_line(record.text)}")
     if record.sentences:
         lines.append(f"# {SENTENCES} = {' '.join(map(str, record.sentences))}")
     rows = zip(
         record.tokens,
         record.upos or unknown,
+        record.feats or unknown,
         record.heads or unknown,
         record.deprels or unknown,
         [*record.spaces[:-1], True] if record.spaces else [True] * n,
         strict=True,
     )
-    for number, (form, upos, head, deprel, space) in enumerate(rows, 1):
+    for number, (form, upos, feats, head, deprel, space) in enumerate(rows, 1):
         misc = UNKNOWN if space else "SpaceAfter=No"
-        lines.append(f"{number}\t{form}\t_\t{upos}\t_\t_\t{head}\t{deprel}\t_\t{misc}")
+        lines.append(f"{number}\t{form}\t_\t{upos}\t_\t{feats}\t{head}\t{deprel}\t_\t{misc}")
     return "\n".join(lines)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def conllu_of_record(record: ParseRecord) -> str:
@@ -268,6 +279,9 @@ def joined(records: Sequence[ParseRecord]) -> ParseRecord:
         whole.tokens += record.tokens
         whole.spaces += record.spaces
         whole.upos += record.upos
+        whole.feats += record.feats or [UNKNOWN] * len(record.tokens)
         whole.heads += [head + offset if head else 0 for head in record.heads]
         whole.deprels += record.deprels
+    if all(feats == UNKNOWN for feats in whole.feats):
+        whole.feats = []
     return whole

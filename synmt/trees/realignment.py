@@ -44,10 +44,12 @@ def realigned(record: ParseRecord, words: Sequence[str]) -> ParseRecord:
         return sum(end <= token for end in accumulate(record.sentences))
 
     return ParseRecord(
+        sent_id=record.sent_id,
         text=record.text,
         tokens=list(words),
         spaces=_spaces(record, words),
         upos=column(record.upos, "X") if record.upos else [],
+        feats=column(record.feats, "_") if record.feats else [],
         heads=[head(word) for word in range(len(words))] if record.heads else [],
         deprels=column(record.deprels, "goeswith") if record.deprels else [],
         sentences=[len([*found]) for _, found in groupby(range(len(words)), sentence)] if record.sentences else [],

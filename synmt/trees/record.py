@@ -1,8 +1,8 @@
 """The parse record: one line of JSON that carries a sentence and its trees between the stages.
 
-`{"text": …, "tokens": […], "spaces": […], "tree": "(S …)", "upos": […], "heads": […], "deprels": […]}`;
-either tree may be missing. An empty input line is the empty record `{}`. A line that holds several sentences is
-one record, with the number of words of each under `"sentences"`.
+`{"text": …, "tokens": […], "spaces": […], "tree": "(S …)", "upos": […], "feats": […], "heads": […],
+"deprels": […]}`; either tree may be missing. An empty input line is the empty record `{}`. A line that holds
+several sentences is one record, with the number of words of each under `"sentences"`.
 """
 
 import re
@@ -23,6 +23,7 @@ from synmt.trees.constituency import (
     write_brackets,
 )
 
+WORD_COLUMNS = ("upos", "feats", "heads", "deprels")
 T = TypeVar("T", str, int, bool)
 _BREAKING = re.compile(r"[\s\0]")
 
@@ -40,10 +41,12 @@ class ParseRecord:
     spaces: whether white space follows each token in `text`, [n]; empty if unknown.
     tree: the constituency tree over `tokens`.
     upos: universal parts of speech, [n]; empty if unknown.
+    feats: morphological features as in CoNLL-U, `Case=Acc|Reflex=Yes`, `_` for none, [n]; empty if no word has any.
     heads: 1-based index of each token's head, 0 for a root, as in CoNLL-U, [n]; empty if unknown.
     deprels: dependency relations, [n]; empty if unknown.
     sentences: number of words of each sentence, where there are several; each has its own root.
     masks: by name, m strings of m characters 0 and 1, over the n words or over the nodes of the tree.
+    sent_id: the sentence's name in its treebank, as in CoNLL-U.
     """
 
     text: str = ""
@@ -51,21 +54,24 @@ class ParseRecord:
     spaces: list[bool] = field(default_factory=list)
     tree: Tree | None = None
     upos: list[str] = field(default_factory=list)
+    feats: list[str] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)
     deprels: list[str] = field(default_factory=list)
     sentences: list[int] = field(default_factory=list)
     masks: dict[str, list[str]] = field(default_factory=dict)
+    sent_id: str = ""
 
     def check(self) -> None:
         """Raises RecordError where a column's length, the text or the tree's leaves do not fit the tokens, for
         heads that make no trees, and for white space in a token or label, which would break lines of tokens,
         brackets or CoNLL-U."""
         n = len(self.tokens)
-        for name in ("spaces", "upos", "heads", "deprels"):
+        for name in ("spaces", *WORD_COLUMNS):
             column = getattr(self, name)
             if column and len(column) != n:
                 raise RecordError(f"{len(column)} {name} for {n} tokens")
-        for string in (*self.tokens, *self.upos, *self.deprels, *(self.tree.nodes if self.tree else ())):
+        strings = (*self.tokens, *self.upos, *self.feats, *self.deprels)
+        for string in (*strings, *(self.tree.nodes if self.tree else ())):
             if _BREAKING.search(string):
                 raise RecordError(f"white space or NUL in {string!r}")
         if self.sentences and (sum(self.sentences) != n or min(self.sentences) < 1):
@@ -151,15 +157,17 @@ def read_record(line: str) -> ParseRecord:
         tokens = tokens if has_own_tokens else tree.leaves()
         tree = _with_leaves(tree, tokens)
     record = ParseRecord(
-        text=_text(fields),
+        text=_text(fields, "text"),
         tokens=tokens,
         spaces=_column(fields, "spaces", bool),
         tree=tree,
         upos=_column(fields, "upos", str),
+        feats=_column(fields, "feats", str),
         heads=_column(fields, "heads", int),
         deprels=_column(fields, "deprels", str),
         sentences=_column(fields, "sentences", int),
         masks=_masks(fields),
+        sent_id=_text(fields, "sent_id"),
     )
     record.check()
     return record
@@ -186,10 +194,10 @@ def _with_leaves(tree: Tree, tokens: list[str]) -> Tree:
     return Tree(nodes, tree.parents)
 
 
-def _text(fields: dict[str, object]) -> str:
-    text = fields.get("text", "")
+def _text(fields: dict[str, object], name: str) -> str:
+    text = fields.get(name, "")
     if not isinstance(text, str):
-        raise RecordError("text is not a string")
+        raise RecordError(f"{name} is not a string")
     return text
 
 
@@ -210,12 +218,12 @@ def _masks(fields: dict[str, object]) -> dict[str, list[str]]:
 def write_record(record: ParseRecord) -> str:
     """The record as one JSON line, its empty fields left out."""
     fields: dict[str, object] = {}
-    for name in ("text", "tokens", "spaces"):
+    for name in ("sent_id", "text", "tokens", "spaces"):
         if getattr(record, name):
             fields[name] = getattr(record, name)
     if record.tree is not None:
         fields["tree"] = write_brackets(record.tree)
-    for name in ("upos", "heads", "deprels", "sentences", "masks"):
+    for name in (*WORD_COLUMNS, "sentences", "masks"):
         if getattr(record, name):
             fields[name] = getattr(record, name)
     return orjson.dumps(fields).decode()

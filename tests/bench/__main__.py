@@ -8,6 +8,7 @@ import orjson
 import torch
 
 from tests.bench.parsing import compare_parsing
+from tests.bench.significance import compare_significance
 from tests.bench.training import compare_training
 from tests.bench.trees import compare_relations
 
@@ -18,7 +19,8 @@ from tests.bench.trees import compare_relations
 def bench(rounds: int, as_json: bool) -> None:
     """Rates are units a second of processor time (medians); ratios are of pairs run one after the other."""
     torch.set_num_threads(1)
-    for comparison in chain(compare_relations(rounds), compare_parsing(rounds), compare_training(rounds)):
+    parts = (compare_relations, compare_parsing, compare_significance, compare_training)
+    for comparison in chain.from_iterable(part(rounds) for part in parts):
         if as_json:
             print(orjson.dumps(asdict(comparison)).decode())
         else:

@@ -11,11 +11,13 @@ from torch import Tensor
 from synmt.nn.config import TransformerConfig
 from synmt.systems.batches import Sources
 from synmt.systems.source import SourceFeatures, source_side
+from synmt.systems.target import target_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
-from synmt.training.config import PAPER, TrainingConfig
+from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
+from synmt.training.presets import PAPER
 from synmt.training.update import Updater
 from synmt.trees.constituency import subtree_ends
 from tests.bench.bare import BareTraining, BareTransformer
@@ -81,7 +83,7 @@ def same_batches(corpus: Corpus) -> Callable[[], list[list[int]]]:
 
 def system(name: str, corpus: Corpus) -> Ours:
     torch.manual_seed(0)
-    model = TranslationModel(NETWORK, source_side({name: {}}), VOCABULARY)
+    model = TranslationModel(NETWORK, source_side({name: {}}), target_side({"sequence": {}}), VOCABULARY)
     return Ours(Updater(model, corpus, VOCABULARY, TRAINING, Processes(0, 1, CPU)), same_batches(corpus))
 
 

@@ -42,13 +42,19 @@ def shell(line: str, directory: Path, seconds: float = 60, **environment: str) -
 
 def in_process(*arguments: str, text: bytes) -> bytes:
     """What the command writes to standard output for a file of that text."""
-    with TemporaryFile() as output, NamedTemporaryFile() as given:
+    with NamedTemporaryFile() as given:
         given.write(text)
         given.flush()
+        return output_of(*arguments, given.name)
+
+
+def output_of(*arguments: str | Path) -> bytes:
+    """What the command writes to standard output; its errors are raised."""
+    with TemporaryFile() as output:
         stdout = os.dup(1)
         os.dup2(output.fileno(), 1)
         try:
-            cli.main([*arguments, given.name], standalone_mode=False)
+            cli.main(list(map(str, arguments)), standalone_mode=False)
         finally:
             os.dup2(stdout, 1)
             os.close(stdout)

@@ -7,10 +7,12 @@ from tests.cli.commands import CODES, RECORD, shell, synmt
 
 LINES = "He is my father.\nMy father is he.\n"
 GOLD = "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))\n(NP (NN x))\n"
-TEXTS = {"train.jsonl": f"{RECORD}\n\n", "codes.bpe": CODES, "gold.ptb": GOLD}
+TEXTS = {"train.jsonl": f"{RECORD}\n\n", "codes.bpe": CODES, "gold.ptb": GOLD, "test.links": "0-0 3-1\n\n"}
 
 
-@pytest.mark.parametrize("name", ["linearize", "make-masks", "transitions", "bpe", "score", "significance"])
+@pytest.mark.parametrize(
+    "name", ["linearize", "make-masks", "transitions", "bpe", "score", "significance", "challenge"]
+)
 def test_the_examples_of_help_run(name: str, tmp_path: Path) -> None:
     for file, text in TEXTS.items():
         (tmp_path / file).write_text(text)

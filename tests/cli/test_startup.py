@@ -6,7 +6,8 @@ import pytest
 
 from tests.cli.commands import COMMANDS, existing_commands, synmt
 
-HEAVY = ["benepar", "nltk", "numpy", "sacrebleu", "sacremoses", "spacy", "subword_nmt", "torch", "transformers"]
+HEAVY = ["benepar", "matplotlib", "nltk", "numpy", "sacrebleu", "sacremoses", "spacy", "subword_nmt", "torch"]
+HEAVY += ["transformers"]
 SHOW_HELP = """
 import sys
 from synmt.cli.main import main

@@ -1,37 +1,88 @@
 """Beam search as one would write it on a blackboard: one sentence, no cache, lists."""
 
+from collections.abc import Sequence
+
 import torch
+from torch import Tensor
 
 from synmt.decoding.beam import Hypothesis, SearchConfig
+from synmt.decoding.hypotheses import Transitions
+from synmt.nn.decoders import CausalDecoder
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.translation import TranslationModel
+from synmt.systems.translation import EncodedSource, TranslationModel
 from synmt.text.vocabulary import END, UNKNOWN
+from synmt.trees.arc_tokens import Kind
+from synmt.trees.transition_graph import edges_of_arcs
+from synmt.trees.transition_state import PIECES, State
+from tests.nn.slow_decoder import slow_state
 
 
 @torch.inference_mode()
-def slow_beam_search(model: TranslationModel, source: SourceBatch, config: SearchConfig) -> list[Hypothesis]:
+def slow_beam_search(
+    model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: Transitions | None = None
+) -> list[Hypothesis]:
     encoded = model.encode(source)
-    limit = int(source.words[0]) + config.extra_length
+    limit = pieces = int(source.words[0]) + config.extra_length
+    if transitions is not None:
+        style = transitions.style
+        limit = pieces + (pieces - 1 + style.root_arc) * (1 + style.split) + 1
     prefixes: list[tuple[list[int], float]] = [([], 0.0)]
     finished: list[Hypothesis] = []
     for length in range(1, limit + 1):
         candidates = []
         for ids, score in prefixes:
-            states = model.network.decode(torch.tensor([[model.begin, *ids]]), encoded.states, encoded.bias)
-            log_p = (states[0, -1] @ model.network.output_weight.t() + model.network.output_bias).double()
+            log_p = next_logits(model, ids, encoded, transitions).double()
             log_p[UNKNOWN] = float("-inf")
             if length == 1:
                 log_p[END] = float("-inf")
             for token, value in enumerate(log_p.log_softmax(dim=0).tolist()):
-                if value > float("-inf"):
+                may = transitions is None or may_follow(ids, token, transitions, config, pieces, limit)
+                if value > float("-inf") and may:
                     candidates.append(([*ids, token], score + value))
         candidates.sort(key=lambda candidate: -candidate[1])
         for ids, score in candidates[: config.beam]:
             if ids[-1] == END and len(finished) < config.beam:
                 finished.append(Hypothesis(ids[:-1], score, score / config.penalty(length)))
         prefixes = [candidate for candidate in candidates if candidate[0][-1] != END][: config.beam]
-        if len(finished) >= config.beam:
+        if len(finished) >= config.beam or not prefixes:
             break
     else:
         finished += [Hypothesis(ids, score, score / config.penalty(limit)) for ids, score in prefixes]
     return sorted(finished, key=lambda hypothesis: -hypothesis.score)
+
+
+def next_logits(
+    model: TranslationModel, ids: Sequence[int], encoded: EncodedSource, transitions: Transitions | None
+) -> Tensor:
+    prefix = [model.begin, *ids]
+    if isinstance(model.decoder, CausalDecoder):
+        state = model.network.decode(torch.tensor([prefix]), encoded.states, encoded.bias)[0, -1]
+    else:
+        edges = []
+        for arc in arcs_of(ids, transitions) if transitions else []:
+            found = edges_of_arcs([arc], transitions.labels)
+            columns = (each.tolist() for each in (found.parents, found.children, found.labels, found.births))
+            edges += list(zip(*columns, strict=True))
+        state = slow_state(model, prefix, edges, encoded)
+    return state @ model.network.output_weight.t() + model.network.output_bias
+
+
+def arcs_of(ids: Sequence[int], transitions: Transitions) -> list:
+    state, arcs = State(transitions.style), []
+    for index in ids:
+        state = state.after(transitions.tokens[index])
+        arcs += [state.arc] if state.arc else []
+    return arcs
+
+
+def may_follow(
+    ids: Sequence[int], token: int, transitions: Transitions, config: SearchConfig, pieces: int, limit: int
+) -> bool:
+    state = State(transitions.style)
+    for index in ids:
+        state = state.after(transitions.tokens[index])
+    kind = transitions.tokens[token].kind
+    left = pieces - sum(bool(transitions.tokens[index].kind & PIECES) for index in ids)
+    if kind & PIECES and (left == 0 or (left == 1 and kind == Kind.OPEN)):
+        return False
+    return bool(kind & state.allowed(config.constraints, limit - len(ids)))

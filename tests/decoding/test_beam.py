@@ -2,7 +2,12 @@ import pytest
 import torch
 
 from synmt.decoding.beam import SearchConfig, beam_search
+from synmt.decoding.hypotheses import Transitions
 from synmt.text.vocabulary import END, UNKNOWN
+from synmt.trees.arc_tokens import is_arc
+from synmt.trees.dependency import check_heads
+from synmt.trees.transition_state import Constraints
+from synmt.trees.transitions import TransitionError, read_transitions
 from tests import tiny
 from tests.decoding.slow_search import slow_beam_search
 
@@ -23,6 +28,64 @@ def test_a_batch_with_caches_finds_what_the_slow_search_finds(system: str, beam:
         expected = slow_beam_search(model, sources.batch([index], vocabulary.padding, CPU), config)
         assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
         assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
+@pytest.mark.parametrize("constraints", ["none", "legal", "strict"])
+def test_every_target_side_is_searched_as_the_slow_search_does(target: str, constraints: Constraints) -> None:
+    """With trees that grow, and sentences that end at different times."""
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target, seed=3)
+    model.network.output_bias.data[END] = 1.0
+    side = tiny.TARGET_SYSTEMS[target]
+    transitions = Transitions(side, vocabulary) if side.writes_arcs else None
+    config = SearchConfig(beam=2, extra_length=2, constraints=constraints)
+    batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
+    for index, found in enumerate(beam_search(model, batch, config, transitions)):
+        alone = sources.batch([index], vocabulary.padding, CPU)
+        expected = slow_beam_search(model, alone, config, transitions)
+        assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
+        assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("target", tiny.TREE_SYSTEMS)
+@pytest.mark.parametrize("end_bias", [-20.0, 0.0, 3.0])
+@pytest.mark.parametrize("extra_length", [0, 3])
+def test_strict_translations_are_trees(target: str, end_bias: float, extra_length: int) -> None:
+    """Of random models, whether they want to end early or never."""
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    side = tiny.TARGET_SYSTEMS[target]
+    transitions = Transitions(side, vocabulary)
+    config = SearchConfig(beam=3, extra_length=extra_length)
+    batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
+    for seed in range(5):
+        model = tiny.model("sequence", vocabulary, target=target, seed=seed)
+        model.network.output_bias.data[END] = end_bias
+        for sentence, hypotheses in enumerate(beam_search(model, batch, config, transitions)):
+            assert hypotheses
+            for hypothesis in hypotheses:
+                entries = vocabulary.decode(hypothesis.ids)
+                record = read_transitions(entries, side.style)
+                check_heads(record.heads)
+                assert record.heads.count(0) == 1
+                assert sum(not is_arc(entry) for entry in entries) <= sources.words[sentence] + extra_length
+
+
+def test_without_constraints_a_string_need_not_be_a_tree() -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", "parent")
+    side = tiny.TARGET_SYSTEMS["parent"]
+    config = SearchConfig(beam=3, constraints="none", extra_length=3)
+    faults = 0
+    for seed in range(5):
+        model = tiny.model("sequence", vocabulary, target="parent", seed=seed)
+        batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
+        for hypotheses in beam_search(model, batch, config, Transitions(side, vocabulary)):
+            for hypothesis in hypotheses:
+                try:
+                    read_transitions(vocabulary.decode(hypothesis.ids), side.style)
+                except TransitionError:
+                    faults += 1
+    assert faults
 
 
 def test_length_penalties() -> None:

@@ -14,6 +14,7 @@ def test_he_is_my_father(udpipe: UDPipeParser) -> None:
     assert record.upos == ["PRON", "AUX", "PRON", "NOUN", "PUNCT"]
     assert record.heads == [4, 4, 4, 0, 4]
     assert record.deprels == ["nsubj", "cop", "nmod:poss", "root", "punct"]
+    assert record.feats[3:] == ["Number=Sing", "_"]
 
 
 def test_contractions_are_two_tokens_without_a_space(udpipe: UDPipeParser) -> None:

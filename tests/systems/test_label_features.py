@@ -26,7 +26,7 @@ def test_labels_stand_in_the_last_channels_before_the_positions() -> None:
     network, part = model.network, model.source_parts["label-features"]
     assert isinstance(part, LabelEmbeddings)
     features = part(source).features
-    embedded = network.embed(source.ids, features=features) - network.positions[: source.ids.shape[1]]
+    embedded = network.embed(source.ids, features=features) - network.positions(source.ids.shape[1])
     table = model.get_parameter("source_parts.label-features.tables.deprels.weight")
     torch.testing.assert_close(embedded[..., -4:], table[source.vectors["deprels"]])
     torch.testing.assert_close(embedded[..., :-4], network.embedding[source.ids][..., :-4] * 4)

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from synmt.streams import BadInput
 from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
 from synmt.systems.source import source_side
+from synmt.systems.target import target_side
 from synmt.text.bpe import Bpe
 from tests import tiny
 from tests.cli.commands import CODES
@@ -26,7 +27,7 @@ def folder(tmp_path: Path) -> ModelFolder:
     _, vocabulary = tiny.sources_and_vocabulary("mask")
     made = ModelFolder(
         tmp_path / "model",
-        ModelConfig(source_side({"mask": {}}), "en", "de", "moses", tiny.CONFIG),
+        ModelConfig(source_side({"mask": {}}), target_side({"sequence": {}}), "en", "de", "moses", tiny.CONFIG),
         Bpe(CODES),
         vocabulary,
         {"seed": 1},

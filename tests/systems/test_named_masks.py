@@ -18,8 +18,8 @@ def test_overlapping_masks_add_up() -> None:
     masks = {"a": torch.rand(1, 4, 4) < 0.5, "b": torch.rand(1, 4, 4) < 0.5}
     edits = part(SourceBatch(torch.zeros(1, 4), None, torch.tensor([4]), {}, masks)).edits
     assert len(edits) == 3 and all(edit is edits[0] for edit in edits)
-    bias = edits[0].bias
-    assert bias is not None
+    assert edits[0].bias is not None
+    bias = edits[0].bias.detach()
     for head in range(2):
         for query in range(4):
             for key in range(4):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from synmt.nn.attention import SelfAttention, merge_heads, split_heads
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import UNKNOWN
 from tests import tiny
@@ -74,6 +75,21 @@ def test_word_dropout_reads_unknown_words_only(system: str) -> None:
     dropped = model.encode(batch, word_dropout=1.0).states
     batch.ids.fill_(UNKNOWN)
     torch.testing.assert_close(dropped, model.encode(batch).states)
+
+
+def test_the_attention_on_show_is_what_each_layer_computes(system: str) -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary(system)
+    model = tiny.model(system, vocabulary)
+    batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
+    seen: list[tuple[SelfAttention, torch.Tensor, torch.Tensor]] = []
+    for layer in model.network.encoder:
+        layer.attention.register_forward_hook(lambda module, given, out: seen.append((module, given[0], out)))
+    model.encode(batch)
+    for (module, states, output), weights in zip(list(seen), model.source_attention(batch), strict=True):
+        assert weights.shape == (4, tiny.CONFIG.heads, *batch.ids.shape[1:], *batch.ids.shape[1:])
+        assert not weights[batch.padding[:, None, None, :].expand_as(weights)].any()
+        value = split_heads(module.qkv(states).chunk(3, dim=-1)[2], tiny.CONFIG.heads)
+        torch.testing.assert_close(module.out(merge_heads(weights @ value)), output)
 
 
 def test_post_norm_is_another_network(system: str) -> None:

@@ -25,17 +25,28 @@ DROPPING = replace(tiny.CONFIG, dropout=0.2)
 
 
 def write_corpus(folder: Path, copies: int = 8) -> PairFiles:
-    """The tiny corpus some times over, as a file of parse records and one of text."""
-    records, targets = tiny.records() * copies, tiny.TARGETS * copies
+    """The tiny corpus some times over, as a file of parse records and one of text; with trees in train.de.jsonl."""
+    records, targets = tiny.records() * copies, tiny.target_records() * copies
     files = folder / "train.jsonl", folder / "train.de"
     files[0].write_text("".join(write_record(record) + "\n" for record in records))
-    files[1].write_text("".join(" ".join(words) + "\n" for words in targets))
+    files[1].write_text("".join(record.text + "\n" for record in targets))
+    (folder / "train.de.jsonl").write_text("".join(write_record(record) + "\n" for record in targets))
     return PairFiles(str(files[0]), str(files[1]))
 
 
+def with_target_trees(data: PairFiles) -> PairFiles:
+    return PairFiles(data.source, f"{data.target}.jsonl")
+
+
 def run(
-    out: Path, data: PairFiles, system: str = "mask", config: TrainingConfig = SHORT, resume: bool = False
+    out: Path,
+    data: PairFiles,
+    system: str = "mask",
+    config: TrainingConfig = SHORT,
+    resume: bool = False,
+    target: str = "sequence",
 ) -> ModelFolder:
-    model = ModelConfig(source_side({name: {} for name in system.split("+")}), "en", "de", "none", DROPPING)
+    source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
+    model = ModelConfig(source, decoder, "en", "de", "none", DROPPING)
     train(out, data, data, model, config, codes=None, resume=resume, device="cpu")
     return ModelFolder.open(out)

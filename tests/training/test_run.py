@@ -16,7 +16,9 @@ from synmt.systems.model_folder import ModelFolder
 from synmt.training.checkpoint import checkpoints
 from synmt.training.loop import CHECKPOINTS
 from synmt.training.run import PairFiles
-from tests.training.runs import SHORT, run, write_corpus
+from synmt.trees.arc_tokens import write_entries
+from tests import tiny
+from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
 UNTIMED = (0, 1, 3, 4, 6, 7)  # columns of log.tsv that do not depend on the clock
 
@@ -45,6 +47,60 @@ def test_training_learns(system: str, tmp_path: Path) -> None:
     folder = run(tmp_path / "model", write_corpus(tmp_path), system, replace(SHORT, epochs=6))
     losses = [float(row[4]) for row in log_rows(folder)[1:] if row[4]]
     assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize(
+    ("system", "target", "prefixes"),
+    [
+        ("sequence", "linearized", 0),
+        ("sequence", "bitran", 0),
+        ("mask+pascal", "parent", 3),
+        ("multitask", "gcn", 0),
+        ("pascal", "parent+gcn", 2),
+    ],
+)
+def test_decoders_with_trees_learn(system: str, target: str, prefixes: int, tmp_path: Path) -> None:
+    config = replace(SHORT, epochs=6, prefixes=prefixes, prefix_tokens=100)
+    folder = run(tmp_path / "model", with_target_trees(write_corpus(tmp_path, 4)), system, config, target=target)
+    losses = [float(row[4]) for row in log_rows(folder)[1:] if row[4]]
+    assert losses[-1] < losses[0]
+
+
+def test_a_resumed_run_draws_the_prefixes_of_an_uninterrupted_one(tmp_path: Path) -> None:
+    data = with_target_trees(write_corpus(tmp_path, 4))
+    config = replace(SHORT, validate_every=3, prefixes=2)
+    whole = run(tmp_path / "whole", data, "sequence", config, target="gcn")
+    run(tmp_path / "part", data, "sequence", replace(config, updates=3), target="gcn")
+    resumed = run(tmp_path / "part", data, "sequence", config, resume=True, target="gcn")
+    assert_same_tensors(newest(whole), newest(resumed))
+    assert log_rows(whole) == log_rows(resumed)
+
+
+def test_target_trees_without_a_string_are_counted_not_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = with_target_trees(write_corpus(tmp_path, 2))
+    lines = Path(str(data.target)).read_text().splitlines()
+    lines[3] = '{"tokens": ["a", "b", "c", "d"], "heads": [3, 4, 0, 3], "deprels": ["x", "x", "root", "x"]}'
+    lines[4] = '{"tokens": ["a", "b"], "heads": [0, 0], "deprels": ["root", "root"], "sentences": [1, 1]}'
+    Path(str(data.target)).write_text("\n".join(lines) + "\n")
+    run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1), target="linearized")
+    place = data.source
+    warning = f"left out 2 pairs whose target tree is not projective or has several roots ({place}:4, {place}:5, …)"
+    assert warning in capsys.readouterr().err
+
+
+def test_all_spellings_of_a_target_train_the_same_model(tmp_path: Path) -> None:
+    """Records and the lines of `synmt transitions`; and for a decoder of words, records and text."""
+    data = write_corpus(tmp_path, 2)
+    entries = [tiny.TARGET_SYSTEMS["parent"].entries(each, tiny.whole) for each in tiny.target_records() * 2]
+    (tmp_path / "arcs").write_text("".join(f"{write_entries(each)}\n" for each in entries))
+    config = replace(SHORT, updates=2)
+    records = with_target_trees(data)
+    for target, other in (("parent", PairFiles(data.source, str(tmp_path / "arcs"))), ("bitran", data)):
+        first = run(tmp_path / f"{target}1", records, "sequence", config, target=target)
+        second = run(tmp_path / f"{target}2", other, "sequence", config, target=target)
+        assert_same_tensors(first.weights, second.weights)
 
 
 def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def projective_heads(draw: st.DrawFn, max_words: int = 8) -> list[int]:
 def dependency_records(draw: st.DrawFn) -> ParseRecord:
     """Records of n tokens with heads that form a tree."""
     n = draw(st.integers(1, 8))
+    some_feats = st.lists(st.sampled_from(["_", "A=B", "A=B|C=D,E"]), min_size=n, max_size=n)
     order = draw(st.permutations(range(1, n + 1)))
     heads = [0] * n
     for place, word in enumerate(order[1:], 1):
@@ -71,8 +72,10 @@ def dependency_records(draw: st.DrawFn) -> ParseRecord:
         tokens=draw(st.lists(st.sampled_from(["a", "_", "#", "1-2", "é", "(", "-LRB-"]), min_size=n, max_size=n)),
         spaces=[*draw(st.lists(st.booleans(), min_size=n - 1, max_size=n - 1)), False],
         upos=draw(st.lists(names, min_size=n, max_size=n)),
+        feats=draw(some_feats.map(lambda feats: feats if set(feats) != {"_"} else [])),
         heads=heads,
         deprels=draw(st.lists(names, min_size=n, max_size=n)),
+        sent_id=draw(st.sampled_from(["", "a-1"])),
     )
     record.text = written(record)
     return record

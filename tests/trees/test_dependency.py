@@ -14,19 +14,23 @@ from synmt.trees.dependency import (
     write_conllu,
     written,
 )
-from synmt.trees.record import ParseRecord, RecordError, check_heads
+from synmt.trees.record import ParseRecord, RecordError, check_heads, read_record, write_record
 from tests.trees.strategies import dependency_records
 
 UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
 
 
 def block(*rows: str, text: str = "") -> str:
-    """A sentence block of rows `id form upos head deprel misc`, divided by spaces; `~` is a space in a form."""
+    """A sentence block of rows `id form upos head deprel misc`, divided by spaces; `~` is a space in a form.
+
+    `upos` may be `upos/feats`.
+    """
     lines = [f"# text = {text}"] if text else []
     for row in rows:
         number, form, upos, head, deprel, misc = row.split(" ")
         form = form.replace("~", " ")
-        lines.append("\t".join([number, form, "_", upos, "_", "_", head, deprel, "_", misc]))
+        upos, _, feats = upos.partition("/")
+        lines.append("\t".join([number, form, "_", upos, "_", feats or "_", head, deprel, "_", misc]))
     return "\n".join(lines)
 
 
@@ -91,8 +95,19 @@ def test_a_merged_token_hangs_where_its_highest_word_does() -> None:
     assert record.deprels == ["root", "nmod"]
 
 
+def test_features_and_the_name_of_the_sentence_are_kept() -> None:
+    rows = block("1 sich PRON/Case=Acc|Reflex=Yes 2 obj _", "2 an~dem ADP 0 root _", text="sich an dem")
+    record = read_conllu(f"# sent_id = dev-s 1\n{rows}")
+    assert record.sent_id == "dev-s 1"
+    assert record.feats == ["Case=Acc|Reflex=Yes", "_", "_"]
+    assert write_conllu(record).startswith(f"# sent_id = dev-s 1\n{rows[: rows.index('2	an')]}")
+    assert read_record(write_record(record)) == record
+    merged = read_conllu(block("1-2 zur _ _ _ _", "1 zu ADP 2 case _", "2 der DET/Case=Dat 0 root _"))
+    assert merged.feats == ["Case=Dat"]
+
+
 def test_empty_nodes_and_comments_are_left_out() -> None:
-    rows = ["# sent_id = 1", block("0.1 e X _ _ _", "1 a X 0 root _", "1.1 e X _ _ _", "2 b X 1 dep _")]
+    rows = ["# newdoc", block("0.1 e X _ _ _", "1 a X 0 root _", "1.1 e X _ _ _", "2 b X 1 dep _")]
     assert read_conllu("\n".join(rows)).tokens == ["a", "b"]
     assert read_conllu("# sent_id = 1") == ParseRecord()
 
@@ -213,6 +228,8 @@ def test_joined_sentences_keep_their_roots(records: list[ParseRecord]) -> None:
         whole.text = whole.text.strip()
         assert read_conllu(write_conllu(whole)) == whole
     assert whole.tokens == [token for record in records for token in record.tokens]
+    assert not whole.feats or len(whole.feats) == len(whole.tokens)
+    assert bool(whole.feats) == any(record.feats for record in records)
 
 
 @pytest.mark.skipif(not UD.exists(), reason="needs the treebanks")
@@ -221,4 +238,5 @@ def test_the_tokens_of_a_treebank_spell_its_text(name: str) -> None:
     for each in conllu_blocks(read_lines([str(UD / f"{name}.conllu")])):
         record = read_conllu(each.text)
         assert written(record) == " ".join(record.text.split())
-        assert read_conllu(write_conllu(record)).heads == record.heads
+        again = read_conllu(write_conllu(record))
+        assert (again.sent_id, again.feats, again.heads) == (record.sent_id, record.feats, record.heads)

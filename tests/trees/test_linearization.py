@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 
-from synmt.trees.constituency import Tree, TreeError, read_brackets
+from synmt.trees.constituency import Tree, TreeError, read_brackets, write_brackets
 from synmt.trees.linearization import bracket_tokens, label_tokens, preorder_tokens, read_bracket_tokens
 from tests.trees.strategies import trees
 
@@ -72,3 +72,11 @@ def test_a_node_without_a_label_has_no_preorder_token() -> None:
 def test_anything_but_one_tree_is_an_error(line: str) -> None:
     with pytest.raises(TreeError):
         read_bracket_tokens(line.split())
+
+
+def test_wrapping_brackets_without_a_label_vanish_all_at_once() -> None:
+    tree = read_brackets("( ( ( (S (X a)))))")
+    assert (tree.nodes, tree.parents) == (["S", "X", "a"], [-1, 0, 1])
+    assert read_brackets(write_brackets(read_brackets("( (  a b))"))) == read_brackets("( (  a b))")
+    deep = read_brackets("(" * 10_000 + "(S a)" + ")" * 10_000)
+    assert write_brackets(deep) == "(S a)"

@@ -1,0 +1,118 @@
+"""`synmt challenge`: syntactic challenge sets."""
+
+from collections.abc import Callable, Iterator
+from typing import get_args
+
+import click
+
+from synmt.cli.options import input_files, on_error, or_stdin, report_failures
+from synmt.streams import BadInput, LineWriter, OnError, check_stdin_once, fail, read_lines
+from synmt.trees.challenge import Form, challenge_set, phenomenon_cells, reordering_cells
+from synmt.trees.object_verb_subject import FORMS, clauses
+from synmt.trees.phenomena import PHENOMENA
+
+EPILOG = """
+\b
+Examples:
+  synmt parse --parser udpipe test.en | synmt challenge particle
+  synmt challenge reordering test.en test.de test.links --text test.en --text test.de
+  synmt challenge object-verb-subject > ovs.de
+"""
+
+Command = Callable[..., None]
+texts = click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    metavar="FILE",
+    help="Print this file's lines of the set instead of their numbers; once more for each further column.",
+)
+
+
+def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--min-distance",
+        type=click.IntRange(min=0),
+        default=default,
+        show_default=True,
+        help=f"Only words that are more than so many positions from {apart}.",
+    )
+
+
+@click.group(epilog=EPILOG)
+def command() -> None:
+    """Syntactic challenge sets.
+
+    Sentences in which words stand far from what they belong to, after Choshen & Abend (2019, 2022). Parse the
+    sources for a set that is hard to understand, the references for one that is hard to say.
+    """
+
+
+def phenomenon_command(name: str) -> click.Command:
+    phenomenon = PHENOMENA[name]
+
+    @click.command(name, help=f"{phenomenon.title}.\n\nFinds the sentences among parse records or CoNLL-U.")
+    @input_files
+    @min_distance(1, "their heads")
+    @click.option(
+        "--format",
+        "form",
+        type=click.Choice(get_args(Form)),
+        help="Print the numbers of the sentences, from 1; or their sent_ids; or their words, those found in stars.",
+    )
+    @texts
+    @on_error
+    def extract(
+        files: tuple[str, ...], min_distance: int, form: Form | None, texts: tuple[str, ...], on_error: OnError
+    ) -> None:
+        sources = or_stdin(files)
+        check_stdin_once([*sources, *texts])
+        bad: list[BadInput] = []
+        on_bad = fail if on_error == "fail" else bad.append
+        lines = read_lines(sources, on_error)
+        cells = phenomenon_cells(lines, phenomenon, min_distance, form or "numbers", on_bad)
+        write(challenge_set(cells, " + ".join(sources), texts, with_cells=bool(form or not texts)))
+        report_failures("challenge", len(bad))
+
+    return extract
+
+
+for each in PHENOMENA:
+    command.add_command(phenomenon_command(each))
+
+
+@command.command()
+@click.argument("source")
+@click.argument("target")
+@click.argument("links")
+@min_distance(5, "the words that they are linked to")
+@texts
+def reordering(source: str, target: str, links: str, min_distance: int, texts: tuple[str, ...]) -> None:
+    """Words that move far, by their links.
+
+    SOURCE and TARGET are token lines or parse records, LINKS has a line `0-0 1-2 ...` for each pair.
+    """
+    check_stdin_once([source, target, links, *texts])
+    cells = reordering_cells(source, target, links, min_distance)
+    write(challenge_set(cells, links, texts, with_cells=not texts))
+
+
+@command.command()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMS)),
+    default="text",
+    show_default=True,
+    help="tsv: also what case marks, the subject, the object and a translation; records: with dependency trees.",
+)
+@click.option("--subject-first", is_flag=True, help="The same clauses in their usual order.")
+def object_verb_subject(form: str, subject_first: bool) -> None:
+    """Make 99 German clauses whose object comes first."""
+    write(FORMS[form](clause, subject_first) for clause in clauses())
+
+
+def write(lines: Iterator[str]) -> None:
+    with LineWriter() as output:
+        for line in lines:
+            output.write(line)

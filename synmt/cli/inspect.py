@@ -1,0 +1,164 @@
+"""`synmt inspect`: what models have learnt, as tables, pictures and pages."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from synmt.streams import BadInput, LineWriter, check_stdin_once, nth_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from synmt.inspection.matrix import Legend, Matrix
+
+EPILOG = """
+\b
+Examples:
+  synmt inspect strengths model
+  synmt inspect strengths model --format svg > strengths.svg
+  synmt inspect attention model test.en --sentence 3 --layer 1 --format png > attention.png
+  synmt inspect attention model test.en --sentence 3 --format html > attention.html
+  synmt inspect curves base model --format png > curves.png
+"""
+PICTURES = ("png", "svg")
+
+sentence_number = click.option(
+    "--sentence", type=click.IntRange(1), default=1, show_default=True, help="Which line, counted from 1."
+)
+
+
+def form(*names: str) -> Any:
+    return click.option(
+        "--format", "form", type=click.Choice(names), default=names[0], show_default=True, help="What to write."
+    )
+
+
+@click.group(epilog=EPILOG)
+def command() -> None:
+    """Look at what models have learnt.
+
+    Tables, pictures and pages go to standard output. Layers, heads and sentences are counted from 1.
+    """
+
+
+@command.command()
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
+@form("text", "tsv", "json", *PICTURES)
+def strengths(models: tuple[Path, ...], form: str) -> None:
+    """Strengths of syntax masks: relations by heads, least, most and range."""
+    from synmt.inspection.strengths import TABLES, open_strengths, strengths_matrices
+    from synmt.systems.model_folder import ModelFolder
+
+    found = [open_strengths(ModelFolder.open(model)) for model in models]
+    if form in TABLES:
+        write_lines(TABLES[form](found))
+    else:
+        write_heat_maps(*strengths_matrices(found), form)
+
+
+@command.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("file", default="-")
+@sentence_number
+@click.option("--layer", type=click.IntRange(1), default=1, show_default=True, help="Of the encoder.")
+@click.option("--head", type=click.IntRange(1), help="One head of the layer, instead of all.")
+@click.option(
+    "--show",
+    type=click.Choice(["weights", "strengths"]),
+    default="weights",
+    show_default=True,
+    help="What each token attends to, or the strength of the mask between each two.",
+)
+@click.option("--links", metavar="FILE", help="For html: links of the sentence, as `synmt align` writes them.")
+@form("tsv", "json", *PICTURES, "html")
+def attention(
+    model: Path, file: str, sentence: int, layer: int, head: int | None, show: Any, links: str | None, form: str
+) -> None:
+    """Encoder heads on one sentence of FILE: text, parse records or mask records.
+
+    html is a page of its own with all layers and heads, the trees of the sentence, and its links.
+    """
+    from synmt.inspection.attention import head_matrices
+    from synmt.inspection.sentence import read_sentence
+    from synmt.systems.model_folder import ModelFolder
+
+    check_stdin_once([file, links or ""])
+    if links and form != "html":
+        raise BadInput("links are shown on a page: --format html")
+    folder = ModelFolder.open(model)
+    read = read_sentence(folder, nth_line(file, sentence))
+    if form == "html":
+        from synmt.inspection.alignment import read_alignments
+        from synmt.inspection.page import attention_page
+
+        linked = read_alignments([nth_line(links, sentence)])[0] if links else None
+        text = read.record.text or " ".join(read.record.tokens)
+        write_lines([attention_page(read, f"{model}: {text}", linked)])
+    else:
+        write_matrices(*head_matrices(read, show, layer, head), form)
+
+
+@command.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@sentence_number
+@form("tsv", "json", *PICTURES, "html")
+def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:
+    """Word alignments of one sentence pair, side by side.
+
+    Each FILE has lines as `synmt align --format jsonl` writes them, or, beside one of these, links alone.
+    """
+    from synmt.inspection.alignment import alignment_matrices, read_alignments
+
+    check_stdin_once(files)
+    found = read_alignments([nth_line(file, sentence) for file in files])
+    matrices, legend = alignment_matrices(found, files)
+    if form == "html":
+        from synmt.inspection.page import alignment_page
+
+        write_lines([alignment_page(matrices, legend, " ".join(found[0].source))])
+    else:
+        write_matrices(matrices, legend, form)
+
+
+@command.command()
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
+@form(*PICTURES)
+def curves(models: tuple[Path, ...], form: Any) -> None:
+    """Losses and scores over the updates of trainings, from model folders or their log.tsv files."""
+    from synmt.inspection.curves import draw_curves, read_curves
+
+    runs = [read_curves(model) for model in models]
+    write_picture(lambda figure: draw_curves(figure, runs), form)
+
+
+def write_matrices(matrices: "Sequence[Matrix]", legend: "Legend", form: str) -> None:
+    from synmt.inspection.matrix import TABLES
+
+    if form in TABLES:
+        write_lines(TABLES[form](matrices, legend))
+    else:
+        write_heat_maps(matrices, legend, form)
+
+
+def write_heat_maps(matrices: "Sequence[Matrix]", legend: "Legend", form: Any) -> None:
+    from synmt.inspection.heatmap import draw_matrices
+
+    write_picture(lambda figure: draw_matrices(figure, matrices, legend), form)
+
+
+def write_picture(draw: Any, form: Any) -> None:
+    from synmt.inspection.drawing import picture
+
+    if form == "png" and sys.stdout is not None and sys.stdout.isatty():
+        raise BadInput("a PNG is not for the terminal: send it to a file with >")
+    data = picture(draw, form)
+    with LineWriter() as output:
+        output.write_bytes(data)
+
+
+def write_lines(lines: "Iterable[str]") -> None:
+    with LineWriter() as output:
+        for line in lines:
+            output.write(line)

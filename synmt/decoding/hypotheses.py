@@ -1,0 +1,91 @@
+"""What the hypotheses of a search may say next: anything, or what keeps the tree that they are writing in order.
+
+Shapes: B sentences, K hypotheses of each, T target vocabulary, E edges.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from synmt.systems.target import TargetSide, numbered_labels
+from synmt.text.vocabulary import Vocabulary
+from synmt.trees.arc_tokens import Kind
+from synmt.trees.transition_state import PIECES, Constraints, State
+
+NO_EDGES = torch.empty(0, 5, dtype=torch.int64)
+
+
+class WordHypotheses:
+    """They say words. limits [B]: how many tokens each sentence may have."""
+
+    def __init__(self, limits: Sequence[int]) -> None:
+        self.limits = limits
+
+    def allowed(self) -> Tensor | None:
+        """Which tokens may come next, [B·K,T]; None for all."""
+        return None
+
+    def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
+        """Hypotheses rows [B·K] go on, each with a token [B·K]; gives the edges that are new, as in Graph.add."""
+        return NO_EDGES
+
+
+class Transitions:
+    """A target vocabulary that holds arcs. kinds [T]: synmt.trees.arc_tokens.Kind of each entry."""
+
+    def __init__(self, side: TargetSide, vocabulary: Vocabulary) -> None:
+        self.style = side.style
+        self.tokens = [side.style.token(entry) for entry in vocabulary.target]
+        self.kinds = torch.tensor([token.kind for token in self.tokens], dtype=torch.uint8)
+        self.labels = numbered_labels(vocabulary)
+
+
+class TreeHypotheses:
+    """They say words and arcs. An arc costs nothing of the `pieces` [B] that a sentence may have."""
+
+    def __init__(
+        self,
+        transitions: Transitions,
+        constraints: Constraints,
+        pieces: Sequence[int],
+        beam: int,
+        device: torch.device,
+    ) -> None:
+        self.transitions, self.constraints = transitions, constraints
+        self.kinds = transitions.kinds.to(device)
+        style = transitions.style
+        # A tree of n words, each of one piece, has n − 1 arcs, or n with one for the root; and an end.
+        self.limits = [n + (n - 1 + style.root_arc) * (2 if style.split else 1) + 1 for n in pieces]
+        self.states = [State(style) for _ in pieces for _ in range(beam)]
+        self.left = [(each, limit) for each, limit in zip(pieces, self.limits, strict=True) for _ in range(beam)]
+
+    def allowed(self) -> Tensor | None:
+        kinds = [
+            self._kinds(state, pieces, tokens)
+            for state, (pieces, tokens) in zip(self.states, self.left, strict=True)
+        ]
+        return (torch.tensor(kinds, dtype=torch.uint8, device=self.kinds.device).unsqueeze(1) & self.kinds) != 0
+
+    def _kinds(self, state: State, pieces: int, tokens: int) -> int:
+        """The kinds that a hypothesis may go on with, if so many pieces and tokens are left to it; never none."""
+        kinds = state.allowed(self.constraints, tokens)
+        if pieces < 2:
+            kinds &= ~PIECES if pieces < 1 else ~Kind.OPEN
+        return kinds
+
+    def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
+        transitions = self.transitions
+        states, left = [], []
+        edges = []
+        for number, (row, index) in enumerate(zip(rows.tolist(), tokens.tolist(), strict=True)):
+            token = transitions.tokens[index]
+            state = self.states[row].after(token)
+            pieces_left, tokens_left = self.left[row]
+            states.append(state)
+            left.append((pieces_left - bool(token.kind & PIECES), tokens_left - 1))
+            if arc := state.arc:
+                label = transitions.labels[arc.label]
+                edges += [(number, *edge, label, arc.birth) for edge in arc.edges()]
+        self.states, self.left = states, left
+        return torch.tensor(edges, dtype=torch.int64) if edges else NO_EDGES

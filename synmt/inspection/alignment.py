@@ -1,0 +1,96 @@
+"""Word alignments of one sentence pair, one matrix an aligner: figures 5 and 6 of Chen, Sun & Liu (ACL 2021).
+
+Rows are target words and columns source words, so that a row is what a target word attends to; frames are links.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from synmt.inspection.matrix import Legend, Matrix
+from synmt.streams import Line
+from synmt.text.links import Link, check_inside, read_links
+
+ROUNDING = 1e-3  # by which a score may leave its bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The words of both sides; links between them; scores [source, target] of all pairs of words, 0 to 1."""
+
+    source: list[str]
+    target: list[str]
+    links: list[Link]
+    scores: npt.NDArray[np.float32]
+
+
+def read_alignments(lines: Sequence[Line]) -> list[Alignment]:
+    """Of one pair, each line an aligner's: JSON as `synmt align` writes it, or links alone, `0-0 1-2`.
+
+    Links alone are between the words of the first line in JSON. Raises BadInput, also for lines of other words.
+    """
+    first = next((line for line in lines if line.text.startswith("{")), None)
+    if first is None:
+        raise lines[0].error("links without their words: one of the files must be in JSON")
+    words = _alignment(first, [], [])
+    found = [_alignment(line, words.source, words.target) for line in lines]
+    for line, alignment in zip(lines, found, strict=True):
+        if (alignment.source, alignment.target) != (words.source, words.target):
+            raise line.error(f"other words than at {first.source}:{first.number}")
+    return found
+
+
+def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
+    """Of one line; the words are for links alone."""
+    try:
+        if line.text.startswith("{"):
+            return _from_json(orjson.loads(line.text))
+        return _from_links(source, target, dict.fromkeys(sorted(read_links(line.text).possible), 1.0))
+    except (ValueError, TypeError) as error:
+        raise line.error(error) from None
+
+
+def _from_json(fields: dict[str, Any]) -> Alignment:
+    """`scores` [source][target] of all pairs of words; without them those of the links, `[i, j, score]`."""
+    source, target = (list(map(str, fields.get(side) or [])) for side in ("source", "target"))
+    if not source or not target:
+        raise ValueError("no words under source or target")
+    of_links = {(int(i), int(j)): float(*score or [1.0]) for i, j, *score in fields.get("links", [])}
+    alignment = _from_links(source, target, of_links)
+    if "scores" not in fields:
+        return alignment
+    scores = np.array(fields["scores"], float)
+    if scores.shape != alignment.scores.shape:
+        raise ValueError(f"scores are {list(scores.shape)} for {len(source)} source and {len(target)} target words")
+    _check_scores(scores)
+    return Alignment(source, target, alignment.links, scores.astype(np.float32))
+
+
+def _from_links(source: list[str], target: list[str], of_links: dict[Link, float]) -> Alignment:
+    check_inside(of_links.keys(), len(source), len(target))
+    if any(min(link) < 0 for link in of_links):
+        raise ValueError("a link to a word before the first")
+    scores = np.zeros((len(source), len(target)))
+    for link, score in of_links.items():
+        scores[link] = score
+    _check_scores(scores)
+    return Alignment(source, target, list(of_links), scores.astype(np.float32))
+
+
+def _check_scores(scores: npt.NDArray[np.float64]) -> None:
+    if not ((scores > -ROUNDING) & (scores < 1 + ROUNDING)).all():
+        raise ValueError("a score is not between 0 and 1")
+
+
+def alignment_matrices(alignments: Sequence[Alignment], files: Sequence[str]) -> tuple[list[Matrix], Legend]:
+    """One matrix a file."""
+    matrices = [
+        Matrix(PurePath(file).name, each.target, each.source, each.scores.T, [(j, i) for i, j in each.links])
+        for file, each in zip(files, alignments, strict=True)
+    ]
+    return matrices, Legend("target", "source", "score (frames: links)", "Blues", 0.0, 1.0)

@@ -1,0 +1,87 @@
+"""Curves of training: what the log.tsv of a model folder recorded, over the updates."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from synmt.inspection.labels import label
+from synmt.streams import BadInput
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# What is on show, in this order, each with a title; `loss` holds label smoothing, `valid_loss` does not.
+TITLES = {
+    "loss": "training loss (nats a token)",
+    "valid_loss": "validation loss (nats a token)",
+    "valid_bleu": "validation BLEU",
+    "valid_uas": "validation UAS",
+}
+# Okabe & Ito's colours, which the colour-blind can tell apart, with styles that tell them apart in print.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+STYLES = ("-", "--", "-.", ":")
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """name: of the run; points: for each column of the log that has any, its updates and values."""
+
+    name: str
+    points: dict[str, tuple[list[int], list[float]]]
+
+
+def read_curves(path: Path) -> Curves:
+    """Of a log.tsv, or of the model folder that holds one. Raises BadInput."""
+    file = path / "log.tsv" if path.is_dir() else path
+    points: dict[str, tuple[list[int], list[float]]] = {}
+    try:
+        with file.open(encoding="utf-8", newline="") as stream:
+            rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+            for number, row in enumerate(rows, 2):
+                try:
+                    _add(points, row)
+                except (KeyError, TypeError, ValueError):
+                    raise BadInput("not a row of a training log", str(file), number) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(getattr(error, "strerror", None) or "not UTF-8", str(file)) from None
+    if not points:
+        raise BadInput("a log without numbers", str(file))
+    return Curves(str(file.parent), points)
+
+
+def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) -> None:
+    update = int(row["update"])
+    for name in TITLES:
+        if row.get(name):
+            updates, values = points.setdefault(name, ([], []))
+            updates.append(update)
+            values.append(float(row[name]))
+
+
+def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
+    """One panel a column of the logs, one line a run."""
+    names = [name for name in TITLES if any(name in run.points for run in runs)]
+    of_runs = [PurePath(run.name).name for run in runs]
+    if len(set(of_runs)) < len(runs):
+        of_runs = [run.name for run in runs]
+    figure.set_size_inches(4 * len(names) + 0.5, 3)
+    panels = figure.subplots(1, len(names), squeeze=False)[0]
+    for panel, name in zip(panels, names, strict=True):
+        for number, run in enumerate(runs):
+            updates, values = run.points.get(name, ([], []))
+            panel.plot(
+                updates,
+                values,
+                color=COLORS[number % len(COLORS)],
+                linestyle=STYLES[number % len(STYLES)],
+                marker="o" if len(values) <= 30 else None,
+                markersize=3,
+                label=label(of_runs[number], longest=60),
+            )
+        panel.set_title(TITLES[name], fontsize=9)
+        panel.set_xlabel("update", fontsize=8)
+        panel.tick_params(labelsize=8)
+        panel.grid(color="#dddddd", linewidth=0.5)
+    panels[0].legend(fontsize=8)

@@ -1,0 +1,56 @@
+"""Labelled matrices, and what their numbers mean: what all tables and heat maps here are made of."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """values [rows, columns] with their labels; marks: cells (row, column) to point out."""
+
+    title: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: npt.NDArray[np.float32]
+    marks: Sequence[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Legend:
+    """What rows, columns and values are; colors: a map of matplotlib, low and high the values at its ends."""
+
+    rows: str
+    columns: str
+    values: str
+    colors: str
+    low: float
+    high: float
+
+
+def as_tsv(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
+    """A header and a row a cell; rows and columns are counted from 0."""
+    rows, columns = legend.rows, legend.columns
+    yield f"matrix\t{rows}\t{columns}\t{rows}_token\t{columns}_token\tvalue"
+    for matrix in matrices:
+        for (row, column), value in np.ndenumerate(matrix.values):
+            labels = f"{matrix.rows[row].strip()}\t{matrix.columns[column].strip()}"
+            yield f"{matrix.title}\t{row}\t{column}\t{labels}\t{value:.6g}"
+
+
+def as_json(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
+    """An object a matrix."""
+    for matrix in matrices:
+        fields = {
+            "matrix": matrix.title,
+            legend.rows: [token.strip() for token in matrix.rows],
+            legend.columns: [token.strip() for token in matrix.columns],
+            "values": matrix.values.tolist(),
+        }
+        yield orjson.dumps(fields).decode()
+
+
+TABLES: dict[str, Callable[[Sequence[Matrix], Legend], Iterator[str]]] = {"tsv": as_tsv, "json": as_json}

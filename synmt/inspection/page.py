@@ -1,0 +1,118 @@
+"""A sentence as one HTML page that needs nothing else: its trees, its links, and each head behind a selector."""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
+from typing import Any
+
+import orjson
+
+from synmt.inspection.alignment import Alignment
+from synmt.inspection.attention import of_all_heads
+from synmt.inspection.labels import label
+from synmt.inspection.matrix import Legend, Matrix
+from synmt.inspection.sentence import ReadSentence, Weights
+from synmt.streams import BadInput
+
+DIGITS = 4  # after the point of a number on the page
+MOST_NUMBERS = 10_000_000  # on a page; more would be too much for a browser
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Matrices to choose from, by group (a layer, say) and title, under one legend.
+
+    shares: whether the values of a row are shares of one, so that those of a word's pieces add up; each such matrix
+    has colours of its own, up to its greatest value.
+    """
+
+    legend: Legend
+    groups: Mapping[str, Sequence[Matrix]]
+    shares: bool
+
+
+def attention_page(sentence: ReadSentence, title: str, alignment: Alignment | None = None) -> str:
+    """All heads of all layers on a sentence. Raises BadInput for a sentence too long for a page."""
+    weights, legend = of_all_heads(sentence, "weights")
+    views = [View(legend, _layers(sentence, weights), shares=True)]
+    if sentence.strengths is not None:
+        _, legend = of_all_heads(sentence, "strengths")
+        views.append(View(legend, _layers(sentence, sentence.strengths), shares=False))
+    parts = {"reads": True, "tree": _tree(sentence), "dependencies": _dependencies(sentence)}
+    if alignment is not None:
+        words = {side: list(map(label, getattr(alignment, side))) for side in ("source", "target")}
+        parts["links"] = {**words, "links": alignment.links}
+    return _page(title, views, parts)
+
+
+def alignment_page(matrices: Sequence[Matrix], legend: Legend, title: str) -> str:
+    """The matrices of several aligners on a pair, and the links that are their marks. Raises BadInput."""
+    return _page(title, [View(legend, {"": matrices}, shares=False)], {})
+
+
+def _layers(sentence: ReadSentence, values: Weights) -> dict[str, list[Matrix]]:
+    """[L,H,n,n], or [1,H,n,n] where all layers share, in groups of a layer."""
+    tokens = sentence.layout.tokens
+    shared = len(values) < len(sentence.weights)
+    return {
+        "all layers" if shared else f"layer {layer + 1}": [
+            Matrix(sentence.head_name(layer, head), tokens, tokens, matrix) for head, matrix in enumerate(heads)
+        ]
+        for layer, heads in enumerate(values)
+    }
+
+
+def _tree(sentence: ReadSentence) -> dict[str, Any] | None:
+    """Nodes, their parents, and the tokens that are each node: the encoder's own tree, or that of the words."""
+    layout, tree = sentence.layout, sentence.record.tree
+    if layout.parents:
+        tokens = [[token] for token in range(len(layout.tokens))]
+        return {"nodes": list(map(label, layout.tokens)), "parents": layout.parents, "tokens": tokens}
+    if tree is None:
+        return None
+    of_words = iter(_tokens_of_words(sentence))
+    tokens = [next(of_words) if leaf else [] for leaf in tree.is_leaf()]
+    return {"nodes": list(map(label, tree.nodes)), "parents": tree.parents, "tokens": tokens}
+
+
+def _dependencies(sentence: ReadSentence) -> dict[str, Any] | None:
+    record = sentence.record
+    if not record.heads:
+        return None
+    words, deprels = list(map(label, record.tokens)), list(map(label, record.deprels))
+    return {"words": words, "heads": record.heads, "deprels": deprels, "tokens": _tokens_of_words(sentence)}
+
+
+def _tokens_of_words(sentence: ReadSentence) -> list[list[int]]:
+    """The tokens that are pieces of each word."""
+    tokens: list[list[int]] = [[] for _ in sentence.record.tokens]
+    for token, word in enumerate(sentence.layout.words):
+        if word >= 0:
+            tokens[word].append(token)
+    return tokens
+
+
+def _page(title: str, views: Sequence[View], parts: Mapping[str, Any]) -> str:
+    numbers = sum(each.values.size for view in views for group in view.groups.values() for each in group)
+    if numbers > MOST_NUMBERS:
+        raise BadInput(f"{numbers} numbers are more than the {MOST_NUMBERS} that a page can hold")
+    data = orjson.dumps({**parts, "views": list(map(_view, views))}).decode()
+    template = resources.files("synmt.inspection").joinpath("page.html").read_text(encoding="utf-8").rstrip("\n")
+    before, between, after, end = template.replace("@DATA@", "@TITLE@").split("@TITLE@")
+    return html.escape(title).join([before, between, after]) + data.replace("<", "\\u003c") + end
+
+
+def _view(view: View) -> dict[str, Any]:
+    groups = [{"name": name, "matrices": list(map(_matrix, group))} for name, group in view.groups.items()]
+    return {"legend": asdict(view.legend), "groups": groups, "shares": view.shares}
+
+
+def _matrix(matrix: Matrix) -> dict[str, Any]:
+    return {
+        "title": matrix.title,
+        "rows": list(map(label, matrix.rows)),
+        "columns": list(map(label, matrix.columns)),
+        "values": matrix.values.astype(float).round(DIGITS).tolist(),
+        "marks": matrix.marks,
+    }

@@ -1,0 +1,128 @@
+"""The strengths of a model's masks as tables: figures 3 and 4 of McDonald & Chiang (NAACL SRW 2021).
+
+Large strengths hide: head h adds −exp(s) to the attention of a pair whose relation has strength s.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+import torch
+
+from synmt.inspection.matrix import Legend, Matrix
+from synmt.nn.masks import TreeMasks
+from synmt.streams import BadInput
+from synmt.systems.model_folder import ModelFolder
+from synmt.systems.translation import TranslationModel
+from synmt.trees.relations import RELATIONS
+
+Array = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Strengths:
+    """name: of the model; values [1 or layers, heads, 9], as synmt.trees.relations orders the relations."""
+
+    name: str
+    values: Array
+
+    @property
+    def least(self) -> float:
+        return float(self.values.min())
+
+    @property
+    def most(self) -> float:
+        return float(self.values.max())
+
+    @property
+    def range(self) -> float:
+        return self.most - self.least
+
+    def layers(self) -> Iterator[tuple[str, Array]]:
+        """Each set of strengths [heads, 9], and the layer that it belongs to."""
+        for number, values in enumerate(self.values, 1):
+            yield "all" if len(self.values) == 1 else str(number), values
+
+
+def open_strengths(folder: ModelFolder) -> Strengths:
+    """Raises BadInput for a model without masks, or with strengths that are no numbers."""
+    found = mask_strengths(folder.load_model(torch.device("cpu")), str(folder.path))
+    if found is None:
+        raise BadInput(f"has no masks: it is {'+'.join(folder.config.side.ideas)}", str(folder.path))
+    return found
+
+
+def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
+    """None for a model without masks. Raises BadInput for strengths that are no numbers."""
+    masks = next((part for part in model.source_parts.values() if isinstance(part, TreeMasks)), None)
+    if masks is None:
+        return None
+    values = masks.strengths.detach().float().numpy()
+    for layer, head, relation in np.argwhere(~np.isfinite(values)):
+        where = f"set {layer + 1}, head {head + 1}, {RELATIONS[relation]}"
+        raise BadInput(f"a strength is not a finite number: {where}", name)
+    return Strengths(name, values)
+
+
+def as_text(models: Sequence[Strengths]) -> Iterator[str]:
+    """Of one model a row for each relation and a column for each head; then least, most and range of each model."""
+    if len(models) == 1:
+        yield from _relations(models[0])
+    width = max(len(name) for name in ("model", *(model.name for model in models)))
+    yield f"{'model'.ljust(width)}      min      max    range"
+    for model in models:
+        yield f"{model.name.ljust(width)} {model.least:z8.2f} {model.most:z8.2f} {model.range:z8.2f}"
+
+
+def _relations(model: Strengths) -> Iterator[str]:
+    width = max(map(len, RELATIONS))
+    for layer, values in model.layers():
+        heads = "".join(f"  head {head:<2}" for head in range(1, len(values) + 1))
+        yield f"{'' if layer == 'all' else f'layer {layer}'}".ljust(width) + heads
+        for name, row in zip(RELATIONS, values.T, strict=True):
+            yield name.ljust(width) + "".join(f"{float(value):z9.2f}" for value in row)
+        yield ""
+
+
+def as_tsv(models: Sequence[Strengths]) -> Iterator[str]:
+    """A header and a row a strength."""
+    yield "model\tlayer\thead\trelation\tstrength"
+    for model in models:
+        for layer, values in model.layers():
+            for head, row in enumerate(values, 1):
+                for name, value in zip(RELATIONS, row, strict=True):
+                    yield f"{model.name}\t{layer}\t{head}\t{name}\t{value:.6g}"
+
+
+def as_json(models: Sequence[Strengths]) -> Iterator[str]:
+    """A JSON object a model; strengths are [1 or layers][heads][relations]."""
+    for model in models:
+        summary = {"min": model.least, "max": model.most, "range": model.range}
+        fields = {"model": model.name, **summary, "relations": RELATIONS, "strengths": model.values.tolist()}
+        yield orjson.dumps(fields).decode()
+
+
+TABLES: dict[str, Callable[[Sequence[Strengths]], Iterator[str]]] = {
+    "text": as_text,
+    "tsv": as_tsv,
+    "json": as_json,
+}
+
+
+def strengths_matrices(models: Sequence[Strengths]) -> tuple[list[Matrix], Legend]:
+    """A heat map of relations and heads for each set of strengths."""
+    matrices = []
+    for model in models:
+        for layer, values in model.layers():
+            names = [model.name] * (len(models) > 1) + [f"layer {layer}"] * (layer != "all")
+            heads = [str(head) for head in range(1, len(values) + 1)]
+            matrices.append(Matrix(", ".join(names), RELATIONS, heads, values.T))
+    return matrices, strengths_legend("relation of the key", "head", models)
+
+
+def strengths_legend(rows: str, columns: str, models: Sequence[Strengths]) -> Legend:
+    """One scale for all strengths of the models; as in the paper, light is strong."""
+    low, high = min(model.least for model in models), max(model.most for model in models)
+    return Legend(rows, columns, "strength: lighter attends less", "cividis", low, high)

@@ -1,0 +1,252 @@
+"""How the layers of a Transformer's decoder are run: over a target at once, or over each of its prefixes.
+
+In a causal decoder, one run over a target gives the states after all its prefixes. Where positions also see what
+comes after them in the prefix, their states differ from prefix to prefix: a target of t tokens is t inputs, of
+lengths 1 … t, and only the last position of each predicts a token. What keeps that from costing t times as much:
+prefixes lie side by side without padding; the source is encoded, and its cross keys and values are made, once for
+all prefixes of a sentence; and the last layer computes the last positions alone.
+
+Shapes: B sentences, K hypotheses of each, t target positions, n source positions, R prefixes, N positions of all
+prefixes, H heads, d width, T target vocabulary.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from synmt.nn.attention import SelfAttention, attend, merge_heads, split_heads
+from synmt.nn.graphs import Graph
+from synmt.nn.prefixes import Grouping, Prefixes
+from synmt.nn.transformer import DecoderLayer, Transformer
+
+Memory = tuple[Tensor, Tensor] | None  # cross keys and values of a layer, [B,H,n,c] each, if it has any
+
+
+@dataclass(slots=True)
+class TargetBatch:
+    """What a decoder reads and must predict.
+
+    inputs [B,t]: begin of sentence and the tokens, padded.
+    positions [R]: after which of the flattened [B·t] inputs a token is predicted; gold [R]: that token, the end of
+    sentence among them.
+    tokens: how many the targets have; counts [R]: for how many of them each stands, if not all are predicted.
+    prefixes, graph: for a PrefixDecoder, the prefixes that end at the positions, and the graphs of whole targets.
+    links [k,3]: for a model that learns them: sentence, target position (without begin of sentence) and source
+    position.
+    """
+
+    inputs: Tensor
+    positions: Tensor
+    gold: Tensor
+    tokens: int
+    counts: Tensor | None = None
+    prefixes: Prefixes | None = None
+    graph: Graph | None = None
+    links: Tensor | None = None
+
+    @property
+    def real(self) -> Tensor:
+        """Where there is a token and no padding, without begin and end of sentence, [B,t−1]; all are predicted."""
+        real = torch.zeros(self.inputs.numel(), dtype=torch.bool, device=self.inputs.device)
+        real[self.positions] = True
+        return real.view_as(self.inputs)[:, 1:]
+
+
+class Steps(Protocol):
+    """A search over the decoder, one token a step."""
+
+    def logits(self, prefixes: Tensor) -> Tensor:
+        """Of the next token, [B,K,T], after the ids [B,K,t] of all hypotheses, from the begin of sentence on."""
+
+    def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
+        """Goes on with some rows of the B sentences and of the B·K hypotheses; None keeps all."""
+
+    def grow(self, edges: Tensor) -> None:
+        """Each hypothesis has one more position; edges as in Graph.add, the rows being hypotheses."""
+
+
+class CausalDecoder(nn.Module):
+    """No position sees a later one."""
+
+    reads_graphs = False
+
+    def forward(
+        self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
+    ) -> Tensor:
+        """The states that predict the tokens: encoded [B,n,d], source_bias [B,1,1,n] → [R,d]"""
+        return network.decode(target.inputs, encoded, source_bias).flatten(0, 1)[target.positions]
+
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
+        return CausalSteps(network, encoded, source_bias)
+
+
+class CausalSteps:
+    """Keys and values of all positions are kept."""
+
+    def __init__(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None) -> None:
+        self.network, self.source_bias = network, source_bias
+        self.caches = network.start(encoded)
+
+    def logits(self, prefixes: Tensor) -> Tensor:
+        return self.network.step(prefixes[:, :, -1], prefixes.shape[2] - 1, self.caches, self.source_bias)
+
+    def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
+        if sentences is not None and self.source_bias is not None:
+            self.source_bias = self.source_bias[sentences]
+        for cache in self.caches:
+            cache.select(sentences, hypotheses)
+
+    def grow(self, edges: Tensor) -> None:
+        pass
+
+
+class PrefixDecoder(nn.Module):
+    """All positions of a prefix see each other.
+
+    inputs: modules on the decoder's input, from (states [N,d], a Graph for each length) to states.
+    heads: a module from a Graph of R prefixes to a bias [R,k,m,m] for the first k heads of every layer.
+    """
+
+    def __init__(self, inputs: Iterable[nn.Module] = (), heads: nn.Module | None = None) -> None:
+        super().__init__()
+        self.inputs = nn.ModuleList(inputs)
+        self.heads = heads
+
+    @property
+    def reads_graphs(self) -> bool:
+        return bool(self.inputs) or self.heads is not None
+
+    def forward(
+        self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
+    ) -> Tensor:
+        """As that of CausalDecoder."""
+        assert target.prefixes is not None
+        states = F.embedding(target.prefixes.tokens, network.embed(target.inputs).flatten(0, 1))
+        graphs = target.prefixes.cut(target.graph) if target.graph is not None else []
+        memories = [layer.memory(encoded) for layer in network.decoder_layers]
+        return self.run(network, states, target.prefixes, graphs, memories, source_bias)
+
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
+        return PrefixSteps(self, network, encoded, source_bias, beam)
+
+    def run(
+        self,
+        network: Transformer,
+        states: Tensor,
+        prefixes: Prefixes,
+        graphs: Sequence[Graph],
+        memories: Sequence[Memory],
+        source_bias: Tensor | None,
+    ) -> Tensor:
+        """The state after each prefix; states [N,d]: all embeddings, memories: those of all layers → [R,d]"""
+        for part in self.inputs:
+            states = part(states, graphs)
+        biases = [self.heads(graph) for graph in graphs] if self.heads else [None] * len(prefixes.lengths)
+        layers = network.decoder_layers
+        for layer, memory in zip(layers[:-1], memories, strict=False):
+            states = _attend_within(layer, states, prefixes, biases)
+            states = _attend_across(layer, states, memory, source_bias, prefixes.positions)
+        states = _attend_from_last(layers[-1], states, prefixes, biases)
+        states = _attend_across(layers[-1], states, memories[-1], source_bias, prefixes.last_positions)
+        decoded: Tensor = network.decoder_norm(states)
+        return decoded
+
+
+class PrefixSteps:
+    """Cross keys and values are kept; the prefixes, which all have one length, are read anew at each step."""
+
+    def __init__(
+        self,
+        decoder: PrefixDecoder,
+        network: Transformer,
+        encoded: Tensor,
+        source_bias: Tensor | None,
+        beam: int,
+    ) -> None:
+        self.decoder, self.network, self.source_bias = decoder, network, source_bias
+        self.memories = [layer.memory(encoded) for layer in network.decoder_layers]
+        self.graph = Graph.empty(len(encoded) * beam, 1, encoded.device) if decoder.reads_graphs else None
+
+    def logits(self, prefixes: Tensor) -> Tensor:
+        batch, beam, length = prefixes.shape
+        network = self.network
+        states = network.embed(prefixes.flatten(0, 1)).flatten(0, 1)
+        packed = Prefixes.of_a_beam(batch, beam, length, prefixes.device)
+        graphs = [] if self.graph is None else [self.graph]
+        states = self.decoder.run(network, states, packed, graphs, self.memories, self.source_bias)
+        return F.linear(states, network.output_weight, network.output_bias).view(batch, beam, -1)
+
+    def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
+        if sentences is not None:
+            self.memories = [memory and (memory[0][sentences], memory[1][sentences]) for memory in self.memories]
+            if self.source_bias is not None:
+                self.source_bias = self.source_bias[sentences]
+        if hypotheses is not None and self.graph is not None:
+            self.graph = self.graph.select(hypotheses)
+
+    def grow(self, edges: Tensor) -> None:
+        if self.graph is not None:
+            self.graph = self.graph.grown()
+            self.graph.add(edges)
+
+
+def _attend_within(
+    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, biases: Sequence[Tensor | None]
+) -> Tensor:
+    """Self-attention of every position over its prefix, [N,d] → [N,d]."""
+    attention, residual = layer.attention, layer.attention_residual
+    width = states.shape[1]
+    projected = attention.qkv(residual.before(states)).split(prefixes.sizes)
+    mixed = []
+    for part, (length, count), bias in zip(projected, prefixes.lengths, biases, strict=True):
+        query, memory = part.view(count, length, 3 * width).split([width, 2 * width], dim=-1)
+        mixed.append(_attend(attention, query, memory, bias))
+    return residual.after(states, attention.out(torch.cat(mixed)))
+
+
+def _attend_from_last(
+    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, biases: Sequence[Tensor | None]
+) -> Tensor:
+    """Self-attention of the last position of each prefix, [N,d] → [R,d]."""
+    attention, residual = layer.attention, layer.attention_residual
+    before, last = residual.before(states), F.embedding(prefixes.ends, states)
+    queries, memories = attention.project(residual.before(last), before)
+    mixed = []
+    for query, memory, (length, count), bias in zip(
+        queries.split(prefixes.counts), memories.split(prefixes.sizes), prefixes.lengths, biases, strict=True
+    ):
+        of_last = None if bias is None else bias[:, :, -1:]
+        mixed.append(_attend(attention, query.unsqueeze(1), memory.view(count, length, -1), of_last))
+    return residual.after(last, attention.out(torch.cat(mixed)))
+
+
+def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, bias: Tensor | None) -> Tensor:
+    """query [R,Q,d], memory [R,m,2d]: keys and values, bias [R,k,Q,m] for the first k heads → [R·Q,d]"""
+    dropout = attention.dropout if attention.training else 0.0
+    parts = [split_heads(part, attention.heads) for part in (query, *memory.chunk(2, dim=-1))]
+    if bias is None:
+        mixed = attend(parts[0], parts[1], parts[2], dropout=dropout)
+    else:
+        taken = bias.shape[1]
+        first, others = zip(*(part.split([taken, attention.heads - taken], dim=1) for part in parts), strict=True)
+        with_bias = attend(first[0], first[1], first[2], bias, dropout=dropout)
+        mixed = torch.cat([with_bias, attend(others[0], others[1], others[2], dropout=dropout)], dim=1)
+    return merge_heads(mixed).flatten(0, 1)
+
+
+def _attend_across(
+    layer: DecoderLayer, states: Tensor, memory: Memory, source_bias: Tensor | None, grouping: Grouping
+) -> Tensor:
+    """Attention of rows [M,d] to their sentences' sources, and the feed-forward sublayer → [M,d]"""
+    if memory and layer.cross and layer.cross_residual:
+        residual, attention = layer.cross_residual, layer.cross
+        query = F.embedding(grouping.rows, attention.query(residual.before(states)))
+        dropout = attention.dropout if attention.training else 0.0
+        mixed = merge_heads(attend(split_heads(query, attention.heads), *memory, source_bias, dropout=dropout))
+        states = residual.after(states, attention.out(F.embedding(grouping.places, mixed.flatten(0, 1))))
+    residual = layer.feedforward_residual
+    return residual.after(states, layer.feedforward(residual.before(states)))

@@ -1,0 +1,47 @@
+"""`bao-guided`: a layer that sees the whole target, taught by the links of `bao`.
+
+Zenkel, Wuebker & DeNero (2020), "End-to-End Neural Word Alignment Outperforms GIZA++", ACL: guided alignment
+training with full target context, on translation models that stay as they are. Over the decoder's output s come an
+unmasked self-attention and heads with queries and keys of their own:
+
+    z = LN(s + SelfAttention(s)),   W_i = (1/H) Σ_h softmax(z_i Q_h (h K_h)ᵀ / √c),   L = −Σ_i Σ_j G_ij log W_ij
+
+G: the links of `bao`, both directions symmetrized, uniform over the links of a word. Written after a description of
+the paper: that z_i is read off the row that reads y_i, which is certain to know the word, is ours.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from synmt.nn.config import TransformerConfig
+from synmt.systems.linking import Forced, LinkIdea
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from synmt.nn.linking import FullContextHeads
+
+
+@dataclass(frozen=True)
+class BaoGuided(LinkIdea):
+    guide = "bao"
+
+    def part(self, config: TransformerConfig) -> "FullContextHeads":
+        from synmt.nn.linking import FullContextHeads
+
+        return FullContextHeads(config.width, config.heads)
+
+    def loss(self, forced: Forced) -> "Tensor":
+        from synmt.nn.linking import guided_loss
+
+        assert forced.target.links is not None
+        return guided_loss(self.weights(forced), forced.target.links)
+
+    def weights(self, forced: Forced) -> "Tensor":
+        from synmt.systems.translation import hiding_bias
+
+        assert forced.part is not None
+        others = hiding_bias(forced.target.real.logical_not())
+        encoded = forced.encoded
+        weights: Tensor = forced.part(forced.states()[:, 1:], others, encoded.states, encoded.bias)
+        return weights

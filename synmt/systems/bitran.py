@@ -1,0 +1,17 @@
+"""`bitran`: a decoder of words whose positions see the whole prefix, also what comes after them.
+
+Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, section 2, the
+Bidirectional Transformer: after n tokens, every position attends to all n, so that the state of `put` is another
+one once `out` has followed. No new parameters; with one decoder layer it is the causal decoder.
+"""
+
+from dataclasses import dataclass
+
+from synmt.systems.target import TargetIdea
+
+
+@dataclass(frozen=True)
+class BiTran(TargetIdea):
+    """Words; with `linearized` beside it, words and arcs, of which the decoder knows no graph."""
+
+    reads_prefixes = True

@@ -1,0 +1,89 @@
+"""German clauses whose object comes first, made from lists of words, for a look at who does what in a translation.
+
+Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, appendix C: 99
+sentences in three sets, in which case marks the object alone (`Den Ball bringt das Kind`), the subject alone (`Das
+Pferd drängt der Vater`), or both. Each also has its usual order, with the subject first.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from synmt.trees.record import ParseRecord, write_record
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    article: str  # in the nominative
+    german: str
+    english: str
+
+    def phrase(self, case: str) -> list[str]:
+        article = "den" if case == "Acc" and self.article == "der" else self.article
+        return [article, self.german]
+
+    def features(self, case: str) -> list[str]:
+        gender = {"der": "Masc", "die": "Fem", "das": "Neut"}[self.article]
+        noun = f"Case={case}|Gender={gender}|Number=Sing"
+        return [f"Case={case}|Definite=Def|Gender={gender}|Number=Sing|PronType=Art", noun]
+
+
+BALL, STONE, TABLE = Noun("der", "Ball", "ball"), Noun("der", "Stein", "stone"), Noun("der", "Tisch", "table")
+HAMSTER, HORSE = Noun("der", "Hamster", "hamster"), Noun("das", "Pferd", "horse")
+CHILD, MOTHER, GIRL = Noun("das", "Kind", "child"), Noun("die", "Mutter", "mother"), Noun("das", "Mädchen", "girl")
+FATHER, DOG, STUDENT = Noun("der", "Vater", "father"), Noun("der", "Hund", "dog"), Noun("der", "Student", "student")
+VERBS = {"bringt": "brings", "wirft": "throws", "drückt": "pushes", "drängt": "urges", "zieht": "pulls"}
+VERB_FEATURES = "Mood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin"
+
+# What case marks, and the objects, verbs and subjects of each set.
+SETS = (
+    ("object", (BALL, STONE, TABLE, HAMSTER), ("bringt", "wirft", "drückt"), (CHILD, MOTHER, GIRL)),
+    ("subject", (HORSE, CHILD, GIRL), ("drängt", "drückt", "zieht"), (FATHER, DOG, STUDENT)),
+    ("both", (BALL, STONE, TABLE, HAMSTER), ("bringt", "wirft", "drückt"), (FATHER, DOG, STUDENT)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """marked: what case marks, `object`, `subject` or `both`."""
+
+    marked: str
+    object: Noun
+    verb: str
+    subject: Noun
+
+    def record(self, subject_first: bool = False) -> ParseRecord:
+        """The clause with its dependency tree."""
+        phrases = [(self.object, "Acc", "obj"), (self.subject, "Nom", "nsubj")]
+        (first, first_case, first_deprel), (last, last_case, last_deprel) = phrases[:: -1 if subject_first else 1]
+        article, noun = first.phrase(first_case)
+        tokens = [article.capitalize(), noun, self.verb, *last.phrase(last_case)]
+        return ParseRecord(
+            text=" ".join(tokens),
+            tokens=tokens,
+            spaces=[True, True, True, True, False],
+            upos=["DET", "NOUN", "VERB", "DET", "NOUN"],
+            feats=[*first.features(first_case), VERB_FEATURES, *last.features(last_case)],
+            heads=[2, 3, 0, 5, 3],
+            deprels=["det", first_deprel, "root", "det", last_deprel],
+        )
+
+    def row(self, subject_first: bool = False) -> list[str]:
+        """The clause, what case marks, the subject, the object, and a translation."""
+        translation = f"The {self.subject.english} {VERBS[self.verb]} the {self.object.english}"
+        phrases = [" ".join(self.subject.phrase("Nom")), " ".join(self.object.phrase("Acc"))]
+        return [self.record(subject_first).text, self.marked, *phrases, translation]
+
+
+def clauses() -> Iterator[Clause]:
+    """The 99 clauses, set by set."""
+    for marked, objects, verbs, subjects in SETS:
+        for noun, verb, subject in product(objects, verbs, subjects):
+            yield Clause(marked, noun, verb, subject)
+
+
+FORMS: dict[str, Callable[[Clause, bool], str]] = {
+    "text": lambda clause, subject_first: clause.record(subject_first).text,
+    "tsv": lambda clause, subject_first: "\t".join(clause.row(subject_first)),
+    "records": lambda clause, subject_first: write_record(clause.record(subject_first)),
+}

@@ -1,0 +1,89 @@
+"""The statistical aligners, where they are installed."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from synmt.alignment.aligner import Fit, Pair, open_aligner, open_method
+from synmt.alignment.extraction import Extraction, extract
+from synmt.alignment.statistical import plain_words
+from synmt.streams import BadInput
+from tests.alignment.bitexts import bitext, fit_to, pair
+
+MODULES = {"eflomal": "eflomal", "systran-align": "systran_align"}
+PAIRS, LINKS = bitext(200, monotone=True)
+STRANGE = [
+    pair(["Alpha", "B|||eta", "ga\u00a0mma"], ["ahpla", "|||"]),
+    pair(["a\u2028b", "\u00e9"], ["\u3000x", "y", "z"]),
+    pair(["never", "seen"], ["before"]),
+    pair(["alpha"] * 1500, ["ahpla"] * 3),
+    pair(["alpha"], ["ahpla"]),
+    pair(["alpha"], ["ahpla"]),
+]
+
+
+def plain(pairs: list[Pair], out: Path) -> Fit:
+    """Without any settings."""
+    return replace(fit_to(pairs, out), settings={})
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
+    pytest.importorskip(MODULES[name])
+    fitted = open_method(name).fit(plain(PAIRS + STRANGE, tmp_path / "model"))
+    opened = open_aligner(tmp_path / "model", None, "cpu")
+    assert opened.languages == ("de", "en") and opened.tokenizer == "none"
+    for aligner in (fitted, opened):
+        pairs = PAIRS + STRANGE
+        right = found = 0
+        for number, (each, hard) in enumerate(zip(pairs, aligner.align(pairs), strict=True)):
+            words = each.source.tokens, each.target.tokens
+            links = extract(hard, *words, Extraction(aligner.rule)).links
+            assert all(x < len(words[0]) and y < len(words[1]) for x, y in links)
+            if number < len(LINKS):
+                right, found = right + len(links.keys() & LINKS[number]), found + len(links)
+        assert right > 0.6 * sum(map(len, LINKS)) and right > 0.6 * found
+    with pytest.raises(BadInput, match="begins anew"):
+        open_method(name).fit(plain(PAIRS, tmp_path / "model"))
+    with pytest.raises(BadInput, match="no --guide"):
+        open_method(name).fit(replace(plain(PAIRS, tmp_path / "other"), guide=LINKS))
+    with pytest.raises(BadInput, match="--preset is not an option"):
+        open_method(name).fit(fit_to(PAIRS, tmp_path / "other"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_missing_package_is_named(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, MODULES[name], None)
+    with pytest.raises(BadInput, match=rf"^{name} is not installed; pip install {name}$"):
+        open_method(name).fit(plain(PAIRS, tmp_path / "model"))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_damaged_folder_is_named(name: str, tmp_path: Path) -> None:
+    pytest.importorskip(MODULES[name])
+    (tmp_path / "config.json").write_text(
+        f'{{"format": 1, "aligner": "{name}", "languages": ["de", "en"], "tokenizer": "none"}}'
+    )
+    with pytest.raises(BadInput, match="No such file"):
+        open_aligner(tmp_path, None, "cpu")
+    (tmp_path / "priors.tsv").write_text("LEX\tno number\n")
+    other = "eflomal" if name == "systran-align" else "systran-align"
+    with pytest.raises(BadInput, match=f"a model of {name}, not of {other}"):
+        open_aligner(tmp_path, other, "cpu")
+    if name == "eflomal":
+        with pytest.raises(BadInput, match=r"priors\.tsv: no list of priors"):
+            open_aligner(tmp_path, None, "cpu")
+
+
+def test_the_same_pair_has_the_same_links(tmp_path: Path) -> None:
+    pytest.importorskip("eflomal")
+    aligner = open_method("eflomal").fit(plain(PAIRS, tmp_path / "model"))
+    assert aligner.align(PAIRS) == aligner.align(PAIRS)
+    first, second = aligner.align([STRANGE[0], STRANGE[0]])
+    assert first == second
+
+
+def test_words_stay_whole() -> None:
+    assert plain_words(["A|b", "c\u00a0D", "|||", "\u2028"]) == ["a_b", "c_d", "___", "_"]

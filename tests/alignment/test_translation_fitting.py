@@ -1,0 +1,156 @@
+"""Aligners on translation models, fitted and opened."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+import torch
+
+from synmt.alignment.aligner import open_aligner, open_method
+from synmt.alignment.extraction import Extraction, SoftLinks, extract
+from synmt.alignment.layers import disagreement
+from synmt.alignment.translation_fitting import links_of
+from synmt.alignment.translation_models import TranslationAligner
+from synmt.streams import BadInput
+from synmt.systems import LINK_IDEAS
+from synmt.systems.model_folder import ModelFolder
+from tests.alignment.bitexts import bitext, fit_to, pair
+
+PAIRS, LINKS = bitext()
+STRANGE = [*PAIRS[:6], pair(["alpha"] * 40, ["ahpla"]), pair(["unseen", "xyz"], ["q", "ateb", "?"])]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Each method fitted once; all but three on the models of naive-att."""
+    root = tmp_path_factory.mktemp("aligners")
+    for name in LINK_IDEAS:
+        base = {} if name in ("naive-att", "naive-att-last", "mtl-fullc") else {"base": str(root / "naive-att")}
+        open_method(name).fit(fit_to(PAIRS, root / name, **base))
+    return {name: root / name for name in LINK_IDEAS}
+
+
+@pytest.mark.parametrize("name", LINK_IDEAS)
+def test_all_links_are_inside_and_batches_change_nothing(name: str, folders: dict[str, Path]) -> None:
+    aligner = open_aligner(folders[name], None, "cpu")
+    together = aligner.align(STRANGE)
+    for found, each in zip(together, STRANGE, strict=True):
+        words = len(each.source.tokens), len(each.target.tokens)
+        (alone,) = aligner.align([each])
+        assert isinstance(found, SoftLinks) and isinstance(alone, SoftLinks)
+        np.testing.assert_allclose(found.forward, alone.forward, atol=1e-4)
+        np.testing.assert_allclose(found.backward, alone.backward, atol=1e-4)
+        assert found.forward.shape == found.backward.shape == (len(found.source_words), len(found.target_words))
+        assert set(found.source_words) == set(range(words[0])) and set(found.target_words) == set(range(words[1]))
+        links = extract(found, each.source.tokens, each.target.tokens, Extraction(aligner.rule)).links
+        assert links and all(x < words[0] and y < words[1] for x, y in links)
+
+
+@pytest.mark.parametrize("name", ["naive-att-last", "shift-aet", "mtl-fullc", "bao"])
+def test_the_same_seed_gives_the_same_links(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    again = open_method(name).fit(fit_to(PAIRS, tmp_path / name))
+    once = open_aligner(folders[name], None, "cpu")
+    for one, other in zip(once.align(PAIRS), again.align(PAIRS), strict=True):
+        assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
+        assert np.array_equal(one.forward, other.forward) and np.array_equal(one.backward, other.backward)
+
+
+@pytest.mark.parametrize("name", ["mtl-fullc", "shift-aet", "bao-guided"])
+def test_given_links_are_learned(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    """With the true links as a guide, most of what is found is true, and no other aligner is fitted."""
+    settings = {"epochs": 30, "mtl_fullc_weight": 2.0}
+    if name != "mtl-fullc":
+        settings = {"epochs": 120, "base": str(folders["naive-att"])}
+    aligner = open_method(name).fit(fit_to(PAIRS, tmp_path / name, LINKS, learning_rate=0.02, **settings))
+    assert isinstance(aligner, TranslationAligner)
+    found = links_of(aligner, PAIRS)
+    right = sum(len(one & other) for one, other in zip(found, LINKS, strict=True))
+    assert right > 0.7 * sum(map(len, LINKS))
+    assert right > 0.7 * sum(map(len, found))
+    assert not (tmp_path / name / "guide").exists()
+
+
+def test_models_are_those_of_the_base_and_translate_too(folders: dict[str, Path]) -> None:
+    for direction in ("forward", "backward"):
+        base, copy = (folders[name] / direction / "model.safetensors" for name in ("naive-att", "shift-aet"))
+        assert base.read_bytes() == copy.read_bytes()
+        ModelFolder.open(folders["mtl-fullc"] / direction).load_model(torch.device("cpu"))  # has no other tensors
+    codes = [folders["naive-att"] / direction / "codes.bpe" for direction in ("forward", "backward")]
+    assert codes[0].read_bytes() == codes[1].read_bytes()
+
+
+def test_one_method_reads_the_models_of_another(folders: dict[str, Path]) -> None:
+    naive = open_aligner(folders["shift-att"], "naive-att", "cpu")
+    for one, other in zip(
+        naive.align(PAIRS), open_aligner(folders["naive-att"], None, "cpu").align(PAIRS), strict=True
+    ):
+        assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
+        assert np.array_equal(one.forward, other.forward)
+    for folder, method in (("naive-att", "shift-att"), ("naive-att", "naive-att-last"), ("shift-att", "bao")):
+        with pytest.raises(BadInput, match=f"{method} must be fitted"):
+            open_aligner(folders[folder], method, "cpu")
+
+
+def test_a_fit_is_resumed_where_it_stopped(tmp_path: Path) -> None:
+    whole = open_method("shift-aet").fit(fit_to(PAIRS, tmp_path / "whole"))
+    part = tmp_path / "part"
+    open_method("shift-att").fit(fit_to(PAIRS, part / "guide"))  # as far as it came
+    with pytest.raises(BadInput, match="--resume"):
+        open_method("shift-aet").fit(fit_to(PAIRS, part))
+    resumed = open_method("shift-aet").fit(fit_to(PAIRS, part, resume=True))
+    for one, other in zip(whole.align(PAIRS), resumed.align(PAIRS), strict=True):
+        assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
+        assert np.array_equal(one.forward, other.forward)
+    assert open_method("shift-aet").fit(fit_to(PAIRS, part, resume=True))  # there is nothing left to do
+    with pytest.raises(BadInput, match="--resume"):
+        open_method("shift-aet").fit(fit_to(PAIRS, part))
+
+
+def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:
+    with pytest.raises(BadInput, match="--bao-steps is not an option of naive-att"):
+        open_method("naive-att").fit(fit_to(PAIRS, tmp_path / "x", bao_steps=2))
+    with pytest.raises(BadInput, match="steps cannot be -1"):
+        open_method("bao").fit(fit_to(PAIRS, tmp_path / "x", bao_steps=-1))
+    with pytest.raises(BadInput, match="no --guide"):
+        open_method("bao").fit(fit_to(PAIRS, tmp_path / "x", LINKS))
+    with pytest.raises(BadInput, match="nothing but pieces"):
+        open_method("bao-guided").fit(fit_to(PAIRS, tmp_path / "x", source_side={"mask": {}}))
+    with pytest.raises(BadInput, match="bitext:1: record has no constituency tree"):
+        open_method("shift-att").fit(fit_to(PAIRS, tmp_path / "z", source_side={"mask": {}}))
+    with pytest.raises(BadInput, match="no run to resume"):
+        open_method("naive-att").fit(fit_to(PAIRS, tmp_path / "none", resume=True))
+    with pytest.raises(BadInput, match="needs other layers"):
+        open_method("naive-att-last").fit(fit_to(PAIRS, tmp_path / "x", base=str(folders["naive-att"])))
+    with pytest.raises(BadInput, match=r"no decoder layer 3"):
+        open_method("shift-att").fit(
+            fit_to(PAIRS, tmp_path / "y", base=str(folders["naive-att"]), shift_att_layer=3)
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        ({"format": 9}, "format 9 is not known"),
+        ({"aligner": "nothing"}, "unknown method 'nothing'"),
+        ({"layers": [1, 7]}, "no decoder layer 7"),
+        ({"layers": None}, "config.json"),
+        ({"options": {"layer": -1}}, "layer cannot be -1"),
+        ({"options": {"other": 1}}, "other"),
+    ],
+)
+def test_a_folder_that_is_inconsistent_is_named(
+    change: dict[str, object], cause: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    shutil.copytree(folders["naive-att"], tmp_path / "copy")
+    config = tmp_path / "copy" / "config.json"
+    config.write_bytes(orjson.dumps(orjson.loads(config.read_bytes()) | change))
+    with pytest.raises(BadInput, match=cause):
+        TranslationAligner.open(tmp_path / "copy", "cpu")
+
+
+def test_disagreement_is_an_error_rate() -> None:
+    forward, backward = [{(0, 0), (1, 1)}, {(0, 0)}], [{(0, 0)}, {(0, 1), (1, 1)}]
+    assert disagreement(forward, backward) == pytest.approx(1 - 2 * 1 / 6)
+    assert disagreement(forward, forward) == 0

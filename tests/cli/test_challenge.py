@@ -1,0 +1,113 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import is_one_line_of_error, shell, synmt
+
+
+def sentence(*rows: str, sent_id: str = "") -> str:
+    """A CoNLL-U block of rows `form upos feats head deprel`."""
+    lines = [f"# sent_id = {sent_id}\n"] if sent_id else []
+    for number, row in enumerate(rows, 1):
+        form, upos, feats, head, deprel = row.split()
+        lines.append(f"{number}\t{form}\t_\t{upos}\t_\t{feats}\t{head}\t{deprel}\t_\t_\n")
+    return "".join([*lines, "\n"])
+
+
+PUT_OUT = sentence("put VERB _ 0 root", "it PRON _ 1 obj", "out ADP _ 1 compound:prt", sent_id="a-1")
+GIVE_UP = sentence("give VERB _ 0 root", "up ADP _ 1 compound:prt", sent_id="a-2")
+HELP = sentence("help VERB _ 0 root", "you PRON _ 3 nsubj", "yourself PRON Reflex=Yes 1 obj")
+CORPUS = PUT_OUT + GIVE_UP + HELP + PUT_OUT
+
+
+def test_numbers_ids_and_marked_sentences() -> None:
+    assert synmt("challenge", "particle", text=CORPUS).stdout == "1\n4\n"
+    assert synmt("challenge", "particle", "--min-distance", "0", text=CORPUS).stdout == "1\n2\n4\n"
+    assert synmt("challenge", "particle", "--min-distance", "2", text=CORPUS).stdout == ""
+    assert synmt("challenge", "reflexive", text=CORPUS).stdout == "3\n"
+    assert synmt("challenge", "particle", "--format", "ids", text=CORPUS).stdout == "a-1\na-1\n"
+    assert synmt("challenge", "particle", "--format", "marked", text=PUT_OUT).stdout == "*put* it *out*\n"
+
+
+def test_records_give_what_conllu_gives(tmp_path: Path) -> None:
+    (tmp_path / "in.conllu").write_text(CORPUS)
+    assert shell("synmt parse --input conllu in.conllu > in.jsonl", tmp_path).returncode == 0
+    for arguments in ("particle", "reflexive", "preposition-stranding", "particle --format ids"):
+        find = f"synmt challenge {arguments}"
+        done = shell(f"{find} in.jsonl | diff - <({find} in.conllu)", tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_lines_of_files_beside_the_corpus(tmp_path: Path) -> None:
+    (tmp_path / "in.conllu").write_text(CORPUS)
+    for name in ("en", "de"):
+        (tmp_path / name).write_text("".join(f"{name}{number}\n" for number in range(1, 5)))
+    command = ["challenge", "particle", tmp_path / "in.conllu", "--text", tmp_path / "en"]
+    assert synmt(*command).stdout == "en1\nen4\n"
+    assert synmt(*command, "--text", tmp_path / "de").stdout == "en1\tde1\nen4\tde4\n"
+    assert synmt(*command, "--format", "numbers").stdout == "1\ten1\n4\ten4\n"
+    (tmp_path / "en").write_text("en1\nen2\n")
+    done = synmt(*command)
+    assert done.stdout == "en1\n"
+    assert is_one_line_of_error(done, "synmt challenge: ", "in.conllu: 4 sentences, ", "en: 2 sentences")
+
+
+def test_empty_records_count_as_lines() -> None:
+    record = '{"tokens": ["put", "it", "out"], "heads": [0, 1, 1], "deprels": ["root", "obj", "compound:prt"]}'
+    assert synmt("challenge", "particle", text=f"\n{{}}\n{record}\n").stdout == "3\n"
+    assert synmt("challenge", "particle").stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "parts"),
+    [
+        ("particle", '{"tokens": ["a"]}\n', ["stdin:1: record has no heads"]),
+        ("particle", '{"tokens": ["a"], "heads": [0]}\n', ["stdin:1: record has no deprels"]),
+        ("particle", PUT_OUT + "1\ta\n", ["stdin:6: 2 columns instead of 10"]),
+        ("particle --format ids", PUT_OUT.split("\n", 1)[1], ["stdin:1: sentence has no sent_id"]),
+        ("reflexive", PUT_OUT, ["no sentence has morphological features"]),
+        ("particle --text -", PUT_OUT, ["standard input can be read only once"]),
+        ("particle missing", "", ["missing: No such file"]),
+        ("reordering - - -", "", ["standard input can be read only once"]),
+    ],
+)
+def test_bad_input_is_one_line(arguments: str, text: str, parts: list[str]) -> None:
+    assert is_one_line_of_error(synmt("challenge", *arguments.split(), text=text), "synmt challenge: ", *parts)
+
+
+def test_bad_sentences_can_be_left_out() -> None:
+    bad = sentence("a X _ 2 x")
+    text = (PUT_OUT + bad + PUT_OUT).encode() + b"\xff\n"
+    done = synmt("challenge", "particle", "--on-error", "blank", text=text)
+    assert (done.returncode, done.stdout) == (0, "1\n3\n")
+    assert done.stderr == "synmt challenge: 2 bad lines left empty\n"
+
+
+def test_reordering(tmp_path: Path) -> None:
+    (tmp_path / "en").write_text("I have it seen\na b .\n\n")
+    records = [{"tokens": ["seen", "have", "I", "it"], "tree": "(S seen have I it)"}, {"tokens": [".", "a"]}, {}]
+    (tmp_path / "xx").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    (tmp_path / "links").write_text("0-2 3-0\n2-0 0-1\n\n")
+    run = ["challenge", "reordering", *(tmp_path / name for name in ("en", "xx", "links"))]
+    assert synmt(*run).stdout == ""
+    assert synmt(*run, "--min-distance", "2").stdout == "1\n"
+    assert synmt(*run, "--min-distance", "0", "--text", tmp_path / "en").stdout == "I have it seen\na b .\n"
+    (tmp_path / "links").write_text("0-2\n9-0\n\n")
+    assert is_one_line_of_error(synmt(*run), "links:2: link 9-0 for 3 source and 2 target words")
+    (tmp_path / "links").write_text("0-2\n")
+    assert is_one_line_of_error(synmt(*run), "en: 3 lines", "links: 1 lines")
+
+
+def test_object_verb_subject() -> None:
+    text, table, records = (
+        synmt("challenge", "object-verb-subject", "--format", form).stdout.splitlines()
+        for form in ("text", "tsv", "records")
+    )
+    assert len(text) == 99
+    assert text[0] == "Den Ball bringt das Kind"
+    assert table[0] == "Den Ball bringt das Kind\tobject\tdas Kind\tden Ball\tThe child brings the ball"
+    assert [row.split("\t")[0] for row in table] == text == [json.loads(record)["text"] for record in records]
+    usual = synmt("challenge", "object-verb-subject", "--subject-first").stdout.splitlines()
+    assert usual[0] == "Das Kind bringt den Ball"
+    assert all(sorted(a.lower().split()) == sorted(b.lower().split()) for a, b in zip(text, usual, strict=True))

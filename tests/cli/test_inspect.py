@@ -1,0 +1,107 @@
+"""Tables, pictures and pages by the command; its errors in one line each."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from synmt.streams import BadInput
+from synmt.training.log import Log
+from tests.cli.commands import output_of, synmt
+from tests.inspection.models import SENTENCE, write_model
+
+ALIGNED = '{"source": ["my", "father"], "target": ["mein", "Vater"], "links": [[0, 0, 0.75], [1, 1, 0.5]]}\n'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a model `mask` and one `pascal`, a file of sentences and one of alignments."""
+    path = tmp_path_factory.mktemp("inspect")
+    for system in ("mask", "pascal"):
+        write_model(path / system, system)
+        log = Log(path / system / "log.tsv")
+        for update in (1, 2, 3):
+            log.write({"update": update, "loss": 1 / update})
+    (path / "in.jsonl").write_text(f"{SENTENCE.text}\n\n{SENTENCE.text}\n")
+    (path / "aligned.jsonl").write_text(ALIGNED + "{}\n" + ALIGNED)
+    (path / "links").write_text("0-0 1-1\n\n0-1\n")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def inspect(arguments: str) -> bytes:
+    return output_of("inspect", *arguments.split())
+
+
+def texts(svg: bytes) -> list[str | None]:
+    return [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("text")]
+
+
+def test_strengths_as_a_table_and_as_a_picture() -> None:
+    strengths = load_file("mask/model.safetensors")["source_parts.mask.strengths"]
+    assert f"mask  {strengths.min():8.2f} {strengths.max():8.2f}" in synmt("inspect", "strengths", "mask").stdout
+    shown = texts(inspect("strengths --format svg mask mask"))
+    assert shown.count("left-other") == 2
+    assert shown.count(f"{strengths[0, 1, 3]:.2f}") >= 2
+    assert inspect("strengths mask --format tsv").count(b"\n") == 1 + strengths.size
+
+
+def test_attention_as_a_table_a_picture_and_a_page() -> None:
+    title, *_, query, key, weight = (
+        inspect("attention pascal in.jsonl --head 2").decode().split("\n")[1].split("\t")
+    )
+    assert (title, query, key) == ("layer 1, head 2 (pascal)", "He", "He") and 0 < float(weight) < 1
+    assert inspect("attention pascal in.jsonl --sentence 3 --format png").startswith(b"\x89PNG")
+    fields = json.loads(inspect("attention pascal in.jsonl --sentence 3 --layer 2 --head 1 --format json"))
+    assert fields["matrix"] == "layer 2, head 1" and fields["query"] == ["He", "is", "my", "fa@@", "ther", "."]
+    assert all(sum(row) == pytest.approx(1) for row in fields["values"])
+    page = inspect("attention pascal in.jsonl --sentence 3 --links aligned.jsonl --format html").decode()
+    assert page.startswith("<!doctype html>") and page.endswith("</html>\n") and '"Vater"' in page
+
+
+def test_alignments_and_curves() -> None:
+    assert inspect("alignment aligned.jsonl").endswith(b"\naligned.jsonl\t1\t1\tVater\tfather\t0.5\n")
+    shown = texts(inspect("alignment aligned.jsonl links --sentence 3 --format svg"))
+    assert {"aligned.jsonl", "links", "Vater", "father", "0.75"} <= set(shown)
+    assert inspect("alignment aligned.jsonl links --format html").startswith(b"<!doctype html>")
+    assert inspect("curves mask pascal/log.tsv --format png").startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        ("strengths missing", "missing/config.json: No such file"),
+        ("strengths pascal", "pascal: has no masks: it is pascal"),
+        ("attention pascal in.jsonl --show strengths", "the model has no masks"),
+        ("attention pascal in.jsonl --sentence 4", "in.jsonl: has 3 lines, and no line 4"),
+        ("attention pascal in.jsonl --sentence 2", "in.jsonl:2: no sentence"),
+        ("attention pascal in.jsonl --head 3", "no layer 1 with a head 3: 2 layers have 2 heads each"),
+        ("attention pascal in.jsonl --layer 9", "no layer 9 with a head 1: 2 layers have 2 heads each"),
+        ("attention pascal in.jsonl --links aligned.jsonl", "links are shown on a page: --format html"),
+        ("attention pascal - --links - --format html", "standard input can be read only once"),
+        ("alignment links", "links:1: links without their words"),
+        ("alignment aligned.jsonl --sentence 2", "aligned.jsonl:2: no words under source or target"),
+        ("curves links", "links:2: not a row of a training log"),
+        ("curves .", "log.tsv: No such file"),
+    ],
+)
+def test_bad_input_is_one_cause(arguments: str, cause: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        inspect(arguments)
+    assert cause in str(caught.value)
+
+
+def test_strengths_that_are_no_numbers_are_refused() -> None:
+    write_model(Path("broken"), "mask")
+    weights = load_file("broken/model.safetensors")
+    weights["source_parts.mask.strengths"][0, 0, 1] = float("nan")
+    save_file(weights, "broken/model.safetensors")
+    for form in ("text", "png"):
+        with pytest.raises(BadInput, match="broken: a strength is not a finite number: set 1, head 1, parent"):
+            inspect(f"strengths broken --format {form}")

@@ -1,0 +1,107 @@
+"""Models that write the tree of a translation: synmt train and synmt translate."""
+
+import json
+from pathlib import Path
+
+import orjson
+import pytest
+
+from synmt.streams import Line
+from synmt.trees.dependency import conllu_blocks, read_conllu
+from tests.cli.commands import is_one_line_of_error, shell, synmt
+from tests.cli.conftest import TINY
+from tests.cli.corpora import RECORDS, TARGET_HEADS, TARGET_WORDS, TARGETS, write_pairs, write_target_trees
+
+SHORT = " ".join([*TINY, "--updates", "2", "--target-language", "de"])
+
+
+@pytest.fixture(scope="session")
+def parent_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A decoder with parents that has learnt its few pairs by heart, on top of an encoder with masks."""
+    folder = tmp_path_factory.mktemp("parent")
+    source, _ = write_pairs(folder)
+    target = write_target_trees(folder)
+    done = synmt(
+        "train", "--model", "parent", "--source-syntax", "mask", "--source", source, "--target", target,
+        "--dev-source", source, "--dev-target", target, "--target-language", "de", *TINY, "--updates", "60",
+        "--out", folder / "model",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder / "model"
+
+
+def test_translations_come_with_their_trees(parent_model: Path) -> None:
+    text = "".join(f"{record}\n" for record in [*RECORDS, ""])
+    done = synmt("translate", parent_model, text=text)
+    assert done.stdout.splitlines() == [*TARGETS, ""]
+    *found, empty = map(
+        json.loads, synmt("translate", parent_model, "--format", "jsonl", text=text).stdout.splitlines()
+    )
+    assert [each["tokens"] for each in found] == [words.split() for words in TARGET_WORDS]
+    assert [each["heads"] for each in found] == TARGET_HEADS
+    assert found[1]["transitions"].startswith("Der Hund LEFT-ARC:rel")
+    assert found[0]["deprels"][3] == "root"
+    assert "heads" not in empty
+    done = synmt("translate", parent_model, "--format", "conllu", "--batch-tokens", "1", text=text)
+    lines = (Line(line, "stdin", number) for number, line in enumerate(done.stdout.splitlines(), 1))
+    records = [read_conllu(block.text) for block in conllu_blocks(lines)]
+    assert [record.text for record in records] == TARGETS
+    assert [record.heads for record in records] == TARGET_HEADS
+
+
+@pytest.mark.parametrize("constraints", ["none", "legal"])
+def test_with_fewer_constraints_it_translates_too(parent_model: Path, constraints: str) -> None:
+    options = ["--constraints", constraints, "--n-best", "2"]
+    found = json.loads(synmt("translate", parent_model, *options, text=RECORDS[3]).stdout)
+    assert found["text"] == TARGETS[3]
+    assert len(found["n_best"]) == 2 and "transitions" in found["n_best"][1]
+
+
+def test_its_folder_says_what_it_is(parent_model: Path) -> None:
+    model = orjson.loads((parent_model / "config.json").read_bytes())["model"]
+    assert model["side"] == {"mask": {"per_layer": False}}
+    assert model["target"] == {"ideas": {"parent": {}}, "arcs": {"split": False, "root_arc": False}}
+    entries = (parent_model / "vocab.target.txt").read_text().splitlines()
+    arcs = {entry for entry in entries if "-ARC:" in entry}
+    assert arcs == {f" {direction}-ARC:rel{n}" for direction in ("LEFT", "RIGHT") for n in range(3)}
+
+
+def test_a_pipe_of_target_strings_into_training(tmp_path: Path) -> None:
+    """And to be resumed; with a decoder that has options of its own."""
+    write_pairs(tmp_path)
+    write_target_trees(tmp_path)
+    train = (
+        "synmt transitions --moses de --split-arcs train.de.jsonl | paste train.jsonl -"
+        f" | synmt train --model gcn --gcn-no-labels --gcn-variant reference --split-arcs --prefixes 2 {SHORT}"
+        " --tsv - --out model"
+    )
+    done = shell(train, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    done = shell(f"{train.replace('--updates 2', '--updates 3')} --resume", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    model = orjson.loads((tmp_path / "model" / "config.json").read_bytes())["model"]
+    options = {"layers": 2, "labels": False, "gates": True, "variant": "reference"}
+    assert model["target"] == {"ideas": {"gcn": options}, "arcs": {"split": True, "root_arc": False}}
+    done = shell("head -2 train.jsonl | synmt translate model --format conllu | grep -c '\t0\troot'", tmp_path)
+    assert done.stdout == "2\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ("--model parent --target train.de --target-language fi", "no embedded dependency model for 'fi'"),
+        ("--model transitions --target broken", "broken:1: token 2: LEFT-ARC:x: an arc takes two words"),
+        ("--model parent --gcn-layers 2 --target train.de", "an option of gcn for sequence to parent"),
+    ],
+)
+def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str) -> None:
+    write_pairs(tmp_path)
+    (tmp_path / "broken").write_text("a LEFT-ARC:x b\n" * 20)
+    done = shell(f"synmt train --source train.jsonl {options} --out model", tmp_path)
+    assert is_one_line_of_error(done, "synmt train: ", cause)
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_model_of_words_writes_no_trees(mask_model: Path) -> None:
+    done = synmt("translate", mask_model, "--format", "conllu", text=RECORDS[0])
+    assert is_one_line_of_error(done, f"synmt translate: {mask_model}: writes no dependency trees")

@@ -1,0 +1,258 @@
+"""`python -m tests.fuzz [--seconds 60] [--reader NAME]`: mutated files through every reader.
+
+A reader may accept a file, or refuse it with the errors that the commands turn into one line; anything else is a
+crash. What a reader of records accepts, it must write and read again as the same.
+"""
+
+import gzip
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import mkdtemp
+
+import click
+import torch
+
+from synmt.metrics.bracketing import read_parse
+from synmt.parsers import benepar_models, udpipe_parser
+from synmt.parsers.parser import ModelError
+from synmt.streams import BadInput, Line, read_lines
+from synmt.systems.model_folder import ModelFolder, naming
+from synmt.text.bpe import Bpe
+from synmt.training.checkpoint import _read as read_checkpoint
+from synmt.training.checkpoint import checksum
+from synmt.training.preparation import read_tsv
+from synmt.trees.dependency import conllu_blocks, read_conllu, write_conllu
+from synmt.trees.record import ParseRecord, read_record, record_of_brackets, write_record
+from tests.cli.commands import CODES, RECORD
+from tests.hostile import PARSER, ROW, good_folder
+
+REFUSALS = (BadInput, ValueError)
+REFUSED = 3  # an exit code
+WORK = Path(mkdtemp())
+NASTY = [
+    b"\0", b"\xff", b"\xef\xbb\xbf", b"\r\n", b"\n", b"\n\n", b"\t", b" ", "\u2028".encode(), "\u0085".encode(),
+    b"\x0b", b"\x0c", "\u00a0".encode(), "\U0010ffff".encode(), b"(", b")", b"(S ", b"()", b'"', b"\\u0000",
+    b"\\ud800", b"\\n", b"{", b"}", b"[", b"]", b"[" * 2000, b"-1", b"0", b"1e999", b"9" * 400, b"99999999999",
+    b"null", b"true", b"1.5", b"-", b"_", b"1-2", b"1.1", b"#", b"@@", b"</w>", b"#version: 0.1\n", b"-LRB-",
+    b"-NONE-", b"x" * 3000, b"(A " * 1500, b"heads", b"parents", b"tokens", b"\x00\x00\x00\x00\x00\x00\x00\x80",
+]  # fmt: skip
+
+
+def mutated(data: bytes, seeds: list[bytes], source: random.Random) -> bytes:
+    """The bytes after a few changes of random kinds at random places."""
+    for _ in range(source.choice([1, 1, 2, 3, 8])):
+        start, end = sorted(source.choices(range(len(data) + 1), k=2))
+        kind = source.randrange(7)
+        if kind == 0 and data:  # a bit
+            place = source.randrange(len(data))
+            data = data[:place] + bytes([data[place] ^ (1 << source.randrange(8))]) + data[place + 1 :]
+        elif kind == 1:  # less
+            data = data[:start] + data[min(end, start + source.choice([1, 4, 100])) :]
+        elif kind == 2:  # more of the same
+            data = data[:end] + data[start : min(end, start + 200)] * source.choice([1, 2, 30]) + data[end:]
+        elif kind == 3:  # cut
+            data = data[:start]
+        elif kind == 4:  # another seed's part
+            other = source.choice(seeds)
+            data = data[:start] + other[source.randrange(len(other) + 1) :][:200] + data[end:]
+        else:  # something nasty, in place of something or beside it
+            data = data[:start] + source.choice(NASTY) + data[start if kind == 5 else min(end, start + 8) :]
+    return data
+
+
+def each_line(read: Callable[[str], object]) -> Callable[[Path], object]:
+    def read_file(path: Path) -> None:
+        for line in read_lines([str(path)]):
+            read(line.text)
+
+    return read_file
+
+
+def same_again(record: ParseRecord) -> None:
+    again = read_record(write_record(record))
+    if again != record and record.tokens:
+        raise AssertionError(f"{record} is read back as {again}")
+    if record.heads and "#" not in record.text:
+        back = read_conllu(write_conllu(record))
+        if (back.tokens, back.heads) != (record.tokens, record.heads):
+            raise AssertionError(f"{record} is read back from CoNLL-U as {back}")
+
+
+def read_brackets_of(text: str) -> None:
+    if text.strip():
+        same_again(record_of_brackets(text))
+        same_again(record_of_brackets(text, strip=True))
+
+
+def read_blocks(path: Path) -> None:
+    for block in conllu_blocks(read_lines([str(path)])):
+        try:
+            same_again(read_conllu(block.text))
+        except ValueError as error:
+            raise block.error(error) from None
+
+
+def read_pairs(path: Path) -> list[tuple[Line, ...]]:
+    return list(read_tsv(str(path)))
+
+
+def read_codes(path: Path) -> None:
+    bpe = Bpe.load(str(path))
+    bpe.apply(["the", "father", "x" * 50, "\u2028"])
+
+
+@cache
+def folder() -> ModelFolder:
+    return good_folder(WORK / "model")
+
+
+def in_folder(name: str) -> Callable[[Path], object]:
+    """The model folder with one of its files in the mutated form."""
+
+    def read(path: Path) -> None:
+        place = folder().path / name
+        whole = place.read_bytes()
+        place.write_bytes(path.read_bytes())
+        try:
+            ModelFolder.open(folder().path).load_model(torch.device("cpu"))
+        finally:
+            place.write_bytes(whole)
+
+    return read
+
+
+def parser_part(suffix: str) -> Callable[[Path], object]:
+    """The embedded constituency model with one of its two files in the mutated form."""
+
+    def read(path: Path) -> None:
+        for part in (".json", ".safetensors"):
+            data = path if part == suffix else PARSER / f"en-constituency{part}"
+            (WORK / f"parser{part}").write_bytes(data.read_bytes())
+        benepar_models.load_model(str(WORK / "parser.safetensors"))
+
+    return read
+
+
+def read_udpipe(path: Path) -> None:
+    """In a process of its own, for it is C++ that reads."""
+    child = get_context("fork").Process(target=_read_udpipe, args=(path,))
+    child.start()
+    child.join(60)
+    if child.exitcode == REFUSED:
+        raise ValueError("refused")
+    if child.exitcode != 0:
+        child.kill()
+        raise RuntimeError(f"UDPipe ended with {child.exitcode}")
+
+
+def _read_udpipe(path: Path) -> None:
+    try:
+        udpipe_parser.UDPipeParser(str(path)).parse(["He is my father."])
+    except REFUSALS:
+        os._exit(REFUSED)
+
+
+def read_state(path: Path) -> None:
+    with naming(path):
+        read_checkpoint(path)
+
+
+Reader = tuple[Callable[[Path], object], list[bytes], str]
+
+
+def readers() -> dict[str, Reader]:
+    """By name: what reads a file, good files, and what such a file's name ends with."""
+    records = [
+        RECORD.encode(),
+        b'{"text": "a b", "tokens": ["a", "b"], "spaces": [true, false], "upos": ["X", "Y"], "heads": [2, 0],'
+        b' "deprels": ["det", "root"], "tree": "(S (A a) (B b))"}\n',
+    ]
+    masks = [b'{"tokens":["NP","PRP$","my","NN","father"],"parents":[-1,0,1,0,3],"relations":["=CDCD","P=Cr>"]}\n']
+    trees = [b"(S (NP-SBJ (PRP He)) (VP (VBZ is) (NP (-NONE- *T*-1) (NN father))) (. .))\n", b"( (S (X a)) )\n"]
+    rows = [b"# text = a b\n" + ROW + ROW.replace(b"1\ta", b"2\tb").replace(b"\t0\t", b"\t1\t") + b"\n",
+            ROW.replace(b"1\ta\t_\tX\t_\t_\t0\troot\t_", b"1-2\tab\t_\t_\t_\t_\t_\t_\t_") + ROW
+            + ROW.replace(b"1\ta", b"2\tb").replace(b"\t0\t", b"\t1\t"), ROW * 2]  # fmt: skip
+    own = {name: [(folder().path / name).read_bytes()] for name in (
+        "config.json", "codes.bpe", "vocab.target.txt", "vocab.labels.txt", "model.safetensors")}  # fmt: skip
+    state = {"model.a": torch.ones(3)}
+    from safetensors.torch import save
+
+    progress = '{"update": 3}'
+    checkpoint = save(state, {"progress": progress, "crc32": str(checksum(progress, state))})
+    found: dict[str, Reader] = {
+        "records": (each_line(lambda text: same_again(read_record(text))), records, ".jsonl"),
+        "mask records": (each_line(lambda text: same_again(read_record(text))), masks + records, ".jsonl"),
+        "brackets": (each_line(read_brackets_of), trees, ".ptb"),
+        "evalb's files": (each_line(read_parse), trees + records, ".ptb"),
+        "CoNLL-U": (read_blocks, rows, ".conllu"),
+        "TSV": (read_pairs, [b"a b\tc d\n", RECORD.encode() + b"\tEr\n"], ".tsv"),
+        "zipped lines": (each_line(str), [gzip.compress(RECORD.encode() * 3, mtime=0)], ".gz"),
+        "BPE codes": (read_codes, [CODES.encode(), CODES.encode().split(b"\n", 1)[1]], ".bpe"),
+        "checkpoints": (read_state, [checkpoint], ".safetensors"),
+        "benepar's JSON": (parser_part(".json"), [(PARSER / "en-constituency.json").read_bytes()], ".json"),
+        "benepar's weights": (
+            parser_part(".safetensors"), [(PARSER / "en-constituency.safetensors").read_bytes()], ".safetensors"
+        ),
+        "UDPipe's models": (read_udpipe, [(PARSER / "en-dependency.udpipe").read_bytes()], ".udpipe"),
+    }  # fmt: skip
+    return found | {f"a folder's {name}": (in_folder(name), seeds, "") for name, seeds in own.items()}
+
+
+def fuzz(reader: Reader, source: random.Random) -> Iterator[tuple[str, bytes]]:
+    """Each input tried: "read", "refused", or what the crash was; and the input."""
+    read, seeds, suffix = reader
+    path = WORK / f"mutated{suffix}"
+    while True:
+        data = mutated(source.choice(seeds), seeds, source)
+        path.write_bytes(data)
+        try:
+            read(path)
+            yield "read", data
+        except (*REFUSALS, ModelError):
+            yield "refused", data
+        except Exception as error:
+            yield f"{type(error).__name__}: {error}", data
+
+
+@click.command()
+@click.option("--seconds", default=60.0, show_default=True, help="Of processor time, for each reader.")
+@click.option("--reader", "chosen", help="Only this one.")
+@click.option("--seed", default=1, show_default=True)
+def command(seconds: float, chosen: str | None, seed: int) -> None:
+    """One line a reader: inputs tried, read, refused, crashes. Inputs that crash go to crash-*."""
+    torch.set_num_threads(1)
+    crashes = 0
+    for name, reader in readers().items():
+        if chosen and chosen != name:
+            continue
+        counts = {"read": 0, "refused": 0}
+        failures: dict[str, bytes] = {}
+        end = time.process_time() + seconds
+        wall = time.monotonic() + 3 * seconds
+        for outcome, data in fuzz(reader, random.Random(seed)):
+            if outcome in counts:
+                counts[outcome] += 1
+            else:
+                failures.setdefault(outcome[:60], data)
+            if time.process_time() > end or time.monotonic() > wall:
+                break
+        for number, (cause, data) in enumerate(failures.items()):
+            Path(f"crash-{name.replace(' ', '-')}-{number}").write_bytes(data)
+            print(f"  {cause}: {data[:200]!r}")
+        crashes += len(failures)
+        tried = sum(counts.values()) + len(failures)
+        print(
+            f"{name}\t{tried} tried\t{counts['read']} read\t{counts['refused']} refused\t{len(failures)} crashes",
+            flush=True,
+        )
+    sys.exit(bool(crashes))
+
+
+if __name__ == "__main__":
+    command()

@@ -1,0 +1,64 @@
+import json
+
+import numpy as np
+import pytest
+
+from synmt.inspection.alignment import alignment_matrices, read_alignments
+from synmt.streams import BadInput, Line
+
+WORDS = {"source": ["das", "Haus", "."], "target": ["the", "house"]}
+
+
+def line(fields: object, source: str = "a.jsonl") -> Line:
+    return Line(fields if isinstance(fields, str) else json.dumps(fields), source, 7)
+
+
+def test_rows_are_target_words_and_columns_source_words() -> None:
+    scores = [[0.9, 0.1], [0.2, 0.8], [0.0, 0.3]]
+    (found,) = read_alignments([line({**WORDS, "links": [[0, 0], [1, 1]], "scores": scores})])
+    (matrix,), legend = alignment_matrices([found], ["x/a.jsonl"])
+    assert (matrix.title, matrix.rows, matrix.columns) == ("a.jsonl", WORDS["target"], WORDS["source"])
+    np.testing.assert_allclose(matrix.values, np.array(scores).T)
+    assert matrix.marks == [(0, 0), (1, 1)]
+    assert (legend.low, legend.high) == (0, 1)
+
+
+def test_without_all_scores_those_of_the_links_are_shown() -> None:
+    (found,) = read_alignments([line({**WORDS, "links": [[2, 1, 0.25], [0, 0]]})])
+    assert found.scores.tolist() == [[1, 0], [0, 0], [0, 0.25]]
+    assert found.links == [(2, 1), (0, 0)]
+
+
+def test_links_alone_take_their_words_from_another_file() -> None:
+    gold, found = read_alignments([line("0-0 1p1", "gold"), line({**WORDS, "links": []})])
+    assert (gold.source, gold.target) == (found.source, found.target) == (WORDS["source"], WORDS["target"])
+    assert gold.links == [(0, 0), (1, 1)] and found.links == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause"),
+    [
+        (["0-0"], "a.jsonl:7: links without their words"),
+        ([WORDS, "0-2"], "a.jsonl:7: link 0-2 for 3 source and 2 target words"),
+        ([{**WORDS, "links": [[3, 0]]}], "a.jsonl:7: link 3-0 for 3 source and 2 target words"),
+        ([{**WORDS, "links": [[-1, 0]]}], "a.jsonl:7: a link to a word before the first"),
+        ([{**WORDS, "links": [[0]]}], "a.jsonl:7: "),
+        ([{**WORDS, "links": 1}], "a.jsonl:7: "),
+        ([{**WORDS, "scores": [[1, 0]]}], r"a.jsonl:7: scores are \[1, 2\] for 3 source and 2 target words"),
+        ([{**WORDS, "scores": [[1, 0], [1], [0]]}], "a.jsonl:7: "),
+        ([{"source": [], "target": ["a"]}], "a.jsonl:7: no words under source or target"),
+        ([{}], "a.jsonl:7: no words under source or target"),
+        (["{"], "a.jsonl:7: "),
+        ([WORDS, {**WORDS, "target": ["a", "b"]}], "a.jsonl:7: other words than at a.jsonl:7"),
+    ],
+)
+def test_what_is_no_alignment_is_refused(lines: list[object], cause: str) -> None:
+    with pytest.raises(BadInput, match=cause):
+        read_alignments([line(fields) for fields in lines])
+
+
+@pytest.mark.parametrize("score", [1e99, 1.1, -0.1, None])
+def test_a_score_that_is_no_share_is_refused(score: float | None) -> None:
+    for fields in ({"scores": [[1, 0], [0, 0], [0, score]]}, {"links": [[0, 0, 0.5], [2, 1, score]]}):
+        with pytest.raises(BadInput, match=r"a\.jsonl:7: "):
+            read_alignments([line({**WORDS, **fields})])

@@ -1,0 +1,64 @@
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from synmt.inspection.curves import draw_curves, read_curves
+from synmt.inspection.drawing import picture
+from synmt.streams import BadInput
+from synmt.training.log import Log
+
+ROWS = [
+    {"update": 100, "epoch": 0, "loss": 5.5},
+    {"update": 136, "epoch": 1, "valid_loss": 4.5, "valid_bleu": 1.25},
+    {"update": 200, "epoch": 1, "loss": 4.25},
+]
+
+
+def write_log(folder: Path) -> Path:
+    folder.mkdir()
+    log = Log(folder / "log.tsv")
+    for row in ROWS:
+        log.write(row)
+    return folder
+
+
+def test_a_log_gives_the_points_of_each_column(tmp_path: Path) -> None:
+    folder = write_log(tmp_path / "run")
+    points = {"loss": ([100, 200], [5.5, 4.25]), "valid_loss": ([136], [4.5]), "valid_bleu": ([136], [1.25])}
+    assert read_curves(folder).points == read_curves(folder / "log.tsv").points == points
+
+
+def test_a_picture_has_a_panel_for_each_column_and_names_the_runs(tmp_path: Path) -> None:
+    runs = [read_curves(write_log(tmp_path / name)) for name in ("one", "<two>")]
+    svg = picture(lambda figure: draw_curves(figure, runs), "svg")
+    shown = [node.text for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    titles = ["training loss (nats a token)", "validation loss (nats a token)", "validation BLEU"]
+    assert [text for text in shown if text in titles] == titles
+    assert shown.count("update") == 3
+    assert shown.count("one") == shown.count("<two>") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        ("", "log.tsv: a log without numbers"),
+        ("update\tloss\n", "log.tsv: a log without numbers"),
+        ("a\tb\n1\t2\n", "log.tsv:2: not a row of a training log"),
+        ("update\tloss\n1\t2\nx\t2\n", "log.tsv:3: not a row of a training log"),
+        ("update\tloss\n1\ty\n", "log.tsv:2: not a row of a training log"),
+        ("update\tloss\n\t\n", "log.tsv:2: not a row of a training log"),
+    ],
+)
+def test_what_is_no_log_is_refused(tmp_path: Path, content: str, cause: str) -> None:
+    (tmp_path / "log.tsv").write_text(content)
+    with pytest.raises(BadInput, match=cause):
+        read_curves(tmp_path)
+
+
+def test_a_missing_log_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"log\.tsv: No such file"):
+        read_curves(tmp_path)
+    (tmp_path / "log.tsv").write_bytes(b"update\tloss\n\xff\n")
+    with pytest.raises(BadInput, match=r"log\.tsv: not UTF-8"):
+        read_curves(tmp_path)

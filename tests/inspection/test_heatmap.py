@@ -1,0 +1,97 @@
+import re
+import struct
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pytest
+
+from synmt.inspection.drawing import DOTS, PictureForm, picture
+from synmt.inspection.heatmap import MOST_CELLS, _grid, draw_matrices
+from synmt.inspection.labels import label
+from synmt.inspection.matrix import Legend, Matrix
+from synmt.streams import BadInput
+
+LEGEND = Legend("query", "key", "weight", "Blues", 0.0, 1.0)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def square(tokens: list[str], title: str = "head 1") -> Matrix:
+    values = np.random.default_rng(0).random((len(tokens), len(tokens))).astype(np.float32)
+    return Matrix(title, tokens, tokens, values, marks=[(0, 0)])
+
+
+def drawn(form: PictureForm, *matrices: Matrix) -> bytes:
+    return picture(lambda figure: draw_matrices(figure, matrices, LEGEND), form)
+
+
+def texts(svg: bytes) -> list[str]:
+    return [node.text or "" for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def test_a_png_is_one_and_as_large_as_its_tokens_need() -> None:
+    sizes = []
+    for count in (20, 40):
+        data = drawn("png", square(["token"] * count))
+        assert data.startswith(b"\x89PNG\r\n\x1a\n")
+        sizes.append(struct.unpack(">II", data[16:24]))
+    assert all(count * 0.17 * DOTS < length for count, size in zip((20, 40), sizes, strict=True) for length in size)
+    assert sizes[1][0] - sizes[0][0] == pytest.approx(20 * 0.17 * DOTS, abs=2)
+
+
+def test_an_svg_holds_its_tokens_as_text() -> None:
+    tokens = ["PRP$", "$x$", "<script>alert(1)</script>", "a&b", "\"q'", "Übung", "我", "x\x01y", "\ufffe", "_^{"]
+    shown = texts(drawn("svg", square(tokens, title="<b> $y$")))
+    for token in tokens:
+        assert shown.count(label(token)) == 2
+    assert "<b> $y$" in shown
+    assert {"query", "key", "weight"} <= set(shown)
+
+
+def test_forty_tokens_do_not_touch() -> None:
+    tokens = [f"token{number}" for number in range(40)]
+    root = ElementTree.fromstring(drawn("svg", square(tokens)))
+    labels = [node.attrib for node in root.iter(f"{SVG}text") if node.text in tokens]
+    rows = [float(label["y"]) for label in labels if "y" in label]
+    columns = [float(label["transform"].split("(")[1].split()[0]) for label in labels if "y" not in label]
+    assert len(rows) == len(columns) == 40
+    assert {label["style"].split(";")[0] for label in labels} == {"font-size: 7px"}
+    assert min(np.diff(rows)) > 7 and min(np.diff(columns)) > 7
+
+
+def test_a_picture_is_the_same_each_time_and_leaves_matplotlib_as_it_was() -> None:
+    before = dict(matplotlib.rcParams)
+    for form in ("png", "svg"):
+        assert drawn(form, square(["a", "b"])) == drawn(form, square(["a", "b"]))
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_small_matrices_show_their_numbers() -> None:
+    matrix = Matrix("", ["a", "b"], ["c", "d"], np.array([[0.25, 1], [0.5, -0.001]], np.float32))
+    shown = texts(drawn("svg", matrix))
+    assert {"0.25", "1.00", "0.50", "0.00"} <= set(shown)
+    assert not any(re.fullmatch(r"\d\.\d\d", text) for text in texts(drawn("svg", square(["a"] * 13))))
+
+
+def test_a_character_that_no_font_has_is_reported_for_png(capsys: pytest.CaptureFixture[str]) -> None:
+    drawn("svg", square(["\U00012000"]))
+    assert capsys.readouterr().err == ""
+    drawn("png", square(["\U00012000"]))
+    assert capsys.readouterr().err.startswith("synmt inspect: some characters are in no installed font")
+
+
+def test_more_tokens_than_can_be_read_are_refused() -> None:
+    with pytest.raises(BadInput, match=f"{MOST_CELLS + 1} tokens are more than the {MOST_CELLS}"):
+        drawn("svg", square(["a"] * (MOST_CELLS + 1)))
+
+
+def test_panels_stand_in_rows_without_gaps_where_they_can() -> None:
+    assert [_grid(panels) for panels in (1, 2, 3, 4, 6, 8, 12, 16)] == [
+        *((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (4, 2), (4, 3), (4, 4))
+    ]
+
+
+def test_labels_are_short_and_fit_for_xml() -> None:
+    assert label(" NP") == "NP"
+    assert label("x" * 50) == "x" * 23 + "…"
+    assert label("a\u202eb\x00\ud800") == "a\ufffdb\ufffd\ufffd"

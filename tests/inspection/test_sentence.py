@@ -1,0 +1,92 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+
+from synmt.inspection.attention import head_matrices
+from synmt.inspection.sentence import read_sentence
+from synmt.streams import BadInput, Line
+from synmt.systems.batches import Sources
+from synmt.systems.model_folder import ModelFolder
+from synmt.trees.record import read_record
+from synmt.trees.relations import relation_matrix
+from tests import tiny
+from tests.inspection.models import SENTENCE, write_model
+
+CPU = torch.device("cpu")
+
+
+def model_attention(folder: ModelFolder) -> list[np.ndarray]:
+    features = folder.config.side.features(read_record(SENTENCE.text), folder.bpe.segment)
+    batch = Sources.encode([features], folder.vocabulary).batch([0], folder.vocabulary.padding, CPU)
+    with torch.inference_mode():
+        return [layer[0].numpy() for layer in folder.load_model(CPU).source_attention(batch)]
+
+
+@pytest.mark.parametrize("system", ["sequence", "mask", "pascal", "lisa", "multitask", "all but multitask"])
+def test_the_weights_are_the_model_s(system: str, tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", system)
+    read = read_sentence(folder, SENTENCE)
+    length = len(read.layout.tokens)
+    assert read.weights.shape == (2, 2, length, length)
+    np.testing.assert_allclose(read.weights, np.stack(model_attention(folder)), atol=1e-6)
+    np.testing.assert_allclose(read.weights.sum(axis=-1), 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("system", ["mask", "mask per layer"])
+def test_strengths_are_those_of_each_pair_s_relation(system: str, tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", system)
+    read = read_sentence(folder, SENTENCE)
+    strengths = load_file(folder.weights)["source_parts.mask.strengths"]
+    relations = relation_matrix(read.layout.parents)
+    assert read.strengths is not None
+    assert read.strengths.shape == (len(strengths), 2, *relations.shape)
+    for layer, head, query, key in ((0, 1, 0, 3), (-1, 0, 5, 2)):
+        assert read.strengths[layer, head, query, key] == strengths[layer, head, relations[query, key]]
+
+
+def test_heads_that_belong_to_an_idea_say_so(tmp_path: Path) -> None:
+    read = read_sentence(write_model(tmp_path / "model", "all but multitask"), SENTENCE)
+    assert [read.head_name(0, 0), read.head_name(0, 1)] == ["head 1 (lisa)", "head 2 (pascal)"]
+    assert read.head_name(1, 1) == "head 2"
+    read = read_sentence(write_model(tmp_path / "density", "pascal, log density"), SENTENCE)
+    assert [read.head_name(0, 0), read.head_name(0, 1)] == ["head 1", "head 2 (pascal)"]
+
+
+def test_heads_of_a_layer_or_one_of_them(tmp_path: Path) -> None:
+    read = read_sentence(write_model(tmp_path / "model", "mask+pascal"), SENTENCE)
+    matrices, legend = head_matrices(read, "weights", 1, None)
+    assert [matrix.title for matrix in matrices] == ["layer 1, head 1", "layer 1, head 2 (pascal)"]
+    assert legend.low == 0 and legend.high == read.weights[0].max()
+    matrices, _ = head_matrices(read, "weights", 2, 2)
+    np.testing.assert_array_equal(matrices[0].values, read.weights[1, 1])
+    matrices, legend = head_matrices(read, "strengths", 2, 1)
+    assert matrices[0].title == "head 1"
+    np.testing.assert_array_equal(matrices[0].values, read.strengths[0, 0])
+    assert read.mask and (legend.low, legend.high) == (read.mask.least, read.mask.most)
+    for layer, head in ((3, None), (1, 3)):
+        with pytest.raises(BadInput, match=f"no layer {layer} with a head {head or 1}: 2 layers have 2 heads each"):
+            head_matrices(read, "weights", layer, head)
+
+
+def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", "pascal")
+    with pytest.raises(BadInput, match="in:3: no sentence"):
+        read_sentence(folder, Line("", "in", 3))
+    with pytest.raises(BadInput, match="in:3: record has no dependency heads"):
+        read_sentence(folder, Line('{"tokens": ["a"]}', "in", 3))
+    with pytest.raises(BadInput, match="the model has no masks"):
+        head_matrices(read_sentence(folder, SENTENCE), "strengths", 1, None)
+    tensors = load_file(folder.weights)
+    tensors["network.encoder.0.attention.qkv.bias"][:] = float("nan")
+    save_file(tensors, folder.weights)
+    with pytest.raises(BadInput, match="the attention of some head is not a number"):
+        read_sentence(folder, SENTENCE)
+
+
+def test_raw_text_is_read_as_the_model_would(tmp_path: Path) -> None:
+    read = read_sentence(write_model(tmp_path / "model", "sequence"), Line("my  father .", "in", 1))
+    assert read.layout.tokens == ["my", "fa@@", "ther", "."]
+    assert tiny.CONFIG.heads == read.weights.shape[1]

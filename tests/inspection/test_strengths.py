@@ -1,0 +1,89 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from synmt.inspection.strengths import as_json, as_text, as_tsv, open_strengths, strengths_matrices
+from synmt.streams import BadInput
+from synmt.systems.model_folder import ModelFolder
+from synmt.trees.relations import RELATIONS
+from tests.inspection.models import write_model
+
+NAME = "source_parts.mask.strengths"
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> ModelFolder:
+    return write_model(tmp_path / "shared", "mask")
+
+
+@pytest.fixture
+def per_layer(tmp_path: Path) -> ModelFolder:
+    return write_model(tmp_path / "per-layer", "mask per layer")
+
+
+def test_the_tables_hold_the_parameters(shared: ModelFolder, per_layer: ModelFolder) -> None:
+    for folder in (shared, per_layer):
+        parameters = load_file(folder.weights)[NAME]
+        strengths = open_strengths(folder)
+        (fields,) = map(json.loads, as_json([strengths]))
+        np.testing.assert_array_equal(np.array(fields["strengths"], np.float32), parameters)
+        assert fields["relations"] == list(RELATIONS)
+        assert fields["min"] == parameters.min() and fields["max"] == parameters.max()
+        assert fields["range"] == pytest.approx(parameters.max() - parameters.min())
+        header, *rows = (line.split("\t") for line in as_tsv([strengths]))
+        assert header == ["model", "layer", "head", "relation", "strength"]
+        assert len(rows) == parameters.size
+        for name, layer, head, relation, value in rows:
+            assert name == str(folder.path)
+            place = 0 if layer == "all" else int(layer) - 1, int(head) - 1, RELATIONS.index(relation)
+            assert float(value) == pytest.approx(parameters[place], rel=1e-5)
+
+
+def test_the_text_has_a_row_a_relation_and_the_figures_of_the_paper_s_table(shared: ModelFolder) -> None:
+    parameters = load_file(shared.weights)[NAME]
+    lines = list(as_text([open_strengths(shared)]))
+    assert lines[0].split() == ["head", "1", "head", "2"]
+    for number, name in enumerate(RELATIONS):
+        assert lines[1 + number].split() == [name, *(f"{value:.2f}" for value in parameters[0, :, number])]
+    assert lines[-2].split() == ["model", "min", "max", "range"]
+    low, high = parameters.min(), parameters.max()
+    assert lines[-1].split() == [str(shared.path), f"{low:.2f}", f"{high:.2f}", f"{high - low:.2f}"]
+
+
+def test_several_models_are_rows_and_panels_under_one_scale(shared: ModelFolder, per_layer: ModelFolder) -> None:
+    models = [open_strengths(shared), open_strengths(per_layer)]
+    assert [line.split()[0] for line in as_text(models)] == ["model", str(shared.path), str(per_layer.path)]
+    matrices, legend = strengths_matrices(models)
+    assert [matrix.title for matrix in matrices] == [
+        str(shared.path),
+        f"{per_layer.path}, layer 1",
+        f"{per_layer.path}, layer 2",
+    ]
+    assert matrices[2].values.tolist() == load_file(per_layer.weights)[NAME][1].T.tolist()
+    assert legend.low == min(matrix.values.min() for matrix in matrices)
+    assert legend.high == max(matrix.values.max() for matrix in matrices)
+
+
+def test_a_small_negative_strength_is_not_minus_zero(shared: ModelFolder) -> None:
+    change(shared, lambda strengths: strengths.fill(-0.001))
+    assert "-0.00" not in "\n".join(as_text([open_strengths(shared)]))
+
+
+def test_a_strength_that_is_no_number_is_refused_by_its_place(shared: ModelFolder) -> None:
+    change(shared, lambda strengths: strengths.__setitem__((0, 1, 5), float("nan")))
+    with pytest.raises(BadInput, match="shared: a strength is not a finite number: set 1, head 2, anc"):
+        open_strengths(shared)
+
+
+def test_a_model_without_masks_has_none(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="pascal: has no masks: it is pascal"):
+        open_strengths(write_model(tmp_path / "pascal", "pascal"))
+
+
+def change(folder: ModelFolder, edit: object) -> None:
+    tensors = load_file(folder.weights)
+    edit(tensors[NAME])
+    save_file(tensors, folder.weights)

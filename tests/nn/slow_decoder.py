@@ -1,0 +1,92 @@
+"""The decoders as one would write them on a blackboard: one prefix, one head, one position at a time."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from synmt.nn.decoders import PrefixDecoder
+from synmt.nn.graphs import GraphConvolution, GraphConvolutions
+from synmt.nn.transformer import DecoderLayer
+from synmt.systems.translation import EncodedSource, TranslationModel
+
+Edge = tuple[int, int, int, int]  # parent, child, label, birth
+
+
+@torch.inference_mode()
+def slow_state(model: TranslationModel, ids: Sequence[int], edges: Sequence[Edge], source: EncodedSource) -> Tensor:
+    """The state [d] after a prefix of one target, from the begin of sentence on; source: of one sentence.
+
+    edges: of the whole target.
+    """
+    decoder = model.decoder
+    assert isinstance(decoder, PrefixDecoder)
+    born = [edge for edge in edges if edge[3] < len(ids)]
+    states = model.network.embed(torch.tensor([list(ids)]))[0]
+    for convolutions in decoder.inputs:
+        assert isinstance(convolutions, GraphConvolutions)
+        for convolution in convolutions.layers:
+            assert isinstance(convolution, GraphConvolution)
+            states = slow_convolution(convolution, states, born)
+    everything = [range(len(ids))] * len(ids)
+    parents = [[q, *(parent for parent, child, _, _ in born if child == q)] for q in range(len(ids))]
+    for layer in model.network.decoder_layers:
+        seen = [parents if decoder.heads and head == 0 else everything for head in range(layer.attention.heads)]
+        states = slow_layer(layer, states, seen, source)
+    return model.network.decoder_norm(states)[-1]
+
+
+def slow_layer(
+    layer: DecoderLayer, states: Tensor, seen: Sequence[Sequence[Sequence[int]]], source: EncodedSource
+) -> Tensor:
+    """seen: which positions each position of each head sees."""
+    residual = layer.attention_residual
+    query, key, value = layer.attention.qkv(residual.before(states)).chunk(3, dim=-1)
+    size = query.shape[1] // len(seen)
+    rows = []
+    for position in range(len(states)):
+        heads = []
+        for head, visible in enumerate(seen):
+            channels = slice(head * size, (head + 1) * size)
+            keys = key[list(visible[position]), channels]
+            weights = (keys @ query[position, channels] * size**-0.5).softmax(dim=0)
+            heads.append(weights @ value[list(visible[position]), channels])
+        rows.append(torch.cat(heads))
+    states = residual.after(states, layer.attention.out(torch.stack(rows)))
+    residual = layer.cross_residual
+    memory = layer.cross.memory(source.states)
+    states = residual.after(states, layer.cross(residual.before(states)[None], memory, source.bias)[0])
+    residual = layer.feedforward_residual
+    return residual.after(states, layer.feedforward(residual.before(states)))
+
+
+def slow_convolution(convolution: GraphConvolution, states: Tensor, edges: Sequence[Edge]) -> Tensor:
+    """The formula term by term; states [m,d]."""
+    rows = []
+    for v in range(len(states)):
+        # direction, the node whose product counts, and the label
+        terms = [(0, v, 0)]
+        for parent, child, label, birth in edges:
+            if convolution.variant == "paper":
+                if child == v:
+                    terms.append((2, parent, label))
+                if parent == v:
+                    terms.append((1, child, label))
+            else:
+                if child == v and parent != birth:
+                    terms.append((2, v, 0))
+                if parent == v and child != birth:
+                    terms.append((1, v, label))
+        total = torch.zeros_like(states[v])
+        for direction, u, label in terms:
+            message = convolution.weights[direction] @ states[u]
+            gate = torch.tensor(torch.inf)
+            if convolution.gates is not None:
+                gate = convolution.gates[direction] @ states[u]
+            if label and convolution.label_bias is not None:
+                message = message + convolution.label_bias[label]
+            if label and convolution.gate_label_bias is not None:
+                gate = gate + convolution.gate_label_bias[label]
+            total = total + gate.sigmoid() * message
+        rows.append(states[v] + total.relu())
+    return torch.stack(rows)

@@ -1,0 +1,92 @@
+"""Decoders of whole prefixes against one prefix after the other."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from synmt.nn.config import TransformerConfig
+from synmt.systems.translation import TranslationModel
+from synmt.text.vocabulary import Vocabulary
+from synmt.training.corpus import Corpus
+from tests import tiny
+from tests.nn.slow_decoder import Edge, slow_state
+
+CPU = torch.device("cpu")
+BATCH = [2, 0, 3, 1]  # targets of different lengths
+POST_NORM = replace(tiny.CONFIG, norm="post")
+
+
+def edges_of(corpus: Corpus, index: int) -> list[Edge]:
+    if not corpus.edges:
+        return []
+    edges = corpus.edges[index]
+    return list(
+        zip(*(each.tolist() for each in (edges.parents, edges.children, edges.labels, edges.births)), strict=True)
+    )
+
+
+def model_of(target: str, vocabulary: Vocabulary, config: TransformerConfig = tiny.CONFIG) -> TranslationModel:
+    return tiny.model("sequence", vocabulary, config, target=target)
+
+
+@pytest.mark.parametrize("target", tiny.PREFIX_SYSTEMS)
+@pytest.mark.parametrize("config", [tiny.CONFIG, POST_NORM, replace(tiny.CONFIG, decoder_layers=1)])
+def test_packed_prefixes_are_a_loop_over_prefixes(target: str, config: TransformerConfig) -> None:
+    corpus, vocabulary = tiny.corpus("sequence", target)
+    model = model_of(target, vocabulary, config)
+    source, batch = corpus.batch(BATCH, vocabulary, CPU)
+    encoded = model.encode(source)
+    states = model.decoder(model.network, batch, encoded.states, encoded.bias)
+    expected = {}
+    for row, index in enumerate(BATCH):
+        alone = model.encode(corpus.batch([index], vocabulary, CPU)[0])
+        ids = [vocabulary.begin, *corpus.targets[index].tolist()]
+        for length in range(1, len(ids)):
+            state = slow_state(model, ids[:length], edges_of(corpus, index), alone)
+            expected[row * batch.inputs.shape[1] + length - 1] = state
+    assert sorted(expected) == sorted(batch.positions.tolist())
+    for position, state in zip(batch.positions.tolist(), states, strict=True):
+        torch.testing.assert_close(state, expected[position], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
+def test_a_later_token_changes_no_earlier_prediction(target: str) -> None:
+    """Not the token, and not the arcs that come with it."""
+    corpus, vocabulary = tiny.corpus("sequence", target)
+    model = model_of(target, vocabulary)
+    source, batch = corpus.batch([0], vocabulary, CPU)
+    encoded = model.encode(source)
+    states = model.decoder(model.network, batch, encoded.states, encoded.bias)
+    for changed in range(1, batch.inputs.shape[1]):
+        other = corpus.batch([0], vocabulary, CPU)[1]
+        other.inputs[0, changed:] = 2
+        if other.graph is not None:
+            late = (other.graph.births >= changed).all(dim=2)
+            other.graph.labels[late] = (other.graph.labels[late] + 1) % 2
+            other.graph.births.masked_fill_(other.graph.births >= changed, changed)
+        after = model.decoder(model.network, other, encoded.states, encoded.bias)
+        before_it = batch.positions < changed
+        torch.testing.assert_close(after[before_it], states[before_it])
+        assert not torch.allclose(after[~before_it], states[~before_it])
+
+
+def test_with_one_layer_bitran_is_causal() -> None:
+    for layers, same in ((1, True), (2, False)):
+        config = replace(tiny.CONFIG, decoder_layers=layers)
+        losses = []
+        for target in ("sequence", "bitran"):
+            corpus, vocabulary = tiny.corpus("sequence", target)
+            losses.append(
+                model_of(target, vocabulary, config).loss(*corpus.batch(BATCH, vocabulary, CPU)).translation
+            )
+        assert torch.allclose(losses[0], losses[1], atol=1e-4) == same
+
+
+@pytest.mark.parametrize("target", tiny.PREFIX_SYSTEMS)
+def test_gradients_reach_every_parameter(target: str) -> None:
+    corpus, vocabulary = tiny.corpus("mask", target)
+    model = tiny.model("mask", vocabulary, target=target).train()
+    model.loss(*corpus.batch(BATCH, vocabulary, CPU), smoothing=0.1).total().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name

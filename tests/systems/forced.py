@@ -1,0 +1,57 @@
+"""Pairs of the tiny corpus, forced through a model of each direction."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from synmt.nn.config import TransformerConfig
+from synmt.systems.batches import Sources
+from synmt.systems.linking import Forced, LinkIdea
+from synmt.systems.source import SourceFeatures, source_side
+from synmt.systems.target import target_side
+from synmt.systems.translation import TranslationModel
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
+from synmt.training.corpus import Corpus
+from tests import tiny
+
+PAIRS = [(record.tokens, target) for record, target in zip(tiny.records(), tiny.TARGETS, strict=True)]
+WORDS = sorted({word for pair in PAIRS for side in pair for word in side})
+VOCABULARY = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *WORDS], [])
+Pair = tuple[list[str], list[str]]
+
+
+def models(idea: LinkIdea, seed: int = 1) -> list[tuple[TranslationModel, torch.nn.Module | None]]:
+    """A random model of each direction, with the idea's part on top."""
+    torch.manual_seed(seed)
+    made = []
+    for _ in range(2):
+        model = TranslationModel(
+            idea.network(tiny.CONFIG), source_side({"sequence": {}}), target_side({"sequence": {}}), VOCABULARY
+        )
+        part = idea.part(tiny.CONFIG)
+        for module in (model, part or model):
+            for name, parameter in module.named_parameters():
+                if name.endswith("bias"):
+                    torch.nn.init.normal_(parameter, std=0.7)
+        made.append((model.eval(), part))
+    return made
+
+
+def force(
+    idea: LinkIdea,
+    made: Sequence[tuple[TranslationModel, torch.nn.Module | None]],
+    pairs: Sequence[Pair] = PAIRS,
+    layer: int = 0,
+    config: TransformerConfig = tiny.CONFIG,
+) -> tuple[Forced, Forced]:
+    """One batch of the pairs, source → target and target → source."""
+    layer = layer or idea.fixed_layer(config) or 1
+    swapped = [(target, source) for source, target in pairs]
+    both = []
+    for (model, part), direction in zip(made, (pairs, swapped), strict=True):
+        sources = Sources.encode([SourceFeatures(source, len(source)) for source, _ in direction], VOCABULARY)
+        targets = [np.array(VOCABULARY.encode_target(target), np.int32) for _, target in direction]
+        batch = Corpus(sources, targets).batch(range(len(direction)), VOCABULARY, torch.device("cpu"))
+        both.append(Forced.run(model, part, layer, *batch))
+    return both[0], both[1]

@@ -1,0 +1,152 @@
+"""Laws of the aligners that read translation models."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from synmt.nn.config import TransformerConfig
+from synmt.nn.linking import descend
+from synmt.systems import LINK_IDEAS
+from synmt.systems.add_sgd import AddSgd, Reading
+from synmt.systems.bao import Bao
+from synmt.systems.linking import link_idea
+from synmt.systems.mtl_fullc import MtlFullc
+from synmt.systems.naive_att import NaiveAtt, NaiveAttLast
+from synmt.systems.shift_att import ShiftAtt
+from tests import tiny
+from tests.systems.forced import PAIRS, WORDS, Pair, force, models
+
+IDEAS = list(LINK_IDEAS)
+
+
+def matrices(name: str, pairs: list[Pair]) -> tuple[torch.Tensor, torch.Tensor]:
+    idea = link_idea(name)
+    return idea.matrices(*force(idea, models(idea), pairs))
+
+
+@pytest.mark.parametrize("name", IDEAS)
+def test_a_batch_gives_what_single_pairs_give(name: str) -> None:
+    together = matrices(name, PAIRS)
+    for number, (source, target) in enumerate(PAIRS):
+        there, back = matrices(name, [(source, target)])
+        x, y = len(source), len(target)
+        torch.testing.assert_close(together[0][number, :y, :x], there[0], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(together[1][number, :x, :y], back[0], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", IDEAS)
+def test_rows_are_shares_of_the_source(name: str) -> None:
+    there, _ = matrices(name, PAIRS)
+    for number, (source, target) in enumerate(PAIRS):
+        row_sums = there[number, : len(target)].sum(dim=1)
+        torch.testing.assert_close(row_sums, torch.ones(len(target)))
+        assert there[number, : len(target), len(source) :].count_nonzero() == 0
+
+
+def rows_that_change(name: str, place: int) -> set[int]:
+    """Which rows of x → y see that the target's word at `place` is another one."""
+    source, target = PAIRS[0]
+    other = [*target[:place], next(word for word in WORDS if word not in target), *target[place + 1 :]]
+    before, after = matrices(name, [(source, target)])[0], matrices(name, [(source, other)])[0]
+    return {row for row in range(len(target)) if not torch.allclose(before[0, row], after[0, row], atol=1e-6)}
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_what_each_row_knows_of_the_target(place: int) -> None:
+    """naive-att: the words before its own; shift-att and shift-aet: its own too; the rest: all words."""
+    assert rows_that_change("naive-att", place) == set(range(place + 1, 4))
+    assert rows_that_change("naive-att-last", place) == set(range(place + 1, 4))
+    assert rows_that_change("shift-att", place) == set(range(place, 4))
+    assert rows_that_change("shift-aet", place) == set(range(place, 4))
+    assert rows_that_change("mtl-fullc", place) == set(range(4))
+    assert rows_that_change("bao-guided", place) == set(range(4))
+
+
+def test_shift_att_is_naive_att_one_row_down() -> None:
+    idea = NaiveAtt(layer=2)
+    forced, _ = force(idea, models(idea))
+    torch.testing.assert_close(ShiftAtt().weights(forced)[:, :-1], idea.weights(forced)[:, 1:])
+
+
+def test_layers_are_the_published_ones() -> None:
+    six = decoder_of(6)
+    assert NaiveAtt().fixed_layer(six) == MtlFullc().fixed_layer(six) == 5
+    assert NaiveAtt(layer=2).fixed_layer(six) == 2
+    assert NaiveAttLast().fixed_layer(six) == 6
+    assert NaiveAtt().fixed_layer(decoder_of(1)) == 1
+
+
+def decoder_of(layers: int) -> TransformerConfig:
+    return replace(tiny.CONFIG, decoder_layers=layers)
+
+
+def test_only_the_last_layer_of_naive_att_last_sees_the_source() -> None:
+    idea = NaiveAttLast()
+    forced, _ = force(idea, models(idea), layer=1)
+    with pytest.raises(ValueError, match="layer 1 does not attend"):
+        forced.weights()
+    crossing = [layer.cross is not None for layer in forced.model.network.decoder]
+    assert crossing == [False, True]
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_add_sgd_lowers_the_loss_of_each_pair(steps: int) -> None:
+    idea = AddSgd(rate=0.5)
+    for pair in PAIRS:
+        if len(pair[0]) == 1:
+            continue  # one source word has all the weight
+        reading = Reading(force(idea, models(idea), [pair])[0])
+        after = descend(reading.logits, reading.loss, steps, idea.rate)
+        assert reading.loss(after) < reading.loss(reading.logits)
+
+
+def test_its_layer_predicts_from_the_words_before() -> None:
+    """Before any step, the logits for y_i know nothing of y_i."""
+    idea = AddSgd(steps=0)
+    source, target = PAIRS[0]
+    made = models(idea)
+    before = idea.weights(force(idea, made, [(source, target)])[0])
+    after = idea.weights(force(idea, made, [(source, [*target[:2], "old", target[3]])])[0])
+    torch.testing.assert_close(after[:, :3], before[:, :3])
+    assert not torch.allclose(after[:, 3], before[:, 3])
+
+
+def test_bao_ties_its_directions() -> None:
+    """W_xy and W_yx are softmaxes of one matrix: what differs of their logarithms is a row and a column."""
+    idea = Bao(rate=0.5)
+    there, back = idea.matrices(*force(idea, models(idea), PAIRS[:1]))
+    difference = (there[0].log() - back[0].T.log()).detach()
+    rank_one = difference - difference[:1] - difference[:, :1] + difference[0, 0]
+    torch.testing.assert_close(rank_one, torch.zeros_like(rank_one), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["shift-aet", "bao-guided", "mtl-fullc"])
+def test_guided_methods_learn_their_links(name: str) -> None:
+    """Some steps on the guided loss make it small, so that most weight is on the links."""
+    idea = link_idea(name)
+    made = models(idea)
+    model, part = made[0]
+    links = [(pair, i, i % len(source)) for pair, (source, target) in enumerate(PAIRS) for i in range(len(target))]
+    learning = model if idea.trains_model else part
+    assert learning is not None
+    optimizer = torch.optim.Adam(learning.parameters(), lr=0.02)
+    losses = []
+    for _ in range(40):
+        forced, _ = force(idea, made)
+        forced.target.links = torch.tensor(links)
+        loss = idea.loss(forced)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < losses[0] / 2
+
+
+@pytest.mark.parametrize("option", ["steps", "rate"])
+@pytest.mark.parametrize("name", ["add-sgd", "bao"])
+def test_options_have_bounds(name: str, option: str) -> None:
+    with pytest.raises(ValueError, match=option):
+        link_idea(name, {option: -1})
+    with pytest.raises(ValueError, match="unknown method"):
+        link_idea("nothing")

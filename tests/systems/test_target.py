@@ -1,0 +1,108 @@
+"""What decoders say, and the lines that say it."""
+
+from typing import Any
+
+import pytest
+
+from synmt.streams import BadInput, Line
+from synmt.systems.records import SpaceTokenizer, open_tokenizer, target_records
+from synmt.systems.target import TargetSide, target_side
+from synmt.trees.record import ParseRecord
+from tests import tiny
+from tests.tiny import segment
+
+WORDS = target_side({"sequence": {}})
+ARCS = target_side({"parent": {}})
+RECORD = (
+    '{"text": "I cannot go.", "tokens": ["I", "can", "not", "go", "."], "heads": [4, 4, 4, 0, 4],'
+    ' "deprels": ["nsubj", "aux", "advmod", "root", "punct"]}'
+)
+
+
+def read(side: TargetSide, *texts: str) -> list[ParseRecord]:
+    lines = [Line(text, "targets", number) for number, text in enumerate(texts, 1)]
+    found = list(target_records(lines, side, open_tokenizer("moses", "en"), "en"))
+    assert [line for line, _ in found] == lines
+    return [record for _, record in found]
+
+
+def test_words_or_words_and_arcs() -> None:
+    (record,) = read(ARCS, RECORD)
+    assert WORDS.entries(record, segment) == ["I", "can@@", "not", "go", "."]
+    assert [entry.strip() for entry in ARCS.entries(record, segment)] == [
+        "I", "can@@", "not", "go", "LEFT-ARC:aux", "LEFT-ARC:nsubj", ".", "RIGHT-ARC:punct",
+    ]  # fmt: skip
+
+
+def test_ideas_combine() -> None:
+    both = target_side({"parent": {}, "gcn": {}})
+    assert both.writes_arcs and both.reads_prefixes and both.reads_graphs
+    with_arcs = target_side({"linearized": {}, "bitran": {}})
+    assert with_arcs.writes_arcs and with_arcs.reads_prefixes and not with_arcs.reads_graphs
+
+
+@pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
+def test_settings_make_the_side_again(target: str) -> None:
+    side = tiny.TARGET_SYSTEMS[target]
+    assert target_side(**side.settings()) == side
+
+
+@pytest.mark.parametrize(
+    ("ideas", "arcs", "cause"),
+    [
+        ({}, None, "no target syntax"),
+        ({"tree": {}}, None, "unknown target syntax 'tree'"),
+        ({"bitran": {}}, {"root_arc": True}, "bitran writes no arcs"),
+        ({"gcn": {"layers": 0}}, None, "layers cannot be 0"),
+        ({"gcn": {"labels": 1}}, None, "labels cannot be 1"),
+        ({"gcn": {}}, {"split": "yes"}, "arcs are split or not"),
+    ],
+)
+def test_sides_that_are_none(ideas: dict[str, Any], arcs: dict[str, Any] | None, cause: str) -> None:
+    with pytest.raises(ValueError, match=cause):
+        target_side(ideas, arcs)
+
+
+@pytest.mark.parametrize(
+    ("side", "text"),
+    [
+        (WORDS, "I cannot go."),
+        (WORDS, RECORD),
+        (ARCS, RECORD),
+        (ARCS, "I cannot go LEFT-ARC:aux LEFT-ARC:nsubj . RIGHT-ARC:punct"),
+    ],
+)
+def test_text_records_and_strings_give_the_same_words(side: TargetSide, text: str) -> None:
+    """The tokenizer's, so that it can detokenize what is generated."""
+    empty, record = read(side, "", text)
+    assert empty.tokens == []
+    assert (record.tokens, record.text) == (["I", "cannot", "go", "."], "I cannot go.")
+
+
+def test_strings_give_trees() -> None:
+    first, second, empty = read(ARCS, "Go", "I go LEFT-ARC:nsubj", "")
+    assert (first.heads, second.heads, second.deprels, empty.heads) == ([0], [2, 0], ["nsubj", "root"], [])
+    assert second.text == "I go"
+
+
+def test_a_record_that_the_tokenizer_would_change_keeps_its_words() -> None:
+    line = '{"tokens": ["a\\u0001b", "c"], "heads": [2, 0], "deprels": ["x", "root"]}'
+    (record,) = read(ARCS, line)
+    assert record.tokens == ["a\u0001b", "c"]
+    assert record.heads == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("texts", "cause"),
+    [
+        (["Go", "I go LEFT-ARC:x", "I LEFT-ARC:x"], "targets:3: token 2: LEFT-ARC:x: an arc takes two words"),
+        (["I go LEFT-ARC ARC:x"], "targets:1: token 3: LEFT-ARC: not an arc of this style"),
+        ([RECORD, '{"tokens": ["a"]}'], "targets:2: record has no dependency relations"),
+        (["I go."], "no embedded dependency model for 'xx'"),
+    ],
+)
+def test_bad_lines_are_named(texts: list[str], cause: str) -> None:
+    lines = [Line(text, "targets", number) for number, text in enumerate(texts, 1)]
+    with pytest.raises(BadInput) as error:
+        list(target_records(lines, ARCS, SpaceTokenizer(), "xx"))
+    assert cause in str(error.value)

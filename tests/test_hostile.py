@@ -1,0 +1,37 @@
+"""The short forms of `python -m tests.hostile` and `python -m tests.fuzz`."""
+
+import random
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz import fuzz, readers
+from tests.hostile import Case, cases, run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("hostile")
+
+
+def test_each_hostile_input_is_refused_with_one_line(folder: Path) -> None:
+    found = list(cases(folder))
+    assert len(found) > 150
+    failures = [(case, outcome) for case in found if not (outcome := run(case, folder)).refuses()]
+    assert failures == []
+    assert not list(folder.rglob("pwned"))
+
+
+def test_what_is_right_is_not_refused(folder: Path) -> None:
+    """So that the law above does not hold because nothing works."""
+    good = str(folder / "good")
+    assert run(Case("", ["translate", good], b'{"tree": "(S a)"}\n'), folder).code == 0
+    assert run(Case("", ["parse", "text"]), folder).code == 0
+
+
+@pytest.mark.parametrize("name", readers())
+def test_mutated_files_are_read_or_refused(name: str) -> None:
+    slow = "UDPipe" in name or "benepar" in name or "folder" in name
+    outcomes = islice(fuzz(readers()[name], random.Random(3)), 10 if slow else 150)
+    assert {outcome for outcome, _ in outcomes} <= {"read", "refused"}

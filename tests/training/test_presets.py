@@ -1,0 +1,60 @@
+"""Presets against the papers' settings (spec/pascal.md, section 6), and how a system's own settings come in."""
+
+import pytest
+
+from synmt.cli.train import command
+from synmt.systems.model_folder import ModelConfig
+from synmt.systems.pascal import Pascal
+from synmt.training import run
+from synmt.training.config import TrainingConfig
+from synmt.training.presets import TASKS
+from synmt.training.schedule import learning_rate
+
+Asked = tuple[ModelConfig, TrainingConfig]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
+    """What `synmt train` would have trained."""
+    found: list[Asked] = []
+    monkeypatch.setattr(run, "train", lambda out, data, dev, model, config, *_: found.append((model, config)))
+    return found
+
+
+def train(*options: str) -> None:
+    command.main([*options, "--tsv", "-", "--out", "model"], standalone_mode=False)
+
+
+def test_a_task_sets_what_its_system_was_trained_with(asked: list[Asked]) -> None:
+    train("--model", "pascal", "--preset", "wmt17-en-de")
+    ((model, config),) = asked
+    assert model.side.ideas["pascal"] == Pascal(heads=7, ignoring=0.3)
+    assert (config.learning_rate, config.adam_beta2, config.updates, config.merges) == (
+        7e-4,
+        0.997,
+        100_000,
+        32_000,
+    )
+    assert (model.network.norm, model.network.dropout, config.accumulate * config.batch_tokens) == (
+        "post",
+        0.1,
+        2**15,
+    )
+
+
+def test_what_is_asked_for_goes_before_the_preset(asked: list[Asked]) -> None:
+    train("--model", "pascal", "--preset", "nc11-en-de", "--pascal-heads", "4", "--adam-beta2", "0.9")
+    train("--preset", "nc11-en-de")
+    (pascal, config), (_, of_sequence) = asked
+    assert pascal.side.ideas["pascal"] == Pascal(heads=4, ignoring=0.4)
+    assert (config.learning_rate, config.adam_beta2) == (7e-4, 0.9)
+    assert (of_sequence.learning_rate, of_sequence.adam_beta2) == (1e-3, 0.997)
+
+
+def test_learning_rates_of_the_worked_schedule() -> None:
+    config = TASKS["wmt16-en-de"].training
+    rates = [
+        learning_rate(update, 7e-4, config.warmup, config.schedule, config.updates)
+        for update in (8000, 20000, 100000)
+    ]
+    assert rates == pytest.approx([0.0007, 0.000442719, 0.000197990], rel=1e-4)
