@@ -17,7 +17,7 @@ from typing import Any
 
 from synmt.alignment.aligner import Fit, Pair
 from synmt.alignment.extraction import HardLinks, Rule
-from synmt.alignment.statistical import library, lines_of, new_folder, read_folder
+from synmt.alignment.statistical import check_settings, library, lines_of, new_folder, read_folder
 from synmt.streams import BadInput
 from synmt.systems.model_folder import naming
 from synmt.systems.records import TokenizerName
@@ -49,6 +49,8 @@ class EflomalAligner:
 
 class EflomalMethod:
     def needs(self, settings: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
+        check_settings(NAME, settings)
+        library(NAME, NAME)
         return frozenset(), frozenset()
 
     def fit(self, what: Fit) -> EflomalAligner:

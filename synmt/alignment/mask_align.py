@@ -18,8 +18,9 @@ from synmt.nn.config import TransformerConfig
 from synmt.nn.device import autocast, local_device
 from synmt.streams import BadInput
 from synmt.systems.aligner_folder import AlignerConfig, AlignerFolder
+from synmt.systems.linking import check_link_options
 from synmt.systems.mask_align import MaskAlign
-from synmt.systems.source import SourceFeatures, SourceSide, check_owners, side_of
+from synmt.systems.source import SourceFeatures, SourceSide, sides_of
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import join_processes
@@ -98,22 +99,16 @@ class MaskAlignMethod:
         return MaskAligner(AlignerFolder.open(folder), local_device(device))
 
 
-def _sides(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
-    """What the encoders of source and target read. Raises ValueError, also for options of neither."""
-    source, target = ((settings.get(f"{side}_syntax") or "sequence").split("+") for side in ("source", "target"))
-    check_owners([*source, *target], settings)
-    return side_of(source, settings), side_of(target, settings)
-
-
 def _chosen(settings: Mapping[str, Any]) -> tuple[MaskAlign, Preset, tuple[SourceSide, SourceSide]]:
-    """Raises ValueError for settings that are out of bounds."""
+    """Raises ValueError for settings that are out of bounds or of another method."""
+    check_link_options(["mask-align"], settings)
     preset = PRESETS[settings.get("preset") or "small"]
     options, network, training = (
         {field.name: settings[field.name] for field in fields(kind) if field.name in settings}
         for kind in (MaskAlign, TransformerConfig, TrainingConfig)
     )
     chosen = Preset(replace(preset.network, **network), replace(preset.training, **training))
-    return MaskAlign(**options), chosen, _sides(settings)
+    return MaskAlign(**options), chosen, sides_of(settings)
 
 
 def _new_folder(what: Fit, config: AlignerConfig, training: TrainingConfig) -> AlignerFolder:

@@ -28,6 +28,12 @@ def library(name: str, package: str) -> ModuleType:
         raise BadInput(f"{package} is not installed; pip install {package}") from None
 
 
+def check_settings(name: str, settings: Mapping[str, Any]) -> None:
+    """Raises BadInput: these programs have no options here."""
+    for option in settings:
+        raise BadInput(f"--{option.replace('_', '-')} is not an option of {name}")
+
+
 def plain_words(words: Sequence[str]) -> list[str]:
     """In lower case, and each without what would make it two."""
     return [_NOT_IN_A_WORD.sub("_", word.lower()) for word in words]
@@ -42,13 +48,11 @@ def lines_of(pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
 
 @contextmanager
 def new_folder(name: str, what: Fit) -> Iterator[Path]:
-    """The folder to write a model into; whole once the body is done. Raises BadInput, also for unknown options."""
+    """The folder to write a model into; whole once the body is done. Raises BadInput."""
     if (what.out / CONFIG_FILE).exists() or what.resume:
         raise BadInput(f"{name} always begins anew, in a folder that holds no model", str(what.out))
     if what.guide is not None:
         raise BadInput(f"{name} learns from no links, so it needs no --guide")
-    for option in (option for option, value in what.settings.items() if value is not None):
-        raise BadInput(f"--{option.replace('_', '-')} is not an option of {name}")
     if not what.pairs:
         raise BadInput("no sentence pairs to train on")
     what.out.mkdir(parents=True, exist_ok=True)

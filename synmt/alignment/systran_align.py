@@ -13,7 +13,7 @@ from typing import Any
 
 from synmt.alignment.aligner import Fit, Pair
 from synmt.alignment.extraction import HardLinks, Rule
-from synmt.alignment.statistical import library, lines_of, new_folder, plain_words, read_folder
+from synmt.alignment.statistical import check_settings, library, lines_of, new_folder, plain_words, read_folder
 from synmt.streams import BadInput
 from synmt.systems.records import TokenizerName
 
@@ -40,6 +40,8 @@ class SystranAligner:
 
 class SystranMethod:
     def needs(self, settings: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
+        check_settings(NAME, settings)
+        library("systran_align", NAME)
         return frozenset(), frozenset()
 
     def fit(self, what: Fit) -> SystranAligner:

@@ -1,7 +1,7 @@
 """Fits an aligner on translation models to a bitext: models of both directions, links to learn from, parts on top.
 
 What a method learns from is fitted first, into the folder `guide` within its own, an aligner in its own right. With
-the setting `base`, the translation models of another aligner are taken as they are.
+the setting `models`, the translation models of another aligner are taken as they are.
 """
 
 import math
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import cast
 
+from torch import nn
 from tqdm import tqdm
 
 from synmt.alignment.aligner import Fit, Pair
@@ -21,20 +21,21 @@ from synmt.alignment.corpus import links_of_pieces
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.layers import agreeing_layers
 from synmt.alignment.translation_models import DIRECTIONS, TranslationAligner, open_direction, part_folder
-from synmt.alignment.translation_settings import choose, own_settings
+from synmt.alignment.translation_settings import choose
 from synmt.nn.device import local_device
 from synmt.streams import BadInput, windows
 from synmt.systems.link_learning import LinkedTranslation, PartOnTop
 from synmt.systems.linking import LinkIdea, link_idea
-from synmt.systems.model_folder import CONFIG_FILE, ModelConfig, ModelFolder
+from synmt.systems.model_folder import CONFIG_FILE, WEIGHTS_FILE, ModelConfig, ModelFolder
 from synmt.systems.target import target_side
-from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
+from synmt.text.vocabulary import Vocabulary
 from synmt.training import preparation
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
+from synmt.training.learning import LearnerFolder
 from synmt.training.loop import Trainer
 from synmt.training.preparation import Bitext, encode_corpus, training_pairs
 from synmt.training.run import matching_folder, new_folder
@@ -69,7 +70,7 @@ class _Fitting:
         """Raises ValueError for settings that are out of bounds or not of this method."""
         self.method, self.request = method, request
         chosen = choose(method, request.settings)
-        self.idea, self.base = chosen.idea, chosen.base
+        self.idea, self.models = chosen.idea, chosen.models
         self.network, self.training = chosen.preset.network, chosen.preset.training
         self.sides = dict(zip(DIRECTIONS, chosen.sides, strict=True))
         if request.guide is not None and not self.idea.guide:
@@ -78,7 +79,7 @@ class _Fitting:
 
     def run(self) -> None:
         """Models, layers, parts, and last config.json, which says that the folder is whole."""
-        idea, out, base = self.idea, self.request.out, self.base
+        idea, out, base = self.idea, self.request.out, self.models
         guide, layers = self.request.guide, None
         if idea.guide and guide is None:
             teacher, base = self._teacher()
@@ -89,8 +90,9 @@ class _Fitting:
             else:
                 self._train_model(name, guide if idea.trains_model else None, base)
         forward, backward = layers = self._layers(layers)
-        for name, layer in zip(DIRECTIONS, layers, strict=True):
-            self._train_part(name, layer, guide)
+        if idea.has_part:
+            for name, layer in zip(DIRECTIONS, layers, strict=True):
+                self._train_part(name, layer, guide)
         device = self.processes.device
         TranslationAligner(
             self.method,
@@ -100,13 +102,14 @@ class _Fitting:
         ).save(out)
 
     def _teacher(self) -> tuple[TranslationAligner, Path]:
-        """The aligner whose links this one learns from, and its folder: `base` if that is one, or a new one."""
-        if self.base:
-            made = TranslationAligner.open(self.base, self.request.device)
+        """The aligner whose links this one learns from, and its folder: `models` if that fits, or a new one."""
+        if self.models:
+            made = TranslationAligner.open(self.models, self.request.device)
             if made.method == self.idea.guide:
-                return made, self.base
-        path, own = self.request.out / GUIDE_FOLDER, own_settings(self.method)
-        settings = {name: value for name, value in self.request.settings.items() if name not in own}
+                return made, self.models
+        path = self.request.out / GUIDE_FOLDER
+        own = f"{self.method}-".replace("-", "_")
+        settings = {name: value for name, value in self.request.settings.items() if not name.startswith(own)}
         request = replace(self.request, settings=settings, out=path, resume=path.exists() and self.request.resume)
         return fit(self.idea.guide, request), path
 
@@ -121,7 +124,9 @@ class _Fitting:
             codes = str(shared / "forward" / "codes.bpe") if shared else None
             folder = new_folder(path, config, self.training, codes, bitext, self.processes)
         corpus = self._corpus(folder, bitext, self._directed(name, guide))
-        stage = folder if guide is None else _Stage.of(folder, lambda: self._linked_model(folder))
+        stage: LearnerFolder = folder
+        if guide is not None:
+            stage = _Stage(path, folder.vocabulary, lambda: self._linked_model(folder))
         self._train(stage, corpus, self.training)
 
     def _linked_model(self, folder: ModelFolder) -> LinkedTranslation:
@@ -131,16 +136,13 @@ class _Fitting:
         return model
 
     def _train_part(self, name: str, layer: int, guide: Guide | None) -> None:
-        """What the idea puts on top of one direction's model, if anything."""
+        """What the idea puts on top of one direction's model."""
         below = ModelFolder.open(self.request.out / name)
-        if self.idea.part(below.config.network) is None:
-            return
 
-        def learner() -> TranslationModel:
+        def learner() -> PartOnTop:
             part = self.idea.part(below.config.network)
             assert part is not None
-            made = PartOnTop(self.idea, below.load_model(self.processes.device), part, layer)
-            return cast(TranslationModel, made)  # for all that the training loop asks of it
+            return PartOnTop(self.idea, below.load_model(self.processes.device), part, layer)
 
         path = part_folder(self.request.out, name)
         path.mkdir(exist_ok=True)
@@ -151,11 +153,11 @@ class _Fitting:
             minutes=self.training.minutes / PART_SHARE,
         )
         corpus = self._corpus(below, self._bitext(name), self._directed(name, guide))
-        self._train(_Stage.of(replace(below, path=path), learner), corpus, share)
+        self._train(_Stage(path, below.vocabulary, learner), corpus, share)
 
-    def _train(self, folder: ModelFolder, corpus: Corpus, config: TrainingConfig) -> None:
+    def _train(self, folder: LearnerFolder, corpus: Corpus, config: TrainingConfig) -> None:
         trainer = Trainer(folder, corpus, None, config, self.processes)
-        if self.request.resume and (folder.path / "checkpoint").exists():
+        if self.request.resume:
             trainer.resume()
         trainer.run()
 
@@ -163,8 +165,10 @@ class _Fitting:
         """Which decoder layers are read: those of the idea, of the aligner that it learns from, or that agree."""
         out, device = self.request.out, self.processes.device
         fixed = self.idea.fixed_layer(ModelFolder.open(out / "forward").config.network)
-        if fixed or layers:
-            return (fixed, fixed) if fixed else layers or (fixed, fixed)
+        if fixed:
+            return fixed, fixed
+        if layers:
+            return layers
         reader = link_idea(self.idea.guide or self.method)
         there, back = (open_direction(out, name, reader, 1, device) for name in DIRECTIONS)
         return agreeing_layers(reader, there, back, self.request.pairs)
@@ -198,21 +202,21 @@ class _Fitting:
         pairs = training_pairs(bitext, folder.config, folder.bpe, None if guide is None else ["translate"])
         if guide is not None:
             pairs = _with_links(pairs, bitext, guide, folder.bpe)
-        return encode_corpus(pairs, folder.config, folder.vocabulary, self.training.max_length)
+        max_length = self.training.max_length
+        return encode_corpus(pairs, folder.config, folder.vocabulary, max_length, command="align")
 
 
 @dataclass(frozen=True)
-class _Stage(ModelFolder):
-    """A folder in which something else than its own model is trained."""
+class _Stage:
+    """Where something is trained that is not the folder's own model."""
 
-    learner: Callable[[], TranslationModel]
+    path: Path
+    vocabulary: Vocabulary
+    new_model: Callable[[], nn.Module]
 
-    @classmethod
-    def of(cls, folder: ModelFolder, learner: Callable[[], TranslationModel]) -> "_Stage":
-        return cls(folder.path, folder.config, folder.bpe, folder.vocabulary, folder.training, learner)
-
-    def new_model(self) -> TranslationModel:
-        return self.learner()
+    @property
+    def weights(self) -> Path:
+        return self.path / WEIGHTS_FILE
 
 
 def links_of(aligner: TranslationAligner, pairs: Sequence[Pair]) -> list[Set[Link]]:

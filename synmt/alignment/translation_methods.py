@@ -9,7 +9,8 @@ from typing import Any
 from synmt.alignment.aligner import Fit
 from synmt.alignment.translation_fitting import fit
 from synmt.alignment.translation_models import TranslationAligner
-from synmt.alignment.translation_settings import sides_of
+from synmt.alignment.translation_settings import choose
+from synmt.streams import BadInput
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,11 @@ class TranslationMethod:
     name: str
 
     def needs(self, settings: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
-        """Those of the source sides of both directions."""
-        source, target = sides_of(settings)
+        """Those of the source sides of both directions. Raises BadInput for settings of another method."""
+        try:
+            source, target = choose(self.name, settings).sides
+        except ValueError as error:
+            raise BadInput(str(error)) from None
         return source.needs(training=True), target.needs(training=True)
 
     def fit(self, what: Fit) -> TranslationAligner:

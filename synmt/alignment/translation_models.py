@@ -20,7 +20,15 @@ from synmt.nn.weights import load_weights
 from synmt.streams import BadInput
 from synmt.systems.batches import Sources, token_batches
 from synmt.systems.linking import Forced, LinkIdea, link_idea
-from synmt.systems.model_folder import CONFIG_FILE, LARGEST_TEXT, ModelFolder, check_inside, naming, write_aside
+from synmt.systems.model_folder import (
+    CONFIG_FILE,
+    LARGEST_TEXT,
+    WEIGHTS_FILE,
+    ModelFolder,
+    check_inside,
+    naming,
+    write_aside,
+)
 from synmt.systems.records import TokenizerName
 from synmt.systems.translation import TranslationModel
 from synmt.training.corpus import Corpus
@@ -114,7 +122,8 @@ class TranslationAligner:
 
         Raises BadInput, naming the file, for a folder that is missing, incomplete, inconsistent or of no use.
         """
-        check_inside(path, path / CONFIG_FILE, LARGEST_TEXT)
+        for name in (Path(), *DIRECTIONS):
+            check_inside(path, path / name / CONFIG_FILE, LARGEST_TEXT)
         with naming(path / CONFIG_FILE):
             fields = orjson.loads((path / CONFIG_FILE).read_bytes())
             if fields["format"] != FORMAT:
@@ -134,23 +143,22 @@ class TranslationAligner:
 def open_direction(path: Path, name: str, idea: LinkIdea, layer: int, device: torch.device) -> Direction:
     """The model, and the part if the idea has one. Raises BadInput."""
     folder = ModelFolder.open(path / name)
-
-    def make() -> nn.ModuleDict:
-        part = idea.part(folder.config.network)
-        return nn.ModuleDict() if part is None else nn.ModuleDict({"part": part})
-
     part = None
-    with torch.device("meta"):
-        has_part = len(make())
-    if has_part:
-        weights = part_folder(path, name) / "model.safetensors"
+    if idea.has_part:
+        weights = part_folder(path, name) / WEIGHTS_FILE
         check_inside(path, weights)
         with naming(weights):
-            part = load_weights(make, weights)["part"].to(device).eval()
+            part = load_weights(lambda: _holder(idea, folder), weights)["part"].to(device).eval()
     with naming(path / CONFIG_FILE):
         if not 0 < layer <= folder.config.network.decoder_layers:
             raise ValueError(f"no decoder layer {layer}")
     return Direction(folder, folder.load_model(device), part, layer)
+
+
+def _holder(idea: LinkIdea, folder: ModelFolder) -> nn.ModuleDict:
+    """An untrained part, under the name by which its training knows it."""
+    part = idea.part(folder.config.network)
+    return nn.ModuleDict() if part is None else nn.ModuleDict({"part": part})
 
 
 def part_folder(path: Path, direction: str) -> Path:
@@ -174,8 +182,10 @@ def _layers_of_another(path: Path, method: str, idea: LinkIdea, made_by: str) ->
     layers = []
     for name in DIRECTIONS:
         network = ModelFolder.open(path / name).config.network
-        fits = idea.network(network) == network and idea.part(network) is None and not idea.trains_model
+        fits = idea.network(network) == network and not idea.has_part and not idea.trains_model
         layers.append(idea.fixed_layer(network) if fits else 0)
     if not all(layers):
-        raise BadInput(f"was made by {made_by}; {method} must be fitted (--base takes its models over)", str(path))
+        raise BadInput(
+            f"was made by {made_by}; {method} must be fitted (--models takes its models over)", str(path)
+        )
     return layers

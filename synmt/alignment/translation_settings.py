@@ -7,61 +7,45 @@ from typing import Any
 
 from synmt.alignment.presets import TRANSLATION_PRESETS
 from synmt.nn.config import TransformerConfig
-from synmt.systems.linking import LinkIdea, link_idea, open_link_idea
-from synmt.systems.source import SourceSide, source_side
+from synmt.systems.linking import LinkIdea, check_link_options, link_idea, open_link_idea, options_of
+from synmt.systems.mask_align import MaskAlign
+from synmt.systems.source import SourceSide, sides_of
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import Preset
-
-Sides = tuple[SourceSide, SourceSide]
 
 
 @dataclass(frozen=True)
 class Chosen:
     """idea: with its options; preset: with what was asked for instead; sides: what the encoders of source and
-    target read; base: the folder of the aligner whose models are taken over."""
+    target read; models: the folder of the aligner whose translation models are taken over."""
 
     idea: LinkIdea
     preset: Preset
-    sides: Sides
-    base: Path | None
+    sides: tuple[SourceSide, SourceSide]
+    models: Path | None
 
 
 def choose(method: str, settings: Mapping[str, Any]) -> Chosen:
     """Raises ValueError for what is out of bounds or no option of this method."""
     ideas = {name: open_link_idea(name) for name in _chain(method)}
-    known = {"preset", "base", "source_side", "target_side"}
-    known |= {field.name for config in (TransformerConfig, TrainingConfig) for field in fields(config)}
-    known |= {name for idea in ideas for name in own_settings(idea)}
-    for name, value in settings.items():
-        if name not in known and value is not None:
-            raise ValueError(f"--{name.replace('_', '-')} is not an option of {method}")
+    check_link_options(ideas, settings)
+    for field in fields(MaskAlign):
+        if field.name in settings:
+            raise ValueError(f"an option of mask-align for {method}")
     sides = sides_of(settings)
     if any(idea.ties_pieces for idea in ideas.values()) and not all(side.reads_pieces for side in sides):
         raise ValueError(f"{method} needs encoders that read nothing but pieces of words")
-    preset = TRANSLATION_PRESETS[settings.get("preset") or "small"]
-    idea = link_idea(method, _given(own_settings(method), settings))
     network, training = (
-        _given({field.name: field.name for field in fields(config)}, settings)
+        {field.name: settings[field.name] for field in fields(config) if field.name in settings}
         for config in (TransformerConfig, TrainingConfig)
     )
-    preset = Preset(idea.network(replace(preset.network, **network)), replace(preset.training, **training))
-    return Chosen(idea, preset, sides, Path(settings["base"]) if settings.get("base") else None)
-
-
-def sides_of(settings: Mapping[str, Any]) -> Sides:
-    """What the encoders of source and target read. Raises ValueError."""
-    source, target = (settings.get(name) or {"sequence": {}} for name in ("source_side", "target_side"))
-    return source_side(source), source_side(target)
-
-
-def own_settings(method: str) -> dict[str, str]:
-    """The names of a method's own settings, such as shift_att_layer, and of the idea's fields that they are."""
-    prefix = method.replace("-", "_")
-    return {f"{prefix}_{field.name}": field.name for field in fields(open_link_idea(method))}
-
-
-def _given(names: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {field: settings[name] for name, field in names.items() if settings.get(name) is not None}
+    idea = link_idea(method, options_of(method, settings))
+    preset = TRANSLATION_PRESETS[settings.get("preset") or "small"]
+    chosen = Preset(idea.network(replace(preset.network, **network)), replace(preset.training, **training))
+    models = Path(settings["models"]) if "models" in settings else None
+    if (models is None or idea.trains_model) and idea.fixed_layer(chosen.network) > chosen.network.decoder_layers:
+        raise ValueError(f"{method} reads decoder layer {idea.fixed_layer(chosen.network)}, which there is not")
+    return Chosen(idea, chosen, sides, models)
 
 
 def _chain(method: str) -> list[str]:

@@ -12,6 +12,8 @@ from synmt.alignment.symmetrization import Symmetrization
 from synmt.cli.options import on_error, report_failures
 from synmt.cli.train import OF_SOURCE, Command, options_of, setting_option, settings_of
 from synmt.streams import BadInput, OnError
+from synmt.systems import LINK_IDEAS
+from synmt.systems.linking import open_link_idea
 from synmt.systems.mask_align import MaskAlign
 
 EPILOG = """
@@ -21,6 +23,8 @@ Examples:
   paste test.de test.en | synmt align aligner --format jsonl
   synmt align --links-from forward.links --links-from backward.links --symmetrize grow-diag bitext.tsv
 """
+
+OF_LINKS = [(name, open_link_idea(name)) for name in LINK_IDEAS]
 
 
 def options_of_mask_align(command: Command) -> Command:
@@ -71,10 +75,12 @@ def options_of_mask_align(command: Command) -> Command:
 @click.option("--guide", metavar="LINKS", help="--fit: links to learn from, Pharaoh or A3.")
 @click.option("--out", type=click.Path(path_type=Path), help="--fit: the model folder to keep.")
 @click.option("--resume", is_flag=True, help="--fit: go on with the run in --out, with the same command.")
+@click.option("--models", metavar="FOLDER", help="--fit: an aligner whose translation models are taken over.")
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="--fit: what gives all that follows.  [small]")
 @click.option("--source-syntax", metavar="NAME+NAME", help="Systems of `synmt train` in the encoder of the source.")
 @click.option("--target-syntax", metavar="NAME+NAME", help="The same for the encoder of the target.")
 @options_of_mask_align
+@options_of(OF_LINKS)
 @options_of(OF_SOURCE)
 @settings_of("network", PRESETS)
 @settings_of("training", PRESETS)

@@ -10,13 +10,13 @@ import click
 from synmt.nn.config import TransformerConfig
 from synmt.streams import BadInput
 from synmt.systems import MODELS, SOURCE_IDEAS, TARGET_IDEAS
-from synmt.systems.source import SourceIdea, open_idea, source_side
-from synmt.systems.target import TargetIdea, open_target_idea, target_side
+from synmt.systems.source import open_idea, source_side
+from synmt.systems.target import open_target_idea, target_side
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import PRESETS, TASKS, Preset
 
 Command = Callable[..., None]
-Ideas = Sequence[tuple[str, type[SourceIdea | TargetIdea]]]
+Ideas = Sequence[tuple[str, type[Any]]]
 OF_SOURCE: Ideas = [(name, open_idea(name)) for name in SOURCE_IDEAS]
 IDEAS: Ideas = [*OF_SOURCE, *((name, open_target_idea(name)) for name in TARGET_IDEAS)]
 

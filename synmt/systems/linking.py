@@ -8,7 +8,8 @@ and predicts y_1, row i reads y_i and predicts y_{i+1}. Layers are counted from 
 """
 
 import importlib
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -91,6 +92,10 @@ class LinkIdea:
         """What is trained on top of each model, which then stays as it is."""
         return None
 
+    @property
+    def has_part(self) -> bool:
+        return type(self).part is not LinkIdea.part
+
     def loss(self, forced: Forced) -> "Tensor":
         """What the part learns from, or what a model learns besides translation; summed over the batch."""
         raise NotImplementedError
@@ -112,6 +117,19 @@ def link_idea(name: str, settings: dict[str, Any] | None = None) -> LinkIdea:
     if name not in LINK_IDEAS:
         raise ValueError(f"unknown method {name!r}")
     return open_link_idea(name)(**settings or {})
+
+
+def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is an idea's of the settings, such as `shift_att_layer`, by the names of its fields."""
+    names = {field.name: f"{name}_{field.name}".replace("-", "_") for field in fields(open_link_idea(name))}
+    return {field: settings[key] for field, key in names.items() if key in settings}
+
+
+def check_link_options(names: Collection[str], settings: Mapping[str, Any]) -> None:
+    """Raises ValueError for an option of an idea that is not among these, the first of which is to be named."""
+    for name in LINK_IDEAS:
+        if name not in names and options_of(name, settings):
+            raise ValueError(f"an option of {name} for {next(iter(names))}")
 
 
 def open_link_idea(name: str) -> type[LinkIdea]:

@@ -12,9 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from synmt.nn.config import TransformerConfig, check_settings
 from synmt.systems import SOURCE_IDEAS
 from synmt.trees.record import ParseRecord
@@ -22,9 +19,10 @@ from synmt.trees.record import ParseRecord
 if TYPE_CHECKING:
     from torch import nn
 
+    from synmt.systems.batches import Matrix
+
 Segment = Callable[[str], list[str]]
 Task = Literal["translate", "parse"]
-Matrix = NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -57,7 +55,7 @@ class SourceFeatures:
     words: int
     vectors: dict[str, list[int]] = field(default_factory=dict)
     labels: dict[str, list[str]] = field(default_factory=dict)
-    matrices: dict[str, Matrix] = field(default_factory=dict)
+    matrices: "dict[str, Matrix]" = field(default_factory=dict)
     word_of: list[int] = field(default_factory=list)
 
 
@@ -98,7 +96,7 @@ class SourceIdea:
         """Named labels for each token."""
         return {}
 
-    def matrices(self, record: ParseRecord, layout: Layout) -> dict[str, Matrix]:
+    def matrices(self, record: ParseRecord, layout: Layout) -> "dict[str, Matrix]":
         """Named truth values for each pair of tokens, a row a query."""
         return {}
 
@@ -188,6 +186,16 @@ def source_side(settings: Mapping[str, Mapping[str, Any]]) -> SourceSide:
 def side_of(names: Sequence[str], options: Mapping[str, Any]) -> SourceSide:
     """The side of these ideas with what is theirs of the options, such as `pascal_heads`. Raises ValueError."""
     return source_side({name: _options_of(name, options) for name in names})
+
+
+def sides_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
+    """What the encoders of source and target read, by the settings `source_syntax` and `target_syntax`.
+
+    Raises ValueError, also for options of neither.
+    """
+    source, target = ((settings.get(f"{side}_syntax") or "sequence").split("+") for side in ("source", "target"))
+    check_owners([*source, *target], settings)
+    return side_of(source, settings), side_of(target, settings)
 
 
 def check_owners(names: Sequence[str], options: Mapping[str, Any]) -> None:

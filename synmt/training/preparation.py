@@ -162,6 +162,7 @@ def encode_corpus(
     vocabulary: Vocabulary,
     max_length: int,
     plan: PrefixPlan | None = None,
+    command: str = "train",
 ) -> Corpus:
     """Ids of all pairs with at most `max_length` tokens on either side, arcs not counted; of what the target side
     reads besides, the graphs, and the plan. Longer pairs, and trees without a string, are counted on stderr."""
@@ -181,7 +182,7 @@ def encode_corpus(
                 corpus.edges.append(config.target.edges(pair.target, labels))
             if pair.links is not None:
                 corpus.links.append(pair.links)
-    report(f"pairs over {max_length} tokens", too_long)
-    report("pairs whose target tree is not projective or has several roots", without_string)
+    report(f"pairs over {max_length} tokens", too_long, command)
+    report("pairs whose target tree is not projective or has several roots", without_string, command)
     corpus.sources = Sources.encode(sources, vocabulary)
     return corpus

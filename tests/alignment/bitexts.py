@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment.aligner import Fit, Pair
-from synmt.streams import Line
 from synmt.text.links import Link
-from synmt.trees.record import ParseRecord
+from tests.alignment.words import pair
 
 WORDS = ["alpha", "beta", "gamma", "delta", "kappa", "sigma", "omega", "theta"]
 QUICK: dict[str, Any] = {
@@ -23,14 +22,9 @@ QUICK: dict[str, Any] = {
     "merges": 30,
     "batch_tokens": 200,
     "warmup": 10,
-    "epochs": 3,
+    "epochs": 2,
     "average": 1,
 }
-
-
-def pair(source: Sequence[str], target: Sequence[str], number: int = 1) -> Pair:
-    line = Line(f"{' '.join(source)}\t{' '.join(target)}", "bitext", number)
-    return Pair(ParseRecord(tokens=list(source)), ParseRecord(tokens=list(target)), line)
 
 
 def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[Pair], list[Set[Link]]]:

@@ -10,7 +10,8 @@ from synmt.alignment.aligner import Fit, Pair, open_aligner, open_method
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.statistical import plain_words
 from synmt.streams import BadInput
-from tests.alignment.bitexts import bitext, fit_to, pair
+from tests.alignment.bitexts import bitext, fit_to
+from tests.alignment.words import pair
 
 MODULES = {"eflomal": "eflomal", "systran-align": "systran_align"}
 PAIRS, LINKS = bitext(200, monotone=True)
@@ -50,14 +51,14 @@ def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no --guide"):
         open_method(name).fit(replace(plain(PAIRS, tmp_path / "other"), guide=LINKS))
     with pytest.raises(BadInput, match="--preset is not an option"):
-        open_method(name).fit(fit_to(PAIRS, tmp_path / "other"))
+        open_method(name).needs({"preset": "small"})
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_a_missing_package_is_named(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, MODULES[name], None)
     with pytest.raises(BadInput, match=rf"^{name} is not installed; pip install {name}$"):
-        open_method(name).fit(plain(PAIRS, tmp_path / "model"))
+        open_method(name).needs({})
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -16,7 +16,8 @@ from synmt.alignment.translation_models import TranslationAligner
 from synmt.streams import BadInput
 from synmt.systems import LINK_IDEAS
 from synmt.systems.model_folder import ModelFolder
-from tests.alignment.bitexts import bitext, fit_to, pair
+from tests.alignment.bitexts import bitext, fit_to
+from tests.alignment.words import pair
 
 PAIRS, LINKS = bitext()
 STRANGE = [*PAIRS[:6], pair(["alpha"] * 40, ["ahpla"]), pair(["unseen", "xyz"], ["q", "ateb", "?"])]
@@ -27,8 +28,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Each method fitted once; all but three on the models of naive-att."""
     root = tmp_path_factory.mktemp("aligners")
     for name in LINK_IDEAS:
-        base = {} if name in ("naive-att", "naive-att-last", "mtl-fullc") else {"base": str(root / "naive-att")}
-        open_method(name).fit(fit_to(PAIRS, root / name, **base))
+        models = {} if name in ("naive-att", "naive-att-last", "mtl-fullc") else {"models": str(root / "naive-att")}
+        open_method(name).fit(fit_to(PAIRS, root / name, **models))
     return {name: root / name for name in LINK_IDEAS}
 
 
@@ -62,7 +63,7 @@ def test_given_links_are_learned(name: str, folders: dict[str, Path], tmp_path: 
     """With the true links as a guide, most of what is found is true, and no other aligner is fitted."""
     settings = {"epochs": 30, "mtl_fullc_weight": 2.0}
     if name != "mtl-fullc":
-        settings = {"epochs": 120, "base": str(folders["naive-att"])}
+        settings = {"epochs": 120, "models": str(folders["naive-att"])}
     aligner = open_method(name).fit(fit_to(PAIRS, tmp_path / name, LINKS, learning_rate=0.02, **settings))
     assert isinstance(aligner, TranslationAligner)
     found = links_of(aligner, PAIRS)
@@ -109,23 +110,23 @@ def test_a_fit_is_resumed_where_it_stopped(tmp_path: Path) -> None:
 
 
 def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:
-    with pytest.raises(BadInput, match="--bao-steps is not an option of naive-att"):
+    with pytest.raises(BadInput, match="an option of bao for naive-att"):
         open_method("naive-att").fit(fit_to(PAIRS, tmp_path / "x", bao_steps=2))
     with pytest.raises(BadInput, match="steps cannot be -1"):
         open_method("bao").fit(fit_to(PAIRS, tmp_path / "x", bao_steps=-1))
     with pytest.raises(BadInput, match="no --guide"):
         open_method("bao").fit(fit_to(PAIRS, tmp_path / "x", LINKS))
     with pytest.raises(BadInput, match="nothing but pieces"):
-        open_method("bao-guided").fit(fit_to(PAIRS, tmp_path / "x", source_side={"mask": {}}))
+        open_method("bao-guided").fit(fit_to(PAIRS, tmp_path / "x", source_syntax="mask"))
     with pytest.raises(BadInput, match="bitext:1: record has no constituency tree"):
-        open_method("shift-att").fit(fit_to(PAIRS, tmp_path / "z", source_side={"mask": {}}))
+        open_method("shift-att").fit(fit_to(PAIRS, tmp_path / "z", source_syntax="mask"))
     with pytest.raises(BadInput, match="no run to resume"):
         open_method("naive-att").fit(fit_to(PAIRS, tmp_path / "none", resume=True))
     with pytest.raises(BadInput, match="needs other layers"):
-        open_method("naive-att-last").fit(fit_to(PAIRS, tmp_path / "x", base=str(folders["naive-att"])))
+        open_method("naive-att-last").fit(fit_to(PAIRS, tmp_path / "x", models=str(folders["naive-att"])))
     with pytest.raises(BadInput, match=r"no decoder layer 3"):
         open_method("shift-att").fit(
-            fit_to(PAIRS, tmp_path / "y", base=str(folders["naive-att"]), shift_att_layer=3)
+            fit_to(PAIRS, tmp_path / "y", models=str(folders["naive-att"]), shift_att_layer=3)
         )
 
 

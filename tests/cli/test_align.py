@@ -65,6 +65,18 @@ def test_formats_agree(fitted: tuple[Path, str]) -> None:
     assert [float(line.split("\t")[1]) for line in scored] == [each["confidence"] for each in records]
 
 
+def test_methods_share_translation_models_which_translate(tmp_path: Path) -> None:
+    fit = ["--fit", "--tokenizer", "none", *TINY]
+    align(*fit, "--method", "naive-att", "--out", tmp_path / "naive")
+    links = align(*fit, "--method", "shift-att", "--models", tmp_path / "naive", "--out", tmp_path / "shift")
+    assert align(tmp_path / "shift") == links
+    assert align(tmp_path / "shift", "--method", "naive-att") == align(tmp_path / "naive") != links
+    source = "".join(line.split("\t")[0] + "\n" for line in LINES[:2])
+    assert in_process("translate", str(tmp_path / "shift" / "forward"), text=source.encode()).count(b"\n") == 2
+    with pytest.raises(BadInput, match=r"shift/forward|naive_att|no aligner"):
+        align(tmp_path / "shift" / "forward")
+
+
 def test_thresholds_and_symmetrizations_are_nested(fitted: tuple[Path, str]) -> None:
     def found(*options: str) -> list[frozenset[tuple[int, int]]]:
         return [read_links(line).sure for line in align(fitted[0], *options).splitlines()]
@@ -130,6 +142,10 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
         (["--fit", "--resume"], "--resume goes on with the run in --out"),
         (["--fit", "--pascal-heads", "2"], "an option of pascal for sequence"),
         (["--fit", "--heads", "3"], "width 256 does not divide into 3 heads"),
+        (["--fit", "--shift-att-layer", "2"], "an option of shift-att for mask-align"),
+        (["--fit", "--method", "bao", "--loss-form", "paper"], "an option of mask-align for bao"),
+        (["--fit", "--method", "eflomal", "--epochs", "2"], "--epochs is not an option of eflomal"),
+        (["--fit", "--method", "add-sgd", "--models", "nowhere"], "nowhere/forward/config.json: No such file"),
         (["--fit", "--guide", "nothing"], "nothing: No such file or directory"),
         (["--links-from", "a", "--links-from", "b", "--links-from", "c"], "one file, or one of each direction"),
     ],
