@@ -24,6 +24,7 @@ from safetensors.torch import load_file, save_file
 from synmt.cli import main
 from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
 from synmt.systems.source import source_side
+from synmt.systems.target import target_side
 from synmt.text.bpe import Bpe
 from tests import tiny
 from tests.cli.commands import CODES, RECORD
@@ -62,7 +63,7 @@ class Exploit:
 def good_folder(path: Path) -> ModelFolder:
     """A `mask` model that was never trained."""
     _, vocabulary = tiny.sources_and_vocabulary("mask")
-    config = ModelConfig(source_side({"mask": {}}), "en", "de", "moses", tiny.CONFIG)
+    config = ModelConfig(source_side({"mask": {}}), target_side({"sequence": {}}), "en", "de", "moses", tiny.CONFIG)
     folder = ModelFolder(path, config, Bpe(CODES), vocabulary, {"seed": 1})
     folder.save()
     save_tensors(folder.weights, tiny.model("mask", vocabulary).state_dict())

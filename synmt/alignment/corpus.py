@@ -96,7 +96,7 @@ class AlignerCorpus:
         return source, target, links
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
-        """The batch as a whole."""
+        """The batch as what is computed at a time: all of it."""
         return [list(indices)]
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:

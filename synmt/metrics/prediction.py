@@ -33,9 +33,9 @@ class Prediction:
 def read_prediction(line: str) -> Prediction:
     """Of JSON with `links`, a list of [source word, target word, …], and `predicted`, a list of booleans.
 
-    An empty line has no words. Raises ValueError.
+    An empty line, and the `{}` that stands for it, has no words. Raises ValueError.
     """
-    if not line.strip():
+    if line.strip() in ("", "{}"):
         return Prediction()
     try:
         fields = orjson.loads(line)

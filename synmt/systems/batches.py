@@ -8,10 +8,11 @@ import torch
 from numpy.typing import NDArray
 
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.source import Matrix, SourceFeatures
+from synmt.systems.source import SourceFeatures
 from synmt.text.vocabulary import Vocabulary
 
 Ids = NDArray[np.int32]
+Matrix = NDArray[np.bool_]
 
 
 @dataclass

@@ -14,14 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from synmt.nn.config import TransformerConfig, setting
-from synmt.systems.source import Layout, Matrix, SourceIdea
+from synmt.systems.source import Layout, SourceIdea
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
     from synmt.nn.masks import NamedMatrices
+    from synmt.systems.batches import Matrix
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class NamedMasks(SourceIdea):
     def needs(self, training: bool) -> frozenset[str]:
         return frozenset({"masks"})
 
-    def matrices(self, record: ParseRecord, layout: Layout) -> dict[str, Matrix]:
+    def matrices(self, record: ParseRecord, layout: Layout) -> "dict[str, Matrix]":
         """Raises ValueError for a record without one of the masks."""
         return {name: _over_tokens(self._rows(record, name), record, layout) for name in self._names}
 
@@ -57,7 +56,9 @@ class NamedMasks(SourceIdea):
         return NamedMatrices(config.heads, config.encoder_layers, self._names)
 
 
-def _over_tokens(rows: Sequence[str], record: ParseRecord, layout: Layout) -> Matrix:
+def _over_tokens(rows: Sequence[str], record: ParseRecord, layout: Layout) -> "Matrix":
+    import numpy as np
+
     cells = np.frombuffer("".join(rows).encode(), np.uint8).reshape(len(rows), len(rows)) == ord("1")
     places = np.array(_places(record, layout, len(rows)))
     with_none = np.pad(cells, ((0, 1), (0, 1)))  # where place -1 reads nothing

@@ -12,9 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from synmt.nn.config import TransformerConfig, check_settings
 from synmt.systems import SOURCE_IDEAS
 from synmt.trees.record import ParseRecord
@@ -22,9 +19,10 @@ from synmt.trees.record import ParseRecord
 if TYPE_CHECKING:
     from torch import nn
 
+    from synmt.systems.batches import Matrix
+
 Segment = Callable[[str], list[str]]
 Task = Literal["translate", "parse"]
-Matrix = NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -57,7 +55,7 @@ class SourceFeatures:
     words: int
     vectors: dict[str, list[int]] = field(default_factory=dict)
     labels: dict[str, list[str]] = field(default_factory=dict)
-    matrices: dict[str, Matrix] = field(default_factory=dict)
+    matrices: "dict[str, Matrix]" = field(default_factory=dict)
     word_of: list[int] = field(default_factory=list)
 
 
@@ -98,7 +96,7 @@ class SourceIdea:
         """Named labels for each token."""
         return {}
 
-    def matrices(self, record: ParseRecord, layout: Layout) -> dict[str, Matrix]:
+    def matrices(self, record: ParseRecord, layout: Layout) -> "dict[str, Matrix]":
         """Named truth values for each pair of tokens, a row a query."""
         return {}
 

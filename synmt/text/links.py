@@ -44,8 +44,8 @@ def detect_base(lines: Iterable[str]) -> int:
     """From what the lines of a file count words: 0 if any link names a word 0, or if there are no links; else 1."""
     empty = True
     for line in lines:
-        words = re.findall(r"\d+", line)
-        if any(int(word) == 0 for word in words):
+        words = re.findall("[0-9]+", line)
+        if any(not word.strip("0") for word in words):
             return 0
         empty = empty and not words
     return 0 if empty else 1

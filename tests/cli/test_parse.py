@@ -202,3 +202,15 @@ def test_the_examples_of_help_run(tmp_path: Path) -> None:
     for example in examples:
         done = shell(f"set -o pipefail; {example}", tmp_path)
         assert (done.returncode, done.stderr) == (0, ""), example
+
+
+def test_german_goes_through_its_own_model() -> None:
+    german = json.loads(
+        synmt("parse", "--parser", "udpipe", "--language", "de", text="Er ist zum Haus gegangen.\n").stdout
+    )
+    assert german["tokens"] == ["Er", "ist", "zum", "Haus", "gegangen", "."]
+    assert german["upos"][:2] == ["PRON", "AUX"]
+    for language, parser in (("de", "benepar"), ("de", "benepar+udpipe"), ("fi", "udpipe")):
+        done = synmt("parse", "--parser", parser, "--language", language, text="Er ist.\n")
+        kind = "constituency" if language == "de" else "dependency"
+        assert is_one_line_of_error(done, f"synmt parse: no embedded {kind} model for '{language}'")

@@ -5,6 +5,7 @@ from pathlib import Path
 from synmt.streams import Line
 from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
 from synmt.systems.source import source_side
+from synmt.systems.target import target_side
 from synmt.text.bpe import Bpe
 from synmt.trees.record import write_record
 from tests import tiny
@@ -16,7 +17,8 @@ SENTENCE = Line(write_record(tiny.records()[0]), "in", 1)  # He is my fa@@ ther 
 def write_model(path: Path, system: str) -> ModelFolder:
     """One of tiny.SYSTEMS, with random parameters."""
     _, vocabulary = tiny.sources_and_vocabulary(system)
-    config = ModelConfig(source_side(tiny.SYSTEMS[system]), "en", "de", "none", tiny.CONFIG)
+    words = target_side({"sequence": {}})
+    config = ModelConfig(source_side(tiny.SYSTEMS[system]), words, "en", "de", "none", tiny.CONFIG)
     folder = ModelFolder(path, config, Bpe(CODES), vocabulary, {})
     folder.save()
     save_tensors(folder.weights, tiny.model(system, vocabulary).state_dict())

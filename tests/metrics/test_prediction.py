@@ -25,7 +25,7 @@ def test_one_right_link_of_several_is_enough() -> None:
 
 
 def test_no_words_have_no_shares() -> None:
-    assert read_prediction(" ") == Prediction()
+    assert read_prediction(" ") == read_prediction("{}") == Prediction()
     assert PredictionCategory("cPcA").scores(np.zeros((1, 4))).tolist() == [0]
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.text.links import LinkError, Links, check_inside, read_links, write_links
+from synmt.text.links import LinkError, Links, check_inside, detect_base, read_links, write_links
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 99), st.integers(0, 99)))
 
@@ -34,3 +34,18 @@ def test_links_to_words_that_are_not_there() -> None:
     check_inside(frozenset({(1, 2)}), 2, 3)
     with pytest.raises(LinkError, match="link 1-3 for 2 source and 3 target words"):
         check_inside(frozenset({(0, 0), (1, 3)}), 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("lines", "base"),
+    [
+        (["1-1", "2p0 10-3"], 0),
+        (["00-1"], 0),
+        (["1-1 10-2", "", "20p30"], 1),
+        (["", " "], 0),
+        ([], 0),
+        ([f"{'9' * 5000}-1"], 1),
+    ],
+)
+def test_the_base_shows_in_a_word_0(lines: list[str], base: int) -> None:
+    assert detect_base(lines) == base
