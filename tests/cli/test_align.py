@@ -65,6 +65,15 @@ def test_formats_agree(fitted: tuple[Path, str]) -> None:
     assert [float(line.split("\t")[1]) for line in scored] == [each["confidence"] for each in records]
 
 
+def test_json_lines_hold_all_scores_and_predictions(fitted: tuple[Path, str]) -> None:
+    lines = align(fitted[0], "--format", "jsonl", "--scores", "--predictions", "--threshold", "0.5").splitlines()
+    for each in map(json.loads, lines):
+        assert [len(row) for row in each["scores"]] == [len(each["target"])] * len(each["source"])
+        assert [[i, j, each["scores"][i][j]] for i, j, _ in each["links"]] == each["links"]
+        assert len(each["predicted"]) == len(each["target"])
+    assert {right for line in lines for right in json.loads(line)["predicted"]} == {True, False}
+
+
 def test_thresholds_and_symmetrizations_are_nested(fitted: tuple[Path, str]) -> None:
     def found(*options: str) -> list[frozenset[tuple[int, int]]]:
         return [read_links(line).sure for line in align(fitted[0], *options).splitlines()]
@@ -131,6 +140,8 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
         (["--fit", "--pascal-heads", "2"], "an option of pascal for sequence"),
         (["--fit", "--heads", "3"], "width 256 does not divide into 3 heads"),
         (["--fit", "--guide", "nothing"], "nothing: No such file or directory"),
+        (["model", "--format", "jsonl", "--base", "1"], "JSON lines count words from 0"),
+        (["model", "--predictions"], "--predictions go with --format jsonl"),
         (["--links-from", "a", "--links-from", "b", "--links-from", "c"], "one file, or one of each direction"),
     ],
 )
