@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import orjson
 
@@ -42,6 +42,14 @@ class Aligner(Protocol):
 
     def align(self, pairs: Sequence[Pair]) -> Sequence[SoftLinks | HardLinks]:
         """Of some hundreds of pairs, of which no side is empty, in order; their batches are its own affair."""
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """An aligner that predicts words."""
+
+    def predicted(self, pairs: Sequence[Pair]) -> Sequence[list[bool]]:
+        """For each target word, whether any of its pieces is what the model of x → y finds most likely there."""
 
 
 @dataclass(frozen=True)

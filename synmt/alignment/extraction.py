@@ -9,7 +9,7 @@ Shapes: J source and I target pieces of m source and n target words.
 
 import unicodedata
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -62,10 +62,12 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """links: each with its score, 0 to 1; confidence: the mean over all words of both sides of their best score."""
+    """links: each with its score, 0 to 1; confidence: the mean over all words of both sides of their best score;
+    scores [m,n]: of all pairs of words."""
 
-    links: dict[Link, float] = field(default_factory=dict)
-    confidence: float = 0.0
+    links: dict[Link, float]
+    confidence: float
+    scores: Weights
 
 
 def extract(
@@ -92,14 +94,14 @@ def extract(
         links = set(zip(*(axis.tolist() for axis in reached.nonzero()), strict=True))
     if drop_last and _is_punctuation(target[-1]):
         links.add(last)
-    return Alignment({link: float(scores[link]) for link in sorted(links)}, confidence)
+    return Alignment({link: float(scores[link]) for link in sorted(links)}, confidence, scores)
 
 
 def _is_punctuation(word: str) -> bool:
     return all(unicodedata.category(character).startswith("P") for character in word)
 
 
-def word_scores(found: SoftLinks | HardLinks, source_words: int, target_words: int) -> NDArray[np.float32]:
+def word_scores(found: SoftLinks | HardLinks, source_words: int, target_words: int) -> Weights:
     """[m,n]: the best harmonic mean of any two pieces; of hard links 1 in both directions, 0.5 in one, or 0."""
     if isinstance(found, HardLinks):
         scores = np.zeros((source_words, target_words), np.float32)

@@ -20,6 +20,7 @@ from synmt.streams import BadInput
 from synmt.systems.aligner_folder import AlignerConfig, AlignerFolder
 from synmt.systems.linking import check_link_options
 from synmt.systems.mask_align import MaskAlign
+from synmt.systems.mask_align_model import SideBatch
 from synmt.systems.source import SourceFeatures, SourceSide, sides_of
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.training.config import TrainingConfig
@@ -43,11 +44,9 @@ class MaskAligner:
     @torch.inference_mode()
     def align(self, pairs: Sequence[Pair]) -> Sequence[SoftLinks]:
         """Raises BadInput for a record that lacks what its side needs."""
-        folder = self.folder
-        corpus = _encode(*_features(pairs, folder.config, folder.bpe), folder)
+        corpus = self._encode(pairs)
         found: dict[int, SoftLinks] = {}
-        for batch in corpus.batches_by_length(self.batch_tokens):
-            x, y, _ = corpus.batch(batch, folder.vocabulary, self.device)
+        for batch, x, y in self._batches(corpus):
             with autocast(self.device):
                 forward, backward = self.model.weights(x, y)
             by_source = forward.transpose(1, 2).float().cpu().numpy(), backward.float().cpu().numpy()
@@ -56,6 +55,30 @@ class MaskAligner:
                 cells = row, slice(len(words[0])), slice(len(words[1]))
                 found[index] = SoftLinks(by_source[0][cells], by_source[1][cells], *words)
         return [found[index] for index in range(len(pairs))]
+
+    @torch.inference_mode()
+    def predicted(self, pairs: Sequence[Pair]) -> Sequence[list[bool]]:
+        """As Predictor says (Chen, Sun & Liu 2021, section 4.4)."""
+        corpus = self._encode(pairs)
+        found: dict[int, list[bool]] = {}
+        for batch, x, y in self._batches(corpus):
+            with autocast(self.device):
+                right = self.model.predicted(x, y).cpu().numpy()
+            for row, index in enumerate(batch):
+                words = corpus.target.words[index]
+                found[index] = [False] * len(pairs[index].target.tokens)
+                for piece in right[row, : len(words)].nonzero()[0]:
+                    found[index][words[piece]] = True
+        return [found[index] for index in range(len(pairs))]
+
+    def _encode(self, pairs: Sequence[Pair]) -> AlignerCorpus:
+        folder = self.folder
+        return _encode(*_features(pairs, folder.config, folder.bpe), folder)
+
+    def _batches(self, corpus: AlignerCorpus) -> Iterator[tuple[list[int], SideBatch, SideBatch]]:
+        for batch in corpus.batches_by_length(self.batch_tokens):
+            x, y, _ = corpus.batch(batch, self.folder.vocabulary, self.device)
+            yield batch, x, y
 
 
 class MaskAlignMethod:

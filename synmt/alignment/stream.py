@@ -11,7 +11,7 @@ from typing import Any, Literal
 import orjson
 from tqdm import tqdm
 
-from synmt.alignment.aligner import Aligner, Fit, Pair, open_method
+from synmt.alignment.aligner import Aligner, Fit, Pair, Predictor, open_method
 from synmt.alignment.extraction import Alignment, Extraction, HardLinks, Rule, extract
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.streams import BadInput, LineWriter, OnError, read_lines, windows
@@ -28,7 +28,8 @@ Form = Literal["pharaoh", "talp", "jsonl"]
 class Request:
     """What is asked of a stream. tokenizer and languages: of raw text; what a model was fitted with goes first.
 
-    rule: None is that of the method. base: what words are counted from. scores: gives the confidence, too.
+    rule: None is that of the method. base: what words are counted from, but in JSON. scores: adds the confidence,
+    or to JSON the scores of all pairs of words. predictions: adds to JSON whether each target word is predicted.
     max_words: a side with more is a bad line.
     """
 
@@ -41,6 +42,7 @@ class Request:
     form: Form
     base: int
     scores: bool
+    predictions: bool
     max_words: int
     on_error: OnError
 
@@ -112,30 +114,40 @@ def _write(aligner: Aligner, pairs: Iterable[Pair], request: Request) -> None:
     with LineWriter() as output:
         for window in windows(pairs, WINDOW, FIRST_WINDOW):
             whole = [pair for pair in window if pair.source.tokens and pair.target.tokens]
-            found = iter(aligner.align(whole))
+            lines = iter([_line(*each, request) for each in _aligned(aligner, whole, how, request.predictions)])
             for pair in window:
-                alignment = None
-                if pair.source.tokens and pair.target.tokens:
-                    try:
-                        alignment = extract(next(found), pair.source.tokens, pair.target.tokens, how)
-                    except ValueError as error:
-                        raise BadInput(str(error)) from None
-                output.write(_line(pair, alignment, request))
+                empty = "{}" if request.form == "jsonl" else ""
+                output.write(next(lines) if pair.source.tokens and pair.target.tokens else empty)
 
 
-def _line(pair: Pair, alignment: Alignment | None, request: Request) -> str:
-    if request.form == "jsonl":
-        return "{}" if alignment is None else _json(pair, alignment, request.base)
-    found = alignment or Alignment()
-    links = write_links(found.links, request.base)
-    return f"{links}\t{found.confidence:.6f}" if request.scores else links
+def _aligned(
+    aligner: Aligner, pairs: Sequence[Pair], how: Extraction, predictions: bool
+) -> Iterator[tuple[Pair, Alignment, list[bool] | None]]:
+    """Each pair with its links and, if they are asked for, its predictions. Raises BadInput."""
+    predicted: Sequence[list[bool] | None] = [None] * len(pairs)
+    if predictions:
+        if not isinstance(aligner, Predictor):
+            raise BadInput("--predictions are of mask-align, which predicts words")
+        predicted = aligner.predicted(pairs)
+    for pair, found, each in zip(pairs, aligner.align(pairs), predicted, strict=True):
+        try:
+            yield pair, extract(found, pair.source.tokens, pair.target.tokens, how), each
+        except ValueError as error:
+            raise BadInput(str(error)) from None
 
 
-def _json(pair: Pair, alignment: Alignment, base: int) -> str:
-    fields = {
+def _line(pair: Pair, found: Alignment, predicted: list[bool] | None, request: Request) -> str:
+    if request.form != "jsonl":
+        links = write_links(found.links, request.base)
+        return f"{links}\t{found.confidence:.6f}" if request.scores else links
+    fields: dict[str, object] = {
         "source": pair.source.tokens,
         "target": pair.target.tokens,
-        "links": [[i + base, j + base, round(score, 6)] for (i, j), score in alignment.links.items()],
-        "confidence": round(alignment.confidence, 6),
+        "links": [[i, j, round(score, 6)] for (i, j), score in found.links.items()],
+        "confidence": round(found.confidence, 6),
     }
+    if request.scores:
+        fields["scores"] = [[round(score, 6) for score in row] for row in found.scores.tolist()]
+    if predicted is not None:
+        fields["predicted"] = predicted
     return orjson.dumps(fields).decode()

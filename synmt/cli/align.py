@@ -9,7 +9,7 @@ import click
 from synmt.alignment import METHODS
 from synmt.alignment.presets import PRESETS
 from synmt.alignment.symmetrization import Symmetrization
-from synmt.cli.options import on_error, report_failures
+from synmt.cli.options import on_error, or_stdin, report_failures
 from synmt.cli.train import OF_SOURCE, Command, options_of, setting_option, settings_of
 from synmt.streams import BadInput, OnError
 from synmt.systems import LINK_IDEAS
@@ -57,10 +57,13 @@ def options_of_mask_align(command: Command) -> Command:
 )
 @click.option(
     "--format", "form", type=click.Choice(["pharaoh", "talp", "jsonl"]), default="pharaoh", show_default=True,
-    help="`i-j` from 0; the same from 1; or JSON lines with words, links with scores, and confidence.",
+    help="`i-j` from 0; the same from 1; or JSON lines with words, links from 0 with scores, and confidence.",
 )  # fmt: skip
-@click.option("--base", type=click.IntRange(0, 1), help="What words are counted from, whatever the format.")
-@click.option("--scores", is_flag=True, help="A second column: how sure the links of the pair are, 0 to 1.")
+@click.option("--base", type=click.IntRange(0, 1), help="What words are counted from, where not in JSON.")
+@click.option(
+    "--scores", is_flag=True, help="How sure the links of a pair are, 0 to 1; with jsonl, of all pairs of words."
+)
+@click.option("--predictions", is_flag=True, help="With jsonl, whether mask-align predicts each target word.")
 @click.option(
     "--max-words", type=click.IntRange(1), default=2000, show_default=True, help="Longer sides are bad lines."
 )
@@ -95,6 +98,7 @@ def command(
     form: Literal["pharaoh", "talp", "jsonl"],
     base: int | None,
     scores: bool,
+    predictions: bool,
     max_words: int,
     source_language: str,
     target_language: str,
@@ -112,44 +116,31 @@ def command(
     programs. Sides are raw text, tokens, or parse records.
     """
     given = {name: value for name, value in settings.items() if value is not None}
-    model, files = _check_usage(paths, fit, links_from, guide, out, resume, given)
+    for cause, holds in {
+        "a MODEL folder, --fit or --links-from": not (paths or fit or links_from),
+        "--guide, --out, --resume and all settings of training go with --fit": not fit
+        and bool(guide or out or resume or given),
+        "links are taken --links-from files or from what is --fit, not both; see --guide": fit and links_from,
+        "--links-from takes one file, or one of each direction": len(links_from) > 2,
+        "--resume goes on with the run in --out": resume and not out,
+        "JSON lines count words from 0": form == "jsonl" and base,
+        "--predictions go with --format jsonl": predictions and form != "jsonl",
+    }.items():
+        if holds:
+            raise BadInput(cause)
+    model, files = ("", paths) if fit or links_from else (paths[0], paths[1:])
     from synmt.alignment.stream import KnownLinks, Request, align_stream, fit_stream
 
     request = Request(
-        files, tokenizer, (source_language, target_language), rule, threshold, end_punctuation, form,
-        base if base is not None else int(form == "talp"), scores, max_words, on_error,
+        or_stdin(files), tokenizer, (source_language, target_language), rule, threshold, end_punctuation, form,
+        base if base is not None else int(form == "talp"), scores, predictions, max_words, on_error,
     )  # fmt: skip
     if fit:
         bad = fit_stream(method or "mask-align", given, guide, out, resume, device, request)
-    elif model is None:
+    elif links_from:
         bad = align_stream(KnownLinks(), links_from, request)
     else:
         from synmt.alignment.aligner import open_aligner
 
         bad = align_stream(open_aligner(Path(model), method, device), (), request)
     report_failures("align", bad)
-
-
-def _check_usage(
-    paths: tuple[str, ...],
-    fit: bool,
-    links_from: tuple[str, ...],
-    guide: str | None,
-    out: Path | None,
-    resume: bool,
-    settings: dict[str, Any],
-) -> tuple[str | None, tuple[str, ...]]:
-    """The model folder, if there is one, and the files. Raises BadInput for options that do not go together."""
-    if not fit and (guide or out or resume or settings):
-        raise BadInput("--guide, --out, --resume and all settings of training go with --fit")
-    if fit and links_from:
-        raise BadInput("links are taken --links-from files or from what is --fit, not both; see --guide")
-    if resume and not out:
-        raise BadInput("--resume goes on with the run in --out")
-    if len(links_from) > 2:
-        raise BadInput("--links-from takes one file, or one of each direction")
-    if fit or links_from:
-        return None, paths or ("-",)
-    if not paths:
-        raise BadInput("a MODEL folder, --fit or --links-from")
-    return paths[0], paths[1:] or ("-",)

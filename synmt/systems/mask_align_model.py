@@ -159,6 +159,13 @@ class MaskAlignModel(nn.Module):
         backward = self.back.weights(y, x, (y_table, x_table), x_vocabulary.begin)
         return forward * y.real.unsqueeze(2), backward * x.real.unsqueeze(2)
 
+    def predicted(self, x: SideBatch, y: SideBatch) -> Tensor:
+        """Whether each piece of y is the most likely one in its place, [B,I] bool."""
+        _, vocabulary = self.vocabularies
+        states, _ = self.forth(x, y, tuple(self.tables), vocabulary.begin, 0.0)
+        logits = F.linear(states, self.tables[1][: len(vocabulary.target)])
+        return (logits.argmax(dim=2) == y.pieces) & y.real
+
     def loss(
         self,
         x: SideBatch,

@@ -77,6 +77,15 @@ def test_methods_share_translation_models_which_translate(tmp_path: Path) -> Non
         align(tmp_path / "shift" / "forward")
 
 
+def test_json_lines_hold_all_scores_and_predictions(fitted: tuple[Path, str]) -> None:
+    lines = align(fitted[0], "--format", "jsonl", "--scores", "--predictions", "--threshold", "0.5").splitlines()
+    for each in map(json.loads, lines):
+        assert [len(row) for row in each["scores"]] == [len(each["target"])] * len(each["source"])
+        assert [[i, j, each["scores"][i][j]] for i, j, _ in each["links"]] == each["links"]
+        assert len(each["predicted"]) == len(each["target"])
+    assert {right for line in lines for right in json.loads(line)["predicted"]} == {True, False}
+
+
 def test_thresholds_and_symmetrizations_are_nested(fitted: tuple[Path, str]) -> None:
     def found(*options: str) -> list[frozenset[tuple[int, int]]]:
         return [read_links(line).sure for line in align(fitted[0], *options).splitlines()]
@@ -147,6 +156,8 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
         (["--fit", "--method", "eflomal", "--epochs", "2"], "--epochs is not an option of eflomal"),
         (["--fit", "--method", "add-sgd", "--models", "nowhere"], "nowhere/forward/config.json: No such file"),
         (["--fit", "--guide", "nothing"], "nothing: No such file or directory"),
+        (["model", "--format", "jsonl", "--base", "1"], "JSON lines count words from 0"),
+        (["model", "--predictions"], "--predictions go with --format jsonl"),
         (["--links-from", "a", "--links-from", "b", "--links-from", "c"], "one file, or one of each direction"),
     ],
 )
