@@ -82,14 +82,15 @@ class ModelFolder:
     @classmethod
     def open(cls, path: Path) -> "ModelFolder":
         """Raises BadInput, naming the file, for a folder that is missing, incomplete or inconsistent."""
-        for name in (CONFIG_FILE, CODES_FILE, *VOCABULARY_FILES):
-            check_inside(path, path / name, LARGEST_TEXT)
+        check_inside(path, path / CONFIG_FILE, LARGEST_TEXT)
         with naming(path / CONFIG_FILE):
             fields = orjson.loads((path / CONFIG_FILE).read_bytes())
             if fields["format"] != FORMAT:
                 raise ValueError(f"format {fields['format']} is not known, only {FORMAT}")
             config = _model_config(dict(fields["model"]))
             training = dict(fields["training"])
+        for name in (CODES_FILE, *VOCABULARY_FILES):
+            check_inside(path, path / name, LARGEST_TEXT)
         with naming(path / CODES_FILE):
             bpe = Bpe.load(str(path / CODES_FILE))
         with naming(path / "vocab.*.txt"):

@@ -71,7 +71,7 @@ def test_trees_know_their_tokens(masked: ReadSentence, tmp_path: Path) -> None:
 
 
 def test_a_page_needs_nothing_from_elsewhere_and_runs_nothing_of_its_data(tmp_path: Path) -> None:
-    line = Line(json.dumps({"tokens": [HOSTILE, "&lt;"], "text": HOSTILE}), "in", 1)
+    line = Line(json.dumps({"tokens": [HOSTILE, "&lt;"], "text": f"{HOSTILE} &lt;"}), "in", 1)
     read = read_sentence(write_model(tmp_path / "model", "sequence"), line)
     text = attention_page(read, HOSTILE)
     assert "http:" not in text and "https:" not in text
