@@ -50,10 +50,11 @@ def occurrences(record: ParseRecord, phenomenon: Phenomenon, min_distance: int) 
         raise RecordError(f"record has no {missing[0]}")
     if "feats" in phenomenon.columns and not record.feats:
         return []
+    places = [place for length in record.sentences or [len(record.tokens)] for place in range(1, length + 1)]
     return [
         (word, head)
-        for word, head in enumerate(record.heads, 1)
-        if abs(word - head) > min_distance and phenomenon.holds(record, word - 1)
+        for word, (head, place) in enumerate(zip(record.heads, places, strict=False), 1)
+        if (abs(word - head) if head else place) > min_distance and phenomenon.holds(record, word - 1)
     ]
 
 

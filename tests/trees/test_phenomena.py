@@ -1,6 +1,7 @@
 """Each phenomenon on sentences made for it, and on the parses of the published sets."""
 
 import re
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -74,6 +75,8 @@ def test_a_root_is_as_far_as_its_position() -> None:
     )
     assert occurrences(record, PHENOMENA["reflexive"], 1) == [(2, 0)]
     assert marked(record, [(2, 0)]) == "And *ourselves*"
+    alone = replace(record, heads=[0, 0], sentences=[1, 1])
+    assert occurrences(alone, PHENOMENA["reflexive"], 1) == []
 
 
 def test_a_sentence_without_its_parse_is_refused_and_an_empty_one_is_not() -> None:
