@@ -62,7 +62,14 @@ def strengths(models: tuple[Path, ...], form: str) -> None:
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("file", default="-")
 @sentence_number
-@click.option("--layer", type=click.IntRange(1), default=1, show_default=True, help="Of the encoder.")
+@click.option(
+    "--side",
+    type=click.Choice(["source", "target"]),
+    default="source",
+    show_default=True,
+    help="Encoder or decoder.",
+)
+@click.option("--layer", type=click.IntRange(1), default=1, show_default=True, help="Which layer.")
 @click.option("--head", type=click.IntRange(1), help="One head of the layer, instead of all.")
 @click.option(
     "--show",
@@ -74,21 +81,31 @@ def strengths(models: tuple[Path, ...], form: str) -> None:
 @click.option("--links", metavar="FILE", help="For html: links of the sentence, as `synmt align` writes them.")
 @form("tsv", "json", *PICTURES, "html")
 def attention(
-    model: Path, file: str, sentence: int, layer: int, head: int | None, show: Any, links: str | None, form: str
+    model: Path,
+    file: str,
+    sentence: int,
+    side: str,
+    layer: int,
+    head: int | None,
+    show: Any,
+    links: str | None,
+    form: str,
 ) -> None:
-    """Encoder heads on one sentence of FILE: text, parse records or mask records.
+    """Heads on one sentence of FILE: text, parse records or mask records.
 
-    html is a page of its own with all layers and heads, the trees of the sentence, and its links.
+    Those of the encoder, or of the decoder on its translation of the sentence. html is a page of its own with all
+    layers and heads, the trees of the sentence, and its links.
     """
     from synmt.inspection.attention import head_matrices
     from synmt.inspection.sentence import read_sentence
+    from synmt.inspection.translation import read_translation
     from synmt.systems.model_folder import ModelFolder
 
     check_stdin_once([file, links or ""])
     if links and form != "html":
         raise BadInput("links are shown on a page: --format html")
     folder = ModelFolder.open(model)
-    read = read_sentence(folder, nth_line(file, sentence))
+    read = (read_sentence if side == "source" else read_translation)(folder, nth_line(file, sentence))
     if form == "html":
         from synmt.inspection.alignment import read_alignments
         from synmt.inspection.page import attention_page

@@ -100,7 +100,7 @@ class Translator:
         numbers = [number for number, sentence in enumerate(window) if sentence.tokens]
         for batch, found in self._search([window[number] for number in numbers]):
             for index, hypotheses in zip(batch, found, strict=True):
-                translations[numbers[index]] = [self._translation(hypothesis) for hypothesis in hypotheses]
+                translations[numbers[index]] = [self.translation(hypothesis) for hypothesis in hypotheses]
         return translations
 
     def _search(self, sentences: list[SourceFeatures]) -> Iterator[tuple[list[int], list[list[Hypothesis]]]]:
@@ -114,7 +114,7 @@ class Translator:
             with autocast(self.device):
                 yield batch, beam_search(self.model, source, self.search, self.transitions)
 
-    def _translation(self, hypothesis: Hypothesis) -> Translation:
+    def translation(self, hypothesis: Hypothesis) -> Translation:
         entries = self.vocabulary.decode(hypothesis.ids)
         scores = hypothesis.score, hypothesis.log_probability
         if self.task == "parse":

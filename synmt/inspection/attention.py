@@ -1,4 +1,4 @@
-"""The heads of an encoder on one sentence: their attention, or the strengths of their masks.
+"""The heads of a model on one sentence: their attention, or the strengths of their masks.
 
 Figure 2 of McDonald & Chiang (NAACL SRW 2021) shows strengths. Rows are queries, columns are keys.
 """
@@ -44,4 +44,5 @@ def of_all_heads(sentence: ReadSentence, quantity: Quantity) -> tuple[Weights, L
     if sentence.mask is None or sentence.strengths is None:
         raise BadInput("the model has no masks, so its heads have no strengths")
     legend = strengths_legend("query", "key", [sentence.mask])
-    return np.broadcast_to(sentence.strengths, sentence.weights.shape), legend
+    most = max(legend.high, float(np.nanmax(sentence.strengths, initial=legend.high)))  # several masks hide more
+    return np.broadcast_to(sentence.strengths, sentence.weights.shape), replace(legend, high=most)

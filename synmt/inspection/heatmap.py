@@ -86,6 +86,7 @@ def _dress(panel: "Axes", matrix: Matrix, legend: Legend) -> None:
 def _write_numbers(panel: "Axes", values: npt.NDArray[np.float32], colors: npt.NDArray[np.float64]) -> None:
     """Each value in its cell, in black or white, whichever its colour [rows, columns, 4] sets off."""
     lightness = colors[..., :3] @ np.array([0.2126, 0.7152, 0.0722])
-    for (row, column), value in np.ndenumerate(values):
+    for row, column in np.argwhere(np.isfinite(values)):
+        value = values[row, column]
         ink = "black" if lightness[row, column] > 0.4 else "white"
         panel.text(column, row, f"{float(value):z.2f}", ha="center", va="center", fontsize=LABEL_POINTS, color=ink)

@@ -1,12 +1,14 @@
-"""One sentence as a model's encoder reads it: its tokens, and what each head makes of them."""
+"""One sentence as a model reads it, or writes it: its tokens, and what each head makes of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
-from synmt.inspection.strengths import Strengths, mask_strengths
+from synmt.inspection.strengths import Strengths, mask_parts, mask_strengths
 from synmt.nn.encoding import SourceBatch
 from synmt.streams import BadInput, Line
 from synmt.systems.batches import Sources
@@ -15,25 +17,24 @@ from synmt.systems.records import source_records
 from synmt.systems.source import Layout, SourceSide
 from synmt.systems.translation import TranslationModel
 from synmt.trees.record import ParseRecord
-from synmt.trees.relations import relation_matrix
 
 Weights = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSentence:
-    """A record of n encoder tokens in a model of L layers with H heads.
+    """A record of n tokens in the encoder, or the decoder, of L layers with H heads.
 
-    weights [L,H,n,n]: what each token (row) attends to; strengths [1 or L,H,n,n]: of the mask on each pair of
-    tokens, None in a model without masks; owners: the ideas that heads belong to, by layer and head from 0.
+    weights [L,H,n,n]: what each token (row) attends to; mask: its strengths, and strengths [1 or L,H,n,n] on each
+    pair of tokens, None in a model without masks; owners: the ideas that heads belong to, by layer and head from 0.
     """
 
     record: ParseRecord
     layout: Layout
     weights: Weights
-    mask: Strengths | None
-    strengths: Weights | None
     owners: dict[tuple[int, int], str]
+    mask: Strengths | None = None
+    strengths: Weights | None = None
 
     def head_name(self, layer: int, head: int) -> str:
         """Of a head in a layer, both counted from 0."""
@@ -43,11 +44,28 @@ class ReadSentence:
 
 @torch.inference_mode()
 def read_sentence(folder: ModelFolder, line: Line) -> ReadSentence:
-    """What the model makes of one line of text, parse record or mask record.
+    """What the encoder makes of one line of text, parse record or mask record.
 
     Raises BadInput for a line without a sentence or without what the model needs, and for attention that is no
     number.
     """
+    record, batch = source_of(folder, line)
+    side = folder.config.side
+    model = folder.load_model(torch.device("cpu"))
+    weights = as_numbers(model.source_attention(batch), folder)
+    mask = mask_strengths(model, str(folder.path))
+    return ReadSentence(
+        record,
+        side.layout(record, folder.bpe.segment),
+        weights,
+        _owners(side, model, batch),
+        mask,
+        _of_pairs(mask, model, batch) if mask else None,
+    )
+
+
+def source_of(folder: ModelFolder, line: Line) -> tuple[ParseRecord, SourceBatch]:
+    """The record of a line, and what the encoder reads of it. Raises BadInput."""
     side = folder.config.side
     tokenizer, _ = folder.config.open_tokenizers()
     needs, language = side.needs(training=False), folder.config.source_language
@@ -58,15 +76,26 @@ def read_sentence(folder: ModelFolder, line: Line) -> ReadSentence:
         features = side.features(record, folder.bpe.segment)
     except ValueError as error:
         raise line.error(error) from None
-    model = folder.load_model(torch.device("cpu"))
-    mask = mask_strengths(model, str(folder.path))
-    batch = Sources.encode([features], folder.vocabulary).batch([0], folder.vocabulary.padding, torch.device("cpu"))
-    weights = torch.cat(model.source_attention(batch)).numpy()
-    if not np.isfinite(weights).all():
+    sources = Sources.encode([features], folder.vocabulary)
+    return record, sources.batch([0], folder.vocabulary.padding, torch.device("cpu"))
+
+
+def as_numbers(weights: Sequence[Tensor], folder: ModelFolder) -> Weights:
+    """Of each layer [1,H,n,n] → [L,H,n,n]. Raises BadInput for what is no number."""
+    found: Weights = torch.cat(list(weights)).float().numpy()
+    if not np.isfinite(found).all():
         raise BadInput("the attention of some head is not a number", str(folder.path))
-    layout = side.layout(record, folder.bpe.segment)
-    strengths = mask.values[:, :, relation_matrix(layout.parents)] if mask else None
-    return ReadSentence(record, layout, weights, mask, strengths, _owners(side, model, batch))
+    return found
+
+
+def _of_pairs(mask: Strengths, model: TranslationModel, batch: SourceBatch) -> Weights:
+    """The one strength that hides as much as all masks that hold of a pair, nan where none does: [1 or L,H,n,n]."""
+    held = torch.cat([part.held(batch)[0] for part in mask_parts(model)]).numpy()
+    strengths = np.empty((*mask.values.shape[:2], *held.shape[1:]), np.float32)
+    for place in np.ndindex(*mask.values.shape[:2]):
+        alone = np.where(held, mask.values[place][:, None, None], -np.inf)
+        strengths[place] = np.logaddexp.reduce(alone, axis=0)
+    return np.where(np.isinf(strengths), np.float32(np.nan), strengths)
 
 
 def _owners(side: SourceSide, model: TranslationModel, batch: SourceBatch) -> dict[tuple[int, int], str]:

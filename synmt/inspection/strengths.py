@@ -1,6 +1,7 @@
 """The strengths of a model's masks as tables: figures 3 and 4 of McDonald & Chiang (NAACL SRW 2021).
 
-Large strengths hide: head h adds −exp(s) to the attention of a pair whose relation has strength s.
+Large strengths hide: head h adds −exp(s) to its logits at each pair that a mask of strength s holds of. Masks are
+the nine relations of a tree, or the user's own, by name.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,20 +13,20 @@ import orjson
 import torch
 
 from synmt.inspection.matrix import Legend, Matrix
-from synmt.nn.masks import TreeMasks
+from synmt.nn.masks import NamedMatrices, TreeMasks
 from synmt.streams import BadInput
 from synmt.systems.model_folder import ModelFolder
 from synmt.systems.translation import TranslationModel
-from synmt.trees.relations import RELATIONS
 
 Array = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """name: of the model; values [1 or layers, heads, 9], as synmt.trees.relations orders the relations."""
+    """name: of the model; values [1 or layers, heads, masks]."""
 
     name: str
+    masks: Sequence[str]
     values: Array
 
     @property
@@ -56,51 +57,59 @@ def open_strengths(folder: ModelFolder) -> Strengths:
 
 def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
     """None for a model without masks. Raises BadInput for strengths that are no numbers."""
-    masks = next((part for part in model.source_parts.values() if isinstance(part, TreeMasks)), None)
-    if masks is None:
+    parts = mask_parts(model)
+    if not parts:
         return None
-    values = masks.strengths.detach().float().numpy()
-    for layer, head, relation in np.argwhere(~np.isfinite(values)):
-        where = f"set {layer + 1}, head {head + 1}, {RELATIONS[relation]}"
+    masks = [mask for part in parts for mask in part.names]
+    sets = [part.strengths.detach().float().reshape(-1, *part.strengths.shape[-2:]) for part in parts]
+    count = max(map(len, sets))
+    values = torch.cat([each.expand(count, -1, -1) for each in sets], dim=-1).numpy()
+    for layer, head, mask in np.argwhere(~np.isfinite(values)):
+        where = f"set {layer + 1}, head {head + 1}, {masks[mask]}"
         raise BadInput(f"a strength is not a finite number: {where}", name)
-    return Strengths(name, values)
+    return Strengths(name, masks, values)
+
+
+def mask_parts(model: TranslationModel) -> list[TreeMasks | NamedMatrices]:
+    """What masks the encoder of a model."""
+    return [part for part in model.source_parts.values() if isinstance(part, TreeMasks | NamedMatrices)]
 
 
 def as_text(models: Sequence[Strengths]) -> Iterator[str]:
-    """Of one model a row for each relation and a column for each head; then least, most and range of each model."""
+    """Of one model a row for each mask and a column for each head; then least, most and range of each model."""
     if len(models) == 1:
-        yield from _relations(models[0])
+        yield from _rows(models[0])
     width = max(len(name) for name in ("model", *(model.name for model in models)))
     yield f"{'model'.ljust(width)}      min      max    range"
     for model in models:
         yield f"{model.name.ljust(width)} {model.least:z8.2f} {model.most:z8.2f} {model.range:z8.2f}"
 
 
-def _relations(model: Strengths) -> Iterator[str]:
-    width = max(map(len, RELATIONS))
+def _rows(model: Strengths) -> Iterator[str]:
+    width = max(map(len, model.masks))
     for layer, values in model.layers():
         heads = "".join(f"  head {head:<2}" for head in range(1, len(values) + 1))
         yield f"{'' if layer == 'all' else f'layer {layer}'}".ljust(width) + heads
-        for name, row in zip(RELATIONS, values.T, strict=True):
+        for name, row in zip(model.masks, values.T, strict=True):
             yield name.ljust(width) + "".join(f"{float(value):z9.2f}" for value in row)
         yield ""
 
 
 def as_tsv(models: Sequence[Strengths]) -> Iterator[str]:
     """A header and a row a strength."""
-    yield "model\tlayer\thead\trelation\tstrength"
+    yield "model\tlayer\thead\tmask\tstrength"
     for model in models:
         for layer, values in model.layers():
             for head, row in enumerate(values, 1):
-                for name, value in zip(RELATIONS, row, strict=True):
+                for name, value in zip(model.masks, row, strict=True):
                     yield f"{model.name}\t{layer}\t{head}\t{name}\t{value:.6g}"
 
 
 def as_json(models: Sequence[Strengths]) -> Iterator[str]:
-    """A JSON object a model; strengths are [1 or layers][heads][relations]."""
+    """A JSON object a model; strengths are [1 or layers][heads][masks]."""
     for model in models:
         summary = {"min": model.least, "max": model.most, "range": model.range}
-        fields = {"model": model.name, **summary, "relations": RELATIONS, "strengths": model.values.tolist()}
+        fields = {"model": model.name, **summary, "masks": model.masks, "strengths": model.values.tolist()}
         yield orjson.dumps(fields).decode()
 
 
@@ -112,14 +121,14 @@ TABLES: dict[str, Callable[[Sequence[Strengths]], Iterator[str]]] = {
 
 
 def strengths_matrices(models: Sequence[Strengths]) -> tuple[list[Matrix], Legend]:
-    """A heat map of relations and heads for each set of strengths."""
+    """A heat map of masks and heads for each set of strengths."""
     matrices = []
     for model in models:
         for layer, values in model.layers():
             names = [model.name] * (len(models) > 1) + [f"layer {layer}"] * (layer != "all")
             heads = [str(head) for head in range(1, len(values) + 1)]
-            matrices.append(Matrix(", ".join(names), RELATIONS, heads, values.T))
-    return matrices, strengths_legend("relation of the key", "head", models)
+            matrices.append(Matrix(", ".join(names), model.masks, heads, values.T))
+    return matrices, strengths_legend("what the key is to the query", "head", models)
 
 
 def strengths_legend(rows: str, columns: str, models: Sequence[Strengths]) -> Legend:

@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import SelfAttention, attend, merge_heads, split_heads
+from synmt.nn.attention import PLAIN, AttentionEdit, SelfAttention, attend, merge_heads, split_heads
 from synmt.nn.graphs import Graph
 from synmt.nn.prefixes import Grouping, Prefixes
 from synmt.nn.transformer import DecoderLayer, Transformer
@@ -80,6 +80,14 @@ class CausalDecoder(nn.Module):
         """The states that predict the tokens: encoded [B,n,d], source_bias [B,1,1,n] → [R,d]"""
         return network.decode(target.inputs, encoded, source_bias).flatten(0, 1)[target.positions]
 
+    def weights(
+        self, network: Transformer, inputs: Tensor, graph: Graph | None, encoded: Tensor, source_bias: Tensor | None
+    ) -> list[Tensor]:
+        """What each layer attends to within a whole target, inputs [1,t] without padding → [1,H,t,t] each."""
+        length = inputs.shape[1]
+        later = torch.full((1, 1, length, length), float("-inf"), device=inputs.device).triu(1)
+        return network.decoder_weights(network.embed(inputs), AttentionEdit(bias=later), encoded, source_bias)
+
     def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return CausalSteps(network, encoded, source_bias)
 
@@ -129,6 +137,19 @@ class PrefixDecoder(nn.Module):
         graphs = target.prefixes.cut(target.graph) if target.graph is not None else []
         memories = [layer.memory(encoded) for layer in network.decoder_layers]
         return self.run(network, states, target.prefixes, graphs, memories, source_bias)
+
+    def weights(
+        self, network: Transformer, inputs: Tensor, graph: Graph | None, encoded: Tensor, source_bias: Tensor | None
+    ) -> list[Tensor]:
+        """As that of CausalDecoder, of the prefix that is the whole target."""
+        states = network.embed(inputs)
+        for part in self.inputs:
+            states = part(states.flatten(0, 1), [graph]).view_as(states)
+        context = PLAIN
+        if self.heads is not None:
+            taken = self.heads(graph)
+            context = AttentionEdit(bias=F.pad(taken, (0, 0, 0, 0, 0, network.config.heads - taken.shape[1])))
+        return network.decoder_weights(states, context, encoded, source_bias)
 
     def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return PrefixSteps(self, network, encoded, source_bias, beam)

@@ -16,6 +16,8 @@ STRENGTH_LIMIT = 10.0  # exp(10) hides a key in every precision; more would only
 class TreeMasks(nn.Module):
     """−exp of the strength of each pair's relation; strengths [1 or layers, H, 9]."""
 
+    names: Sequence[str] = RELATIONS
+
     def __init__(self, heads: int, layers: int, per_layer: bool) -> None:
         super().__init__()
         self.layers = layers
@@ -27,13 +29,17 @@ class TreeMasks(nn.Module):
 
     def biases(self, batch: SourceBatch) -> list[Tensor]:
         """[B,H,n,n] for each set of strengths."""
+        held = self.held(batch)
+        with torch.autocast(held.device.type, enabled=False):
+            values = weights(self.strengths)
+            flat = held.flatten(2).to(values.dtype)
+            return [(layer @ flat).unflatten(2, held.shape[2:]) for layer in values]
+
+    def held(self, batch: SourceBatch) -> Tensor:
+        """Which relation holds of each pair, [B,9,n,n] bool."""
         vectors = batch.vectors
         cells = relations(vectors["parents"], vectors["ends"], vectors.get("nodes"), vectors.get("orders"))
-        one_hot = cells.unsqueeze(1) == torch.arange(len(RELATIONS), device=cells.device).view(1, -1, 1, 1)
-        with torch.autocast(cells.device.type, enabled=False):
-            values = weights(self.strengths)
-            flat = one_hot.flatten(2).to(values.dtype)
-            return [(layer @ flat).unflatten(2, cells.shape[1:]) for layer in values]
+        return cells.unsqueeze(1) == torch.arange(len(RELATIONS), device=cells.device).view(1, -1, 1, 1)
 
 
 class NamedMatrices(nn.Module):
@@ -45,11 +51,15 @@ class NamedMatrices(nn.Module):
         self.strengths = nn.Parameter(torch.zeros(heads, len(names)))
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
-        matrices = torch.stack([batch.matrices[name] for name in self.names], dim=1)
+        matrices = self.held(batch)
         with torch.autocast(matrices.device.type, enabled=False):
             values = weights(self.strengths)
             bias = (values @ matrices.flatten(2).to(values.dtype)).unflatten(2, matrices.shape[2:])
         return EncoderPass([AttentionEdit(bias=bias)] * self.layers)
+
+    def held(self, batch: SourceBatch) -> Tensor:
+        """Which masks hold of each pair, [B,M,n,n] bool."""
+        return torch.stack([batch.matrices[name] for name in self.names], dim=1)
 
 
 def weights(strengths: Tensor) -> Tensor:

@@ -205,6 +205,19 @@ class Transformer(nn.Module):
         decoded: Tensor = self.decoder_norm(states)
         return decoded
 
+    def decoder_weights(
+        self, states: Tensor, context: AttentionEdit, encoded: Tensor, source_bias: Tensor | None
+    ) -> list[Tensor]:
+        """What each decoder layer attends to within the target, [B,H,t,t] each.
+
+        states [B,t,d]: the embedded target; context: what its positions see of each other.
+        """
+        weights = []
+        for layer in self.decoder_layers:
+            weights.append(layer.attention.weights(layer.attention_residual.before(states), context))
+            states = layer.across(layer.within(states, context), layer.memory(encoded), source_bias)
+        return weights
+
     def cross_queries(
         self, ids: Tensor, encoded: Tensor, source_bias: Tensor | None, context: AttentionEdit | None = None
     ) -> Iterator[Tensor]:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from synmt.nn.config import TransformerConfig
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import EncoderPass, SourceBatch, combined, plain_pass, with_hidden_keys
+from synmt.nn.graphs import Graph
 from synmt.nn.losses import smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
 from synmt.systems.source import SourceSide
@@ -64,6 +65,14 @@ class TranslationModel(nn.Module):
         """What each encoder layer attends to, [B,H,n,n] each, row = query."""
         this = encoder_pass(self.source_parts, source, len(self.network.encoder))
         return self.network.encoder_weights(source.ids, with_hidden_keys(this.edits, source.padding), this.features)
+
+    def target_attention(self, source: SourceBatch, inputs: Tensor, graph: Graph | None) -> list[Tensor]:
+        """What each decoder layer attends to within one target, [1,H,t,t] each, row = query.
+
+        source: one sentence; inputs [1,t]: begin of sentence and tokens; graph: theirs, if the decoder reads it.
+        """
+        encoded = self.encode(source)
+        return self.decoder.weights(self.network, inputs, graph, encoded.states, encoded.bias)
 
     def loss(
         self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0

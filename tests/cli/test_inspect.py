@@ -45,7 +45,7 @@ def texts(svg: bytes) -> list[str | None]:
 
 def test_strengths_as_a_table_and_as_a_picture() -> None:
     strengths = load_file("mask/model.safetensors")["source_parts.mask.strengths"]
-    assert f"mask  {strengths.min():8.2f} {strengths.max():8.2f}" in synmt("inspect", "strengths", "mask").stdout
+    assert f"mask  {strengths.min():8.2f} {strengths.max():8.2f}" in inspect("strengths mask").decode()
     shown = texts(inspect("strengths --format svg mask mask"))
     assert shown.count("left-other") == 2
     assert shown.count(f"{strengths[0, 1, 3]:.2f}") >= 2
@@ -63,10 +63,13 @@ def test_attention_as_a_table_a_picture_and_a_page() -> None:
     assert all(sum(row) == pytest.approx(1) for row in fields["values"])
     page = inspect("attention pascal in.jsonl --sentence 3 --links aligned.jsonl --format html").decode()
     assert page.startswith("<!doctype html>") and page.endswith("</html>\n") and '"Vater"' in page
+    target = json.loads(inspect("attention pascal in.jsonl --side target --head 1 --format json"))
+    assert target["query"][0] == "<s>" and target["values"][0][0] == 1
 
 
 def test_alignments_and_curves() -> None:
-    assert inspect("alignment aligned.jsonl").endswith(b"\naligned.jsonl\t1\t1\tVater\tfather\t0.5\n")
+    table = synmt("inspect", "alignment", "aligned.jsonl").stdout
+    assert table.endswith("\naligned.jsonl\t1\t1\tVater\tfather\t0.5\n")
     shown = texts(inspect("alignment aligned.jsonl links --sentence 3 --format svg"))
     assert {"aligned.jsonl", "links", "Vater", "father", "0.75"} <= set(shown)
     assert inspect("alignment aligned.jsonl links --format html").startswith(b"<!doctype html>")
@@ -105,3 +108,16 @@ def test_strengths_that_are_no_numbers_are_refused() -> None:
     for form in ("text", "png"):
         with pytest.raises(BadInput, match="broken: a strength is not a finite number: set 1, head 1, parent"):
             inspect(f"strengths broken --format {form}")
+
+
+def test_what_align_writes_can_be_shown() -> None:
+    Path("pairs").write_text("my father\tmein Vater\n")
+    Path("known").write_text("0-0 1-1\n")
+    options = ["--tokenizer", "none", "--format", "jsonl"]
+    for scores in ([], ["--scores"]):
+        line = output_of("align", "--links-from", "known", *options, *scores, "pairs")
+        assert json.loads(line).get("scores") == ([[1.0, 0.0], [0.0, 1.0]] if scores else None)
+        Path("found").write_bytes(line)
+        assert inspect("alignment found").decode().split("\n")[2:5] == [
+            *("found\t0\t1\tmein\tfather\t0", "found\t1\t0\tVater\tmy\t0", "found\t1\t1\tVater\tfather\t1")
+        ]

@@ -5,7 +5,6 @@ from pathlib import Path
 from synmt.streams import Line
 from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
 from synmt.systems.source import source_side
-from synmt.systems.target import target_side
 from synmt.text.bpe import Bpe
 from synmt.trees.record import write_record
 from tests import tiny
@@ -14,12 +13,11 @@ from tests.cli.commands import CODES
 SENTENCE = Line(write_record(tiny.records()[0]), "in", 1)  # He is my fa@@ ther .
 
 
-def write_model(path: Path, system: str) -> ModelFolder:
-    """One of tiny.SYSTEMS, with random parameters."""
-    _, vocabulary = tiny.sources_and_vocabulary(system)
-    words = target_side({"sequence": {}})
-    config = ModelConfig(source_side(tiny.SYSTEMS[system]), words, "en", "de", "none", tiny.CONFIG)
-    folder = ModelFolder(path, config, Bpe(CODES), vocabulary, {})
+def write_model(path: Path, system: str, target: str = "sequence") -> ModelFolder:
+    """One of tiny.SYSTEMS with one of tiny.TARGET_SYSTEMS, and random parameters."""
+    _, vocabulary = tiny.sources_and_vocabulary(system, target)
+    sides = source_side(tiny.SYSTEMS[system]), tiny.TARGET_SYSTEMS[target]
+    folder = ModelFolder(path, ModelConfig(*sides, "en", "de", "none", tiny.CONFIG), Bpe(CODES), vocabulary, {})
     folder.save()
-    save_tensors(folder.weights, tiny.model(system, vocabulary).state_dict())
+    save_tensors(folder.weights, tiny.model(system, vocabulary, target=target).state_dict())
     return folder

@@ -6,7 +6,8 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from synmt.inspection.attention import head_matrices
-from synmt.inspection.sentence import read_sentence
+from synmt.inspection.sentence import read_sentence, source_of
+from synmt.inspection.strengths import mask_parts
 from synmt.streams import BadInput, Line
 from synmt.systems.batches import Sources
 from synmt.systems.model_folder import ModelFolder
@@ -25,7 +26,7 @@ def model_attention(folder: ModelFolder) -> list[np.ndarray]:
         return [layer[0].numpy() for layer in folder.load_model(CPU).source_attention(batch)]
 
 
-@pytest.mark.parametrize("system", ["sequence", "mask", "pascal", "lisa", "multitask", "all but multitask"])
+@pytest.mark.parametrize("system", ["sequence", "named masks", "pascal", "lisa", "multitask", "all but multitask"])
 def test_the_weights_are_the_model_s(system: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", system)
     read = read_sentence(folder, SENTENCE)
@@ -35,16 +36,25 @@ def test_the_weights_are_the_model_s(system: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(read.weights.sum(axis=-1), 1.0, atol=1e-5)
 
 
-@pytest.mark.parametrize("system", ["mask", "mask per layer"])
-def test_strengths_are_those_of_each_pair_s_relation(system: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("system", [name for name in tiny.SYSTEMS if "mask" in name])
+def test_strengths_hide_as_much_as_the_model_s_masks(system: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", system)
+    read, batch = read_sentence(folder, SENTENCE), source_of(folder, SENTENCE)[1]
+    parts = mask_parts(folder.load_model(CPU))
+    assert read.strengths is not None
+    for layer in range(tiny.CONFIG.encoder_layers):
+        with torch.inference_mode():
+            bias = sum(part(batch).edits[layer].bias for part in parts)[0].numpy()
+        strengths = read.strengths[min(layer, len(read.strengths) - 1)]
+        np.testing.assert_allclose(-np.exp(np.nan_to_num(strengths, nan=-np.inf)), bias, rtol=1e-5)
+
+
+def test_strengths_of_a_partition_are_those_of_the_relations(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", "mask")
     read = read_sentence(folder, SENTENCE)
     strengths = load_file(folder.weights)["source_parts.mask.strengths"]
-    relations = relation_matrix(read.layout.parents)
     assert read.strengths is not None
-    assert read.strengths.shape == (len(strengths), 2, *relations.shape)
-    for layer, head, query, key in ((0, 1, 0, 3), (-1, 0, 5, 2)):
-        assert read.strengths[layer, head, query, key] == strengths[layer, head, relations[query, key]]
+    np.testing.assert_array_equal(read.strengths, strengths[:, :, relation_matrix(read.layout.parents)])
 
 
 def test_heads_that_belong_to_an_idea_say_so(tmp_path: Path) -> None:

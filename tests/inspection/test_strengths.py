@@ -9,6 +9,7 @@ from synmt.inspection.strengths import as_json, as_text, as_tsv, open_strengths,
 from synmt.streams import BadInput
 from synmt.systems.model_folder import ModelFolder
 from synmt.trees.relations import RELATIONS
+from tests import tiny
 from tests.inspection.models import write_model
 
 NAME = "source_parts.mask.strengths"
@@ -30,11 +31,11 @@ def test_the_tables_hold_the_parameters(shared: ModelFolder, per_layer: ModelFol
         strengths = open_strengths(folder)
         (fields,) = map(json.loads, as_json([strengths]))
         np.testing.assert_array_equal(np.array(fields["strengths"], np.float32), parameters)
-        assert fields["relations"] == list(RELATIONS)
+        assert fields["masks"] == list(RELATIONS)
         assert fields["min"] == parameters.min() and fields["max"] == parameters.max()
         assert fields["range"] == pytest.approx(parameters.max() - parameters.min())
         header, *rows = (line.split("\t") for line in as_tsv([strengths]))
-        assert header == ["model", "layer", "head", "relation", "strength"]
+        assert header == ["model", "layer", "head", "mask", "strength"]
         assert len(rows) == parameters.size
         for name, layer, head, relation, value in rows:
             assert name == str(folder.path)
@@ -65,6 +66,16 @@ def test_several_models_are_rows_and_panels_under_one_scale(shared: ModelFolder,
     assert matrices[2].values.tolist() == load_file(per_layer.weights)[NAME][1].T.tolist()
     assert legend.low == min(matrix.values.min() for matrix in matrices)
     assert legend.high == max(matrix.values.max() for matrix in matrices)
+
+
+def test_masks_by_name_stand_beside_the_relations_of_a_tree(tmp_path: Path) -> None:
+    strengths = open_strengths(write_model(tmp_path / "named", "named masks"))
+    assert (strengths.masks, strengths.values.shape) == (["near", "left"], (1, tiny.CONFIG.heads, 2))
+    folder = write_model(tmp_path / "both", "mask+named masks")
+    strengths, parameters = open_strengths(folder), load_file(folder.weights)
+    assert strengths.masks == [*RELATIONS, "near"]
+    np.testing.assert_array_equal(strengths.values[:, :, :9], parameters[NAME])
+    np.testing.assert_array_equal(strengths.values[0, :, 9:], parameters["source_parts.named-masks.strengths"])
 
 
 def test_a_small_negative_strength_is_not_minus_zero(shared: ModelFolder) -> None:

@@ -1,0 +1,85 @@
+"""What the decoder makes of its own translation, against the decoder at work."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from synmt.decoding.beam import SearchConfig
+from synmt.decoding.translation import Translator
+from synmt.inspection.attention import head_matrices
+from synmt.inspection.sentence import source_of
+from synmt.inspection.translation import BEGIN, read_translation
+from synmt.trees.arc_tokens import write_entries
+from tests import tiny
+from tests.inspection.models import SENTENCE, write_model
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("target", ["sequence", "bitran", "parent", "parent, split arcs", "parent+gcn"])
+def test_the_tokens_are_those_of_the_best_translation(target: str, tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", "sequence", target)
+    read = read_translation(folder, SENTENCE)
+    record, _ = source_of(folder, SENTENCE)
+    translator = Translator.open(folder, CPU, SearchConfig(), 4096, "translate")
+    best = next(translator.translate([translator.features(record)]))[0]
+    begin, *entries = read.layout.tokens
+    assert begin == BEGIN
+    assert write_entries(entries) == best.transitions or best.transitions is None
+    assert read.record.tokens == best.tokens and read.record.heads == (best.heads or [])
+    pieces: dict[int, str] = {}
+    for entry, word in zip(read.layout.tokens, read.layout.words, strict=True):
+        if word >= 0:
+            pieces[word] = pieces.get(word, "") + entry.removesuffix("@@")
+    assert list(pieces.values()) == best.tokens
+    assert read.weights.shape == (2, 2, 1 + len(entries), 1 + len(entries))
+    np.testing.assert_allclose(read.weights.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_a_causal_decoder_sees_nothing_later_and_bitran_does(tmp_path: Path) -> None:
+    causal = read_translation(write_model(tmp_path / "causal", "sequence"), SENTENCE).weights
+    assert not causal[..., np.triu_indices(causal.shape[-1], 1)[0], np.triu_indices(causal.shape[-1], 1)[1]].any()
+    assert (read_translation(write_model(tmp_path / "bitran", "sequence", "bitran"), SENTENCE).weights > 0).all()
+
+
+def test_the_parent_head_sees_itself_its_parents_and_their_arcs(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", "sequence", "parent")
+    read = read_translation(folder, SENTENCE)
+    assert [read.head_name(1, 0), read.head_name(1, 1)] == ["head 1 (parent)", "head 2"]
+    matrices, _ = head_matrices(read, "weights", 2, None)
+    assert [matrix.title for matrix in matrices] == ["layer 2, head 1 (parent)", "layer 2, head 2"]
+    seen = read.weights[0, 0] > 0
+    words = read.layout.words
+    for token, word in enumerate(words):
+        if word >= 0:
+            head = read.record.heads[word]
+            of_words = {words[key] for key in np.flatnonzero(seen[token]) if key != token and words[key] >= 0}
+            assert of_words <= {head - 1}
+    assert (read.weights[0, 1] > 0).all()
+
+
+@pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
+def test_the_attention_on_show_is_what_the_decoder_computes(target: str) -> None:
+    """Its mixtures of values are those in a run of the decoder over the whole target."""
+    corpus, vocabulary = tiny.corpus("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target)
+    source, batch = corpus.batch([0], vocabulary, CPU)
+    outputs: list[torch.Tensor] = []
+    projections: list[torch.Tensor] = []
+    for layer in model.network.decoder_layers:
+        layer.attention.out.register_forward_hook(lambda _, given, __: outputs.append(given[0]))
+        layer.attention.qkv.register_forward_hook(lambda _, __, output: projections.append(output))
+    encoded = model.encode(source)
+    with torch.inference_mode():
+        model.decoder(model.network, batch, encoded.states, encoded.bias)
+        at_work = [output.reshape(-1, tiny.CONFIG.width) for output in outputs]
+        projections.clear()
+        shown = model.target_attention(source, batch.inputs, batch.graph)
+    for layer, weights in enumerate(shown):
+        value = projections[2 * layer].chunk(3, dim=-1)[2]  # each layer projects to be shown, and to go on
+        by_head = value.unflatten(2, (tiny.CONFIG.heads, -1)).transpose(1, 2)
+        mixed = (weights @ by_head).transpose(1, 2).flatten(2)[0]
+        count = 1 if batch.prefixes is not None and layer == len(shown) - 1 else len(mixed)
+        torch.testing.assert_close(mixed[-count:], at_work[layer][-count:], atol=1e-5, rtol=1e-5)
