@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import PLAIN, AttentionEdit, SelfAttention, attend, merge_heads, split_heads
+from synmt.nn.attention import PLAIN, AttentionEdit, CrossAttention, SelfAttention, attend, merge_heads, split_heads
 from synmt.nn.graphs import Graph
 from synmt.nn.prefixes import Grouping, Prefixes
 from synmt.nn.transformer import DecoderLayer, Transformer
@@ -265,9 +265,28 @@ def _attend_across(
     """Attention of rows [M,d] to their sentences' sources, and the feed-forward sublayer → [M,d]"""
     if memory and layer.cross and layer.cross_residual:
         residual, attention = layer.cross_residual, layer.cross
-        query = F.embedding(grouping.rows, attention.query(residual.before(states)))
-        dropout = attention.dropout if attention.training else 0.0
-        mixed = merge_heads(attend(split_heads(query, attention.heads), *memory, source_bias, dropout=dropout))
-        states = residual.after(states, attention.out(F.embedding(grouping.places, mixed.flatten(0, 1))))
+        queries = attention.query(residual.before(states))
+        mixed = _mix(attention, queries, memory, source_bias, grouping)
+        states = residual.after(states, attention.out(mixed))
     residual = layer.feedforward_residual
     return residual.after(states, layer.feedforward(residual.before(states)))
+
+
+def _mix(
+    attention: CrossAttention,
+    queries: Tensor,
+    memory: tuple[Tensor, Tensor],
+    source_bias: Tensor | None,
+    grouping: Grouping,
+) -> Tensor:
+    """What queries [M,d] find in the keys and values of their sentences → [M,d]"""
+    dropout = attention.dropout if attention.training else 0.0
+    keys, values = (part.index_select(0, grouping.sentences).split(grouping.sizes) for part in memory)
+    biases: Sequence[Tensor | None] = [None] * len(keys)
+    if source_bias is not None:
+        biases = source_bias.index_select(0, grouping.sentences).split(grouping.sizes)
+    mixed = []
+    for rows, key, value, bias in zip(grouping.rows, keys, values, biases, strict=True):
+        query = split_heads(F.embedding(rows, queries), attention.heads)
+        mixed.append(merge_heads(attend(query, key, value, bias, dropout=dropout)).flatten(0, 1))
+    return F.embedding(grouping.places, torch.cat(mixed))

@@ -4,6 +4,7 @@ Shapes: B sentences, t target positions, R prefixes, N positions of all prefixes
 """
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import torch
@@ -15,27 +16,47 @@ from synmt.nn.graphs import Graph
 Integers = NDArray[np.int64]
 
 
+SPREAD = 1.25  # how many times the rows of another sentence one may have in the same group
+
+
 @dataclass(slots=True)
 class Grouping:
-    """Rows of B sentences, in any order, as a padded [B,Q] and back.
+    """Rows of B sentences as they are: padded, in groups of sentences that have about as many.
 
-    rows [B,Q]: which row stands there, any where none does; places: where each row stands in the flattened [B·Q].
+    sentences [B]: group after group; sizes: how many each group has.
+    rows: of each group [b,Q], which row stands there, any where none does.
+    places: where each row stands in the groups, flattened one after the other.
     """
 
-    rows: Tensor
+    sentences: Tensor
+    sizes: list[int]
+    rows: list[Tensor]
     places: Tensor
 
     @classmethod
     def of(cls, sentences: Integers, batch: int, device: torch.device) -> "Grouping":
-        """sentences: that of each row, in 0…B−1."""
+        """sentences: that of each row; all 0…B−1 have some."""
         counts = np.bincount(sentences, minlength=batch)
+        order = counts.argsort(kind="stable")[::-1].copy()
+        widths: list[int] = []  # Q of the group of each sentence, in this order
+        for count in counts[order].tolist():
+            widths.append(widths[-1] if widths and widths[-1] <= SPREAD * count else count)
+        shapes = [(len([*same]), width) for width, same in groupby(widths)]
+        starts = np.empty(batch, np.int64)
+        starts[order] = np.cumsum([0, *widths[:-1]])
         places = np.empty_like(sentences)
         places[sentences.argsort(kind="stable")] = ragged_arange(counts)
-        places += sentences * counts.max()
-        rows = np.zeros(batch * counts.max(), np.int64)
+        places += starts[sentences]
+        rows = np.zeros(sum(widths), np.int64)
         rows[places] = np.arange(len(places))
-        on_device = torch.from_numpy(rows).to(device, non_blocking=True).view(batch, -1)
-        return cls(on_device, torch.from_numpy(places).to(device, non_blocking=True))
+        ends = np.cumsum([size * width for size, width in shapes])
+        parts = zip(np.split(rows, ends[:-1]), shapes, strict=True)
+        return cls(
+            on_device(order, device),
+            [size for size, _ in shapes],
+            [on_device(part.reshape(shape), device) for part, shape in parts],
+            on_device(places, device),
+        )
 
 
 @dataclass(slots=True)
@@ -60,18 +81,14 @@ class Prefixes:
     def pack(cls, sentences: Integers, lengths: Integers, shape: torch.Size, device: torch.device) -> "Prefixes":
         """The prefixes of these lengths, in ascending order, of these sentences; shape: (B, t)."""
         batch, width = shape
-
-        def on_device(array: Integers) -> Tensor:
-            return torch.from_numpy(array).to(device, non_blocking=True)
-
         return cls(
             [
                 (int(length), int(count))
                 for length, count in zip(*np.unique(lengths, return_counts=True), strict=True)
             ],
-            on_device(sentences),
-            on_device(np.repeat(sentences * width, lengths) + ragged_arange(lengths)),
-            on_device(lengths.cumsum() - 1),
+            on_device(sentences, device),
+            on_device(np.repeat(sentences * width, lengths) + ragged_arange(lengths), device),
+            on_device(lengths.cumsum() - 1, device),
             Grouping.of(np.repeat(sentences, lengths), batch, device),
             Grouping.of(sentences, batch, device),
         )
@@ -81,13 +98,14 @@ class Prefixes:
         """All of one length, K after one another for each sentence."""
         positions = torch.arange(batch * beam * length, device=device)
         last = torch.arange(batch * beam, device=device)
+        sentences = torch.arange(batch, device=device)
         return cls(
             [(length, batch * beam)],
             last // beam,
             positions,
             last * length + length - 1,
-            Grouping(positions.view(batch, -1), positions),
-            Grouping(last.view(batch, -1), last),
+            Grouping(sentences, [batch], [positions.view(batch, -1)], positions),
+            Grouping(sentences, [batch], [last.view(batch, -1)], last),
         )
 
     @property
@@ -104,6 +122,10 @@ class Prefixes:
         """The graph of the prefixes of each length, from that of whole targets."""
         rows = self.sentences.split(self.counts)
         return [graph.prefixes(each, length) for each, (length, _) in zip(rows, self.lengths, strict=True)]
+
+
+def on_device(array: Integers, device: torch.device) -> Tensor:
+    return torch.from_numpy(array).to(device, non_blocking=True)
 
 
 def ragged_arange(counts: Integers) -> Integers:
