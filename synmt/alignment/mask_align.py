@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from synmt.alignment.aligner import Fit, Pair
 from synmt.alignment.corpus import AlignerCorpus, Side, build_vocabulary, features, links_of_pieces
 from synmt.alignment.extraction import Rule, SoftLinks
 from synmt.alignment.presets import PRESETS
-from synmt.nn.config import TransformerConfig
 from synmt.nn.device import autocast, local_device
 from synmt.streams import BadInput
 from synmt.systems.aligner_folder import AlignerConfig, AlignerFolder
@@ -125,12 +124,8 @@ class MaskAlignMethod:
 def _chosen(settings: Mapping[str, Any]) -> tuple[MaskAlign, Preset, tuple[SourceSide, SourceSide]]:
     """Raises ValueError for settings that are out of bounds or of another method."""
     check_link_options(["mask-align"], settings)
-    preset = PRESETS[settings.get("preset") or "small"]
-    options, network, training = (
-        {field.name: settings[field.name] for field in fields(kind) if field.name in settings}
-        for kind in (MaskAlign, TransformerConfig, TrainingConfig)
-    )
-    chosen = Preset(replace(preset.network, **network), replace(preset.training, **training))
+    chosen = PRESETS[settings.get("preset") or "small"].with_settings(settings)
+    options = {field.name: settings[field.name] for field in fields(MaskAlign) if field.name in settings}
     return MaskAlign(**options), chosen, sides_of(settings)
 
 

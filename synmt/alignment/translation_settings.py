@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment.presets import TRANSLATION_PRESETS
-from synmt.nn.config import TransformerConfig
-from synmt.systems.linking import LinkIdea, check_link_options, link_idea, open_link_idea, options_of
+from synmt.systems.linking import LinkIdea, check_link_options, link_idea, open_link_idea
 from synmt.systems.mask_align import MaskAlign
+from synmt.systems.options import options_of
 from synmt.systems.source import SourceSide, sides_of
-from synmt.training.config import TrainingConfig
 from synmt.training.presets import Preset
 
 
@@ -35,13 +34,9 @@ def choose(method: str, settings: Mapping[str, Any]) -> Chosen:
     sides = sides_of(settings)
     if any(idea.ties_pieces for idea in ideas.values()) and not all(side.reads_pieces for side in sides):
         raise ValueError(f"{method} needs encoders that read nothing but pieces of words")
-    network, training = (
-        {field.name: settings[field.name] for field in fields(config) if field.name in settings}
-        for config in (TransformerConfig, TrainingConfig)
-    )
-    idea = link_idea(method, options_of(method, settings))
-    preset = TRANSLATION_PRESETS[settings.get("preset") or "small"]
-    chosen = Preset(idea.network(replace(preset.network, **network)), replace(preset.training, **training))
+    idea = link_idea(method, options_of(method, ideas[method], settings))
+    chosen = TRANSLATION_PRESETS[settings.get("preset") or "small"].with_settings(settings)
+    chosen = replace(chosen, network=idea.network(chosen.network))
     models = Path(settings["models"]) if "models" in settings else None
     if (models is None or idea.trains_model) and idea.fixed_layer(chosen.network) > chosen.network.decoder_layers:
         raise ValueError(f"{method} reads decoder layer {idea.fixed_layer(chosen.network)}, which there is not")

@@ -1,18 +1,17 @@
 """`synmt train`"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, fields, replace
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from synmt.nn.config import TransformerConfig
 from synmt.streams import BadInput
 from synmt.systems import MODELS, SOURCE_IDEAS, TARGET_IDEAS
-from synmt.systems.source import open_idea, source_side
-from synmt.systems.target import open_target_idea, target_side
-from synmt.training.config import TrainingConfig
+from synmt.systems.options import check_owners
+from synmt.systems.source import open_idea, source_side_of
+from synmt.systems.target import open_target_idea, target_side_of
 from synmt.training.presets import PRESETS, TASKS, Preset
 
 Command = Callable[..., None]
@@ -135,12 +134,14 @@ def command(
         found = (PRESETS | TASKS)[preset]
         of_systems = (found.systems.get(name, {}) for name in sides[0].split("+"))
         given = {name: value for settings in (*of_systems, given) for name, value in settings.items()}
-        chosen, options = _chosen(found, given), _options_of(sides, given)
+        source_ideas, target_ideas = (side.split("+") for side in sides)
+        check_owners(IDEAS, [*source_ideas, *target_ideas], given, " to ".join(sides))
+        chosen = found.with_settings(given)
         from synmt.systems.model_folder import ModelConfig
 
         model = ModelConfig(
-            source_side(options[0]),
-            target_side(options[1], {"split": split_arcs, "root_arc": root_arc}),
+            source_side_of(source_ideas, given),
+            target_side_of(target_ideas, given, {"split": split_arcs, "root_arc": root_arc}),
             source_language,
             target_language,
             tokenizer,
@@ -152,25 +153,3 @@ def command(
 
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
     train(out, pair_files(source, target, tsv), dev, model, chosen.training, codes, resume, device)
-
-
-def _options_of(sides: list[str], settings: dict[str, Any]) -> list[dict[str, dict[str, Any]]]:
-    """The ideas of each side with their options. Raises ValueError for an option of an idea that is not there."""
-    chosen: list[dict[str, dict[str, Any]]] = [{name: {} for name in side.split("+")} for side in sides]
-    for name, idea in IDEAS:
-        for setting in fields(idea):
-            value = settings.get(f"{name}_{setting.name}".replace("-", "_"))
-            if value is None:
-                continue
-            found = [side[name] for side in chosen if name in side]
-            if not found:
-                raise ValueError(f"an option of {name} for {' to '.join(sides)}")
-            found[0][setting.name] = value
-    return chosen
-
-
-def _chosen(preset: Preset, settings: dict[str, Any]) -> Preset:
-    """The preset with the settings that were given. Raises ValueError for one that is out of bounds."""
-    network = {field.name: settings[field.name] for field in fields(TransformerConfig) if field.name in settings}
-    training = {field.name: settings[field.name] for field in fields(TrainingConfig) if field.name in settings}
-    return Preset(replace(preset.network, **network), replace(preset.training, **training))

@@ -7,14 +7,14 @@ Shapes: B pairs, I target tokens, J source tokens, t = I + 1 rows of the decoder
 and predicts y_1, row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
 """
 
-import importlib
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from synmt.nn.config import TransformerConfig, check_settings
 from synmt.systems import LINK_IDEAS
+from synmt.systems.options import check_owners, open_class
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -114,26 +114,16 @@ class LinkIdea:
 
 def link_idea(name: str, settings: dict[str, Any] | None = None) -> LinkIdea:
     """The idea of that name. Raises ValueError or TypeError for an unknown name, or for wrong options."""
-    if name not in LINK_IDEAS:
-        raise ValueError(f"unknown method {name!r}")
     return open_link_idea(name)(**settings or {})
-
-
-def options_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What is an idea's of the settings, such as `shift_att_layer`, by the names of its fields."""
-    names = {field.name: f"{name}_{field.name}".replace("-", "_") for field in fields(open_link_idea(name))}
-    return {field: settings[key] for field, key in names.items() if key in settings}
 
 
 def check_link_options(names: Collection[str], settings: Mapping[str, Any]) -> None:
     """Raises ValueError for an option of an idea that is not among these, the first of which is to be named."""
-    for name in LINK_IDEAS:
-        if name not in names and options_of(name, settings):
-            raise ValueError(f"an option of {name} for {next(iter(names))}")
+    check_owners(((name, open_link_idea(name)) for name in LINK_IDEAS), names, settings, next(iter(names)))
 
 
 def open_link_idea(name: str) -> type[LinkIdea]:
-    """Raises KeyError for a name that is not in LINK_IDEAS."""
-    module, maker = LINK_IDEAS[name].split(":")
-    idea: type[LinkIdea] = getattr(importlib.import_module(module), maker)
-    return idea
+    """Raises ValueError for a name that is not in LINK_IDEAS."""
+    if name not in LINK_IDEAS:
+        raise ValueError(f"unknown method {name!r}")
+    return open_class(LINK_IDEAS[name])

@@ -6,14 +6,14 @@ device, once a batch, by the idea's encoder part (synmt.nn), but for matrices of
 work on one model.
 """
 
-import importlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig, check_settings
 from synmt.systems import SOURCE_IDEAS
+from synmt.systems.options import check_owners, open_class, options_of
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
@@ -177,15 +177,12 @@ class SourceSide:
 
 def source_side(settings: Mapping[str, Mapping[str, Any]]) -> SourceSide:
     """The side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
-    for name in settings:
-        if name not in SOURCE_IDEAS:
-            raise ValueError(f"unknown system {name!r}")
     return SourceSide({name: open_idea(name)(**options) for name, options in settings.items()})
 
 
-def side_of(names: Sequence[str], options: Mapping[str, Any]) -> SourceSide:
-    """The side of these ideas with what is theirs of the options, such as `pascal_heads`. Raises ValueError."""
-    return source_side({name: _options_of(name, options) for name in names})
+def source_side_of(names: Sequence[str], settings: Mapping[str, Any]) -> SourceSide:
+    """The side of these ideas with what is theirs of the settings, such as `pascal_heads`. Raises ValueError."""
+    return source_side({name: options_of(name, open_idea(name), settings) for name in names})
 
 
 def sides_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
@@ -194,29 +191,16 @@ def sides_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
     Raises ValueError, also for options of neither.
     """
     source, target = ((settings.get(f"{side}_syntax") or "sequence").split("+") for side in ("source", "target"))
-    check_owners([*source, *target], settings)
-    return side_of(source, settings), side_of(target, settings)
-
-
-def check_owners(names: Sequence[str], options: Mapping[str, Any]) -> None:
-    """Raises ValueError for an option of an idea that is not among these."""
-    for name in SOURCE_IDEAS:
-        if name not in names and _options_of(name, options):
-            raise ValueError(f"an option of {name} for {'+'.join(names)}")
-
-
-def _options_of(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    if name not in SOURCE_IDEAS:
-        raise ValueError(f"unknown system {name!r}")
-    found = {field.name: options.get(f"{name}_{field.name}".replace("-", "_")) for field in fields(open_idea(name))}
-    return {option: value for option, value in found.items() if value is not None}
+    ideas = ((name, open_idea(name)) for name in SOURCE_IDEAS)
+    check_owners(ideas, [*source, *target], settings, "+".join([*source, *target]))
+    return source_side_of(source, settings), source_side_of(target, settings)
 
 
 def open_idea(name: str) -> type[SourceIdea]:
-    """Raises KeyError for a name that is not in SOURCE_IDEAS."""
-    module, maker = SOURCE_IDEAS[name].split(":")
-    idea: type[SourceIdea] = getattr(importlib.import_module(module), maker)
-    return idea
+    """Raises ValueError for a name that is not in SOURCE_IDEAS."""
+    if name not in SOURCE_IDEAS:
+        raise ValueError(f"unknown system {name!r}")
+    return open_class(SOURCE_IDEAS[name])
 
 
 NAMES = {

@@ -4,14 +4,14 @@ A published idea on the target side is one subclass of TargetIdea in a file of i
 Several ideas can work in one decoder: `parent+gcn`.
 """
 
-import importlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from synmt.nn.config import TransformerConfig, check_settings
 from synmt.systems import TARGET_IDEAS
+from synmt.systems.options import open_class, options_of
 from synmt.systems.source import Segment
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, arc_labels
@@ -118,20 +118,24 @@ class TargetSide:
 
 def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool] | None = None) -> TargetSide:
     """The side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
-    for name in ideas:
-        if name not in TARGET_IDEAS:
-            raise ValueError(f"unknown target syntax {name!r}")
     style = ArcStyle(**(arcs or {}))
     if not all(type(value) is bool for value in asdict(style).values()):
         raise ValueError("arcs are split or not, and the root has one or not")
     return TargetSide({name: open_target_idea(name)(**options) for name, options in ideas.items()}, style)
 
 
+def target_side_of(
+    names: Sequence[str], settings: Mapping[str, Any], arcs: Mapping[str, bool] | None = None
+) -> TargetSide:
+    """The side of these ideas with what is theirs of the settings, such as `gcn_layers`. Raises ValueError."""
+    return target_side({name: options_of(name, open_target_idea(name), settings) for name in names}, arcs)
+
+
 def open_target_idea(name: str) -> type[TargetIdea]:
-    """Raises KeyError for a name that is not in TARGET_IDEAS."""
-    module, maker = TARGET_IDEAS[name].split(":")
-    idea: type[TargetIdea] = getattr(importlib.import_module(module), maker)
-    return idea
+    """Raises ValueError for a name that is not in TARGET_IDEAS."""
+    if name not in TARGET_IDEAS:
+        raise ValueError(f"unknown target syntax {name!r}")
+    return open_class(TARGET_IDEAS[name])
 
 
 def numbered_labels(vocabulary: Vocabulary) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Settings by name: those of the papers, and what two CPU cores can train. Free of torch, as `--help` is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from synmt.nn.config import TransformerConfig
@@ -15,6 +15,14 @@ class Preset:
     network: TransformerConfig
     training: TrainingConfig
     systems: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def with_settings(self, settings: Mapping[str, Any]) -> "Preset":
+        """With what is a field's of network or training. Raises ValueError for what is out of bounds."""
+        network, training = (
+            {each.name: settings[each.name] for each in fields(part) if each.name in settings}
+            for part in (self.network, self.training)
+        )
+        return replace(self, network=replace(self.network, **network), training=replace(self.training, **training))
 
 
 PAPER = Preset(TransformerConfig(), TrainingConfig())
