@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 SMALLER = {
     "synmt.demo --out .": "synmt.demo --sentences 60 --held-out 8 --out .",
     "--minutes 3": "--updates 2 --merges 300",
+    "--minutes 6": "--updates 4",
 }
 
 
