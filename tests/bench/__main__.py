@@ -9,6 +9,7 @@ import torch
 
 from tests.bench.parsing import compare_parsing
 from tests.bench.significance import compare_significance
+from tests.bench.targets import compare_targets
 from tests.bench.training import compare_training
 from tests.bench.trees import compare_relations
 
@@ -19,14 +20,14 @@ from tests.bench.trees import compare_relations
 def bench(rounds: int, as_json: bool) -> None:
     """Rates are units a second of processor time (medians); ratios are of pairs run one after the other."""
     torch.set_num_threads(1)
-    parts = (compare_relations, compare_parsing, compare_significance, compare_training)
+    parts = (compare_relations, compare_parsing, compare_significance, compare_training, compare_targets)
     for comparison in chain.from_iterable(part(rounds) for part in parts):
         if as_json:
             print(orjson.dumps(asdict(comparison)).decode())
         else:
             print(
                 f"{comparison.name:<42}{comparison.rate:>12,.0f} /{comparison.other_rate:>9,.0f} "
-                f"{comparison.unit}/s   ratio {comparison.ratio:.3f} "
+                f"{comparison.unit}   ratio {comparison.ratio:.3f} "
                 f"({comparison.lowest:.3f} to {comparison.highest:.3f})"
             )
 

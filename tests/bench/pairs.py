@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rates are medians, in units a second of processor time; ratio: the median of the rounds' own ratios."""
+    """Rates are medians, seconds those of processor time; ratio: the median of the rounds' own ratios."""
 
     name: str
     unit: str
@@ -29,7 +29,7 @@ def compare(
     rates = [(_rate(one), _rate(other)) for _ in range(rounds)]
     ratios = [first / second for first, second in rates]
     rate, other_rate = (statistics.median(column) for column in zip(*rates, strict=True))
-    return Comparison(name, unit, rate, other_rate, statistics.median(ratios), min(ratios), max(ratios))
+    return Comparison(name, f"{unit}/s", rate, other_rate, statistics.median(ratios), min(ratios), max(ratios))
 
 
 def _rate(work: Callable[[], int]) -> float:

@@ -1,0 +1,171 @@
+"""Decoders that write trees against `sequence`: training, what it keeps in memory, and translation.
+
+All learn from the same sentences, and write as many words. Units are words, so arcs are what a system pays for.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from itertools import cycle
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from synmt.decoding.beam import SearchConfig, beam_search
+from synmt.decoding.hypotheses import Transitions
+from synmt.systems import MODELS
+from synmt.systems.batches import Sources
+from synmt.systems.source import SourceFeatures, source_side
+from synmt.systems.target import TargetSide, numbered_labels, target_side
+from synmt.systems.translation import TranslationModel
+from synmt.text.vocabulary import END, END_TOKEN, UNKNOWN_TOKEN, Vocabulary
+from synmt.training.corpus import Corpus
+from synmt.training.distribution import Processes
+from synmt.training.prefixes import PrefixPlan
+from synmt.training.update import Updater
+from synmt.trees.arc_tokens import ArcStyle
+from synmt.trees.record import ParseRecord
+from tests.bench.pairs import Comparison, compare
+from tests.bench.training import CPU, NETWORK, TRAINING, WORDS
+
+RELATIONS = [f"rel{number}" for number in range(45)]
+VOCABULARY = Vocabulary(
+    [END_TOKEN, UNKNOWN_TOKEN, *WORDS, *ArcStyle().entries(RELATIONS)], [f"s{i}" for i in range(2000)]
+)
+READ_PREFIXES = ("bitran", "parent", "gcn")
+SENTENCES = 200
+TRANSLATED = 20
+MAX_ROUNDS = 3  # one over all prefixes takes half a minute
+
+
+def compare_targets(rounds: int) -> list[Comparison]:
+    sampled = [("transitions", 0, ""), *((name, 4, ", 4 prefixes") for name in READ_PREFIXES)]
+    every = [(name, 0, ", all prefixes") for name in READ_PREFIXES]
+    few = min(rounds, MAX_ROUNDS)
+    return [
+        *(compare_training(name, prefixes, how, rounds, warm_up=1) for name, prefixes, how in sampled),
+        *(compare_training(name, prefixes, how, few, warm_up=0) for name, prefixes, how in every),
+        *(compare_memory(name, prefixes, how) for name, prefixes, how in [*sampled, *every]),
+        *(compare_translation(name, few) for name in ("transitions", *READ_PREFIXES)),
+    ]
+
+
+def compare_training(name: str, prefixes: int, how: str, rounds: int, warm_up: int) -> Comparison:
+    ours, sequence = training(name, prefixes), training("sequence", 0)
+    return compare(f"train: {name}{how} / sequence", "words", ours, sequence, rounds, warm_up)
+
+
+def compare_memory(name: str, prefixes: int, how: str) -> Comparison:
+    """Words of a batch for each GiB that its training keeps."""
+    words = words_of(batches()[0])
+    rate, other_rate = (words * 2**30 / kept_bytes(*each) for each in ((name, prefixes), ("sequence", 0)))
+    ratio = rate / other_rate
+    return Comparison(f"memory: {name}{how} / sequence", "words/GiB", rate, other_rate, ratio, ratio, ratio)
+
+
+def compare_translation(name: str, rounds: int) -> Comparison:
+    return compare(f"translate: {name} / sequence", "words", translation(name), translation("sequence"), rounds, 0)
+
+
+def training(name: str, prefixes: int) -> Callable[[], int]:
+    """An update with the next batch; gives how many words its targets have."""
+    updater = Updater(model(name), corpus(name, prefixes), VOCABULARY, TRAINING, Processes(0, 1, CPU))
+    stream = cycle(batches())
+
+    def work() -> int:
+        batch = next(stream)
+        updater([batch], 1, 1e-4)
+        return words_of(batch)
+
+    return work
+
+
+def kept_bytes(name: str, prefixes: int) -> int:
+    """How much an update keeps at a time for its gradients, parameters aside."""
+    data, trained = corpus(name, prefixes), model(name).train()
+    parameters = {parameter.untyped_storage().data_ptr() for parameter in trained.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in parameters:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor.detach()
+
+    most = 0
+    for part in data.parts(batches()[0]):
+        kept.clear()
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+            trained.loss(*data.batch(part, VOCABULARY, CPU), smoothing=0.1)
+        most = max(most, sum(kept.values()))
+    return most
+
+
+def translation(name: str) -> Callable[[], int]:
+    """A beam of 5 over some sentences of the usual length; every hypothesis has as many words as its source."""
+    searched = model(name).eval()
+    searched.network.output_bias.data[END] = -50.0  # so that they end where they must
+    sources, side = Sources.encode(sentences()[0], VOCABULARY), target(name)
+    by_length = sorted(range(SENTENCES), key=lambda index: len(sources.ids[index]))
+    batch = sources.batch(by_length[SENTENCES // 2 :][:TRANSLATED], VOCABULARY.padding, CPU)
+    transitions = Transitions(side, VOCABULARY) if side.writes_arcs else None
+
+    def work() -> int:
+        beam_search(searched, batch, SearchConfig(beam=5, extra_length=0), transitions)
+        return int(batch.words.sum())
+
+    return work
+
+
+def target(name: str) -> TargetSide:
+    return target_side({MODELS[name][1]: {}})
+
+
+def model(name: str) -> TranslationModel:
+    torch.manual_seed(0)
+    return TranslationModel(NETWORK, source_side({"sequence": {}}), target(name), VOCABULARY)
+
+
+@cache
+def sentences() -> tuple[list[SourceFeatures], list[ParseRecord]]:
+    """Sources, and targets with random projective trees, as long as those of tests.bench.training."""
+    random = np.random.default_rng(7)
+    sources, targets = [], []
+    for lengths in np.clip(random.lognormal(np.log(20), 0.4, (SENTENCES, 2)), 3, 80).astype(int).tolist():
+        words, tokens = ([WORDS[i - 1] for i in np.minimum(random.zipf(1.3, n), len(WORDS))] for n in lengths)
+        heads = [0] * len(tokens)
+        hang(heads, 1, len(tokens), 0, random)
+        sources.append(SourceFeatures(words, len(words)))
+        relations = random.choice(RELATIONS, len(tokens)).tolist()
+        targets.append(ParseRecord(tokens=tokens, heads=heads, deprels=relations))
+    return sources, targets
+
+
+def hang(heads: list[int], first: int, last: int, head: int, random: np.random.Generator) -> None:
+    """Hangs the words first … last on a word: one of them, by chance, with the others below it."""
+    if first <= last:
+        top = int(random.integers(first, last + 1))
+        heads[top - 1] = head
+        hang(heads, first, top - 1, top, random)
+        hang(heads, top + 1, last, top, random)
+
+
+def corpus(name: str, prefixes: int) -> Corpus:
+    sources, targets = sentences()
+    side, numbers = target(name), numbered_labels(VOCABULARY)
+    entries = [side.entries(record, lambda word: [word]) for record in targets]
+    return Corpus(
+        Sources.encode(sources, VOCABULARY),
+        [np.array(VOCABULARY.encode_target(each), np.int32) for each in entries],
+        PrefixPlan(prefixes, TRAINING.prefix_tokens) if side.reads_prefixes else None,
+        [side.edges(each, numbers) for each in entries] if side.reads_graphs else [],
+    )
+
+
+def batches() -> list[list[int]]:
+    """The same sentences at a time for all."""
+    return corpus("sequence", 0).shuffled_batches(TRAINING.batch_tokens, seed=1, epoch=0)
+
+
+def words_of(batch: list[int]) -> int:
+    return sum(len(sentences()[1][index].tokens) for index in batch)
