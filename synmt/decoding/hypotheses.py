@@ -42,7 +42,10 @@ class Transitions:
 
 
 class TreeHypotheses:
-    """They say words and arcs. An arc costs nothing of the `pieces` [B] that a sentence may have."""
+    """They say words and arcs. An arc costs nothing of the `pieces` [B] that a sentence may have.
+
+    states [B·K]: what each hypothesis has built; left [B·K]: how many pieces and tokens it may still have.
+    """
 
     def __init__(
         self,

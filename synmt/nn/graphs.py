@@ -22,7 +22,7 @@ class Graph:
 
     births [R,m,m] int16, row = child, column = parent: the position of the token that makes the edge, which is
     visible from there on; NEVER where there is no edge.
-    labels [R,m] int64: of the edges into each child, which all have one; 0 where there are none.
+    labels [R,m] int64: of the edges into each child, the same for all of them; 0 where there are none.
     """
 
     births: Tensor

@@ -15,13 +15,12 @@ from synmt.nn.graphs import Graph
 
 Integers = NDArray[np.int64]
 
-
-SPREAD = 1.25  # how many times the rows of another sentence one may have in the same group
+SPREAD = 1.25  # in a group, a sentence is padded to at most so many times its own rows
 
 
 @dataclass(slots=True)
 class Grouping:
-    """Rows of B sentences as they are: padded, in groups of sentences that have about as many.
+    """How rows that belong to B sentences attend to them: in groups of sentences with about as many rows, padded.
 
     sentences [B]: group after group; sizes: how many each group has.
     rows: of each group [b,Q], which row stands there, any where none does.

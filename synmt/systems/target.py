@@ -43,7 +43,7 @@ class TargetIdea:
         check_settings(self)
 
     def input_part(self, config: TransformerConfig, labels: int) -> "nn.Module | None":
-        """A module on the decoder's input, as in PrefixDecoder. labels: how many arcs have, 0 for none included."""
+        """A module on the decoder's input, as in PrefixDecoder. labels: how many there are, with that of no arc."""
         return None
 
     def heads_part(self) -> "nn.Module | None":
