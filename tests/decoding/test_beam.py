@@ -71,22 +71,6 @@ def test_strict_translations_are_trees(target: str, end_bias: float, extra_lengt
                 assert sum(not is_arc(entry) for entry in entries) <= sources.words[sentence] + extra_length
 
 
-@pytest.mark.parametrize("system", tiny.SYSTEMS)
-def test_every_encoder_goes_with_a_decoder_that_writes_the_tree(system: str) -> None:
-    """It learns, down to the embeddings of the source, and its translations are trees."""
-    corpus, vocabulary = tiny.corpus(system, "parent+gcn")
-    model = tiny.model(system, vocabulary, target="parent+gcn")
-    source, target = corpus.batch([0, 1, 2], vocabulary, CPU)
-    model.loss(source, target).total().backward()
-    gradient = model.network.embedding.grad
-    assert gradient is not None and gradient[source.ids[0, 0]].any()
-    side = tiny.TARGET_SYSTEMS["parent+gcn"]
-    for hypotheses in beam_search(
-        model, source, SearchConfig(beam=2, extra_length=2), Transitions(side, vocabulary)
-    ):
-        read_transitions(vocabulary.decode(hypotheses[0].ids), side.style)
-
-
 def test_without_constraints_a_string_need_not_be_a_tree() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", "parent")
     side = tiny.TARGET_SYSTEMS["parent"]
