@@ -1,11 +1,9 @@
 """`python -m tests.bench.streams [--lines 10000,100000,1000000]`: memory and speed of text stages by lines read.
 
-Memory is flat where a stage streams. Sentences are those of the demo's grammar, with gold trees.
+Memory is flat where a stage streams. Sentences are those of the demo's grammar, with gold trees and links.
 """
 
-import os
-import subprocess
-import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
@@ -14,47 +12,71 @@ from tempfile import TemporaryDirectory
 import click
 
 from synmt.demo.corpus import draw_pairs
+from synmt.demo.words import Sentence
+from synmt.text.links import write_links
+from synmt.trees.arc_tokens import ArcStyle, write_entries
 from synmt.trees.record import ParseRecord, write_record
+from synmt.trees.transitions import transitions_of_record
+from tests.bench.usage import usage_of
 from tests.cli.commands import CODES
 
 STAGES = {
     "linearize": "linearize records",
     "make-masks": "make-masks records",
+    "transitions": "transitions records",
+    "transitions --invert": "transitions --invert arcs",
     "bpe apply": "bpe apply --codes codes text",
+    "align --links-from": "align --tokenizer none --links-from links pairs",
+    "challenge": "challenge reordering records tokens links",
     "score": "score --metric bleu --references text text",
+    "significance": "significance --metric bleu --resamples 100 --references text text other",
     "parse --parser udpipe": "parse --parser udpipe text",
 }
 SLOW = 100_000  # lines; a parser is given no more
 
 
 def write_inputs(folder: Path, lines: int) -> None:
+    """What the stages read: files of so many lines, of which line n is always about the same sentence pair."""
     (folder / "codes").write_text(CODES)
-    pairs = [pair.english for pair in islice(draw_pairs(seed=7), 2000)]
-    trees = [each.tree for each in pairs if each.tree]
-    records = [write_record(ParseRecord(tokens=tree.leaves(), tree=tree)) for tree in trees]
-    for name, rows in (("records", records), ("text", [each.text() for each in pairs])):
+    for name, rows in inputs(2000).items():
         with (folder / name).open("w") as stream:
             stream.writelines(f"{row}\n" for row in islice(cycle(rows), lines))
 
 
-def measure(folder: Path, arguments: str) -> tuple[float, float]:
-    """Processor seconds, and peak memory in MiB."""
-    command = [sys.executable, "-m", "synmt", *arguments.split()]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{arguments}: {status}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+def inputs(sentences: int) -> dict[str, list[str]]:
+    """Lines of every kind, by the names of their files."""
+    rows: dict[str, list[str]] = defaultdict(list)
+    for pair in islice(draw_pairs(seed=7), sentences):
+        english, kel = (record_of(sentence) for sentence in (pair.english, pair.kel))
+        rows["text"].append(english.text)
+        rows["other"].append(kel.text)
+        rows["records"].append(write_record(english))
+        rows["tokens"].append(" ".join(kel.tokens))
+        rows["pairs"].append(f"{' '.join(english.tokens)}\t{' '.join(kel.tokens)}")
+        rows["links"].append(write_links(pair.links()))
+        rows["arcs"].append(write_entries(transitions_of_record(english, lambda word: [word], ArcStyle())))
+    return rows
+
+
+def record_of(sentence: Sentence) -> ParseRecord:
+    return ParseRecord(
+        text=sentence.text(),
+        tokens=[word.form for word in sentence.words],
+        tree=sentence.tree,
+        heads=sentence.heads(),
+        deprels=[word.deprel for word in sentence.words],
+    )
 
 
 def rows(counts: list[int]) -> Iterator[tuple[str, int, float, float]]:
+    """Stage, lines, lines a processor second, and peak MiB."""
     with TemporaryDirectory() as name:
         for lines in counts:
             write_inputs(Path(name), lines)
             for stage, arguments in STAGES.items():
                 if lines <= SLOW or not stage.startswith("parse"):
-                    seconds, memory = measure(Path(name), arguments)
-                    yield stage, lines, lines / seconds, memory
+                    used = usage_of(arguments.split(), Path(name))
+                    yield stage, lines, lines / used.seconds, used.memory
 
 
 @click.command()
