@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import mkdtemp
@@ -18,21 +19,28 @@ from tempfile import mkdtemp
 import click
 import torch
 
+from synmt.alignment.aligner import Pair
+from synmt.alignment.pairs import with_known_links
 from synmt.metrics.bracketing import read_parse
+from synmt.metrics.prediction import read_prediction
 from synmt.parsers import benepar_models, udpipe_parser
 from synmt.parsers.parser import ModelError
 from synmt.streams import BadInput, Line, read_lines
+from synmt.systems.aligner_folder import AlignerFolder
 from synmt.systems.model_folder import ModelFolder, naming
 from synmt.text.bpe import Bpe
 from synmt.training.checkpoint import _read as read_checkpoint
 from synmt.training.checkpoint import checksum
 from synmt.training.preparation import read_tsv
+from synmt.trees.arc_tokens import ArcStyle, read_entries
 from synmt.trees.dependency import conllu_blocks, read_conllu, write_conllu
 from synmt.trees.record import ParseRecord, read_record, record_of_brackets, write_record
+from synmt.trees.transitions import read_forest, read_transitions, transitions_of_record
 from tests.cli.commands import CODES, RECORD
-from tests.hostile import PARSER, ROW, good_folder
+from tests.hostile import PARSER, ROW, good_aligner, good_folder
 
 REFUSALS = (BadInput, ValueError)
+A3 = b"".join(b"# Sentence pair (%d)\na b\nNULL ({ }) c ({ 1 2 }) d ({ })\n" % number for number in range(1, 101))
 REFUSED = 3  # an exit code
 WORK = Path(mkdtemp())
 NASTY = [
@@ -112,15 +120,21 @@ def folder() -> ModelFolder:
     return good_folder(WORK / "model")
 
 
-def in_folder(name: str) -> Callable[[Path], object]:
-    """The model folder with one of its files in the mutated form."""
+@cache
+def aligner() -> AlignerFolder:
+    return good_aligner(WORK / "aligner")
+
+
+def in_folder(name: str, made: Callable[[], ModelFolder | AlignerFolder] = folder) -> Callable[[Path], object]:
+    """A model's folder with one of its files in the mutated form."""
 
     def read(path: Path) -> None:
-        place = folder().path / name
+        model = made()
+        place = model.path / name
         whole = place.read_bytes()
         place.write_bytes(path.read_bytes())
         try:
-            ModelFolder.open(folder().path).load_model(torch.device("cpu"))
+            type(model).open(model.path).load_model(torch.device("cpu"))
         finally:
             place.write_bytes(whole)
 
@@ -137,6 +151,24 @@ def parser_part(suffix: str) -> Callable[[Path], object]:
         benepar_models.load_model(str(WORK / "parser.safetensors"))
 
     return read
+
+
+def read_links_of(path: Path) -> None:
+    """Links, or an A3 file, of endless pairs of two words."""
+    words = ParseRecord(tokens=["a", "b"])
+    pairs = (Pair(words, words, Line("", "pairs", number)) for number in count(1))
+    for pair in islice(with_known_links(pairs, [str(path)]), 100):
+        assert pair.known
+
+
+def read_target(text: str) -> None:
+    """Any target string as what trees it has; what is one tree is written and read again as the same."""
+    entries = read_entries(text)
+    read_forest(entries, ArcStyle(split=True, root_arc=True))
+    record = read_transitions(entries, ArcStyle())
+    again = read_transitions(transitions_of_record(record, lambda word: [word], ArcStyle()), ArcStyle())
+    if (again.tokens, again.heads, again.deprels) != (record.tokens, record.heads, record.deprels):
+        raise AssertionError(f"{record} is read back as {again}")
 
 
 def read_udpipe(path: Path) -> None:
@@ -178,6 +210,10 @@ def readers() -> dict[str, Reader]:
     rows = [b"# text = a b\n" + ROW + ROW.replace(b"1\ta", b"2\tb").replace(b"\t0\t", b"\t1\t") + b"\n",
             ROW.replace(b"1\ta\t_\tX\t_\t_\t0\troot\t_", b"1-2\tab\t_\t_\t_\t_\t_\t_\t_") + ROW
             + ROW.replace(b"1\ta", b"2\tb").replace(b"\t0\t", b"\t1\t"), ROW * 2]  # fmt: skip
+    links = b"0-0 1-1\n0-1 1p0\n" * 50
+    predictions = b'{"links": [[0, 1, 0.5], [1, 0]], "predicted": [true, false]}\n'
+    arcs = b"the coals LEFT-ARC:det burn@@ ed LEFT-ARC:nsubj . RIGHT-ARC:punct\n"
+    of_aligner = (aligner().path / "config.json").read_bytes()
     own = {name: [(folder().path / name).read_bytes()] for name in (
         "config.json", "codes.bpe", "vocab.target.txt", "vocab.labels.txt", "model.safetensors")}  # fmt: skip
     state = {"model.a": torch.ones(3)}
@@ -193,6 +229,10 @@ def readers() -> dict[str, Reader]:
         "CoNLL-U": (read_blocks, rows, ".conllu"),
         "TSV": (read_pairs, [b"a b\tc d\n", RECORD.encode() + b"\tEr\n"], ".tsv"),
         "zipped lines": (each_line(str), [gzip.compress(RECORD.encode() * 3, mtime=0)], ".gz"),
+        "word links": (read_links_of, [links, A3], ".links"),
+        "predictions": (each_line(read_prediction), [predictions], ".jsonl"),
+        "target strings": (each_line(read_target), [arcs], ".arcs"),
+        "an aligner's config.json": (in_folder("config.json", aligner), [of_aligner], ""),
         "BPE codes": (read_codes, [CODES.encode(), CODES.encode().split(b"\n", 1)[1]], ".bpe"),
         "checkpoints": (read_state, [checkpoint], ".safetensors"),
         "benepar's JSON": (parser_part(".json"), [(PARSER / "en-constituency.json").read_bytes()], ".json"),

@@ -22,6 +22,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from synmt.cli import main
+from synmt.systems.aligner_folder import AlignerConfig, AlignerFolder
+from synmt.systems.mask_align import MaskAlign
 from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
 from synmt.systems.source import source_side
 from synmt.systems.target import target_side
@@ -37,6 +39,8 @@ FORKS.set_forkserver_preload(
     [
         "synmt.cli.main",
         "synmt.decoding.stream",
+        "synmt.alignment.stream",
+        "synmt.alignment.mask_align",
         "synmt.training.run",
         "synmt.parsers.benepar_parser",
         "benepar.parse_chart",
@@ -67,6 +71,16 @@ def good_folder(path: Path) -> ModelFolder:
     folder = ModelFolder(path, config, Bpe(CODES), vocabulary, {"seed": 1})
     folder.save()
     save_tensors(folder.weights, tiny.model("mask", vocabulary).state_dict())
+    return folder
+
+
+def good_aligner(path: Path) -> AlignerFolder:
+    """A mask-align model that was never trained."""
+    plain, (_, vocabulary) = source_side({"sequence": {}}), tiny.sources_and_vocabulary("sequence")
+    config = AlignerConfig(MaskAlign(), (plain, plain), ("en", "de"), "none", tiny.CONFIG)
+    folder = AlignerFolder(path, config, Bpe(CODES), (vocabulary, vocabulary), {"seed": 1})
+    folder.save()
+    save_tensors(folder.weights, folder.new_model().state_dict())
     return folder
 
 
@@ -203,6 +217,9 @@ MODELS: dict[str, Callable[[Path], None]] = {
     "a tensor too many": tensors(lambda w: w.update({"extra": torch.zeros(1)})),
 }  # fmt: skip
 
+# The same done to an aligner's folder, which has these files under the same names.
+ALIGNERS = [name for name in MODELS if not any(part in name for part in ("vocab", "system", "label embedding"))]
+
 
 def parser_config(**changes: Any) -> bytes:
     config = json.loads((PARSER / "en-constituency.json").read_text())
@@ -301,6 +318,20 @@ CONLLU: dict[str, bytes] = {
     "an empty form": ROW.replace(b"\ta\t", b"\t\t"),
     "a NUL in a row": ROW.replace(b"\ta\t", b"\t\0\t"),
 }
+LINKS: dict[str, bytes] = {
+    "a word": b"x\n",
+    "below zero": b"-1-0\n",
+    "beyond the sentence": b"0-2\n",
+    "a hundred digits": b"0-" + b"9" * 100 + b"\n",
+    "ten thousand digits": b"0-" + b"9" * 10_000 + b"\n",
+    "too many lines": b"0-0\n0-0\n",
+    "no line": b"",
+    "half an A3 file": b"# Sentence pair (1) source length 2\nHe is\n",
+    "A3 beyond the sentence": b"# Sentence pair (1)\nHe is\nNULL ({ }) Er ({ 9 }) ist ({ })\n",
+    "A3 of ten thousand digits": b"# Sentence pair (1)\nHe is\nNULL ({ }) Er ({ "
+    + b"9" * 10_000
+    + b" }) ist ({ })\n",
+}
 
 
 def cases(folder: Path) -> Iterator[Case]:
@@ -311,6 +342,16 @@ def cases(folder: Path) -> Iterator[Case]:
         path = good_folder(folder / "models" / str(number)).path
         spoil(path)
         yield Case(name, ["translate", str(path)], RECORD.encode())
+    pair = b"He is\tEr ist\n"
+    for number, name in enumerate(ALIGNERS):
+        path = good_aligner(folder / "aligners" / str(number)).path
+        MODELS[name](path)
+        yield Case(f"align: {name}", ["align", str(path)], pair)
+    (folder / "pairs").write_bytes(pair)
+    for name, links in LINKS.items():
+        (folder / "links").mkdir(exist_ok=True)
+        (folder / "links" / name).write_bytes(links)
+        yield Case(f"links: {name}", ["align", "--links-from", f"links/{name}", "pairs"])
     yield Case("a model that is not there", ["translate", "nowhere"], RECORD.encode())
     yield Case("a model that is a file", ["translate", "text"], RECORD.encode())
     for number, (name, files) in enumerate(parser_models().items()):

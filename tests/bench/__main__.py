@@ -1,35 +1,69 @@
-"""`bin/bench [--json] [--rounds N]`: one table of ratios, each pair timed in turn on one thread."""
+"""`bin/bench [PART]...`: one table of speeds, each pair timed in turn on one thread or one GPU."""
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
-from itertools import chain
 
 import click
 import orjson
 import torch
 
+from synmt.nn.device import local_device
+from tests.bench.alignment import compare_alignment
+from tests.bench.commands import measure_commands
+from tests.bench.pairs import Comparison, Measure
 from tests.bench.parsing import compare_parsing
 from tests.bench.significance import compare_significance
 from tests.bench.targets import compare_targets
 from tests.bench.training import compare_training
+from tests.bench.translation import compare_translation
 from tests.bench.trees import compare_relations
+
+Row = Comparison | Measure
+# What a part of the table is made of: timed pairs of each comparison, and where networks run.
+PARTS: dict[str, Callable[[int, torch.device], Iterable[Row]]] = {
+    "relations": lambda rounds, _: compare_relations(rounds),
+    "parsing": lambda rounds, _: compare_parsing(rounds),
+    "significance": lambda rounds, _: compare_significance(rounds),
+    "training": compare_training,
+    "translation": compare_translation,
+    "targets": lambda rounds, _: compare_targets(rounds),
+    "alignment": compare_alignment,
+    "commands": lambda rounds, _: measure_commands(rounds),
+}
 
 
 @click.command()
-@click.option("--rounds", type=click.IntRange(1), default=9, show_default=True, help="Timed pairs.")
+@click.argument("parts", nargs=-1, type=click.Choice(list(PARTS)))
+@click.option("--rounds", type=click.IntRange(1), default=7, show_default=True, help="Timed pairs.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
-def bench(rounds: int, as_json: bool) -> None:
-    """Rates are units a second of processor time (medians); ratios are of pairs run one after the other."""
+def bench(parts: tuple[str, ...], rounds: int, device: str, as_json: bool) -> None:
+    """All PARTs of the table, or those that are named.
+
+    Rates are medians, in units a second of processor time, or on a GPU of the clock; ratios are of pairs run one
+    after the other. On a GPU, networks have the papers' sizes and run in bf16.
+    """
     torch.set_num_threads(1)
-    parts = (compare_relations, compare_parsing, compare_significance, compare_training, compare_targets)
-    for comparison in chain.from_iterable(part(rounds) for part in parts):
-        if as_json:
-            print(orjson.dumps(asdict(comparison)).decode())
-        else:
-            print(
-                f"{comparison.name:<42}{comparison.rate:>12,.0f} /{comparison.other_rate:>9,.0f} "
-                f"{comparison.unit}   ratio {comparison.ratio:.3f} "
-                f"({comparison.lowest:.3f} to {comparison.highest:.3f})"
-            )
+    for row in rows(parts or tuple(PARTS), rounds, local_device(device)):
+        print(orjson.dumps(asdict(row)).decode() if as_json else line(row), flush=True)
+
+
+def rows(parts: Iterable[str], rounds: int, device: torch.device) -> Iterator[Row]:
+    for part in parts:
+        yield from PARTS[part](rounds, device)
+
+
+def line(row: Row) -> str:
+    if isinstance(row, Measure):
+        return f"{row.name:<50}{number(row.value):>10} {row.unit}"
+    return (
+        f"{row.name:<50}{number(row.rate):>10} /{number(row.other_rate):>9} {row.unit:<12}"
+        f" ratio {row.ratio:.3f} ({row.lowest:.3f} to {row.highest:.3f})"
+    )
+
+
+def number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 bench()

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from synmt.nn.config import TransformerConfig
+from synmt.nn.device import autocast
 from synmt.nn.positions import sinusoids
 from synmt.nn.transformer import LAYER_NORM_EPS
 
@@ -44,7 +45,7 @@ class BareTransformer(nn.Module):
         states = self.transformer(
             self.embed(source),
             self.embed(target),
-            tgt_mask=nn.Transformer.generate_square_subsequent_mask(target.shape[1]),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(target.shape[1], device=target.device),
             src_key_padding_mask=padded,
             memory_key_padding_mask=padded,
             tgt_is_causal=True,
@@ -63,7 +64,8 @@ class BareTraining:
 
     def __call__(self, source: Tensor, inputs: Tensor, gold: Tensor) -> None:
         self.optimizer.zero_grad()
-        logits = self.model(source, inputs)
-        self.loss(logits.flatten(0, 1), gold.flatten()).backward()
+        with autocast(source.device):
+            loss = self.loss(self.model(source, inputs).flatten(0, 1), gold.flatten())
+        loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
         self.optimizer.step()

@@ -1,14 +1,28 @@
 """Two things timed in turn, so that a machine that slows down slows both."""
 
+import resource
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Something that no other is compared with."""
+
+    name: str
+    unit: str
+    value: float
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rates are medians, seconds those of processor time; ratio: the median of the rounds' own ratios."""
+    """Rates are medians; ratio: the median of the rounds' own ratios."""
 
     name: str
     unit: str
@@ -19,20 +33,44 @@ class Comparison:
     highest: float
 
 
+def processor_time() -> float:
+    """Seconds that processors have worked for this process and for those that it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def clock_of(device: torch.device) -> Clock:
+    """Of a CPU its processor time; of a GPU the time on the wall once it has done all that it was given."""
+    if device.type == "cpu":
+        return processor_time
+
+    def on_the_wall() -> float:
+        torch.cuda.synchronize(device)
+        return time.perf_counter()
+
+    return on_the_wall
+
+
 def compare(
-    name: str, unit: str, one: Callable[[], int], other: Callable[[], int], rounds: int, warm_up: int = 1
+    name: str,
+    unit: str,
+    one: Callable[[], float],
+    other: Callable[[], float],
+    rounds: int,
+    warm_up: int = 1,
+    clock: Clock = processor_time,
 ) -> Comparison:
     """Runs both `rounds` times in turn; each call does some work and gives the units done."""
     for _ in range(warm_up):
         one()
         other()
-    rates = [(_rate(one), _rate(other)) for _ in range(rounds)]
+    rates = [(_rate(one, clock), _rate(other, clock)) for _ in range(rounds)]
     ratios = [first / second for first, second in rates]
     rate, other_rate = (statistics.median(column) for column in zip(*rates, strict=True))
     return Comparison(name, f"{unit}/s", rate, other_rate, statistics.median(ratios), min(ratios), max(ratios))
 
 
-def _rate(work: Callable[[], int]) -> float:
-    start = time.process_time()
+def _rate(work: Callable[[], float], clock: Clock) -> float:
+    start = clock()
     units = work()
-    return units / (time.process_time() - start)
+    return units / (clock() - start)

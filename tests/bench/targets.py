@@ -25,9 +25,11 @@ from synmt.training.prefixes import PrefixPlan
 from synmt.training.update import Updater
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.record import ParseRecord
+from tests.bench.corpus import SHARED as WORDS
 from tests.bench.pairs import Comparison, compare
-from tests.bench.training import CPU, NETWORK, TRAINING, WORDS
+from tests.bench.training import NETWORK, TRAINING
 
+CPU = torch.device("cpu")
 RELATIONS = [f"rel{number}" for number in range(45)]
 VOCABULARY = Vocabulary(
     [END_TOKEN, UNKNOWN_TOKEN, *WORDS, *ArcStyle().entries(RELATIONS)], [f"s{i}" for i in range(2000)]

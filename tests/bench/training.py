@@ -1,121 +1,216 @@
-"""Training speed: `sequence` against the bare loop, `mask` against `sequence`."""
+"""Training: `sequence` against the bare loop, every other system of the source side against `sequence`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from synmt.alignment.corpus import AlignerCorpus, Side
 from synmt.nn.config import TransformerConfig
 from synmt.systems.batches import Sources
-from synmt.systems.source import SourceFeatures, source_side
+from synmt.systems.mask_align import MaskAlign
+from synmt.systems.mask_align_model import MaskAlignModel
+from synmt.systems.source import SourceSide, source_side
 from synmt.systems.target import target_side
 from synmt.systems.translation import TranslationModel
-from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
+from synmt.training.learning import Examples
 from synmt.training.presets import PAPER
 from synmt.training.update import Updater
-from synmt.trees.constituency import subtree_ends
+from synmt.trees.record import ParseRecord
 from tests.bench.bare import BareTraining, BareTransformer
-from tests.bench.pairs import Comparison, compare
+from tests.bench.corpus import MASKS, VOCABULARY, Sentences, random_sentences
+from tests.bench.flops import data_sheet, product_of_matrices, training_flops
+from tests.bench.pairs import Comparison, Measure, clock_of, compare
 
-CPU = torch.device("cpu")
-# 4+4 layers of width 256 and a joint vocabulary of 8000, of which the target uses three quarters.
+# 4+4 layers of width 256, which two CPU cores can train.
 NETWORK = TransformerConfig(256, 1024, 4, 4, 8, dropout=0.1, attention_dropout=0.1, activation_dropout=0.1)
 TRAINING: TrainingConfig = replace(PAPER.training, batch_tokens=2048, word_dropout=0.0, label_smoothing=0.1)
-WORDS = [f"t{i}" for i in range(6000)]
-LABELS = [f"l{i}" for i in range(40)]
-VOCABULARY = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *WORDS], [f"s{i}" for i in range(2000)], {"deprels": LABELS})
-UPDATES = 3  # of one timed round
+SYSTEMS: dict[str, SourceSide] = {
+    name: source_side({name.partition(",")[0]: options})
+    for name, options in {
+        "sequence": {},
+        "linearized": {},
+        "mask": {},
+        "mask, dependency": {"tree": "dependency"},
+        "named-masks": {"names": "+".join(MASKS)},
+        "pascal": {},
+        "lisa": {},
+        "label-features": {},
+        "multitask": {},
+    }.items()
+}
 
 
-def random_corpus(mean: int, sentences: int = 2000) -> Corpus:
-    """Sentences with lengths spread as in captions and news (log-normal), words by Zipf's law, random trees."""
-    random = np.random.default_rng(7)
-    source_lengths = np.clip(random.lognormal(np.log(mean), 0.4, sentences), 3, 4 * mean).astype(int)
-    target_lengths = np.clip(random.lognormal(np.log(20), 0.4, sentences), 3, 80).astype(int)
-    every = np.array([*WORDS, *VOCABULARY.source])
-    features = []
-    for length in source_lengths:
-        words = every[np.minimum(random.zipf(1.3, length), len(every)) - 1].tolist()
-        parents = [-1, *(int(random.integers(max(0, i - 4), i)) for i in range(1, length))]
-        heads = random.integers(0, length, length).tolist()
-        vectors = {
-            "parents": parents,
-            "ends": subtree_ends(parents),
-            "parent_positions": [2 * head for head in heads],
-            "parent_pieces": heads,
-        }
-        labels = {"deprels": random.choice(LABELS, length).tolist()}
-        features.append(SourceFeatures(words, int(length), vectors, labels))
-    targets = [
-        np.append(np.minimum(random.zipf(1.3, length), len(WORDS)) + 1, 0).astype(np.int32)
-        for length in target_lengths
-    ]
-    return Corpus(Sources.encode(features, VOCABULARY), targets)
+@dataclass(frozen=True)
+class Sizes:
+    """On a GPU, those of the papers. updates: of one timed round."""
+
+    network: TransformerConfig
+    training: TrainingConfig
+    updates: int
+
+    @classmethod
+    def of(cls, device: torch.device) -> "Sizes":
+        if device.type == "cpu":
+            return cls(NETWORK, TRAINING, 1)
+        return cls(PAPER.network, replace(TRAINING, batch_tokens=16384), 10)
+
+
+Batches = Callable[[], list[list[int]]]
 
 
 @dataclass
-class Ours:
-    """`UPDATES` updates of a system a call; gives the target tokens they read."""
+class Training:
+    """Some updates of a model a call; gives what the examples that they read are worth, an example at a time."""
 
     updater: Updater
-    batches: Callable[[], list[list[int]]]
+    batches: Batches
+    worth: Sequence[float]
     update: int = 0
 
-    def __call__(self) -> int:
-        tokens = 0
+    def __call__(self) -> float:
+        done = 0.0
         for batch in self.batches():
             self.update += 1
-            tokens += self.updater([batch], self.update, 1e-4)[1]
-        return tokens
+            self.updater([batch], self.update, 1e-4)
+            done += sum(self.worth[index] for index in batch)
+        return done
 
 
-def same_batches(corpus: Corpus) -> Callable[[], list[list[int]]]:
-    """The next few batches at each call, from the same beginning for all who ask."""
-    stream = cycle(corpus.shuffled_batches(TRAINING.batch_tokens, seed=1, epoch=0))
-    return lambda: list(islice(stream, UPDATES))
+class Bench:
+    """The same random sentences for all, on one device."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device, self.sizes = device, Sizes.of(device)
+        self.sentences = random_sentences(1000 if device.type == "cpu" else 5000)
+
+    def corpus(self, system: str) -> Corpus:
+        return encoded(SYSTEMS[system], self.sentences)
+
+    def batches(self, corpus: Examples) -> Batches:
+        """The next few batches at each call, from the same beginning for all who ask."""
+        stream = cycle(corpus.shuffled_batches(self.sizes.training.batch_tokens, seed=1, epoch=0))
+        return lambda: list(islice(stream, self.sizes.updates))
+
+    def words(self, corpus: Corpus) -> list[float]:
+        """What each example is worth in target tokens: those of a translation, for all systems the same."""
+        translations = len(self.sentences.targets)
+        return [len(ids) if index < translations else 0 for index, ids in enumerate(corpus.targets)]
+
+    def flops(self, corpus: Corpus) -> list[float]:
+        lengths = zip(corpus.sources.ids, corpus.targets, strict=True)
+        vocabulary = len(VOCABULARY.target)
+        return [training_flops(self.sizes.network, vocabulary, len(x), len(y)) for x, y in lengths]
+
+    def updater(self, model: nn.Module, corpus: Examples, vocabulary: Any = VOCABULARY) -> Updater:
+        processes = Processes(0, 1, self.device)
+        return Updater(model.to(self.device), corpus, vocabulary, self.sizes.training, processes)
+
+    def training(
+        self, system: str, corpus: Corpus, worth: Sequence[float], batches: Batches | None = None
+    ) -> Training:
+        torch.manual_seed(0)
+        model = TranslationModel(self.sizes.network, SYSTEMS[system], target_side({"sequence": {}}), VOCABULARY)
+        return Training(self.updater(model, corpus), batches or self.batches(corpus), worth)
+
+    def bare(self, corpus: Corpus) -> Callable[[], float]:
+        torch.manual_seed(0)
+        padding, batches, worth = VOCABULARY.padding, self.batches(corpus), self.words(corpus)
+        model = BareTransformer(self.sizes.network, len(VOCABULARY), padding).to(self.device)
+        training = BareTraining(model, self.sizes.training.label_smoothing, self.sizes.training.clip)
+
+        def padded(rows: list[list[int]]) -> Tensor:
+            return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], True, padding).to(self.device)
+
+        def work() -> float:
+            done = 0.0
+            for batch in batches():
+                source = padded([corpus.sources.ids[i].tolist() for i in batch])
+                targets = [corpus.targets[i].tolist() for i in batch]
+                inputs = padded([[VOCABULARY.begin, *target[:-1]] for target in targets])
+                training(source, inputs, padded(targets))
+                done += sum(worth[index] for index in batch)
+            return done
+
+        return work
+
+    def mask_align(self) -> tuple[Training, Callable[[], float]]:
+        """Of all words of both sides; and two models of `sequence`, one for each direction."""
+        plain = SYSTEMS["sequence"]
+        swapped = Sentences(
+            [ParseRecord(tokens=words) for words in self.sentences.targets],
+            [record.tokens for record in self.sentences.sources],
+        )
+        there, back = encoded(plain, self.sentences), encoded(plain, swapped)
+        x, y = (
+            Side.encode([plain.features(record, whole) for record in each.sources], VOCABULARY)
+            for each in (self.sentences, swapped)
+        )
+        corpus = AlignerCorpus(x, y)
+        network = replace(self.sizes.network, norm="post", cross_attention="last")
+        vocabularies = VOCABULARY, VOCABULARY
+        model = MaskAlignModel(network, MaskAlign(), (plain, plain), vocabularies)
+        lengths = [[float(len(ids)) for ids in side.pieces] for side in (x, y)]
+        both = [sum(each) for each in zip(*lengths, strict=True)]
+        ours = Training(self.updater(model, corpus, vocabularies), self.batches(corpus), both)
+        others = [
+            self.training("sequence", each, worth, self.batches(corpus))
+            for each, worth in ((there, lengths[1]), (back, lengths[0]))
+        ]
+        return ours, lambda: sum(other() for other in others)
 
 
-def system(name: str, corpus: Corpus) -> Ours:
-    torch.manual_seed(0)
-    model = TranslationModel(NETWORK, source_side({name: {}}), target_side({"sequence": {}}), VOCABULARY)
-    return Ours(Updater(model, corpus, VOCABULARY, TRAINING, Processes(0, 1, CPU)), same_batches(corpus))
+def whole(word: str) -> list[str]:
+    return [word]
 
 
-def bare(corpus: Corpus) -> Callable[[], int]:
-    torch.manual_seed(0)
-    padding = VOCABULARY.padding
-    training = BareTraining(BareTransformer(NETWORK, len(VOCABULARY), padding), 0.1, TRAINING.clip)
-    batches = same_batches(corpus)
-
-    def padded(rows: list[list[int]]) -> Tensor:
-        return torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], True, padding)
-
-    def work() -> int:
-        tokens = 0
-        for batch in batches():
-            source = padded([corpus.sources.ids[i].tolist() for i in batch])
-            targets = [corpus.targets[i].tolist() for i in batch]
-            inputs = padded([[VOCABULARY.begin, *target[:-1]] for target in targets])
-            training(source, inputs, padded(targets))
-            tokens += sum(map(len, targets))
-        return tokens
-
-    return work
+def encoded(side: SourceSide, sentences: Sentences) -> Corpus:
+    """The translations of all sentences, and then what else the side learns."""
+    features, targets = [], []
+    for task, idea in side.tasks.items():
+        for record, words in zip(sentences.sources, sentences.targets, strict=True):
+            features.append(side.features(record, whole, task))
+            entries = words if task == "translate" else idea.target(record, task)
+            targets.append(np.array(VOCABULARY.encode_target(entries), np.int32))
+    return Corpus(Sources.encode(features, VOCABULARY), targets)
 
 
-def compare_training(rounds: int) -> list[Comparison]:
-    words, nodes = random_corpus(20), random_corpus(50)
-    pairs = {"mask": nodes, "pascal": words, "lisa": words, "label-features": words}
-    return [
-        compare("train: sequence / bare loop", "tokens", system("sequence", words), bare(words), rounds),
-        *(
-            compare(f"train: {name} / sequence", "tokens", system(name, corpus), system("sequence", corpus), rounds)
-            for name, corpus in pairs.items()
-        ),
-    ]
+def compare_training(rounds: int, device: torch.device) -> Iterator[Comparison | Measure]:
+    bench, clock = Bench(device), clock_of(device)
+
+    def against(
+        name: str, one: Callable[[], float], other: Callable[[], float], unit: str = "tokens"
+    ) -> Comparison:
+        return compare(f"train: {name}", unit, one, other, rounds, clock=clock)
+
+    plain = bench.corpus("sequence")
+
+    def sequence() -> Training:
+        return bench.training("sequence", plain, bench.words(plain))
+
+    yield against("sequence / bare loop", sequence(), bench.bare(plain))
+    for system in SYSTEMS:
+        if system != "sequence":
+            corpus = bench.corpus(system)
+            yield against(f"{system} / sequence", bench.training(system, corpus, bench.words(corpus)), sequence())
+    trees = bench.corpus("mask")
+    mask, as_long = (bench.training(system, trees, bench.words(trees)) for system in ("mask", "sequence"))
+    yield against("mask / sequence of as many source tokens", mask, as_long)
+    yield against("mask-align / sequence of both directions", *bench.mask_align())
+    for system, corpus in (("sequence", plain), ("mask", trees)):
+        training = bench.training(system, corpus, bench.flops(corpus))
+        speed = against(f"{system} / product of matrices", training, product_of_matrices(device), "GFLOP")
+        yield speed
+        if promised := data_sheet(device):
+            yield Measure(f"train: {system}, share of the card's data sheet", "", speed.rate / promised)
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+            training()
+            yield Measure(f"train: {system}, memory", "MiB", torch.cuda.max_memory_allocated(device) / 2**20)

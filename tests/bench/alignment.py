@@ -1,0 +1,58 @@
+"""Word alignment of pairs with models that are there: mask-align, and the statistical aligners."""
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from synmt.alignment.aligner import Aligner, Fit, Pair, open_method
+from synmt.alignment.extraction import Extraction, extract
+from synmt.demo.corpus import draw_pairs
+from synmt.streams import Line
+from tests.bench.pairs import Comparison, clock_of, compare
+from tests.bench.streams import record_of
+
+FITTED, ALIGNED = 1000, 500  # pairs
+SETTINGS: dict[str, dict[str, Any]] = {"mask-align": {"updates": 1}, "eflomal": {}, "systran-align": {}}
+
+
+def demo_pairs() -> list[Pair]:
+    drawn = islice(draw_pairs(seed=7), FITTED + ALIGNED)
+    return [
+        Pair(record_of(pair.english), record_of(pair.kel), Line("", "demo", number))
+        for number, pair in enumerate(drawn, 1)
+    ]
+
+
+def fitted(method: str, pairs: list[Pair], out: Path, device: torch.device) -> Aligner:
+    settings = SETTINGS[method]
+    what = Fit(pairs, None, ("en", "en"), "none", settings, out, resume=False, device=str(device))
+    return open_method(method).fit(what)
+
+
+def aligning(aligner: Aligner, pairs: list[Pair]) -> Callable[[], int]:
+    """From the words of pairs to their links."""
+    how = Extraction(aligner.rule)
+
+    def work() -> int:
+        found = zip(pairs, aligner.align(pairs), strict=True)
+        return sum(
+            1 for pair, links in found if extract(links, pair.source.tokens, pair.target.tokens, how) is not None
+        )
+
+    return work
+
+
+def compare_alignment(rounds: int, device: torch.device) -> Iterator[Comparison]:
+    pairs = demo_pairs()
+    with TemporaryDirectory() as folder:
+        works = {
+            method: aligning(fitted(method, pairs[:FITTED], Path(folder, method), device), pairs[FITTED:])
+            for method in SETTINGS
+        }
+        ours = works.pop("mask-align")
+        for name, other in works.items():
+            yield compare(f"align: mask-align / {name}", "pairs", ours, other, rounds, clock=clock_of(device))

@@ -1,0 +1,49 @@
+"""Commands as users start them: how soon they are there, lines a second, and how much memory they take."""
+
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from synmt.cli.main import COMMANDS
+from tests.bench.pairs import Measure
+from tests.bench.streams import STAGES, write_inputs
+from tests.bench.usage import usage_of
+
+START_UPS = 5  # of each, at most
+LINES = 20_000  # of a text stage; memory is no other for more
+PAIRS = 1000  # of a training
+SHORT = "--preset small --merges 1000 --tokenizer none --updates 20 --device cpu"
+MODELS = {
+    "train": f"train --model mask {SHORT} --source records --target other --out model",
+    "translate": "translate model records --device cpu --beam 5 --extra-length 0",
+    "align --fit": f"align --fit {SHORT} --out aligner pairs",
+    "align": "align aligner pairs --device cpu",
+    "parse --parser benepar": "parse --parser benepar text",
+    "parse --parser udpipe": "parse --parser udpipe text",
+}
+
+
+def measure_commands(rounds: int) -> Iterator[Measure]:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        write_inputs(folder, 1)
+        for command in COMMANDS:
+            yield start_up(f"{command} --help", f"{command} --help", folder, rounds)
+        for stage, arguments in STAGES.items():
+            yield start_up(f"{stage}, one line", arguments, folder, rounds)
+        write_inputs(folder, LINES)
+        for stage, arguments in STAGES.items():
+            if not stage.startswith("parse"):
+                used = usage_of(arguments.split(), folder)
+                yield Measure(f"{stage}: lines", "lines/s", LINES / used.seconds)
+                yield Measure(f"{stage}: memory", "MiB", used.memory)
+        write_inputs(folder, PAIRS)
+        for command, arguments in MODELS.items():
+            yield Measure(f"{command}: memory", "MiB", usage_of(arguments.split(), folder).memory)
+
+
+def start_up(name: str, arguments: str, folder: Path, rounds: int) -> Measure:
+    """The median processor time of a command that has next to nothing to do."""
+    times = [usage_of(arguments.split(), folder).seconds for _ in range(min(rounds, START_UPS))]
+    return Measure(f"start: {name}", "s", statistics.median(times))

@@ -1,0 +1,112 @@
+"""Translation: batched beam search, `sequence` against Hugging Face's, every other system against `sequence`.
+
+Models are random, and made to say as many words as each source has: all searches have the same work to do.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from synmt.decoding.beam import SearchConfig, beam_search
+from synmt.nn.config import TransformerConfig
+from synmt.nn.device import autocast
+from synmt.systems.target import target_side
+from synmt.systems.translation import TranslationModel
+from synmt.text.vocabulary import END
+from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences
+from tests.bench.pairs import Comparison, clock_of, compare
+from tests.bench.training import SYSTEMS, Sizes, encoded
+
+if TYPE_CHECKING:
+    from transformers import MarianConfig
+
+BEAM = 5
+
+
+class Searches:
+    """Of the same sentences of equal lengths, on one device."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.count = 40 if device.type == "cpu" else 400
+        self.sentences = random_sentences(self.count, length=MEAN_LENGTH)
+        self.network = Sizes.of(device).network
+
+    def ours(self, system: str, batch: int = 0) -> Callable[[], int]:
+        """All sentences at once, or so many at a time."""
+        torch.manual_seed(0)
+        model = TranslationModel(self.network, SYSTEMS[system], target_side({"sequence": {}}), VOCABULARY)
+        model = model.to(self.device).eval()
+        model.network.output_bias.data[END] = -1e4
+        sources = encoded(SYSTEMS[system], self.sentences).sources
+        config = SearchConfig(BEAM, extra_length=0)
+
+        def work() -> int:
+            done = 0
+            for indices in batches(range(self.count), batch or self.count):
+                source = sources.batch(indices, VOCABULARY.padding, self.device)
+                with autocast(self.device):
+                    done += len(beam_search(model, source, config))
+            return done
+
+        return work
+
+    def hugging_faces(self) -> Callable[[], int]:
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        from transformers import MarianMTModel
+
+        torch.manual_seed(0)
+        model = MarianMTModel(marian(self.network)).eval()
+        model.to(device=self.device)
+        plain = encoded(SYSTEMS["sequence"], self.sentences).sources
+        ids = plain.batch(range(self.count), VOCABULARY.padding, self.device).ids
+        seen = torch.ones_like(ids)
+
+        def work() -> int:
+            length = {"min_new_tokens": MEAN_LENGTH, "max_new_tokens": MEAN_LENGTH}
+            with torch.inference_mode(), autocast(self.device):
+                return len(model.generate(input_ids=ids, attention_mask=seen, num_beams=BEAM, **length))
+
+        return work
+
+
+def batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
+
+
+def marian(network: TransformerConfig) -> "MarianConfig":
+    """The same sizes there."""
+    from transformers import MarianConfig
+
+    return MarianConfig(
+        vocab_size=len(VOCABULARY),
+        d_model=network.width,
+        encoder_layers=network.encoder_layers,
+        decoder_layers=network.decoder_layers,
+        encoder_attention_heads=network.heads,
+        decoder_attention_heads=network.heads,
+        encoder_ffn_dim=network.feedforward,
+        decoder_ffn_dim=network.feedforward,
+        max_position_embeddings=4 * MEAN_LENGTH,
+        activation_function="relu",
+        pad_token_id=VOCABULARY.padding,
+        decoder_start_token_id=VOCABULARY.begin,
+        eos_token_id=END,
+        forced_eos_token_id=None,
+    )
+
+
+def compare_translation(rounds: int, device: torch.device) -> Iterator[Comparison]:
+    searches, clock = Searches(device), clock_of(device)
+
+    def against(name: str, one: Callable[[], int], other: Callable[[], int]) -> Comparison:
+        return compare(f"translate: {name}", "sentences", one, other, rounds, clock=clock)
+
+    yield against("sequence / Hugging Face's Marian", searches.ours("sequence"), searches.hugging_faces())
+    yield against("sequence / one sentence at a time", searches.ours("sequence"), searches.ours("sequence", 1))
+    for system in SYSTEMS:
+        if system != "sequence":
+            yield against(f"{system} / sequence", searches.ours(system), searches.ours("sequence"))
