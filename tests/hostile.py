@@ -217,8 +217,9 @@ MODELS: dict[str, Callable[[Path], None]] = {
     "a tensor too many": tensors(lambda w: w.update({"extra": torch.zeros(1)})),
 }  # fmt: skip
 
-# The same done to an aligner's folder, which has these files under the same names.
-ALIGNERS = [name for name in MODELS if not any(part in name for part in ("vocab", "system", "label embedding"))]
+# The same done to an aligner's folder, which has these files and fields under the same names.
+OTHER_IN_ALIGNERS = "vocab", "system", "language", "label embedding", "too few"
+ALIGNERS = [name for name in MODELS if not any(part in name for part in OTHER_IN_ALIGNERS)]
 
 
 def parser_config(**changes: Any) -> bytes:

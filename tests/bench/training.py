@@ -143,15 +143,12 @@ class Bench:
 
     def mask_align(self) -> tuple[Training, Callable[[], float]]:
         """Of all words of both sides; and two models of `sequence`, one for each direction."""
-        plain = SYSTEMS["sequence"]
-        swapped = Sentences(
-            [ParseRecord(tokens=words) for words in self.sentences.targets],
-            [record.tokens for record in self.sentences.sources],
-        )
-        there, back = encoded(plain, self.sentences), encoded(plain, swapped)
+        plain, words = SYSTEMS["sequence"], self.sentences.targets
+        records = [ParseRecord(tokens=each) for each in words]
+        forth, back = Sentences(records, words[::-1]), Sentences(records[::-1], words)
         x, y = (
             Side.encode([plain.features(record, whole) for record in each.sources], VOCABULARY)
-            for each in (self.sentences, swapped)
+            for each in (forth, back)
         )
         corpus = AlignerCorpus(x, y)
         network = replace(self.sizes.network, norm="post", cross_attention="last")
@@ -161,8 +158,8 @@ class Bench:
         both = [sum(each) for each in zip(*lengths, strict=True)]
         ours = Training(self.updater(model, corpus, vocabularies), self.batches(corpus), both)
         others = [
-            self.training("sequence", each, worth, self.batches(corpus))
-            for each, worth in ((there, lengths[1]), (back, lengths[0]))
+            self.training("sequence", encoded(plain, each), worth, self.batches(corpus))
+            for each, worth in ((forth, lengths[1]), (back, lengths[0]))
         ]
         return ours, lambda: sum(other() for other in others)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.trees.constituency import Tree, write_brackets
+from synmt.trees.constituency import Tree, read_brackets, write_brackets
 from synmt.trees.record import ParseRecord, write_record
 from tests.cli.commands import BRACKETS, CODES, RECORD, in_process, is_one_line_of_error, shell, synmt
 from tests.trees.strategies import dependency_records, trees
@@ -74,6 +74,31 @@ def test_line_n_of_the_output_belongs_to_line_n_of_the_input(
         assert in_process(*arguments, text=line + b"\n") == output + b"\n"
         if not line.strip():
             assert output == blank
+
+
+WORDS = [f"w{number % 97}" for number in range(100_000)]
+MONSTERS = {
+    "100,000 words": f"(S {' '.join(f'(X {word})' for word in WORDS)})",
+    "10,000 levels": f"{' '.join(f'(A {word}' for word in WORDS[:10_000])}{')' * 10_000}",
+}
+
+
+def monster_record(name: str) -> str:
+    tree = read_brackets(MONSTERS[name])
+    words = tree.leaves()
+    heads = [0] + [1] * (len(words) - 1) if "words" in name else [*range(len(words))]
+    return write_record(ParseRecord(tokens=words, tree=tree, heads=heads, deprels=["root"] * len(words)))
+
+
+@pytest.mark.parametrize("monster", MONSTERS)
+@pytest.mark.parametrize("command", STREAM_COMMANDS)
+def test_an_endless_or_deep_line_leaves_its_neighbours_alone(command: str, monster: str, codes: Path) -> None:
+    arguments = command.replace("codes.bpe", str(codes)).split()
+    alone = in_process(*arguments, text=f"{RECORD}\n".encode())
+    lines = [RECORD, monster_record(monster), RECORD]
+    first, between, last = in_process(*arguments, text="".join(f"{line}\n" for line in lines).encode()).splitlines()
+    assert first + b"\n" == last + b"\n" == alone
+    assert between == b"{}" if command == "make-masks" else len(between) > 50_000
 
 
 def test_blanked_lines_are_counted_on_stderr() -> None:

@@ -1,0 +1,92 @@
+"""What the benchmarks stand on; the speeds themselves are `bin/bench`'s."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from synmt.systems.target import target_side
+from synmt.systems.translation import TranslationModel
+from synmt.trees.dependency import check_heads
+from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences
+from tests.bench.flops import GIGA, training_flops
+from tests.bench.pairs import clock_of, compare
+from tests.bench.training import NETWORK, SYSTEMS, TRAINING, Bench, Sizes, encoded
+from tests.bench.translation import Searches
+from tests.bench.usage import usage_of
+
+CPU = torch.device("cpu")
+TINY = Sizes(replace(NETWORK, width=32, feedforward=64), replace(TRAINING, batch_tokens=200), 2)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    made = Bench(CPU)
+    made.sizes, made.sentences = TINY, random_sentences(60)
+    return made
+
+
+def test_random_sentences_have_both_trees() -> None:
+    for record in random_sentences(50).sources:
+        assert record.tree is not None
+        record.tree.check()
+        assert record.tree.leaves() == record.tokens
+        check_heads(record.heads)
+        assert record.heads.count(0) == 1
+    lengths = {len(words) for words in random_sentences(5, length=7).targets}
+    assert lengths == {7}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_system_is_worth_the_words_of_its_translations(bench: Bench, system: str) -> None:
+    corpus = bench.corpus(system)
+    assert sum(bench.words(corpus)) == sum(len(words) + 1 for words in bench.sentences.targets)
+    assert bench.training(system, corpus, bench.words(corpus))() >= 0
+
+
+def test_mask_align_and_its_peer_do_the_same_work(bench: Bench) -> None:
+    ours, others = bench.mask_align()
+    assert ours() == others() > 0
+
+
+def test_the_bare_loop_reads_what_sequence_reads(bench: Bench) -> None:
+    corpus = bench.corpus("sequence")
+    assert bench.bare(corpus)() == bench.training("sequence", corpus, bench.words(corpus))()
+
+
+def test_searches_find_a_translation_of_each_sentence() -> None:
+    searches = Searches(CPU)
+    searches.count, searches.sentences, searches.network = 3, random_sentences(3, length=MEAN_LENGTH), TINY.network
+    assert searches.ours("mask")() == searches.ours("sequence", 2)() == searches.hugging_faces()() == 3
+
+
+@pytest.mark.parametrize(("source", "target"), [(7, 1), (12, 5), (3, 30)])
+def test_operations_are_those_that_pytorch_counts(source: int, target: int) -> None:
+    """In full attention, which computes what causality hides, too."""
+    sentences = random_sentences(1, length=source)
+    sentences.targets[0] = sentences.targets[0][:1] * (target - 1)  # and the end of sentence
+    model = TranslationModel(TINY.network, SYSTEMS["sequence"], target_side({"sequence": {}}), VOCABULARY)
+    batch = encoded(SYSTEMS["sequence"], sentences).batch([0], VOCABULARY, CPU)
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        model.loss(*batch).total().backward()
+    config = TINY.network
+    hidden = 3 * 2 * 2 * config.width * config.decoder_layers * target * (target - 1) / 2 / GIGA
+    expected = training_flops(config, len(VOCABULARY.target), source, target) + hidden
+    assert counter.get_total_flops() / GIGA == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_commands_memory_is_its_own(tmp_path: Path) -> None:
+    """And not that of this process, which holds PyTorch."""
+    used = usage_of(["--version"], tmp_path)
+    assert 5 < used.memory < 60
+    assert 0 < used.seconds < 5
+
+
+def test_ratios_are_of_pairs() -> None:
+    now = iter(range(100))
+    found = compare("a / b", "things", lambda: 6, lambda: 2, 3, clock=lambda: float(next(now)))
+    assert (found.rate, found.other_rate, found.ratio, found.lowest, found.highest) == (6, 2, 3, 3, 3)
+    assert clock_of(CPU)() > 0
