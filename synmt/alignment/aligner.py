@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-import orjson
-
 from synmt.alignment import METHODS
 from synmt.alignment.extraction import HardLinks, Rule, SoftLinks
 from synmt.streams import BadInput, Line
@@ -91,11 +89,10 @@ def open_method(name: str) -> Method:
 
 def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
     """The aligner of a model folder: of the method that made it, unless another one is named. Raises BadInput."""
-    from synmt.systems.model_folder import CONFIG_FILE, naming
+    from synmt.systems.model_folder import read_config
 
     if name is None:
-        with naming(folder / CONFIG_FILE):
-            name = orjson.loads((folder / CONFIG_FILE).read_bytes()).get("aligner")
-        if name not in METHODS:
+        name = read_config(folder).get("aligner")
+        if not isinstance(name, str) or name not in METHODS:
             raise BadInput("is no aligner; name a --method that reads links off this model", str(folder))
     return open_method(name).open(folder, device)

@@ -19,7 +19,7 @@ from synmt.alignment.aligner import Fit, Pair
 from synmt.alignment.extraction import HardLinks, Rule
 from synmt.alignment.statistical import check_settings, library, lines_of, new_folder, read_folder
 from synmt.streams import BadInput
-from synmt.systems.model_folder import naming
+from synmt.systems.model_folder import check_inside, naming
 from synmt.systems.records import TokenizerName
 from synmt.text.links import read_links
 
@@ -67,6 +67,7 @@ class EflomalMethod:
     def open(self, folder: Path, device: str) -> EflomalAligner:
         languages, tokenizer = read_folder(NAME, folder)
         eflomal = library(NAME, NAME)
+        check_inside(folder, folder / PRIORS_FILE)
         with naming(folder / PRIORS_FILE), (folder / PRIORS_FILE).open(encoding="utf-8") as stream:
             try:
                 eflomal.read_priors(stream)

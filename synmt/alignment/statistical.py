@@ -13,7 +13,7 @@ import orjson
 
 from synmt.alignment.aligner import Fit, Pair
 from synmt.streams import BadInput
-from synmt.systems.model_folder import CONFIG_FILE, naming, write_aside
+from synmt.systems.model_folder import CONFIG_FILE, FORMAT, check_text, naming, read_config, write_aside
 from synmt.systems.records import TokenizerName
 
 _NOT_IN_A_WORD = re.compile(r"\s|\|")  # what these programs would split words or sides at
@@ -57,17 +57,17 @@ def new_folder(name: str, what: Fit) -> Iterator[Path]:
         raise BadInput("no sentence pairs to train on")
     what.out.mkdir(parents=True, exist_ok=True)
     yield what.out
-    fields = {"format": 1, "aligner": name, "languages": what.languages, "tokenizer": what.tokenizer}
+    fields = {"format": FORMAT, "aligner": name, "languages": what.languages, "tokenizer": what.tokenizer}
     write_aside(what.out / CONFIG_FILE, orjson.dumps(fields, option=orjson.OPT_INDENT_2) + b"\n")
 
 
 def read_folder(name: str, folder: Path) -> tuple[tuple[str, str], TokenizerName]:
     """Languages and tokenizer of the raw text that a model was fitted to. Raises BadInput."""
+    fields = read_config(folder)
     with naming(folder / CONFIG_FILE):
-        fields: Mapping[str, Any] = orjson.loads((folder / CONFIG_FILE).read_bytes())
         if fields["aligner"] != name:
             raise ValueError(f"a model of {fields['aligner']}, not of {name}")
         source, target = fields["languages"]
-        if fields["tokenizer"] not in ("moses", "none"):
-            raise ValueError(f"unknown tokenizer {fields['tokenizer']!r}")
-        return (str(source), str(target)), fields["tokenizer"]
+        tokenizer: TokenizerName = fields["tokenizer"]
+        check_text(tokenizer, (source, target))
+        return (source, target), tokenizer

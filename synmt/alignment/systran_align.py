@@ -14,7 +14,7 @@ from typing import Any
 from synmt.alignment.aligner import Fit, Pair
 from synmt.alignment.extraction import HardLinks, Rule
 from synmt.alignment.statistical import check_settings, library, lines_of, new_folder, plain_words, read_folder
-from synmt.streams import BadInput
+from synmt.systems.model_folder import check_inside
 from synmt.systems.records import TokenizerName
 
 NAME = "systran-align"
@@ -64,6 +64,5 @@ class SystranMethod:
         languages, tokenizer = read_folder(NAME, folder)
         systran_align = library("systran_align", NAME)
         for name in FILES:
-            if not (folder / name).is_file():
-                raise BadInput("No such file", str(folder / name))
+            check_inside(folder, folder / name)
         return SystranAligner(systran_align.Aligner(*(str(folder / name) for name in FILES)), languages, tokenizer)

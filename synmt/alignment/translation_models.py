@@ -22,11 +22,12 @@ from synmt.systems.batches import Sources, token_batches
 from synmt.systems.linking import Forced, LinkIdea, link_idea
 from synmt.systems.model_folder import (
     CONFIG_FILE,
-    LARGEST_TEXT,
+    FORMAT,
     WEIGHTS_FILE,
     ModelFolder,
     check_inside,
     naming,
+    read_config,
     write_aside,
 )
 from synmt.systems.records import TokenizerName
@@ -35,7 +36,6 @@ from synmt.training.corpus import Corpus
 
 DIRECTIONS = ("forward", "backward")
 BATCH_TOKENS = 4096
-FORMAT = 1
 
 
 @dataclass
@@ -122,12 +122,10 @@ class TranslationAligner:
 
         Raises BadInput, naming the file, for a folder that is missing, incomplete, inconsistent or of no use.
         """
-        for name in (Path(), *DIRECTIONS):
-            check_inside(path, path / name / CONFIG_FILE, LARGEST_TEXT)
+        fields = read_config(path)
+        for name in DIRECTIONS:
+            check_inside(path, path / name / CONFIG_FILE)  # and not inside of its own folder alone
         with naming(path / CONFIG_FILE):
-            fields = orjson.loads((path / CONFIG_FILE).read_bytes())
-            if fields["format"] != FORMAT:
-                raise ValueError(f"format {fields['format']} is not known, only {FORMAT}")
             made_by, layers = fields["aligner"], [int(layer) for layer in fields["layers"]]
             idea = link_idea(made_by, dict(fields["options"]))
         if method not in (None, made_by):

@@ -23,6 +23,7 @@ from synmt.systems.model_folder import (
     check_inside,
     check_text,
     naming,
+    read_config,
     save_vocabulary,
     write_aside,
 )
@@ -55,16 +56,23 @@ class AlignerConfig:
         return {**asdict(self), "sides": [side.settings() for side in self.sides]}
 
     @classmethod
-    def read(cls, fields: dict[str, Any]) -> "AlignerConfig":
-        """Raises ValueError, TypeError or KeyError."""
-        source, target = (source_side(side) for side in fields["sides"])
-        of_source, of_target = fields["languages"]
+    def read(
+        cls,
+        options: dict[str, Any],
+        sides: list[dict[str, Any]],
+        languages: list[str],
+        tokenizer: TokenizerName,
+        network: dict[str, Any],
+    ) -> "AlignerConfig":
+        """The inverse of `fields`. Raises ValueError or TypeError."""
+        source, target = (source_side(side) for side in sides)
+        of_source, of_target = languages
         return cls(
-            MaskAlign(**fields["options"]),
+            MaskAlign(**options),
             (source, target),
             (of_source, of_target),
-            fields["tokenizer"],
-            TransformerConfig(**fields["network"]),
+            tokenizer,
+            TransformerConfig(**network),
         )
 
 
@@ -93,15 +101,15 @@ class AlignerFolder:
     @classmethod
     def open(cls, path: Path) -> "AlignerFolder":
         """Raises BadInput, naming the file, for a folder that is missing, incomplete or inconsistent."""
-        vocabularies = (f"{side}/{name}" for side in SIDES for name in VOCABULARY_FILES)
-        for name in (CONFIG_FILE, CODES_FILE, *vocabularies):
-            check_inside(path, path / name, LARGEST_TEXT)
+        fields = read_config(path)
         with naming(path / CONFIG_FILE):
-            fields = orjson.loads((path / CONFIG_FILE).read_bytes())
-            if fields["format"] != FORMAT or fields["aligner"] != ALIGNER:
-                raise ValueError(f"not a {ALIGNER} model of format {FORMAT}")
-            config = AlignerConfig.read(fields["model"])
+            if fields["aligner"] != ALIGNER:
+                raise ValueError(f"a model of {fields['aligner']}, not of {ALIGNER}")
+            config = AlignerConfig.read(**fields["model"])
             training = dict(fields["training"])
+        vocabularies = (f"{side}/{name}" for side in SIDES for name in VOCABULARY_FILES)
+        for name in (CODES_FILE, *vocabularies):
+            check_inside(path, path / name, LARGEST_TEXT)
         with naming(path / CODES_FILE):
             bpe = Bpe.load(str(path / CODES_FILE))
         with naming(path / "*" / "vocab.*.txt"):

@@ -82,11 +82,8 @@ class ModelFolder:
     @classmethod
     def open(cls, path: Path) -> "ModelFolder":
         """Raises BadInput, naming the file, for a folder that is missing, incomplete or inconsistent."""
-        check_inside(path, path / CONFIG_FILE, LARGEST_TEXT)
+        fields = read_config(path)
         with naming(path / CONFIG_FILE):
-            fields = orjson.loads((path / CONFIG_FILE).read_bytes())
-            if fields["format"] != FORMAT:
-                raise ValueError(f"format {fields['format']} is not known, only {FORMAT}")
             config = _model_config(dict(fields["model"]))
             training = dict(fields["training"])
         for name in (CODES_FILE, *VOCABULARY_FILES):
@@ -128,6 +125,17 @@ def save_vocabulary(folder: Path, vocabulary: Vocabulary) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in vocabulary.files().items():
         write_aside(folder / name, text.encode())
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The fields of the config in a model folder of any kind. Raises BadInput."""
+    path = folder / CONFIG_FILE
+    check_inside(folder, path, LARGEST_TEXT)
+    with naming(path):
+        fields: dict[str, Any] = orjson.loads(path.read_bytes())
+        if fields["format"] != FORMAT:
+            raise ValueError(f"format {fields['format']} is not known, only {FORMAT}")
+        return fields
 
 
 def check_inside(folder: Path, path: Path, largest: float = math.inf) -> None:
