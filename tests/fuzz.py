@@ -18,6 +18,7 @@ from tempfile import mkdtemp
 
 import click
 import torch
+from safetensors.torch import save
 
 from synmt.alignment.aligner import Pair
 from synmt.alignment.pairs import with_known_links
@@ -29,8 +30,7 @@ from synmt.streams import BadInput, Line, read_lines
 from synmt.systems.aligner_folder import AlignerFolder
 from synmt.systems.model_folder import ModelFolder, naming
 from synmt.text.bpe import Bpe
-from synmt.training.checkpoint import _read as read_checkpoint
-from synmt.training.checkpoint import checksum
+from synmt.training.checkpoint import checksum, read_checkpoint
 from synmt.training.preparation import read_tsv
 from synmt.trees.arc_tokens import ArcStyle, read_entries
 from synmt.trees.dependency import conllu_blocks, read_conllu, write_conllu
@@ -217,8 +217,6 @@ def readers() -> dict[str, Reader]:
     own = {name: [(folder().path / name).read_bytes()] for name in (
         "config.json", "codes.bpe", "vocab.target.txt", "vocab.labels.txt", "model.safetensors")}  # fmt: skip
     state = {"model.a": torch.ones(3)}
-    from safetensors.torch import save
-
     progress = '{"update": 3}'
     checkpoint = save(state, {"progress": progress, "crc32": str(checksum(progress, state))})
     found: dict[str, Reader] = {

@@ -100,7 +100,7 @@ class TrainingState:
     def _load(self, path: Path) -> None:
         """Raises BadInput for a file that is damaged, or of another model, and then changes nothing."""
         with naming(path):
-            progress, tensors = _read(path)
+            progress, tensors = read_checkpoint(path)
             groups: dict[str, dict[str, Tensor]] = {}
             for key, tensor in tensors.items():
                 depth = 1 if key.startswith("model.") else 2
@@ -141,8 +141,8 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(numbers, key=lambda path: -int(numbers[path][1]))
 
 
-def _read(path: Path) -> tuple[Progress, dict[str, Tensor]]:
-    """Raises ValueError and what else a damaged file makes safetensors raise."""
+def read_checkpoint(path: Path) -> tuple[Progress, dict[str, Tensor]]:
+    """The counters and tensors of a file. Raises ValueError and what else a damaged one makes safetensors raise."""
     with safe_open(path, "pt") as file:
         metadata: dict[str, Any] = file.metadata() or {}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)

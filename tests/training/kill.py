@@ -18,9 +18,8 @@ import torch
 from safetensors.torch import load_file
 
 from synmt.training.checkpoint import checkpoints
-from tests.training.runs import write_corpus
+from tests.training.runs import UNTIMED, write_corpus
 
-UNTIMED = (0, 1, 3, 4, 6, 7)  # columns of log.tsv that do not depend on the clock
 OPTIONS = split(
     "--model mask --preset small --tokenizer none --target-language de --width 32 --feedforward 64 --heads 2"
     " --encoder-layers 2 --decoder-layers 2 --dropout 0.2 --merges 20 --batch-tokens 200 --select loss"
@@ -77,14 +76,15 @@ class Victim:
         paths = checkpoints(self.folder / "checkpoint")
         return int(paths[0].stem.removeprefix("update-")) if paths else 0
 
-    def tear(self, source: random.Random) -> None:
-        """Cuts the newest checkpoint, or makes a block of it zeros."""
+    def tear(self, source: random.Random) -> bool:
+        """Cuts the newest checkpoint, or makes a block of it zeros, if there is another one."""
         paths = checkpoints(self.folder / "checkpoint")
         if len(paths) == 2:
             data = paths[0].read_bytes()
             place = source.randrange(len(data) - 4096)
             torn = data[:place] if source.random() < 0.5 else data[:place] + bytes(4096) + data[place + 4096 :]
             paths[0].write_bytes(torn)
+        return len(paths) == 2
 
     def ends_like(self, other: "Victim") -> bool:
         """Whether parameters, checkpoints and logs are the same."""
@@ -112,22 +112,21 @@ def kill_often(folder: Path, kills: int, epochs: int, seed: int) -> bool:
     whole, part = (Victim(folder / name, data.source, data.target, epochs) for name in ("whole", "part"))
     began, seconds = whole.finish()
     print(f"left alone: {whole.logged()} updates, {seconds:.1f} s, of them {began:.1f} s before the first")
+    torn = False
     for number in range(1, kills + 1):
         chosen = source.choice([SIGKILL, SIGKILL, SIGKILL, SIGTERM, SIGINT])
-        first = part.saved()
+        newest = part.saved()
         in_training = source.random() < 0.8
         share = source.uniform(0, 1.5) * (whole.logged() - part.logged()) / (kills - number + 2)
         update = part.logged() + 1 + int(share) if in_training else 0
         after = source.uniform(0, 0.1 if in_training else began)
         said = part.kill(chosen, update, after)
-        torn = number % 5 == 0
         print(
             f"{number}: {chosen.name} {after:.2f} s after {f'update {update}' if in_training else 'its start'},"
-            f" resumed at {first}, logged {part.logged()}, saved {part.saved()}{', then torn' * torn}"
+            f" newest checkpoint {newest}{' (torn)' * torn}, logged {part.logged()}, saved {part.saved()}"
             f"{': ' * bool(said)}{said}"
         )
-        if torn:
-            part.tear(source)
+        torn = number % 5 == 0 and part.tear(source)
     part.finish()
     same = part.ends_like(whole)
     print(f"{kills} kills: {'the same' if same else 'ANOTHER'} parameters, checkpoint and log")

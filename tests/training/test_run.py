@@ -18,9 +18,7 @@ from synmt.training.loop import CHECKPOINTS
 from synmt.training.run import PairFiles
 from synmt.trees.arc_tokens import write_entries
 from tests import tiny
-from tests.training.runs import SHORT, run, with_target_trees, write_corpus
-
-UNTIMED = (0, 1, 3, 4, 6, 7)  # columns of log.tsv that do not depend on the clock
+from tests.training.runs import SHORT, UNTIMED, run, with_target_trees, write_corpus
 
 
 def log_rows(folder: ModelFolder) -> list[list[str]]:
