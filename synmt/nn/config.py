@@ -35,8 +35,8 @@ def check_settings(config: Any) -> None:
 class TransformerConfig:
     width: int = setting(512, "channels of a state", 2, 2**16)
     feedforward: int = setting(2048, "channels inside a feed-forward sublayer", 1, 2**20)
-    encoder_layers: int = setting(6, "layers of the encoder", 1, 1000)
-    decoder_layers: int = setting(6, "layers of the decoder", 1, 1000)
+    encoder_layers: int = setting(6, "layers of the encoder", 1, 256)
+    decoder_layers: int = setting(6, "layers of the decoder", 1, 256)
     heads: int = setting(8, "attention heads of a layer", 1)
     cross_attention: Literal["all", "last"] = setting("all", "decoder layers that attend to the source")
     norm: Literal["pre", "post"] = setting("pre", "layer norm before each sublayer, or after each residual")

@@ -29,7 +29,8 @@ def read_a3(lines: Iterable[Line]) -> Iterator[tuple[Line, frozenset[Link]]]:
         cells = _WORD.findall(aligned.text)
         if not cells or not aligned.text.startswith("NULL "):
             raise aligned.error("not a line of words with ({ numbers }) after each, NULL first")
-        links = frozenset((place, int(n) - 1) for place, cell in enumerate(cells[1:]) for n in cell.split())
+        # of a number beyond all, ten digits say as much
+        links = frozenset((place, int(n[:10]) - 1) for place, cell in enumerate(cells[1:]) for n in cell.split())
         if any(not 0 <= target < len(words.text.split()) for _, target in links):
             raise aligned.error("a number of a word that is not in the line before")
         yield header, links

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 Link = tuple[int, int]  # source word, target word
-_LINK = re.compile(r"(\d+)([-p])(\d+)", re.ASCII)
+_LINK = re.compile(r"(\d{1,9})([-p])(\d{1,9})", re.ASCII)
 
 
 class LinkError(ValueError):

@@ -28,6 +28,7 @@ def test_words_of_the_third_line_are_linked_with_words_of_the_second() -> None:
         ("NULL ({ }) ", "", "a3:3: not a line of words"),
         ("({ 2 3 })", "({ 2 4 })", "a3:3: a number of a word that is not in the line before"),
         ("({ 2 3 })", "({ 0 3 })", "a3:3: a number of a word that is not in the line before"),
+        ("({ 2 3 })", f"({{ {'9' * 5000} }})", "a3:3: a number of a word that is not in the line before"),
         ("NULL ({ 1 }) ({ ({ 2 })\n", "", "a3:4: the A3 file ends inside of a sentence pair"),
     ],
 )

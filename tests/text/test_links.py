@@ -22,7 +22,9 @@ def test_links_are_written_in_order() -> None:
     assert write_links({(10, 0), (2, 11), (2, 3)}) == "2-3 2-11 10-0"
 
 
-@pytest.mark.parametrize("text", ["1", "1-", "-1-2", "1-2-3", "1:2", "a-b", "1.0-2", "1-2:0.5", "²-1", "1 - 2"])
+@pytest.mark.parametrize(
+    "text", ["1", "1-", "-1-2", "1-2-3", "1:2", "a-b", "1.0-2", "1-2:0.5", "²-1", "1 - 2", f"1-{'9' * 5000}"]
+)
 def test_what_is_no_link_is_an_error(text: str) -> None:
     with pytest.raises(LinkError, match="is not a link"):
         read_links(f"0-0 {text}")
