@@ -33,7 +33,7 @@ from tests.cli.commands import CODES, RECORD
 
 PARSER = Path(__file__).parents[1] / "synmt" / "parsers" / "models"
 MEMORY = 2**30  # bytes that a command which refuses its input may have had
-LONGEST = 60  # seconds
+LONGEST = 60  # seconds of processor time
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
@@ -415,7 +415,7 @@ def run(case: Case, folder: Path) -> Outcome:
     given.write_bytes(case.text)
     child = FORKS.Process(target=_run, args=(case, folder))
     child.start()
-    child.join(LONGEST)
+    child.join(10 * LONGEST)  # for one that waits
     if child.exitcode is None:
         child.kill()
         child.join()
@@ -426,6 +426,7 @@ def run(case: Case, folder: Path) -> Outcome:
 
 def _run(case: Case, folder: Path) -> None:
     os.chdir(folder)
+    resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
     for descriptor, path, mode in ((0, "stdin", "r"), (1, os.devnull, "w"), (2, "stderr", "w")):
         with Path(path).open(mode) as stream:
             os.dup2(stream.fileno(), descriptor)

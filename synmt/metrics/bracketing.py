@@ -33,7 +33,12 @@ def read_parse(line: str) -> Tree | None:
     """
     if not line.strip():
         return None
-    return read_tree(line) if line.startswith("{") else read_brackets(f"(TOP {line})")
+    if line.startswith("{"):
+        return read_tree(line)
+    tree = read_brackets(f"(TOP {line})")
+    if any(leaf and parent == 0 for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True)):
+        raise ValueError("words outside of brackets")
+    return tree
 
 
 class Bracketing:

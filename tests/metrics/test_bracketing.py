@@ -61,3 +61,9 @@ def test_the_sample_of_evalb() -> None:
     score = corpus_score(Bracketing(), predicted, [gold])
     assert score.signature.startswith("rules:COLLINS|sentences:17|errors:7|")
     assert score.line.endswith("(R = 87.76 P = 90.53 complete = 52.94 tags = 98.15)")
+
+
+@pytest.mark.parametrize("line", ["He is here .", "(S (X a)) b", "a (S (X b))"])
+def test_words_outside_of_brackets_are_no_parse(line: str) -> None:
+    with pytest.raises(ValueError, match="words outside of brackets"):
+        read_parse(line)
