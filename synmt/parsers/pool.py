@@ -16,6 +16,8 @@ from synmt.parsers.tokenization import Input
 from synmt.streams import BadInput
 from synmt.trees.record import ParseRecord
 
+Parsing = Future[tuple[list[ParseRecord], int]]  # the records of a window, and how many trees are flat
+
 
 def _start_worker() -> None:
     signal(SIGINT, SIG_IGN)
@@ -69,25 +71,39 @@ class ParserPool:
 
         Raises ModelError, BadInput when a process has died, and a BadInput of `windows` after all records.
         """
-        pending: deque[Future[tuple[list[ParseRecord], int]]] = deque()
+        pending: deque[Parsing] = deque()
         failure: BadInput | None = None
-        try:
-            for window in windows:
-                pending.append(self._executor.submit(_parse, self._choice, window))
+        upcoming = iter(windows)
+        while failure is None:
+            try:
+                window = next(upcoming, None)
+            except BadInput as error:  # but not one of `_records`, after which nothing may follow
+                failure = error
+            else:
+                if window is None:
+                    break
+                pending.append(self._submit(window))
                 if len(pending) >= 2 * self._jobs:
                     yield self._records(pending.popleft())
-        except BadInput as error:
-            failure = error
         while pending:
             yield self._records(pending.popleft())
         if failure:
             raise failure
 
-    def _records(self, future: Future[tuple[list[ParseRecord], int]]) -> list[ParseRecord]:
+    def _submit(self, window: Sequence[Input]) -> Parsing:
+        try:
+            return self._executor.submit(_parse, self._choice, window)
+        except BrokenProcessPool:
+            raise self._death() from None
+
+    def _records(self, future: Parsing) -> list[ParseRecord]:
         try:
             records, flattened = future.result()
         except BrokenProcessPool:
-            raise BadInput(f"a parser process has died; {self._parsed} lines were parsed before") from None
+            raise self._death() from None
         self.flattened += flattened
         self._parsed += len(records)
         return records
+
+    def _death(self) -> BadInput:
+        return BadInput(f"a parser process has died; {self._parsed} lines were parsed before")
