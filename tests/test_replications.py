@@ -1,0 +1,60 @@
+"""The scripts that train the papers' systems run, on a few pairs and for an epoch."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAIRS = [
+    ("Ein Hund läuft durch den Schnee.", "A dog runs through the snow."),
+    ("Zwei Kinder spielen im Garten.", "Two children play in the garden."),
+    ("Der alte Mann liest eine Zeitung.", "The old man reads a newspaper."),
+    ("Eine Frau zieht ihren Mantel an.", "A woman puts her coat on."),
+    ("Das Mädchen setzt sich auf die Bank.", "The girl sits down on the bench."),
+    ("Ein Junge wirft den roten Ball.", "A boy throws the red ball."),
+    ("Die Katze schläft unter dem Tisch.", "The cat sleeps under the table."),
+    ("Drei Männer arbeiten auf einem Dach.", "Three men work on a roof."),
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The corpora that the scripts read, of PAIRS alone."""
+    folder = tmp_path / "data"
+    for part in ("train", "val", "test_2016_flickr", "europarl_deen/europarl20k"):
+        for language, sentences in zip(("de", "en"), zip(*PAIRS, strict=True), strict=True):
+            path = folder / f"{part}.{language}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
+    aligned = folder / "aligned_deen"
+    aligned.mkdir()
+    aligned.joinpath("test.de-en").write_text("das Haus ||| the house\nein rotes Dach ||| a red roof\n")
+    aligned.joinpath("deen.talp").write_text("1-1 2-2\n1-1 2-2 3p3\n")
+    return folder
+
+
+@pytest.mark.skipif(not (Path(sys.prefix) / "synmt-installed").exists(), reason="bin/test makes the environment")
+@pytest.mark.parametrize(
+    ("script", "options", "systems"),
+    [
+        ("replicate-encoders", ["-n", "6", "-e", "1"], ["sequence", "mask"]),
+        ("replicate-decoders", ["-n", "6", "-e", "1", "-k", "2", "-d", "de-en"], ["bitran", "linearized"]),
+        ("replicate-alignment", ["--quick"], ["naive-att", "mask-align+naive-att"]),
+    ],
+)
+def test_a_replication_ends_with_a_table(
+    script: str, options: list[str], systems: list[str], data: Path, tmp_path: Path
+) -> None:
+    command = [ROOT / "bin" / script, *options, data, tmp_path / "output", *systems]
+    environment = {**os.environ, "VIRTUAL_ENV": sys.prefix}
+    first, again = (
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=False) for _ in range(2)
+    )
+    assert first.returncode == again.returncode == 0, first.stderr
+    assert first.stdout == again.stdout
+    rows = [line.split() for line in first.stdout.splitlines()]
+    for system in systems:
+        assert any(system in row[0] and float(row[1]) >= 0 for row in rows if row)
