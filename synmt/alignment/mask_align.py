@@ -99,6 +99,8 @@ class MaskAlignMethod:
             raise BadInput(cause, str(what.out))
         try:
             options, preset, sides = _chosen(what.settings)
+            if options.full_context and what.guide is None:
+                raise ValueError("what learns with full context learns from --guide")
             config = AlignerConfig(options, sides, what.languages, what.tokenizer, preset.network)
         except ValueError as error:
             raise BadInput(str(error)) from None

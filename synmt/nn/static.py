@@ -33,20 +33,21 @@ class StaticAttention(nn.Module):
 
 
 class Sight:
-    """What each position of a batch may see: all words but its own.
+    """What each position of a batch may see: all words but its own, or with `full` all words.
 
     bias [B,1,I,I]: −inf on a position's own word and on padding. alone [B,1,1,1]: sentences of one word, which see
     nothing: their attention gives zero. None where there are none.
     """
 
-    def __init__(self, padding: Tensor | None, words: Tensor) -> None:
+    def __init__(self, padding: Tensor | None, words: Tensor, full: bool = False) -> None:
         """padding [B,I]: True where there is no word, None if all sentences are full; words [B,I,d]."""
         (batch, length), device = words.shape[:2], words.device
-        hidden = torch.eye(length, dtype=torch.bool, device=device).expand(batch, 1, length, length)
-        alone = torch.full((batch, 1, 1, 1), length == 1, device=device)
+        own = torch.eye(length, dtype=torch.bool, device=device) & (not full)
+        hidden = own.expand(batch, 1, length, length)
+        alone = torch.full((batch, 1, 1, 1), length == 1 and not full, device=device)
         if padding is not None:
             hidden = hidden | padding[:, None, None, :]
-            alone = ((~padding).sum(dim=1) == 1)[:, None, None, None]
+            alone = ((~padding).sum(dim=1) == 1)[:, None, None, None] & (not full)
         hidden = hidden & ~alone  # a softmax needs something to see
         self.bias = torch.zeros(hidden.shape, device=device).masked_fill_(hidden, float("-inf"))
         self.alone = alone if bool(alone.any()) else None
@@ -105,7 +106,7 @@ class LinkingLayer(nn.Module):
         self.cross_residual = Residual(config) if crosses else None
         self.feedforward_residual = Residual(config)
 
-    def within(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, sight: Sight | None) -> Tensor:
+    def within(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, sight: Sight) -> Tensor:
         """Attention to the sentence itself: states [B,I,d] → [B,I,d]"""
         residual = self.attention_residual
         inputs = residual.before(states)
@@ -159,7 +160,7 @@ class LinkingDecoder(nn.Module):
         """queries [B,I,d]: vectors of the positions (causal: of the words before them); words [B,I,d]: of the
         words; padding [B,I] or None; encoded [B,J,d] and bias [B,1,1,J] of the source
         → states [B,I,d] to predict the words from, and weights [B,I,J] in fp32."""
-        states = self._below(queries, words, padding, encoded, bias)
+        states = self._below(queries, words, Sight(padding, words), encoded, bias)
         states, weights = self._layers[-1].across(states, encoded, bias)
         assert weights is not None
         return self.norm(states), weights
@@ -168,17 +169,22 @@ class LinkingDecoder(nn.Module):
         self, queries: Tensor, words: Tensor, padding: Tensor | None, encoded: Tensor, bias: Tensor | None
     ) -> Tensor:
         """The weights alone, which cost less."""
-        return self._layers[-1].weights(self._below(queries, words, padding, encoded, bias), encoded, bias)
+        sight = Sight(padding, words)
+        return self._layers[-1].weights(self._below(queries, words, sight, encoded, bias), encoded, bias)
+
+    def full_context_weights(
+        self, words: Tensor, padding: Tensor | None, encoded: Tensor, bias: Tensor | None
+    ) -> Tensor:
+        """The weights of a pass that predicts nothing: every position begins as its word and sees all words."""
+        sight = Sight(padding, words, full=True)
+        return self._layers[-1].weights(self._below(words, words, sight, encoded, bias), encoded, bias)
 
     @property
     def _layers(self) -> list[LinkingLayer]:
         return [cast(LinkingLayer, layer) for layer in self.layers]
 
-    def _below(
-        self, states: Tensor, words: Tensor, padding: Tensor | None, encoded: Tensor, bias: Tensor | None
-    ) -> Tensor:
-        """Up to the last layer's attention to the source."""
-        sight = None if self.causal else Sight(padding, words)
+    def _below(self, states: Tensor, words: Tensor, sight: Sight, encoded: Tensor, bias: Tensor | None) -> Tensor:
+        """Up to the last layer's attention to the source; `causal` has a sight of its own."""
         for number, (layer, memory) in enumerate(zip(self._layers, self._memories(words), strict=True), 1):
             states = layer.within(states, memory, sight)
             if number < len(self.layers):

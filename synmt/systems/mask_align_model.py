@@ -65,7 +65,7 @@ class Half(nn.Module):
         """side and vocabulary: of x."""
         super().__init__()
         pre = config.norm == "pre"
-        self.width, self.dropout = config.width, config.dropout
+        self.width, self.dropout, self.full_context = config.width, config.dropout, options.full_context
         self.source_parts = source_parts(config, side, vocabulary)
         self.source_bias = nn.Parameter(torch.zeros(config.width))
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
@@ -97,12 +97,17 @@ class Half(nn.Module):
         encoded = self.encode(x, tables[0], word_dropout)
         inputs = self._inputs(drop_words(y.pieces, word_dropout), tables[1], begin)
         states, weights = self.decoder(*inputs, y.padding, encoded, hiding_bias(x.padding))
+        if self.full_context:
+            weights = self.decoder.full_context_weights(inputs[1], y.padding, encoded, hiding_bias(x.padding))
         return states, weights
 
     def weights(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], begin: int) -> Tensor:
         """W_xy alone."""
         inputs = self._inputs(y.pieces, tables[1], begin)
-        return self.decoder.weights(*inputs, y.padding, self.encode(x, tables[0], 0.0), hiding_bias(x.padding))
+        encoded, bias = self.encode(x, tables[0], 0.0), hiding_bias(x.padding)
+        if self.full_context:
+            return self.decoder.full_context_weights(inputs[1], y.padding, encoded, bias)
+        return self.decoder.weights(*inputs, y.padding, encoded, bias)
 
     def _inputs(self, ids: Tensor, embeddings: Tensor, begin: int) -> tuple[Tensor, Tensor]:
         """The decoder's queries and words, [B,I,d] each."""

@@ -23,6 +23,7 @@ ABLATIONS = {
     "no leak": {"no_leak": True},
     "no agreement": {"no_agreement": True},
     "causal": {"causal": True},
+    "full context": {"full_context": True},
 }
 
 
@@ -52,9 +53,10 @@ def aligner(
     return model.eval(), corpus, vocabularies
 
 
+@pytest.mark.parametrize("full_context", [False, True])
 @pytest.mark.parametrize("system", ["sequence", "mask", "pascal", "label-features", "mask+pascal"])
-def test_a_batch_gives_what_single_pairs_give(system: str) -> None:
-    model, corpus, vocabularies = aligner(system)
+def test_a_batch_gives_what_single_pairs_give(system: str, full_context: bool) -> None:
+    model, corpus, vocabularies = aligner(system, full_context=full_context)
     x, y, _ = corpus.batch(range(4), vocabularies, CPU)
     forward, backward = model.weights(x, y)
     for row in range(4):
@@ -81,6 +83,18 @@ def test_a_piece_never_changes_its_own_prediction(form: str) -> None:
             assert torch.equal(other_states[0, place], states[0, place])
             assert torch.equal(other_weights[0, place], weights[0, place])
             assert not torch.equal(other_states, states)
+
+
+def test_with_full_context_links_see_their_word_and_predictions_do_not() -> None:
+    model, corpus, vocabularies = aligner(full_context=True)
+    x, y, _ = corpus.batch([3], vocabularies, CPU)
+    other = replace(y, pieces=torch.cat([5 - y.pieces[:, :1].clamp(max=3), y.pieces[:, 1:]], dim=1))
+    assert not torch.equal(y.pieces, other.pieces)
+    tables = model.tables[0], model.tables[1]
+    (states, weights), (other_states, other_weights) = (model.forth(x, each, tables, 0, 0.0) for each in (y, other))
+    assert torch.equal(states[0, 0], other_states[0, 0])
+    assert not torch.equal(weights[0, 0], other_weights[0, 0])
+    torch.testing.assert_close(model.weights(x, y)[0], weights)
 
 
 @pytest.mark.parametrize("ablation", ABLATIONS)
