@@ -106,7 +106,7 @@ class LinkingLayer(nn.Module):
         self.cross_residual = Residual(config) if crosses else None
         self.feedforward_residual = Residual(config)
 
-    def within(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, sight: Sight) -> Tensor:
+    def within(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, sight: Sight | None) -> Tensor:
         """Attention to the sentence itself: states [B,I,d] → [B,I,d]"""
         residual = self.attention_residual
         inputs = residual.before(states)
@@ -160,7 +160,7 @@ class LinkingDecoder(nn.Module):
         """queries [B,I,d]: vectors of the positions (causal: of the words before them); words [B,I,d]: of the
         words; padding [B,I] or None; encoded [B,J,d] and bias [B,1,1,J] of the source
         → states [B,I,d] to predict the words from, and weights [B,I,J] in fp32."""
-        states = self._below(queries, words, Sight(padding, words), encoded, bias)
+        states = self._below(queries, words, self._sight(padding, words), encoded, bias)
         states, weights = self._layers[-1].across(states, encoded, bias)
         assert weights is not None
         return self.norm(states), weights
@@ -169,7 +169,7 @@ class LinkingDecoder(nn.Module):
         self, queries: Tensor, words: Tensor, padding: Tensor | None, encoded: Tensor, bias: Tensor | None
     ) -> Tensor:
         """The weights alone, which cost less."""
-        sight = Sight(padding, words)
+        sight = self._sight(padding, words)
         return self._layers[-1].weights(self._below(queries, words, sight, encoded, bias), encoded, bias)
 
     def full_context_weights(
@@ -183,8 +183,14 @@ class LinkingDecoder(nn.Module):
     def _layers(self) -> list[LinkingLayer]:
         return [cast(LinkingLayer, layer) for layer in self.layers]
 
-    def _below(self, states: Tensor, words: Tensor, sight: Sight, encoded: Tensor, bias: Tensor | None) -> Tensor:
-        """Up to the last layer's attention to the source; `causal` has a sight of its own."""
+    def _sight(self, padding: Tensor | None, words: Tensor) -> Sight | None:
+        """None where attention is causal of itself."""
+        return None if self.causal else Sight(padding, words)
+
+    def _below(
+        self, states: Tensor, words: Tensor, sight: Sight | None, encoded: Tensor, bias: Tensor | None
+    ) -> Tensor:
+        """Up to the last layer's attention to the source."""
         for number, (layer, memory) in enumerate(zip(self._layers, self._memories(words), strict=True), 1):
             states = layer.within(states, memory, sight)
             if number < len(self.layers):

@@ -94,11 +94,11 @@ class Half(nn.Module):
 
         tables: embeddings of x and y; begin: the id that stands before y.
         """
-        encoded = self.encode(x, tables[0], word_dropout)
+        encoded, bias = self.encode(x, tables[0], word_dropout), hiding_bias(x.padding)
         inputs = self._inputs(drop_words(y.pieces, word_dropout), tables[1], begin)
-        states, weights = self.decoder(*inputs, y.padding, encoded, hiding_bias(x.padding))
+        states, weights = self.decoder(*inputs, y.padding, encoded, bias)
         if self.full_context:
-            weights = self.decoder.full_context_weights(inputs[1], y.padding, encoded, hiding_bias(x.padding))
+            weights = self.decoder.full_context_weights(inputs[1], y.padding, encoded, bias)
         return states, weights
 
     def weights(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], begin: int) -> Tensor:
