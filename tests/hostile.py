@@ -77,7 +77,7 @@ def good_folder(path: Path) -> ModelFolder:
 def good_aligner(path: Path) -> AlignerFolder:
     """A mask-align model that was never trained."""
     plain, (_, vocabulary) = source_side({"sequence": {}}), tiny.sources_and_vocabulary("sequence")
-    config = AlignerConfig(MaskAlign(), (plain, plain), ("en", "de"), "none", tiny.CONFIG)
+    config = AlignerConfig(MaskAlign(), False, (plain, plain), ("en", "de"), "none", tiny.CONFIG)
     folder = AlignerFolder(path, config, Bpe(CODES), (vocabulary, vocabulary), {"seed": 1})
     folder.save()
     save_tensors(folder.weights, folder.new_model().state_dict())

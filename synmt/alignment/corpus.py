@@ -68,12 +68,15 @@ class Side:
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SideBatch:
         read = self.read.batch(indices, padding, device)
+        words = [np.array(self.words[i], np.int32) for i in indices]
+        longest = max(map(len, words))  # where padded, a word that no piece is of
+        word_of = pad(words, longest - 1)[0].to(device)
         if self.places is None:
-            return SideBatch(read, read.ids, read.padding, None)
+            return SideBatch(read, read.ids, word_of, read.padding, None)
         ids, lengths = pad([self.pieces[i] for i in indices], padding)
         places, _ = pad([self.places[i] for i in indices], 0)
         is_padding = torch.arange(ids.shape[1]).unsqueeze(0) >= lengths.unsqueeze(1)
-        return SideBatch(read, ids.to(device), is_padding.to(device), places.to(device))
+        return SideBatch(read, ids.to(device), word_of, is_padding.to(device), places.to(device))
 
 
 @dataclass

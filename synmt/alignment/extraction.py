@@ -25,8 +25,8 @@ HARMONIC_THRESHOLD = 0.2
 
 @dataclass(frozen=True, slots=True)
 class SoftLinks:
-    """forward [J,I]: how much target piece i attends to source piece j, so that a column sums to 1 or less;
-    backward [J,I]: how much source piece j attends to target piece i, so that a row does.
+    """forward [J,I]: how much target piece i attends to source piece j, or to the word of it, 0 to 1;
+    backward [J,I]: how much source piece j attends to target piece i, or to the word of it.
 
     source_words [J], target_words [I]: the word that each piece is of, in order; every word has a piece.
     """

@@ -99,9 +99,9 @@ class MaskAlignMethod:
             raise BadInput(cause, str(what.out))
         try:
             options, preset, sides = _chosen(what.settings)
-            if options.full_context and what.guide is None:
-                raise ValueError("what learns with full context learns from --guide")
-            config = AlignerConfig(options, sides, what.languages, what.tokenizer, preset.network)
+            config = AlignerConfig(
+                options, what.guide is not None, sides, what.languages, what.tokenizer, preset.network
+            )
         except ValueError as error:
             raise BadInput(str(error)) from None
         processes = join_processes(what.device)

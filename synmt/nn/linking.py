@@ -27,6 +27,15 @@ def guided_loss(weights: Tensor, links: Tensor) -> Tensor:
     return -(linked.log() / counts[sentence, target]).sum()
 
 
+def weights_of_words(weights: Tensor, words: Tensor) -> Tensor:
+    """What the word of each source piece gets, all its pieces together: weights [B,I,J], words [B,J] → [B,I,J]
+
+    words: the number of the word that a piece is of, less than J; where padded, the weights are zero.
+    """
+    index = words.unsqueeze(1).expand_as(weights)
+    return torch.zeros_like(weights).scatter_add(2, index, weights).gather(2, index)
+
+
 class AttentionHeads(nn.Module):
     """Heads that only attend: queries and keys, no values. Their mean is the alignment."""
 

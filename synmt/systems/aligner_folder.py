@@ -38,16 +38,22 @@ SIDES = ("source", "target")
 
 @dataclass(frozen=True)
 class AlignerConfig:
-    """What an aligner is: its options, what the encoders of source and target read, and all sizes."""
+    """What an aligner is: its options, whether it has learnt links from others, what the encoders of source and
+    target read, and all sizes."""
 
     options: MaskAlign
+    guided: bool
     sides: tuple[SourceSide, SourceSide]
     languages: tuple[str, str]
     tokenizer: TokenizerName
     network: TransformerConfig
 
     def __post_init__(self) -> None:
-        """Raises ValueError for names that are not known, and for ideas that do not fit the network."""
+        """Raises ValueError for names that are not known, and for what does not go together."""
+        if type(self.guided) is not bool:
+            raise ValueError(f"guided cannot be {self.guided!r}")
+        if self.guided and self.options.causal:
+            raise ValueError("a causal decoder learns no links from others")
         for side in self.sides:
             side.check_network(self.network)
         check_text(self.tokenizer, self.languages)
@@ -59,6 +65,7 @@ class AlignerConfig:
     def read(
         cls,
         options: dict[str, Any],
+        guided: bool,
         sides: list[dict[str, Any]],
         languages: list[str],
         tokenizer: TokenizerName,
@@ -69,6 +76,7 @@ class AlignerConfig:
         of_source, of_target = languages
         return cls(
             MaskAlign(**options),
+            guided,
             (source, target),
             (of_source, of_target),
             tokenizer,
@@ -118,7 +126,7 @@ class AlignerFolder:
 
     def new_model(self) -> MaskAlignModel:
         config = self.config
-        return MaskAlignModel(config.network, config.options, config.sides, self.vocabulary)
+        return MaskAlignModel(config.network, config.options, config.guided, config.sides, self.vocabulary)
 
     def load_model(self, device: torch.device) -> MaskAlignModel:
         """The trained model, ready to align. Raises BadInput if the weights do not fit the config."""

@@ -15,10 +15,11 @@ The square is a mean over cells, and H the mean entropy of a row (`loss_form` pa
 Ablations (Table 2): `causal` decoders, `no_leak`, `no_agreement` (neither α nor β; links are those of each word's
 best counterpart, symmetrized), and `--cross-attention all`.
 
-With links to learn from (`guide`), as in the guided systems of Table 1, and of our own: + γ times the
+With links to learn from (a guide), as in the guided systems of Table 1, and of our own: + γ times the
 cross-entropy of W with the links of each word that has some, in both directions. What predicts y_i attends to where
-it expects y_i to come from; with few pairs it cannot know. With `full_context`, W is that of a second pass, as in
-Garg et al. (2019), in which every word sees itself, too: it predicts nothing, and learns links alone.
+it expects y_i to come from; with few pairs it cannot know. So the W of a guided model is that of a second pass, as
+in Garg et al. (2019), that predicts nothing and in which every word sees itself; and what a piece attends to is
+words: W_ij is the weight of all pieces of the word of x_j.
 
 What differs from the code: sides of one word are trained on and aligned; there, such a word saw itself. No softmax
 runs over padding; label smoothing is that of all systems here.
@@ -40,10 +41,7 @@ class MaskAlign:
     causal: bool = setting(False, "words are predicted from those before them alone")
     no_leak: bool = setting(False, "every word attends to the source with all its weight")
     no_agreement: bool = setting(False, "two directions on their own: α and β are 0")
-    full_context: bool = setting(False, "--guide: links are those of a second pass, in which words see themselves")
 
     def __post_init__(self) -> None:
         """Raises ValueError for options out of bounds."""
         check_settings(self)
-        if self.causal and self.full_context:
-            raise ValueError("a causal decoder has no full context")

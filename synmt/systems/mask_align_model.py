@@ -13,7 +13,7 @@ from synmt.nn.agreement import agreement_loss, entropy_loss
 from synmt.nn.config import TransformerConfig
 from synmt.nn.dropout import dropout
 from synmt.nn.encoding import SourceBatch, with_hidden_keys
-from synmt.nn.linking import guided_loss
+from synmt.nn.linking import guided_loss, weights_of_words
 from synmt.nn.losses import smoothed_cross_entropy
 from synmt.nn.positions import Sinusoids
 from synmt.nn.static import LinkingAttention, LinkingDecoder
@@ -28,12 +28,13 @@ from synmt.text.vocabulary import Vocabulary
 class SideBatch:
     """One side of B pairs: what its encoder reads, and the pieces that the other direction predicts.
 
-    pieces [B,J]; padding [B,J] bool, None if there is none; places [B,J]: where each piece stands in what the
-    encoder reads, None if that is the pieces and nothing else.
+    pieces [B,J]; words [B,J]: which word each piece is of; padding [B,J] bool, None if there is none; places [B,J]:
+    where each piece stands in what the encoder reads, None if that is the pieces and nothing else.
     """
 
     read: SourceBatch
     pieces: Tensor
+    words: Tensor
     padding: Tensor | None
     places: Tensor | None
 
@@ -60,12 +61,12 @@ class Half(nn.Module):
     """One direction: an encoder of x, and a decoder that predicts y from it."""
 
     def __init__(
-        self, config: TransformerConfig, options: MaskAlign, side: SourceSide, vocabulary: Vocabulary
+        self, config: TransformerConfig, options: MaskAlign, guided: bool, side: SourceSide, vocabulary: Vocabulary
     ) -> None:
         """side and vocabulary: of x."""
         super().__init__()
         pre = config.norm == "pre"
-        self.width, self.dropout, self.full_context = config.width, config.dropout, options.full_context
+        self.width, self.dropout, self.guided = config.width, config.dropout, guided
         self.source_parts = source_parts(config, side, vocabulary)
         self.source_bias = nn.Parameter(torch.zeros(config.width))
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
@@ -97,17 +98,23 @@ class Half(nn.Module):
         encoded, bias = self.encode(x, tables[0], word_dropout), hiding_bias(x.padding)
         inputs = self._inputs(drop_words(y.pieces, word_dropout), tables[1], begin)
         states, weights = self.decoder(*inputs, y.padding, encoded, bias)
-        if self.full_context:
-            weights = self.decoder.full_context_weights(inputs[1], y.padding, encoded, bias)
+        if self.guided:
+            weights = self._guided_weights(x, y, inputs[1], encoded, bias)
         return states, weights
 
     def weights(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], begin: int) -> Tensor:
         """W_xy alone."""
         inputs = self._inputs(y.pieces, tables[1], begin)
         encoded, bias = self.encode(x, tables[0], 0.0), hiding_bias(x.padding)
-        if self.full_context:
-            return self.decoder.full_context_weights(inputs[1], y.padding, encoded, bias)
+        if self.guided:
+            return self._guided_weights(x, y, inputs[1], encoded, bias)
         return self.decoder.weights(*inputs, y.padding, encoded, bias)
+
+    def _guided_weights(
+        self, x: SideBatch, y: SideBatch, pieces: Tensor, encoded: Tensor, bias: Tensor | None
+    ) -> Tensor:
+        weights = self.decoder.full_context_weights(pieces, y.padding, encoded, bias)
+        return weights_of_words(weights, x.words)
 
     def _inputs(self, ids: Tensor, embeddings: Tensor, begin: int) -> tuple[Tensor, Tensor]:
         """The decoder's queries and words, [B,I,d] each."""
@@ -132,6 +139,7 @@ class MaskAlignModel(nn.Module):
         self,
         config: TransformerConfig,
         options: MaskAlign,
+        guided: bool,
         sides: tuple[SourceSide, SourceSide],
         vocabularies: tuple[Vocabulary, Vocabulary],
     ) -> None:
@@ -140,7 +148,8 @@ class MaskAlignModel(nn.Module):
         self.vocabularies = vocabularies
         self.tables = nn.ParameterList(torch.empty(len(each), config.width) for each in vocabularies)
         self.forth, self.back = (
-            Half(config, options, side, vocabulary) for side, vocabulary in zip(sides, vocabularies, strict=True)
+            Half(config, options, guided, side, vocabulary)
+            for side, vocabulary in zip(sides, vocabularies, strict=True)
         )
         self.reset_parameters()
 

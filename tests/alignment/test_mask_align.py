@@ -71,6 +71,8 @@ def test_links_to_learn_from_are_learnt(fitted: MaskAligner, tmp_path: Path) -> 
     guide = [{(n, n) for n in range(len(source))} for source, _, _ in DATA[:60]]
     aligner = fit(tmp_path / "model", PAIRS[:60], guide, guidance=5.0)
     assert error_rate(links(aligner, PAIRS[:60]), guide) < 30 < error_rate(links(fitted, PAIRS[:60]), guide)
+    with pytest.raises(BadInput, match="a causal decoder learns no links"):
+        fit(tmp_path / "causal", PAIRS[:60], guide, causal=True)
 
 
 @pytest.mark.parametrize("sides", [("mask", None), (None, "pascal"), ("mask+pascal", "lisa")])

@@ -153,7 +153,7 @@ class Bench:
         corpus = AlignerCorpus(x, y)
         network = replace(self.sizes.network, norm="post", cross_attention="last")
         vocabularies = VOCABULARY, VOCABULARY
-        model = MaskAlignModel(network, MaskAlign(), (plain, plain), vocabularies)
+        model = MaskAlignModel(network, MaskAlign(), False, (plain, plain), vocabularies)
         lengths = [[float(len(ids)) for ids in side.pieces] for side in (x, y)]
         both = [sum(each) for each in zip(*lengths, strict=True)]
         ours = Training(self.updater(model, corpus, vocabularies), self.batches(corpus), both)

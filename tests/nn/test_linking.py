@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.nn.attention import CrossAttention
-from synmt.nn.linking import contiguity_loss, descend, guided_loss
+from synmt.nn.linking import contiguity_loss, descend, guided_loss, weights_of_words
 
 LINKS = torch.tensor([[0, 0, 0], [0, 1, 1], [0, 1, 2]])  # 0-0 1-1 2-1, as source-target
 
@@ -28,6 +28,13 @@ def test_its_gradient_is_attention_minus_links() -> None:
     wanted[0, 2] = 0.0
     assert logits.grad is not None
     torch.testing.assert_close(logits.grad, wanted)
+
+
+def test_pieces_get_the_weight_of_their_word() -> None:
+    weights = torch.tensor([[[0.1, 0.2, 0.3, 0.4]], [[0.3, 0.6, 0.0, 0.0]]])
+    words = torch.tensor([[0, 1, 1, 2], [0, 0, 3, 3]])  # the second sentence is one word of two pieces, and padding
+    wanted = torch.tensor([[[0.1, 0.5, 0.5, 0.4]], [[0.9, 0.9, 0.0, 0.0]]])
+    torch.testing.assert_close(weights_of_words(weights, words), wanted)
 
 
 def test_no_links_are_no_loss() -> None:
