@@ -42,7 +42,7 @@ def data(tmp_path: Path) -> Path:
     [
         ("replicate-encoders", ["-n", "6", "-e", "1"], ["sequence", "mask"]),
         ("replicate-decoders", ["-n", "6", "-e", "1", "-k", "2", "-d", "de-en"], ["bitran", "linearized"]),
-        ("replicate-alignment", ["--quick"], ["naive-att", "mask-align+naive-att"]),
+        ("replicate-alignment", ["-o", "--epochs 1"], ["naive-att", "mask-align+naive-att"]),
     ],
 )
 def test_a_replication_ends_with_a_table(
