@@ -9,7 +9,7 @@ Shapes: J source and I target pieces of m source and n target words.
 
 import unicodedata
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -29,12 +29,14 @@ class SoftLinks:
     backward [J,I]: how much source piece j attends to target piece i, or to the word of it.
 
     source_words [J], target_words [I]: the word that each piece is of, in order; every word has a piece.
+    threshold: the least harmonic mean that speaks for a link, where no other is asked for.
     """
 
     forward: Weights
     backward: Weights
     source_words: Sequence[int]
     target_words: Sequence[int]
+    threshold: float = HARMONIC_THRESHOLD
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ class Extraction:
     """How links are taken.
 
     rule: `harmonic`, or how the links of both directions become one set.
-    threshold: least harmonic mean, or what the weight of a direction's best piece must exceed; None: 0.2, or 0.
+    threshold: least harmonic mean, or what the weight of a direction's best piece must exceed; None: the one that
+    comes with the weights, or 0.
     end_punctuation: a source that ends in a punctuation mark has it linked to a target's last one alone, or to
     nothing (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation", EMNLP).
     """
@@ -89,7 +92,7 @@ def extract(
     elif isinstance(found, HardLinks):
         raise ValueError("links without weights have no harmonic mean")
     else:
-        threshold = HARMONIC_THRESHOLD if how.threshold is None else how.threshold
+        threshold = found.threshold if how.threshold is None else how.threshold
         reached = word_scores(found, len(source), len(target)) >= threshold
         links = set(zip(*(axis.tolist() for axis in reached.nonzero()), strict=True))
     if drop_last and _is_punctuation(target[-1]):
@@ -157,4 +160,4 @@ def _without_source_word(found: SoftLinks | HardLinks, word: int) -> SoftLinks |
         )
         return HardLinks(forward, backward)
     others = (np.asarray(found.source_words) != word)[:, None]
-    return SoftLinks(found.forward * others, found.backward * others, found.source_words, found.target_words)
+    return replace(found, forward=found.forward * others, backward=found.backward * others)

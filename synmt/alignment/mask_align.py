@@ -12,7 +12,7 @@ import torch
 from synmt import __version__
 from synmt.alignment.aligner import Fit, Pair
 from synmt.alignment.corpus import AlignerCorpus, Side, build_vocabulary, features, links_of_pieces
-from synmt.alignment.extraction import Rule, SoftLinks
+from synmt.alignment.extraction import HARMONIC_THRESHOLD, Rule, SoftLinks
 from synmt.alignment.presets import PRESETS
 from synmt.nn.device import autocast, local_device
 from synmt.streams import BadInput
@@ -28,6 +28,8 @@ from synmt.training.loop import Trainer
 from synmt.training.preparation import report
 from synmt.training.presets import Preset
 
+GUIDED_THRESHOLD = 0.4  # weights of whole words are larger than those of pieces; tuned on 40 pairs linked by hand
+
 
 class MaskAligner:
     """A trained model at work. batch_tokens: sentences × longest side of a batch."""
@@ -37,6 +39,7 @@ class MaskAligner:
         self.model = folder.load_model(device)
         config = folder.config
         self.rule: Rule = "grow-diag-lilt" if config.options.no_agreement else "harmonic"
+        self.threshold = GUIDED_THRESHOLD if config.guided else HARMONIC_THRESHOLD
         self.needs = config.sides[0].needs(training=False), config.sides[1].needs(training=False)
         self.languages, self.tokenizer = config.languages, config.tokenizer
 
@@ -52,7 +55,7 @@ class MaskAligner:
             for row, index in enumerate(batch):
                 words = corpus.source.words[index], corpus.target.words[index]
                 cells = row, slice(len(words[0])), slice(len(words[1]))
-                found[index] = SoftLinks(by_source[0][cells], by_source[1][cells], *words)
+                found[index] = SoftLinks(by_source[0][cells], by_source[1][cells], *words, self.threshold)
         return [found[index] for index in range(len(pairs))]
 
     @torch.inference_mode()

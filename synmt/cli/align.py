@@ -50,7 +50,7 @@ def options_of_mask_align(command: Command) -> Command:
 )  # fmt: skip
 @click.option(
     "--threshold", type=click.FloatRange(0, 1),
-    help="Least harmonic mean of a link [0.2], or what the weight of a best word must exceed [0].",
+    help="Least harmonic mean of a link [0.2, guided 0.4], or what the weight of a best word must exceed [0].",
 )  # fmt: skip
 @click.option(
     "--end-punctuation", is_flag=True, help="Link a source's end punctuation with the target's or not at all."
