@@ -37,7 +37,7 @@ class MaskAlign:
     agreement: float = setting(5.0, "α, the weight of both directions' agreement")
     entropy: float = setting(1.0, "β, the weight of the entropy of attention")
     entropy_smoothing: float = setting(0.05, "λ, what is added to attention weights for their entropy", 1e-9)
-    guidance: float = setting(1.0, "γ, the weight of the links that --guide gives")
+    guidance: float = setting(4.0, "γ, the weight of the links that --guide gives")
     causal: bool = setting(False, "words are predicted from those before them alone")
     no_leak: bool = setting(False, "every word attends to the source with all its weight")
     no_agreement: bool = setting(False, "two directions on their own: α and β are 0")
