@@ -72,6 +72,11 @@ class Alignment:
     confidence: float
     scores: Weights
 
+    def with_links(self, more: Set[Link]) -> "Alignment":
+        """With these links, too, each with the score of its words."""
+        links = {link: float(self.scores[link]) for link in sorted(self.links.keys() | more)}
+        return replace(self, links=links)
+
 
 def extract(
     found: SoftLinks | HardLinks, source: Sequence[str], target: Sequence[str], how: Extraction

@@ -14,6 +14,8 @@ from tqdm import tqdm
 from synmt.alignment.aligner import Aligner, Fit, Pair, Predictor, open_method
 from synmt.alignment.extraction import Alignment, Extraction, HardLinks, Rule, extract
 from synmt.alignment.pairs import read_pairs, with_known_links
+from synmt.alignment.tree_links import NEEDS as TREES
+from synmt.alignment.tree_links import tree_links
 from synmt.streams import BadInput, LineWriter, OnError, read_lines, windows
 from synmt.systems.records import TokenizerName, fail
 from synmt.text.links import write_links
@@ -28,9 +30,9 @@ Form = Literal["pharaoh", "talp", "jsonl"]
 class Request:
     """What is asked of a stream. tokenizer and languages: of raw text; what a model was fitted with goes first.
 
-    rule: None is that of the method. base: what words are counted from, but in JSON. scores: adds the confidence,
-    or to JSON the scores of all pairs of words. predictions: adds to JSON whether each target word is predicted.
-    max_words: a side with more is a bad line.
+    rule: None is that of the method. trees: whether links that trees suggest are added. base: what words are
+    counted from, but in JSON. scores: adds the confidence, or to JSON the scores of all pairs of words.
+    predictions: adds to JSON whether each target word is predicted. max_words: a side with more is a bad line.
     """
 
     files: Sequence[str]
@@ -39,6 +41,7 @@ class Request:
     rule: Rule | None
     threshold: float | None
     end_punctuation: bool
+    trees: bool
     form: Form
     base: int
     scores: bool
@@ -104,6 +107,8 @@ def fit_stream(
 
 
 def _pairs(needs: tuple[frozenset[str], frozenset[str]], request: Request, bad: list[BadInput]) -> Iterator[Pair]:
+    if request.trees:
+        needs = needs[0] | TREES, needs[1] | TREES
     lines = read_lines(request.files, request.on_error)
     on_bad = fail if request.on_error == "fail" else bad.append
     return read_pairs(lines, needs, request.tokenizer, request.languages, request.max_words, on_bad)
@@ -114,26 +119,29 @@ def _write(aligner: Aligner, pairs: Iterable[Pair], request: Request) -> None:
     with LineWriter() as output:
         for window in windows(pairs, WINDOW, FIRST_WINDOW):
             whole = [pair for pair in window if pair.source.tokens and pair.target.tokens]
-            lines = iter([_line(*each, request) for each in _aligned(aligner, whole, how, request.predictions)])
+            lines = iter([_line(*each, request) for each in _aligned(aligner, whole, how, request)])
             for pair in window:
                 empty = "{}" if request.form == "jsonl" else ""
                 output.write(next(lines) if pair.source.tokens and pair.target.tokens else empty)
 
 
 def _aligned(
-    aligner: Aligner, pairs: Sequence[Pair], how: Extraction, predictions: bool
+    aligner: Aligner, pairs: Sequence[Pair], how: Extraction, request: Request
 ) -> Iterator[tuple[Pair, Alignment, list[bool] | None]]:
     """Each pair with its links and, if they are asked for, its predictions. Raises BadInput."""
     predicted: Sequence[list[bool] | None] = [None] * len(pairs)
-    if predictions:
+    if request.predictions:
         if not isinstance(aligner, Predictor):
             raise BadInput("--predictions are of mask-align, which predicts words")
         predicted = aligner.predicted(pairs)
     for pair, found, each in zip(pairs, aligner.align(pairs), predicted, strict=True):
         try:
-            yield pair, extract(found, pair.source.tokens, pair.target.tokens, how), each
+            alignment = extract(found, pair.source.tokens, pair.target.tokens, how)
         except ValueError as error:
             raise BadInput(str(error)) from None
+        if request.trees:
+            alignment = alignment.with_links(tree_links(alignment.links.keys(), pair.source, pair.target))
+        yield pair, alignment, each
 
 
 def _line(pair: Pair, found: Alignment, predicted: list[bool] | None, request: Request) -> str:

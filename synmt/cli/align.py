@@ -56,6 +56,10 @@ def options_of_mask_align(command: Command) -> Command:
     "--end-punctuation", is_flag=True, help="Link a source's end punctuation with the target's or not at all."
 )
 @click.option(
+    "--tree-links", "trees", is_flag=True,
+    help="Also link words without links of one part of speech, where their heads or dependents are linked.",
+)  # fmt: skip
+@click.option(
     "--format", "form", type=click.Choice(["pharaoh", "talp", "jsonl"]), default="pharaoh", show_default=True,
     help="`i-j` from 0; the same from 1; or JSON lines with words, links from 0 with scores, and confidence.",
 )  # fmt: skip
@@ -95,6 +99,7 @@ def command(
     rule: Literal["harmonic"] | Symmetrization | None,
     threshold: float | None,
     end_punctuation: bool,
+    trees: bool,
     form: Literal["pharaoh", "talp", "jsonl"],
     base: int | None,
     scores: bool,
@@ -132,8 +137,8 @@ def command(
     from synmt.alignment.stream import KnownLinks, Request, align_stream, fit_stream
 
     request = Request(
-        or_stdin(files), tokenizer, (source_language, target_language), rule, threshold, end_punctuation, form,
-        base if base is not None else int(form == "talp"), scores, predictions, max_words, on_error,
+        or_stdin(files), tokenizer, (source_language, target_language), rule, threshold, end_punctuation, trees,
+        form, base if base is not None else int(form == "talp"), scores, predictions, max_words, on_error,
     )  # fmt: skip
     if fit:
         bad = fit_stream(method or "mask-align", given, guide, out, resume, device, request)

@@ -166,6 +166,18 @@ def test_wrong_requests_are_bad_input(arguments: list[str], cause: str) -> None:
         align(*arguments)
 
 
+def test_trees_add_links_to_those_of_any_aligner(tmp_path: Path) -> None:
+    tmp_path.joinpath("links").write_text("0-0\n\n\n")
+    links_from = ["--links-from", tmp_path / "links", "--tokenizer", "none"]
+    german = '{"tokens": ["er", "kommt"], "heads": [2, 0], "upos": ["PRON", "VERB"]}'
+    english = '{"tokens": ["he", "comes"], "heads": [2, 0], "upos": ["PRON", "VERB"]}'
+    records = f"{german}\t{english}\n" * 2 + "{}\t{}\n"
+    assert align(*links_from, text=records) == "0-0\n\n\n"
+    assert align(*links_from, "--tree-links", text=records) == "0-0 1-1\n\n\n"
+    with pytest.raises(BadInput, match=":1: record has no dependency heads"):
+        align(*links_from, "--tree-links", text='{"tokens": ["er"]}\t{"tokens": ["he"]}\n' * 3)
+
+
 def test_errors_are_one_line() -> None:
     assert is_one_line_of_error(synmt("align"), "synmt align: a MODEL folder, --fit or --links-from")
     nothing = synmt("align", "--fit", text="\n\tx\n")
