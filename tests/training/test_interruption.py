@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from signal import SIG_IGN, SIGHUP, SIGINT, SIGTERM, Signals, raise_signal, signal
+from signal import SIG_DFL, SIG_IGN, SIGHUP, SIGINT, SIGTERM, Signals, raise_signal, signal
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -26,6 +26,15 @@ from tests.training.runs import SHORT, run, write_corpus
 from tests.training.test_run import assert_same_tensors, log_rows, newest
 
 CONFIG = replace(SHORT, epochs=2)  # 30 updates
+
+
+@pytest.fixture(autouse=True)
+def heeded_signals() -> Iterator[None]:
+    """Those of a terminal: what `nohup` or a shell's `&` starts ignores some, and a training keeps to that."""
+    before = {number: signal(number, SIG_DFL) for number in (SIGINT, SIGTERM, SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal(number, handler)
 
 
 @pytest.fixture(scope="module")
