@@ -102,7 +102,7 @@ def extract(
         links = set(zip(*(axis.tolist() for axis in reached.nonzero()), strict=True))
     if drop_last and _is_punctuation(target[-1]):
         links.add(last)
-    return Alignment({link: float(scores[link]) for link in sorted(links)}, confidence, scores)
+    return Alignment({}, confidence, scores).with_links(links)
 
 
 def _is_punctuation(word: str) -> bool:

@@ -5,9 +5,10 @@ stand at the same place in both trees, that is, beside words that are linked, th
 """
 
 from collections.abc import Set
-from itertools import product
+from itertools import chain, product
 
 from synmt.text.links import Link
+from synmt.trees.dependency import dependents
 from synmt.trees.record import ParseRecord
 
 NEEDS = frozenset({"heads", "upos"})
@@ -16,21 +17,13 @@ NEEDS = frozenset({"heads", "upos"})
 def tree_links(links: Set[Link], source: ParseRecord, target: ParseRecord) -> set[Link]:
     """Pairs of words without links, of one universal part of speech, whose heads are linked, or some two of their
     dependents. The records have what NEEDS names."""
-    of_source, of_target = dependents(source), dependents(target)
-    near = {(source.heads[i] - 1, target.heads[j] - 1) for i, j in links if source.heads[i] and target.heads[j]}
-    near.update(pair for i, j in links for pair in product(of_source[i], of_target[j]))
+    of_source, of_target = dependents(source.heads), dependents(target.heads)  # words from 1, the root 0
+    above = ((source.heads[i], target.heads[j]) for i, j in links if source.heads[i] and target.heads[j])
+    below = (pair for i, j in links for pair in product(of_source[i + 1], of_target[j + 1]))
+    near = ((u - 1, v - 1) for u, v in chain(above, below))
     linked_sources, linked_targets = {i for i, _ in links}, {j for _, j in links}
     return {
         (i, j)
         for i, j in near
         if i not in linked_sources and j not in linked_targets and source.upos[i] == target.upos[j]
     }
-
-
-def dependents(record: ParseRecord) -> list[list[int]]:
-    """Of each word, counted from 0, the words whose head it is."""
-    below: list[list[int]] = [[] for _ in record.heads]
-    for word, head in enumerate(record.heads):
-        if head:
-            below[head - 1].append(word)
-    return below

@@ -145,19 +145,25 @@ def depths(heads: Sequence[int]) -> list[int]:
     return found[1:]
 
 
+def dependents(heads: Sequence[int]) -> list[list[int]]:
+    """The words whose head each word is, counted from 1, in the order of the sentence, [n+1]; at 0 the roots."""
+    found: list[list[int]] = [[] for _ in range(len(heads) + 1)]
+    for word, head in enumerate(heads, 1):
+        found[head].append(word)
+    return found
+
+
 def preorder(heads: Sequence[int]) -> tuple[list[int], list[int]]:
     """Where each word stands in the preorder of its tree, from 1, and where its subtree ends there, [n] each.
 
     Dependents come in the order of the sentence; crossing arcs are fine. The heads must have passed `check_heads`.
     """
-    dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
-    for word, head in enumerate(heads, 1):
-        dependents[head].append(word)
+    below = dependents(heads)
     sequence: list[int] = []
     waiting = [0]
     while waiting:
         sequence.append(waiting.pop())
-        waiting += reversed(dependents[sequence[-1]])
+        waiting += reversed(below[sequence[-1]])
     sizes = [1] * len(sequence)
     for word in reversed(sequence[1:]):
         sizes[heads[word - 1]] += sizes[word]
