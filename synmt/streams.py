@@ -220,3 +220,14 @@ def convert_lines(
 def discard_output() -> None:
     """Once standard output has failed: keeps the interpreter's last flush from failing again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
+
+
+def complain(name: str, cause: str, code: int = 1) -> int:
+    """One line on stderr, after all that was written before the error. Returns the exit code."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        discard_output()
+    print(f"{name}: {cause}", file=sys.stderr)
+    return code

@@ -20,6 +20,8 @@ EPILOG = """
 \b
 Examples:
   paste train.de train.en | synmt align --fit --out aligner > train.links
+  paste train.de train.en | synmt align --fit --method eflomal > eflomal.links
+  paste train.de train.en | synmt align --fit --guide eflomal.links --out aligner > train.links
   paste test.de test.en | synmt align aligner --format jsonl
   synmt align --links-from forward.links --links-from backward.links --symmetrize grow-diag bitext.tsv
 """

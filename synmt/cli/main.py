@@ -8,7 +8,7 @@ import click
 
 from synmt import __version__
 from synmt.interruption import Interrupted
-from synmt.streams import BadInput, discard_output
+from synmt.streams import BadInput, complain, discard_output
 
 COMMANDS = {
     "parse": "Sentences to parse records.",
@@ -104,14 +104,3 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     return 0
-
-
-def complain(name: str, cause: str, code: int = 1) -> int:
-    """One line on stderr, after all that was written before the error. Returns the exit code."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        discard_output()
-    print(f"{name}: {cause}", file=sys.stderr)
-    return code

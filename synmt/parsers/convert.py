@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from synmt.cli.main import complain
 from synmt.parsers.benepar_models import convert
 from synmt.parsers.parser import ModelError
+from synmt.streams import complain
 
 
 @click.command()
