@@ -224,7 +224,8 @@ def _cross_entropy(states: Tensor, side: SideBatch, embeddings: Tensor, smoothin
 
 def _guided(forward: Tensor, backward: Tensor, links: Tensor) -> Tensor:
     """Of both directions, each a mean over the words that have links."""
-    flipped = links[:, [0, 2, 1]]
+    row, target, source = links.unbind(dim=1)
+    flipped = torch.stack([row, source, target], dim=1)
     parts = [
         guided_loss(weights, each) / max(1, len(each[:, :2].unique(dim=0)))
         for weights, each in ((forward, links), (backward, flipped))

@@ -1,0 +1,146 @@
+"""`python -m tests.pretended_gpu ARGUMENTS`: a synmt command on a device `gpu` that is none.
+
+Its tensors are held by the CPU, and every operation on them is checked as a GPU would: those of two devices do not
+go together, and NumPy sees nothing but what was brought back. PyTorch's own way to make a backend in Python serves,
+which is experimental; what it lacks is filled in below.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+NAME = "gpu"
+aten = torch.ops.aten
+BETWEEN_DEVICES = {aten._to_copy.default, aten.copy_.default}
+# What autocast computes in bf16, as on a GPU; all else takes what it is given.
+LOWERED = ["linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "conv2d", "scaled_dot_product_attention"]
+
+
+class Backend:
+    """What PyTorch asks a backend's module for."""
+
+    @staticmethod
+    def get_amp_supported_dtype() -> list[torch.dtype]:
+        return [torch.bfloat16]
+
+    @staticmethod
+    def is_available() -> bool:
+        return True
+
+    @staticmethod
+    def is_initialized() -> bool:
+        return True
+
+    @staticmethod
+    def _is_in_bad_fork() -> bool:
+        return False
+
+    @staticmethod
+    def manual_seed_all(seed: int) -> None:
+        """The CPU draws the random numbers."""
+
+
+class Held(Tensor):
+    """A tensor of the device. held: its values, on the CPU."""
+
+    held: Tensor
+
+    @staticmethod
+    def __new__(cls, held: Tensor) -> "Held":
+        made: Held = torch.Tensor._make_wrapper_subclass(
+            cls,
+            held.shape,
+            strides=held.stride(),
+            storage_offset=held.storage_offset(),
+            dtype=held.dtype,
+            device=torch.device(NAME, 0),
+        )
+        made.held = held
+        return made
+
+    def tolist(self) -> Any:
+        return self.held.tolist()
+
+    @classmethod
+    def __torch_dispatch__(cls, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return compute(operation, args, kwargs or {})
+
+
+class EveryOperation(TorchDispatchMode):
+    """Those that make tensors, too, which are not told by their arguments."""
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return compute(operation, args, kwargs or {})
+
+
+def compute(operation: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """On the CPU; the result is of the device if the arguments are, or if it is asked for.
+
+    Raises RuntimeError for tensors of two devices, single numbers aside.
+    """
+    tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, Tensor)]
+    ours = {id(each.held): each for each in tensors if isinstance(each, Held)}
+    others = [each for each in tensors if each.dim() and not isinstance(each, Held)]
+    if ours and others and operation not in BETWEEN_DEVICES:
+        raise RuntimeError(f"{operation} of tensors on two devices")
+    if operation is aten._fused_sdp_choice.default:
+        return 0  # attention as its definition, made of other operations
+    asked = kwargs.get("device")
+    plain = {**kwargs, "device": torch.device("cpu")} if asked is not None else kwargs
+    on_cpu, plain = tree_map(lambda each: each.held if isinstance(each, Held) else each, (args, plain))
+    result = operation(*on_cpu, **plain)
+    if operation is aten.copy_.default:
+        return args[0]
+    if not (ours if asked is None else asked.type == NAME):
+        return result
+    return tree_map(lambda each: ours.get(id(each), Held(each)) if isinstance(each, Tensor) else each, result)
+
+
+def lower(name: str, library: torch.library.Library) -> None:
+    """Has autocast compute an operation in bf16."""
+    operation = getattr(aten, name).default
+    autocast = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
+
+    def lowered(*args: Any, **kwargs: Any) -> Any:
+        def cast(each: Any) -> Any:
+            return each.to(torch.bfloat16) if isinstance(each, Held) and each.is_floating_point() else each
+
+        with torch._C._ExcludeDispatchKeyGuard(autocast):
+            args, kwargs = tree_map(cast, (args, kwargs))
+            return operation(*args, **kwargs)
+
+    library.impl(name, lowered, "AutocastPrivateUse1")
+
+
+def moved(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """torch.tensor for all devices: of a foreign one, it asks for memory behind the back of every mode."""
+
+    def tensor(data: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> Tensor:
+        made = make(data, dtype=dtype)
+        return made if device is None else made.to(device)
+
+    return tensor
+
+
+def main() -> None:
+    _setup_privateuseone_for_python_backend(NAME, Backend)
+    torch.__future__.set_overwrite_module_params_on_conversion(True)
+    torch.tensor = moved(torch.tensor)
+    torch.inference_mode = torch.no_grad  # in which tensors of Python's making have no versions
+    others, ours = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
+    others.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
+    for name in LOWERED:
+        lower(name, ours)
+    from synmt.cli.main import main as command  # whose decorators take what stands in torch now
+
+    with EveryOperation():
+        command()
+
+
+if __name__ == "__main__":
+    main()

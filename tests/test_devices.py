@@ -1,0 +1,80 @@
+"""Networks compute on one device: on a pretended GPU, what a real one would refuse is refused, and the numbers are
+those of a CPU. What a real one would round or draw otherwise is not seen here."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch.utils.backend_registration
+
+from tests.cli.commands import output_of
+from tests.training.runs import write_corpus
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(torch.utils.backend_registration, "_setup_privateuseone_for_python_backend"),
+    reason="this PyTorch has no backends in Python",
+)
+SIZES = "--width 16 --feedforward 32 --encoder-layers 2 --decoder-layers 2 --heads 4 --merges 20"
+UNDRAWN = "--dropout 0 --attention-dropout 0 --activation-dropout 0 --word-dropout 0"
+SHORT = f"{SIZES} --tokenizer none --epochs 1 --batch-tokens 40 --report-every 1 {UNDRAWN}"
+SYSTEMS = {
+    "tree encoders": "--source-syntax mask+lisa+pascal+label-features --pascal-heads 1",
+    "linearized to bitran": "--source-syntax linearized --target-syntax bitran",
+    "multitask": "--model multitask",
+    "tree decoders": "--target-syntax parent+gcn",
+}
+ALIGNERS = ["mask-align", "shift-aet", "add-sgd", "bao-guided", "mtl-fullc"]
+
+
+def on_the_pretended_gpu(arguments: str) -> str:
+    command = [sys.executable, "-m", "tests.pretended_gpu", *arguments.split(), "--device", "gpu"]
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def losses(log: Path) -> list[float]:
+    rows = [line.split("\t") for line in log.read_text().splitlines()]
+    columns = [rows[0].index(name) for name in ("loss", "valid_loss")]
+    return [float(row[column]) for row in rows[1:] for column in columns if row[column]]
+
+
+@pytest.mark.parametrize(
+    ("system", "precision"), [(name, "fp32") for name in SYSTEMS] + [("tree encoders", "bf16")]
+)
+def test_training_is_that_of_a_cpu(system: str, precision: str, tmp_path: Path) -> None:
+    data = write_corpus(tmp_path, copies=2)
+    target = f"{data.target}.jsonl"
+    train = (
+        f"train {SYSTEMS[system]} {SHORT} --precision {precision} --source {data.source} --target {target}"
+        f" --dev-source {data.source} --dev-target {target} --out {tmp_path}"
+    )
+    on_the_pretended_gpu(f"{train}/gpu")
+    output_of(*f"{train}/cpu".split())
+    there, here = losses(tmp_path / "gpu" / "log.tsv"), losses(tmp_path / "cpu" / "log.tsv")
+    assert here and there == pytest.approx(here, rel=1e-4 if precision == "fp32" else 0.02)
+
+
+def test_translations_are_those_of_a_cpu(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path, copies=2)
+    options = f"--target-syntax parent+gcn {SHORT} --source {data.source} --target {data.target}.jsonl"
+    output_of(*f"train {options} --out {tmp_path}/model".split())
+    translate = f"translate {tmp_path}/model {data.source}"
+    assert on_the_pretended_gpu(translate).encode() == output_of(*translate.split())
+
+
+@pytest.mark.parametrize("method", ALIGNERS)
+def test_links_are_those_of_a_cpu(method: str, tmp_path: Path) -> None:
+    data = write_corpus(tmp_path, copies=2)
+    pairs, guide = tmp_path / "pairs", tmp_path / "guide"
+    sides = [
+        Path(f"{name}.jsonl" if name == data.target else name).read_text().splitlines()
+        for name in (data.source, data.target)
+    ]
+    pairs.write_text("".join(f"{x}\t{y}\n" for x, y in zip(*sides, strict=True)))
+    guide.write_text("0-0\n" * len(sides[0]))
+    fit = f"align --fit --method {method} {SHORT} --precision fp32 --scores {pairs}"
+    if method in ("mask-align", "mtl-fullc"):
+        fit += f" --guide {guide}"
+    assert on_the_pretended_gpu(fit).encode() == output_of(*fit.split())
