@@ -22,10 +22,10 @@ from synmt.systems.mask_align import MaskAlign
 from synmt.systems.mask_align_model import SideBatch
 from synmt.systems.source import SourceFeatures, SourceSide, sides_of
 from synmt.text.bpe import Bpe, learn_bpe
+from synmt.training.bitext import report
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import join_processes
 from synmt.training.loop import Trainer
-from synmt.training.preparation import report
 from synmt.training.presets import Preset
 
 GUIDED_THRESHOLD = 0.4  # weights of whole words are larger than those of pieces; tuned on 40 pairs linked by hand

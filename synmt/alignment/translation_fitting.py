@@ -31,15 +31,14 @@ from synmt.systems.target import target_side
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
-from synmt.training import preparation
+from synmt.training.bitext import Bitext, SentencePair, without_text
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 from synmt.training.learning import LearnerFolder
 from synmt.training.loop import Trainer
-from synmt.training.preparation import Bitext, encode_corpus, training_pairs
+from synmt.training.preparation import Example, encode_corpus, training_examples
 from synmt.training.run import matching_folder, new_folder
-from synmt.trees.record import ParseRecord
 
 PART_SHARE = 5  # a part gets a fifth of the models' training: 10,000 of 50,000 updates in Chen et al. (2020)
 GUIDE_FOLDER = "guide"
@@ -178,19 +177,16 @@ class _Fitting:
         return ModelConfig(self.sides[name], WORDS, *languages, self.request.tokenizer, self.network)
 
     def _bitext(self, name: str) -> Bitext:
-        pairs = self.request.pairs
-        records: list[tuple[ParseRecord, ParseRecord]] = [(pair.source, pair.target) for pair in pairs]
-        if name == "backward":
-            records = [(target, source) for source, target in records]
+        backward = name == "backward"
+        pairs = [
+            (pair.target, pair.source) if backward else (pair.source, pair.target) for pair in self.request.pairs
+        ]
         checksum = blake2b(digest_size=16)
-        for source, target in records:
+        for source, target in pairs:
             checksum.update(f"{' '.join(source.tokens)}\t{' '.join(target.tokens)}\n".encode())
-        return Bitext(
-            [source for source, _ in records],
-            [target for _, target in records],
-            [(pair.line, pair.line) for pair in pairs],
-            checksum.hexdigest(),
-        )
+        lines = (without_text(pair.line) for pair in self.request.pairs)
+        found = (SentencePair(*pair, (line, line)) for pair, line in zip(pairs, lines, strict=True))
+        return Bitext(found, checksum.hexdigest())
 
     def _directed(self, name: str, guide: Guide | None) -> Guide | None:
         """The links of `guide` as (source, target) of that direction."""
@@ -199,11 +195,11 @@ class _Fitting:
         return [{(target, source) for source, target in links} for links in guide]
 
     def _corpus(self, folder: ModelFolder, bitext: Bitext, guide: Guide | None) -> Corpus:
-        pairs = training_pairs(bitext, folder.config, folder.bpe, None if guide is None else ["translate"])
+        examples = training_examples(bitext, folder.config, folder.bpe, None if guide is None else ["translate"])
         if guide is not None:
-            pairs = _with_links(pairs, bitext, guide, folder.bpe)
+            examples = _with_links(examples, bitext, guide, folder.bpe)
         max_length = self.training.max_length
-        return encode_corpus(pairs, folder.config, folder.vocabulary, max_length, command="align")
+        return encode_corpus(examples, folder.config, folder.vocabulary, max_length, command="align")
 
 
 @dataclass(frozen=True)
@@ -231,14 +227,12 @@ def links_of(aligner: TranslationAligner, pairs: Sequence[Pair]) -> list[Set[Lin
     return links
 
 
-def _with_links(
-    pairs: Iterator[preparation.Pair], bitext: Bitext, guide: Guide, bpe: Bpe
-) -> Iterator[preparation.Pair]:
+def _with_links(examples: Iterator[Example], bitext: Bitext, guide: Guide, bpe: Bpe) -> Iterator[Example]:
     """All pieces of two linked words are linked."""
-    for pair, target, links in zip(pairs, bitext.targets, guide, strict=True):
-        words = [word for word, each in enumerate(target.tokens) for _ in bpe.segment(each)]
-        pair.links = links_of_pieces(links, pair.source.word_of, words)
-        yield pair
+    for example, pair, links in zip(examples, bitext, guide, strict=True):
+        words = [word for word, each in enumerate(pair.target.tokens) for _ in bpe.segment(each)]
+        example.links = links_of_pieces(links, example.source.word_of, words)
+        yield example
 
 
 def _copy_model(base: Path, path: Path, idea: LinkIdea) -> None:

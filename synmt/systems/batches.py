@@ -1,6 +1,6 @@
 """Source sentences in memory as arrays of ids, batches of similar lengths, and their tensors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,21 +26,20 @@ class Sources:
     matrices: dict[str, list[Matrix]]
 
     @classmethod
-    def encode(cls, sentences: Sequence[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
-        columns: dict[str, list[Ids]] = {}
-        matrices: dict[str, list[Matrix]] = {}
+    def encode(cls, sentences: Iterable[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
+        sources = cls([], [], {}, {})
         for sentence in sentences:
-            labels = {name: vocabulary.encode_labels(name, column) for name, column in sentence.labels.items()}
-            for name, column in (sentence.vectors | labels).items():
-                columns.setdefault(name, []).append(np.array(column, np.int32))
-            for name, matrix in sentence.matrices.items():
-                matrices.setdefault(name, []).append(matrix)
-        return cls(
-            [np.array(vocabulary.encode(sentence.tokens), np.int32) for sentence in sentences],
-            [sentence.words for sentence in sentences],
-            columns,
-            matrices,
-        )
+            sources.append(sentence, vocabulary)
+        return sources
+
+    def append(self, sentence: SourceFeatures, vocabulary: Vocabulary) -> None:
+        self.ids.append(np.array(vocabulary.encode(sentence.tokens), np.int32))
+        self.words.append(sentence.words)
+        labels = {name: vocabulary.encode_labels(name, column) for name, column in sentence.labels.items()}
+        for name, column in (sentence.vectors | labels).items():
+            self.vectors.setdefault(name, []).append(np.array(column, np.int32))
+        for name, matrix in sentence.matrices.items():
+            self.matrices.setdefault(name, []).append(matrix)
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SourceBatch:
         ids, lengths = pad([self.ids[i] for i in indices], padding)

@@ -1,106 +1,39 @@
-"""From parallel lines to training data: records, BPE, vocabulary, ids."""
+"""From sentence pairs to training data: BPE, vocabulary, ids."""
 
-import hashlib
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from itertools import tee
+from dataclasses import dataclass
 
 import numpy as np
 
-from synmt.streams import Line, read_lines
+from synmt.streams import Line
 from synmt.systems.batches import Ids, Sources
 from synmt.systems.model_folder import ModelConfig
-from synmt.systems.records import source_records, target_records
 from synmt.systems.source import SourceFeatures, Task
 from synmt.systems.target import numbered_labels
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.text.vocabulary import Vocabulary
+from synmt.training.bitext import Bitext, report
 from synmt.training.corpus import Corpus
 from synmt.training.prefixes import PrefixPlan
 from synmt.trees.arc_tokens import arc_labels, is_arc
-from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
-
-
-@dataclass
-class Bitext:
-    """Parallel sentences of which neither side is empty, as records of both sides.
-
-    places: where each came from, a line of either side without its text; checksum: of all lines read, to know the
-    data again on --resume.
-    """
-
-    sources: list[ParseRecord]
-    targets: list[ParseRecord]
-    places: list[tuple[Line, Line]]
-    checksum: str
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-
-def read_tsv(path: str) -> Iterator[tuple[Line, ...]]:
-    """The two columns of `source TAB target` lines; a record holds no raw tab. Raises BadInput."""
-    for line in read_lines([path]):
-        columns = line.text.split("\t")
-        if len(columns) != 2:
-            raise line.error(f"{len(columns)} columns instead of source TAB target")
-        yield Line(columns[0], line.source, line.number), Line(columns[1], line.source, line.number)
-
-
-def read_bitext(pairs: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitext:
-    """Records of parallel lines. Pairs with an empty side are left out, and counted on stderr."""
-    source_tokenizer, target_tokenizer = config.open_tokenizers()
-    checksum = hashlib.blake2b(digest_size=16)
-
-    def checked() -> Iterator[tuple[Line, ...]]:
-        for left, right in pairs:
-            checksum.update(f"{left.text}\t{right.text}\n".encode())
-            yield left, right
-
-    lefts, rights = tee(checked())
-    sources = source_records(
-        (left for left, _ in lefts), config.side.needs(training=True), source_tokenizer, config.source_language
-    )
-    targets = target_records(
-        (right for _, right in rights), config.target, target_tokenizer, config.target_language
-    )
-    bitext = Bitext([], [], [], "")
-    left_out: list[Line] = []
-    for (left, source), (right, target) in zip(sources, targets, strict=True):
-        if not source.tokens or not target.tokens:
-            left_out.append(left)
-            continue
-        bitext.sources.append(source)
-        bitext.targets.append(target)
-        bitext.places.append((replace(left, text=""), replace(right, text="")))
-    report("pairs with an empty side", left_out)
-    bitext.checksum = checksum.hexdigest()
-    return bitext
-
-
-def report(what: str, lines: list[Line], command: str = "train") -> None:
-    if lines:
-        places = [f"{line.source}:{line.number}" for line in lines[:3]]
-        print(f"synmt {command}: left out {len(lines)} {what} ({', '.join(places)}, …)", file=sys.stderr)
 
 
 def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
     """Merges learned on the words of both sides together."""
 
     def lines() -> Iterator[str]:
-        for source, target in zip(bitext.sources, bitext.targets, strict=True):
-            yield " ".join(source.tokens)
-            yield " ".join(target.tokens)
+        for pair in bitext:
+            yield " ".join(pair.source.tokens)
+            yield " ".join(pair.target.tokens)
 
     return Bpe(learn_bpe(lines(), merges))
 
 
 @dataclass(slots=True)
-class Pair:
+class Example:
     """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries.
 
     line: where the source came from; target: empty for a tree that no string spells.
@@ -113,9 +46,9 @@ class Pair:
     links: Ids | None = None
 
 
-def training_pairs(
+def training_examples(
     bitext: Bitext, config: ModelConfig, bpe: Bpe, tasks: Collection[Task] | None = None
-) -> Iterator[Pair]:
+) -> Iterator[Example]:
     """Each sentence as an example of each task; without `tasks`, of all that the side has.
 
     Raises BadInput with the line of a record that does not do.
@@ -123,14 +56,15 @@ def training_pairs(
     for task, idea in config.side.tasks.items():
         if tasks is not None and task not in tasks:
             continue
-        for (left, right), source, target in zip(bitext.places, bitext.sources, bitext.targets, strict=True):
+        for pair in bitext:
+            left, right = pair.lines
             with naming(left):
-                features = config.side.features(source, bpe.segment, task)
-                entries = [] if task == "translate" else idea.target(source, task)
+                features = config.side.features(pair.source, bpe.segment, task)
+                entries = [] if task == "translate" else idea.target(pair.source, task)
             if task == "translate":
                 with naming(right), suppress(TreeNotDerivable):
-                    entries = config.target.entries(target, bpe.segment)
-            yield Pair(left, features, entries)
+                    entries = config.target.entries(pair.target, bpe.segment)
+            yield Example(left, features, entries)
 
 
 @contextmanager
@@ -146,10 +80,10 @@ def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabular
     source: Counter[str] = Counter()
     target: Counter[str] = Counter()
     labels: dict[str, Counter[str]] = {}
-    for pair in training_pairs(bitext, config, bpe):
-        source.update(pair.source.tokens)
-        target.update(pair.target)
-        for name, column in pair.source.labels.items():
+    for example in training_examples(bitext, config, bpe):
+        source.update(example.source.tokens)
+        target.update(example.target)
+        for name, column in example.source.labels.items():
             labels.setdefault(name, Counter()).update(label for label in column if label)
     if config.target.writes_arcs:  # also those that were not seen
         target.update(dict.fromkeys(config.target.style.entries(arc_labels(target)), 0))
@@ -157,32 +91,32 @@ def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabular
 
 
 def encode_corpus(
-    pairs: Iterable[Pair],
+    examples: Iterable[Example],
     config: ModelConfig,
     vocabulary: Vocabulary,
     max_length: int,
     plan: PrefixPlan | None = None,
     command: str = "train",
 ) -> Corpus:
-    """Ids of all pairs with at most `max_length` tokens on either side, arcs not counted; of what the target side
-    reads besides, the graphs, and the plan. Longer pairs, and trees without a string, are counted on stderr."""
-    sources, too_long, without_string = [], [], []
+    """Ids of all examples with at most `max_length` tokens on either side, arcs not counted; of what the target
+    side reads besides, the graphs, and the plan. Longer ones, and trees without a string, are counted on stderr."""
+    too_long: list[Line] = []
+    without_string: list[Line] = []
     corpus = Corpus(Sources([], [], {}, {}), [], plan if config.target.reads_prefixes else None)
     labels = numbered_labels(vocabulary)
-    for pair in pairs:
-        ids = vocabulary.encode_target(pair.target)
-        if not pair.target:
-            without_string.append(pair.line)
-        elif max(len(pair.source.tokens), len(ids) - sum(map(is_arc, pair.target))) > max_length:
-            too_long.append(pair.line)
+    for example in examples:
+        ids = vocabulary.encode_target(example.target)
+        if not example.target:
+            without_string.append(example.line)
+        elif max(len(example.source.tokens), len(ids) - sum(map(is_arc, example.target))) > max_length:
+            too_long.append(example.line)
         else:
-            sources.append(pair.source)
+            corpus.sources.append(example.source, vocabulary)
             corpus.targets.append(np.array(ids, np.int32))
             if config.target.reads_graphs:
-                corpus.edges.append(config.target.edges(pair.target, labels))
-            if pair.links is not None:
-                corpus.links.append(pair.links)
+                corpus.edges.append(config.target.edges(example.target, labels))
+            if example.links is not None:
+                corpus.links.append(example.links)
     report(f"pairs over {max_length} tokens", too_long, command)
     report("pairs whose target tree is not projective or has several roots", without_string, command)
-    corpus.sources = Sources.encode(sources, vocabulary)
     return corpus

@@ -12,18 +12,16 @@ from synmt import __version__
 from synmt.streams import BadInput, Line, read_parallel
 from synmt.systems.model_folder import ModelConfig, ModelFolder, naming
 from synmt.text.bpe import Bpe
+from synmt.training.bitext import Bitext, read_bitext, read_tsv
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes, join_processes
 from synmt.training.loop import Trainer
 from synmt.training.prefixes import PrefixPlan
 from synmt.training.preparation import (
-    Bitext,
     build_vocabulary,
     encode_corpus,
     joint_bpe,
-    read_bitext,
-    read_tsv,
-    training_pairs,
+    training_examples,
 )
 from synmt.training.validation import Validation
 
@@ -68,13 +66,7 @@ def train(
     if processes.size > 1 and "-" in (data.source, data.target):
         raise BadInput("standard input cannot be shared by several processes; name a file", "--source")
     try:
-        bitext = read_bitext(data.read(), model)
-        dev_bitext = read_bitext(dev.read(), model) if dev else None
-        if resume:
-            folder = matching_folder(path, model, bitext)
-        else:
-            folder = new_folder(path, model, config, codes, bitext, processes)
-        trainer = _trainer(folder, bitext, dev_bitext, config, processes)
+        trainer = _prepare(path, data, dev, model, config, codes, resume, processes)
         if resume:
             trainer.resume()
         trainer.run()
@@ -120,20 +112,30 @@ def matching_folder(path: Path, model: ModelConfig, bitext: Bitext) -> ModelFold
     return folder
 
 
-def _trainer(
-    folder: ModelFolder,
-    bitext: Bitext,
-    dev_bitext: Bitext | None,
+def _prepare(
+    path: Path,
+    data: PairFiles,
+    dev: PairFiles | None,
+    model: ModelConfig,
     config: TrainingConfig,
+    codes: str | None,
+    resume: bool,
     processes: Processes,
 ) -> Trainer:
-    model, bpe, vocabulary = folder.config, folder.bpe, folder.vocabulary
+    """Reads the pairs, of which only ids stay, and those of the validation. Raises BadInput."""
+    bitext = read_bitext(data.read(), model)
+    dev_bitext = read_bitext(dev.read(), model) if dev else None
+    if resume:
+        folder = matching_folder(path, model, bitext)
+    else:
+        folder = new_folder(path, model, config, codes, bitext, processes)
+    bpe, vocabulary = folder.bpe, folder.vocabulary
     plan = PrefixPlan(config.prefixes, config.prefix_tokens)
-    corpus = encode_corpus(training_pairs(bitext, model, bpe), model, vocabulary, config.max_length, plan)
+    corpus = encode_corpus(training_examples(bitext, model, bpe), model, vocabulary, config.max_length, plan)
     validation = None
     if dev_bitext is not None:
-        pairs = training_pairs(dev_bitext, model, bpe, ["translate"])
-        dev_corpus = encode_corpus(pairs, model, vocabulary, sys.maxsize, replace(plan, sampled=0))
+        examples = training_examples(dev_bitext, model, bpe, ["translate"])
+        dev_corpus = encode_corpus(examples, model, vocabulary, sys.maxsize, replace(plan, sampled=0))
         validation = Validation(
             dev_bitext, dev_corpus, folder, config.select, config.validation_beam, config.batch_tokens
         )

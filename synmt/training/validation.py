@@ -13,8 +13,8 @@ from synmt.metrics.sacre import bleu
 from synmt.nn.device import autocast
 from synmt.systems.model_folder import ModelFolder
 from synmt.systems.translation import TranslationModel
+from synmt.training.bitext import Bitext
 from synmt.training.corpus import Corpus
-from synmt.training.preparation import Bitext
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,6 @@ class Validation:
     def _bleu(self, model: TranslationModel) -> float:
         folder = self.folder
         translator = Translator(model, folder.config, folder.bpe, folder.vocabulary, self.search, self.batch_tokens)
-        hypotheses = [
-            found[0].text for found in translator.translate(map(translator.features, self.bitext.sources))
-        ]
-        return corpus_score(bleu(), hypotheses, [[target.text for target in self.bitext.targets]]).score
+        sources = (translator.features(pair.source) for pair in self.bitext)
+        hypotheses = [found[0].text for found in translator.translate(sources)]
+        return corpus_score(bleu(), hypotheses, [[pair.target.text for pair in self.bitext]]).score
