@@ -30,8 +30,8 @@ from synmt.streams import BadInput, Line, read_lines
 from synmt.systems.aligner_folder import AlignerFolder
 from synmt.systems.model_folder import ModelFolder, naming
 from synmt.text.bpe import Bpe
+from synmt.training.bitext import read_tsv
 from synmt.training.checkpoint import checksum, read_checkpoint
-from synmt.training.preparation import read_tsv
 from synmt.trees.arc_tokens import ArcStyle, read_entries
 from synmt.trees.dependency import conllu_blocks, read_conllu, write_conllu
 from synmt.trees.record import ParseRecord, read_record, record_of_brackets, write_record
