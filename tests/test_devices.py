@@ -9,7 +9,7 @@ import pytest
 import torch.utils.backend_registration
 
 from tests.cli.commands import output_of
-from tests.training.runs import write_corpus
+from tests.training.runs import with_target_trees, write_corpus
 
 pytestmark = pytest.mark.skipif(
     not hasattr(torch.utils.backend_registration, "_setup_privateuseone_for_python_backend"),
@@ -44,11 +44,10 @@ def losses(log: Path) -> list[float]:
     ("system", "precision"), [(name, "fp32") for name in SYSTEMS] + [("tree encoders", "bf16")]
 )
 def test_training_is_that_of_a_cpu(system: str, precision: str, tmp_path: Path) -> None:
-    data = write_corpus(tmp_path, copies=2)
-    target = f"{data.target}.jsonl"
+    data = with_target_trees(write_corpus(tmp_path, copies=2))
     train = (
-        f"train {SYSTEMS[system]} {SHORT} --precision {precision} --source {data.source} --target {target}"
-        f" --dev-source {data.source} --dev-target {target} --out {tmp_path}"
+        f"train {SYSTEMS[system]} {SHORT} --precision {precision} --source {data.source} --target {data.target}"
+        f" --dev-source {data.source} --dev-target {data.target} --out {tmp_path}"
     )
     on_the_pretended_gpu(f"{train}/gpu")
     output_of(*f"{train}/cpu".split())
@@ -57,8 +56,8 @@ def test_training_is_that_of_a_cpu(system: str, precision: str, tmp_path: Path) 
 
 
 def test_translations_are_those_of_a_cpu(tmp_path: Path) -> None:
-    data = write_corpus(tmp_path, copies=2)
-    options = f"--target-syntax parent+gcn {SHORT} --source {data.source} --target {data.target}.jsonl"
+    data = with_target_trees(write_corpus(tmp_path, copies=2))
+    options = f"--target-syntax parent+gcn {SHORT} --source {data.source} --target {data.target}"
     output_of(*f"train {options} --out {tmp_path}/model".split())
     translate = f"translate {tmp_path}/model {data.source}"
     assert on_the_pretended_gpu(translate).encode() == output_of(*translate.split())
@@ -66,12 +65,9 @@ def test_translations_are_those_of_a_cpu(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ALIGNERS)
 def test_links_are_those_of_a_cpu(method: str, tmp_path: Path) -> None:
-    data = write_corpus(tmp_path, copies=2)
+    data = with_target_trees(write_corpus(tmp_path, copies=2))
     pairs, guide = tmp_path / "pairs", tmp_path / "guide"
-    sides = [
-        Path(f"{name}.jsonl" if name == data.target else name).read_text().splitlines()
-        for name in (data.source, data.target)
-    ]
+    sides = [Path(name).read_text().splitlines() for name in (data.source, str(data.target))]
     pairs.write_text("".join(f"{x}\t{y}\n" for x, y in zip(*sides, strict=True)))
     guide.write_text("0-0\n" * len(sides[0]))
     fit = f"align --fit --method {method} {SHORT} --precision fp32 --scores {pairs}"

@@ -31,7 +31,7 @@ from synmt.systems.target import target_side
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.bitext import Bitext, SentencePair, without_text
+from synmt.training.bitext import Bitext, SentencePair
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
@@ -184,7 +184,7 @@ class _Fitting:
         checksum = blake2b(digest_size=16)
         for source, target in pairs:
             checksum.update(f"{' '.join(source.tokens)}\t{' '.join(target.tokens)}\n".encode())
-        lines = (without_text(pair.line) for pair in self.request.pairs)
+        lines = (replace(pair.line, text="") for pair in self.request.pairs)
         found = (SentencePair(*pair, (line, line)) for pair, line in zip(pairs, lines, strict=True))
         return Bitext(found, checksum.hexdigest())
 

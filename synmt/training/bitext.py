@@ -3,7 +3,7 @@
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import tee
 from tempfile import SpooledTemporaryFile
 from typing import Any
@@ -93,18 +93,14 @@ def read_bitext(lines: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitex
     def whole() -> Iterator[SentencePair]:
         for (left, source), (right, target) in zip(sources, targets, strict=True):
             if source.tokens and target.tokens:
-                yield SentencePair(source, target, (without_text(left), without_text(right)))
+                yield SentencePair(source, target, (replace(left, text=""), replace(right, text="")))
             else:
-                left_out.append(without_text(left))
+                left_out.append(replace(left, text=""))
 
     bitext = Bitext(whole())
     report("pairs with an empty side", left_out)
     bitext.checksum = checksum.hexdigest()
     return bitext
-
-
-def without_text(line: Line) -> Line:
-    return Line("", line.source, line.number)
 
 
 def report(what: str, lines: Sequence[Line], command: str = "train") -> None:
