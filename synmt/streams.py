@@ -9,10 +9,11 @@ import gzip
 import os
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar
 
@@ -30,11 +31,6 @@ class BadInput(Exception):
         super().__init__(f"{self.place}: {self.cause}" if self.place else self.cause)
 
 
-def fail(error: BadInput) -> None:
-    """What to do with a bad line where it is not to be blanked."""
-    raise error
-
-
 @dataclass(slots=True, frozen=True)
 class Line:
     """One input line without its line end, and where it came from (`number` counts from 1).
@@ -49,6 +45,49 @@ class Line:
 
     def error(self, cause: object) -> BadInput:
         return BadInput(str(cause), self.source, self.number)
+
+
+def fail(error: BadInput) -> None:
+    """What to do with a bad line where it is not to be blanked."""
+    raise error
+
+
+class BadLines:
+    """What becomes of lines that cannot be used: the first is raised, or with `blank` each is counted.
+
+    counts: of lines left empty, by their kind: "bad line", or such as "line of more than 2000 tokens".
+    """
+
+    def __init__(self, on_error: OnError = "fail") -> None:
+        self.on_error = on_error
+        self.counts: Counter[str] = Counter()
+
+    def add(self, error: BadInput) -> None:
+        """Raise the error of a bad line, or count it."""
+        if self.on_error == "fail":
+            raise error
+        self.counts["bad line"] += 1
+
+    def leave_empty(self, kind: str) -> None:
+        """Count a line of another kind that is left empty whatever `on_error` says."""
+        self.counts[kind] += 1
+
+    def report(self, command: str) -> None:
+        """Say on stderr how many lines were left empty."""
+        for kind, count in self.counts.items():
+            lines = kind if count == 1 else kind.replace("line", "lines", 1)
+            print(f"synmt {command}: {count} {lines} left empty", file=sys.stderr)
+
+
+def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:
+    """Return the first text that is not empty, "" if there is none, and all lines: it tells what they hold."""
+    rest = iter(lines)
+    ahead: list[Line] = []
+    for line in rest:
+        ahead.append(line)
+        if line.text.strip():
+            break
+    return (ahead[-1].text if ahead else ""), chain(ahead, rest)
 
 
 def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Line]:

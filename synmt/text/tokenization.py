@@ -1,4 +1,24 @@
-"""Moses tokenization and its inverse, through sacremoses (Koehn et al., "Moses", ACL 2007)."""
+"""Words of raw text, and back: by the rules of Moses (Koehn et al. 2007), through sacremoses, or at spaces."""
+
+from typing import Literal, Protocol
+
+TokenizerName = Literal["moses", "none"]
+
+
+class Tokenizer(Protocol):
+    def tokenize(self, text: str) -> list[str]: ...
+
+    def detokenize(self, tokens: list[str]) -> str: ...
+
+
+class SpaceTokenizer:
+    """For text that is tokenized already: words stand between spaces."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return text.split()
+
+    def detokenize(self, tokens: list[str]) -> str:
+        return " ".join(tokens)
 
 
 class MosesTokenizer:
@@ -19,3 +39,7 @@ class MosesTokenizer:
         """unescape: the tokens are those of Moses' own tokenizer, which writes `&amp;` for `&`."""
         text: str = self._detokenizer.detokenize(tokens, unescape=unescape)
         return text
+
+
+def open_tokenizer(name: TokenizerName, language: str) -> Tokenizer:
+    return MosesTokenizer(language) if name == "moses" else SpaceTokenizer()

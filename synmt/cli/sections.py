@@ -1,0 +1,110 @@
+"""Options made from the fields of configs, and a help that shows them in sections, the common ones first."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from synmt.options import Setting, settings_of
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class SectionOption(click.Option):
+    """An option in a section of the help; one that is not `common` is in that of --help-all alone."""
+
+    def __init__(self, *names: Any, section: str = "Options", common: bool = True, **rest: Any) -> None:
+        super().__init__(*names, **rest)
+        self.section, self.common = section, common
+
+
+class SectionCommand(click.Command):
+    """A command whose help has sections. With options that are not common it has --help-all."""
+
+    def get_params(self, context: click.Context) -> list[click.Parameter]:
+        more = [] if all(map(is_common, self.params)) else [HELP_ALL]
+        return [*super().get_params(context), *more]
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(context):
+            row = parameter.get_help_record(context)
+            if row and (is_common(parameter) or context.meta.get(SHOW_ALL)):
+                sections.setdefault(getattr(parameter, "section", "Options"), []).append(row)
+        for name in sorted(sections, key=lambda name: name == "Options"):
+            with formatter.section(name):
+                formatter.write_dl(sections[name])
+
+
+SHOW_ALL = "synmt.help-all"
+
+
+def is_common(parameter: click.Parameter) -> bool:
+    return getattr(parameter, "common", True)
+
+
+def _show_all(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        context.meta[SHOW_ALL] = True
+        click.echo(context.get_help())
+        context.exit()
+
+
+HELP_ALL = click.Option(
+    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="Show all options."
+)
+
+
+def options_of(
+    config: type,
+    section: str = "Options",
+    prefix: str = "",
+    defaults: Mapping[str, str] | None = None,
+    common: bool | None = None,
+) -> Decorator:
+    """Add an option for each setting of a config, such as --pascal-heads for `heads` under the prefix `pascal-`.
+
+    defaults: in words, of configs whose defaults a preset gives: options that are not given are then None. Without
+    them each option has the default of its field. common: whether all are, whatever the settings say of themselves.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for setting in reversed(settings_of(config)):
+            is_common = setting.common if common is None else common
+            command = _option(setting, section, prefix, defaults, is_common)(command)
+        return command
+
+    return decorate
+
+
+def _option(
+    setting: Setting, section: str, prefix: str, defaults: Mapping[str, str] | None, common: bool
+) -> Decorator:
+    flag = f"--{prefix}{setting.name.replace('_', '-')}"
+    shown = str(setting.default) if defaults is None else defaults[setting.name]
+    about = setting.help if shown in ("None", "", "False") else f"{setting.help}  [{shown}]"
+    more: dict[str, Any] = {
+        "default": setting.default if defaults is None else None,
+        "help": about,
+        "section": section,
+        "common": common,
+        "metavar": setting.metavar or None,
+    }
+    if setting.kind is bool:
+        names = f"{flag}/--{prefix}no-{setting.name.replace('_', '-')}" if setting.default else flag
+        return click.option(names, cls=SectionOption, is_flag=True, **more)
+    return click.option(flag, cls=SectionOption, type=_type(setting), multiple=setting.several, **more)
+
+
+def _type(setting: Setting) -> Any:
+    """Return what click checks a value by."""
+    most = None if setting.most == math.inf else setting.most
+    if setting.choices:
+        return click.Choice([str(each) for each in setting.choices])
+    if setting.kind is int:
+        return click.IntRange(int(setting.least), None if most is None else int(most))
+    if setting.kind is float:
+        below_one = setting.most == math.nextafter(1, 0)
+        return click.FloatRange(setting.least, 1 if below_one else most, max_open=below_one)
+    return setting.kind
