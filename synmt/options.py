@@ -32,6 +32,17 @@ def rate(default: float, help_text: str) -> Any:
     return setting(default, help_text, most=math.nextafter(1, 0))
 
 
+@dataclass(frozen=True)
+class Preset:
+    """Settings by name, in place of the defaults of configs.
+
+    systems: what else a system has in this preset, of all configs or, as `pascal_heads`, of its own.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    systems: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A field of a config. kind: bool, int, float or str, of each value if it takes `several`, as a tuple.

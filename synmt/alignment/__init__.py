@@ -1,16 +1,23 @@
-"""Who aligns words, and how links come out of what they say. May import training, decoding, systems and below."""
+"""Word aligners, and how links come out of what they say.
 
-# Where each method is made, by name: to list them imports none of them.
-METHODS = {
-    "mask-align": "synmt.alignment.mask_align:MaskAlignMethod",
-    "naive-att": "synmt.alignment.translation_methods:naive_att",
-    "naive-att-last": "synmt.alignment.translation_methods:naive_att_last",
-    "shift-att": "synmt.alignment.translation_methods:shift_att",
-    "shift-aet": "synmt.alignment.translation_methods:shift_aet",
-    "add-sgd": "synmt.alignment.translation_methods:add_sgd",
-    "mtl-fullc": "synmt.alignment.translation_methods:mtl_fullc",
-    "bao": "synmt.alignment.translation_methods:bao",
-    "bao-guided": "synmt.alignment.translation_methods:bao_guided",
-    "eflomal": "synmt.alignment.eflomal:EflomalMethod",
-    "systran-align": "synmt.alignment.systran_align:SystranMethod",
-}
+Another package adds aligners under the entry point `synmt.aligners`.
+"""
+
+from synmt.registry import Registry
+
+ALIGNERS = Registry(
+    "synmt.aligners",
+    {
+        "mask-align": "synmt.alignment.mask_align.idea:MaskAlign",
+        "naive-att": "synmt.alignment.ideas.naive_att:NaiveAtt",
+        "naive-att-last": "synmt.alignment.ideas.naive_att:NaiveAttLast",
+        "shift-att": "synmt.alignment.ideas.shift_att:ShiftAtt",
+        "shift-aet": "synmt.alignment.ideas.shift_aet:ShiftAet",
+        "add-sgd": "synmt.alignment.ideas.add_sgd:AddSgd",
+        "mtl-fullc": "synmt.alignment.ideas.mtl_fullc:MtlFullc",
+        "bao": "synmt.alignment.ideas.bao:Bao",
+        "bao-guided": "synmt.alignment.ideas.bao_guided:BaoGuided",
+        "eflomal": "synmt.alignment.ideas.eflomal:Eflomal",
+        "systran-align": "synmt.alignment.ideas.systran_align:SystranAlign",
+    },
+)

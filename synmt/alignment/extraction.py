@@ -1,34 +1,33 @@
-"""Word links from what a method says of a sentence pair: soft weights over pieces, or links of both directions.
+"""Word links from what a method says of a sentence pair: soft weights over subwords, or links of both directions.
 
 Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL, section 2.3: the score of a pair
-of pieces is the harmonic mean of its weights in both directions, and words are linked where two of their pieces
-reach a threshold. The older way takes the best piece of each piece, in each direction, and symmetrizes.
+of subwords is the harmonic mean of its weights in both directions, and words are linked where two of their subwords
+reach a threshold. The older way takes the best subword of each subword, in each direction, and symmetrizes.
 
-Shapes: J source and I target pieces of m source and n target words.
+Shapes: J source and I target subwords of m source and n target words.
 """
 
 import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from synmt.alignment.symmetrization import Symmetrization, symmetrize
-from synmt.text.links import Link
+from synmt.alignment.config import Heuristic
+from synmt.alignment.symmetrization import symmetrize
+from synmt.text.links import DirectedLinks, Link
 
 Weights = NDArray[np.float32]
-Rule = Literal["harmonic", Symmetrization]
 HARMONIC_THRESHOLD = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class SoftLinks:
-    """forward [J,I]: how much target piece i attends to source piece j, or to the word of it, 0 to 1;
-    backward [J,I]: how much source piece j attends to target piece i, or to the word of it.
+    """forward [J,I]: how much target subword i attends to source subword j, or to the word of it, 0 to 1;
+    backward [J,I]: how much source subword j attends to target subword i, or to the word of it.
 
-    source_words [J], target_words [I]: the word that each piece is of, in order; every word has a piece.
+    source_words [J], target_words [I]: the word that each subword is of, in order; every word has a subword.
     threshold: the least harmonic mean that speaks for a link, where no other is asked for.
     """
 
@@ -39,32 +38,24 @@ class SoftLinks:
     threshold: float = HARMONIC_THRESHOLD
 
 
-@dataclass(frozen=True, slots=True)
-class HardLinks:
-    """The links of each direction, between words."""
-
-    forward: Set[Link]
-    backward: Set[Link]
-
-
 @dataclass(frozen=True)
 class Extraction:
     """How links are taken.
 
-    rule: `harmonic`, or how the links of both directions become one set.
-    threshold: least harmonic mean, or what the weight of a direction's best piece must exceed; None: the one that
+    heuristic: `harmonic`, or how the links of both directions become one set.
+    threshold: least harmonic mean, or what the weight of a direction's best subword must exceed; None: the one that
     comes with the weights, or 0.
     end_punctuation: a source that ends in a punctuation mark has it linked to a target's last one alone, or to
     nothing (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation", EMNLP).
     """
 
-    rule: Rule = "harmonic"
+    heuristic: Heuristic = "harmonic"
     threshold: float | None = None
     end_punctuation: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Alignment:
+class ExtractedLinks:
     """links: each with its score, 0 to 1; confidence: the mean over all words of both sides of their best score;
     scores [m,n]: of all pairs of words."""
 
@@ -72,53 +63,53 @@ class Alignment:
     confidence: float
     scores: Weights
 
-    def with_links(self, more: Set[Link]) -> "Alignment":
-        """With these links, too, each with the score of its words."""
+    def with_links(self, more: Set[Link]) -> "ExtractedLinks":
+        """Return these links, too, each with the score of its words."""
         links = {link: float(self.scores[link]) for link in sorted(self.links.keys() | more)}
         return replace(self, links=links)
 
 
 def extract(
-    found: SoftLinks | HardLinks, source: Sequence[str], target: Sequence[str], how: Extraction
-) -> Alignment:
-    """The links between the words of a source and a target, of which neither is empty.
+    given: SoftLinks | DirectedLinks, source: Sequence[str], target: Sequence[str], how: Extraction
+) -> ExtractedLinks:
+    """Return the links between the words of a source and a target, of which neither is empty.
 
     The score of a link is the harmonic mean of its weights, or of hard links the share of directions that have it.
     Raises ValueError for the harmonic mean of hard links.
     """
-    scores = word_scores(found, len(source), len(target))
+    scores = word_scores(given, len(source), len(target))
     confidence = float((scores.max(axis=0).sum() + scores.max(axis=1).sum()) / sum(scores.shape))
     last = len(source) - 1, len(target) - 1
     drop_last = how.end_punctuation and _is_punctuation(source[-1])
     if drop_last:
-        found = _without_source_word(found, last[0])
-    if how.rule != "harmonic":
-        links = symmetrize(*directions(found, how.threshold or 0.0), how.rule)
-    elif isinstance(found, HardLinks):
+        given = _without_source_word(given, last[0])
+    if how.heuristic != "harmonic":
+        links = symmetrize(*directions(given, how.threshold or 0.0), how.heuristic)
+    elif isinstance(given, DirectedLinks):
         raise ValueError("links without weights have no harmonic mean")
     else:
-        threshold = found.threshold if how.threshold is None else how.threshold
-        reached = word_scores(found, len(source), len(target)) >= threshold
+        threshold = given.threshold if how.threshold is None else how.threshold
+        reached = word_scores(given, len(source), len(target)) >= threshold
         links = set(zip(*(axis.tolist() for axis in reached.nonzero()), strict=True))
     if drop_last and _is_punctuation(target[-1]):
         links.add(last)
-    return Alignment({}, confidence, scores).with_links(links)
+    return ExtractedLinks({}, confidence, scores).with_links(links)
 
 
 def _is_punctuation(word: str) -> bool:
     return all(unicodedata.category(character).startswith("P") for character in word)
 
 
-def word_scores(found: SoftLinks | HardLinks, source_words: int, target_words: int) -> Weights:
-    """[m,n]: the best harmonic mean of any two pieces; of hard links 1 in both directions, 0.5 in one, or 0."""
-    if isinstance(found, HardLinks):
+def word_scores(given: SoftLinks | DirectedLinks, source_words: int, target_words: int) -> Weights:
+    """[m,n]: the best harmonic mean of any two subwords; of hard links 1 in both directions, 0.5 in one, or 0."""
+    if isinstance(given, DirectedLinks):
         scores = np.zeros((source_words, target_words), np.float32)
-        for links in (found.forward, found.backward):
+        for links in (given.forward, given.backward):
             for link in links:
                 scores[link] += 0.5
         return scores
-    pieces = harmonic_mean(found.forward, found.backward)
-    return of_words(pieces, found.source_words, found.target_words)
+    subwords = harmonic_mean(given.forward, given.backward)
+    return of_words(subwords, given.source_words, given.target_words)
 
 
 def harmonic_mean(forward: Weights, backward: Weights) -> Weights:
@@ -129,40 +120,40 @@ def harmonic_mean(forward: Weights, backward: Weights) -> Weights:
 
 
 def of_words(scores: Weights, source_words: Sequence[int], target_words: Sequence[int]) -> Weights:
-    """[J,I] → [m,n]: the greatest score of any two pieces of two words."""
+    """[J,I] → [m,n]: the greatest score of any two subwords of two words."""
     by_source = np.maximum.reduceat(scores, _starts(source_words), axis=0)
     by_both: Weights = np.maximum.reduceat(by_source, _starts(target_words), axis=1)
     return by_both
 
 
 def _starts(words: Sequence[int]) -> NDArray[np.intp]:
-    """Where the pieces of each word begin."""
+    """Return where the subwords of each word begin."""
     return np.flatnonzero(np.diff(np.asarray(words), prepend=-1))
 
 
-def directions(found: SoftLinks | HardLinks, threshold: float = 0.0) -> tuple[Set[Link], Set[Link]]:
-    """The links of each direction; of weights, those of each piece's best one, if that is over `threshold`."""
-    if isinstance(found, HardLinks):
-        return found.forward, found.backward
-    best_source, best_target = found.forward.argmax(axis=0), found.backward.argmax(axis=1)
+def directions(given: SoftLinks | DirectedLinks, threshold: float = 0.0) -> tuple[Set[Link], Set[Link]]:
+    """Return the links of each direction; of weights, those of each subword's best one, if that is over `threshold`."""
+    if isinstance(given, DirectedLinks):
+        return given.forward, given.backward
+    best_source, best_target = given.forward.argmax(axis=0), given.backward.argmax(axis=1)
     forward = {
-        (found.source_words[j], found.target_words[i])
+        (given.source_words[j], given.target_words[i])
         for i, j in enumerate(best_source.tolist())
-        if found.forward[j, i] > threshold
+        if given.forward[j, i] > threshold
     }
     backward = {
-        (found.source_words[j], found.target_words[i])
+        (given.source_words[j], given.target_words[i])
         for j, i in enumerate(best_target.tolist())
-        if found.backward[j, i] > threshold
+        if given.backward[j, i] > threshold
     }
     return forward, backward
 
 
-def _without_source_word(found: SoftLinks | HardLinks, word: int) -> SoftLinks | HardLinks:
-    if isinstance(found, HardLinks):
+def _without_source_word(given: SoftLinks | DirectedLinks, word: int) -> SoftLinks | DirectedLinks:
+    if isinstance(given, DirectedLinks):
         forward, backward = (
-            {link for link in links if link[0] != word} for links in (found.forward, found.backward)
+            {link for link in links if link[0] != word} for links in (given.forward, given.backward)
         )
-        return HardLinks(forward, backward)
-    others = (np.asarray(found.source_words) != word)[:, None]
-    return replace(found, forward=found.forward * others, backward=found.backward * others)
+        return DirectedLinks(forward, backward)
+    others = (np.asarray(given.source_words) != word)[:, None]
+    return replace(given, forward=given.forward * others, backward=given.backward * others)

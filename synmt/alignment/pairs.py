@@ -1,67 +1,65 @@
 """Lines of `source TAB target` as pairs to align, and the links of other programs beside them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, tee
 from operator import itemgetter
 
-from synmt.alignment.aligner import Pair
-from synmt.alignment.extraction import HardLinks
-from synmt.streams import BadInput, Line, read_lines
-from synmt.systems.records import TokenizerName, open_tokenizer, source_records
+from synmt.alignment.aligner import Needs
+from synmt.model.records import SentencePair, source_records
+from synmt.streams import BadInput, BadLines, Line, read_lines
 from synmt.text.giza import HEADER, read_a3
-from synmt.text.links import Link, LinkError, check_inside, read_links
+from synmt.text.links import DirectedLinks, Link, LinkError, check_inside, read_links
+from synmt.text.tokenization import TextConfig, open_tokenizer
 from synmt.trees.record import ParseRecord
-
-OnBad = Callable[[BadInput], None]
 
 
 def read_pairs(
     lines: Iterable[Line],
-    needs: tuple[frozenset[str], frozenset[str]],
-    tokenizer: TokenizerName,
-    languages: tuple[str, str],
+    needs: Needs,
+    text: TextConfig,
     max_words: int,
-    on_bad: OnBad,
-) -> Iterator[Pair]:
-    """A pair for each line, each side raw text or a record. Looks ahead where a side is to be parsed.
+    bad: BadLines,
+) -> Iterator[SentencePair]:
+    """Yield a pair for each line, each side raw text or a record. Looks ahead where a side is to be parsed.
 
-    A bad line is handed to `on_bad`: one without two columns, or with a side of more than `max_words` words. If
-    that does not raise, both sides of its pair are empty.
+    Bad is a line without two columns, or with a side of more than `max_words` words. If it does not end the stream,
+    both sides of its pair are empty.
     """
-    columns = tee(_columns(lines, on_bad))
+    columns = tee(_columns(lines, bad))
     sources, targets = (
         source_records(
             map(itemgetter(side), columns[side]),
             needs[side],
-            open_tokenizer(tokenizer, languages[side]),
-            languages[side],
-            on_bad,
+            open_tokenizer(text.tokenizer, text.languages[side]),
+            text.languages[side],
+            bad,
         )
         for side in (0, 1)
     )
     for (line, left), (_, right) in zip(sources, targets, strict=True):
         longest = max(len(left.tokens), len(right.tokens))
         if longest > max_words:
-            on_bad(line.error(f"a side of {longest} words, over --max-words {max_words}"))
+            bad.add(line.error(f"a side of {longest} words, over --max-words {max_words}"))
             left = right = ParseRecord()
-        yield Pair(left, right, line)
+        line = replace(line, text="")
+        yield SentencePair(left, right, (line, line))
 
 
-def _columns(lines: Iterable[Line], on_bad: OnBad) -> Iterator[tuple[Line, Line]]:
+def _columns(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:
     for line in lines:
         columns = line.text.split("\t")
         cause = line.fault
         if not cause and line.text.strip() and len(columns) != 2:
             cause = f"{len(columns)} columns instead of source TAB target"
         if cause:
-            on_bad(line.error(cause))
+            bad.add(line.error(cause))
         left, right = columns if len(columns) == 2 and not cause else ("", "")
         yield Line(left, line.source, line.number), Line(right, line.source, line.number)
 
 
-def with_known_links(pairs: Iterable[Pair], paths: Sequence[str]) -> Iterator[Pair]:
-    """The pairs with the links of other programs: line n of a file belongs to pair n. Raises BadInput.
+def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Iterator[SentencePair]:
+    """Yield the pairs with the links of other programs: line n of a file belongs to pair n. Raises BadInput.
 
     One file, or one of each direction: Pharaoh links, both times source first; or GIZA++'s A3, first of the
     direction whose words are in the last line of three and then of the other one. Possible links count as links.
@@ -77,14 +75,14 @@ def with_known_links(pairs: Iterable[Pair], paths: Sequence[str]) -> Iterator[Pa
             if pair.source.tokens and pair.target.tokens:
                 _check(line, links, pair)
             known.append(links)
-        yield replace(pair, known=HardLinks(known[0], known[-1]))
+        yield replace(pair, links=DirectedLinks(known[0], known[-1]))
     for file in files:
         line, _ = next(file, (None, None))
         if line is not None:
             raise line.error(f"links of more than {count} sentence pairs")
 
 
-def _check(line: Line, links: frozenset[Link], pair: Pair) -> None:
+def _check(line: Line, links: frozenset[Link], pair: SentencePair) -> None:
     try:
         check_inside(links, len(pair.source.tokens), len(pair.target.tokens))
     except LinkError as error:

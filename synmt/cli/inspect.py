@@ -49,9 +49,10 @@ def command() -> None:
 def strengths(models: tuple[Path, ...], form: str) -> None:
     """Strengths of syntax masks: relations by heads, least, most and range."""
     from synmt.inspection.strengths import TABLES, open_strengths, strengths_matrices
-    from synmt.systems.model_folder import ModelFolder
+    from synmt.model.config import ModelConfig
+    from synmt.model.folder import ModelFolder
 
-    found = [open_strengths(ModelFolder.open(model)) for model in models]
+    found = [open_strengths(ModelFolder.open(model, ModelConfig)) for model in models]
     if form in TABLES:
         write_lines(TABLES[form](found))
     else:
@@ -99,12 +100,13 @@ def attention(
     from synmt.inspection.attention import head_matrices
     from synmt.inspection.sentence import read_sentence
     from synmt.inspection.translation import read_translation
-    from synmt.systems.model_folder import ModelFolder
+    from synmt.model.config import ModelConfig
+    from synmt.model.folder import ModelFolder
 
     check_stdin_once([file, links or ""])
     if links and form != "html":
         raise BadInput("links are shown on a page: --format html")
-    folder = ModelFolder.open(model)
+    folder = ModelFolder.open(model, ModelConfig)
     read = (read_sentence if side == "source" else read_translation)(folder, nth_line(file, sentence))
     if form == "html":
         from synmt.inspection.alignment import read_alignments

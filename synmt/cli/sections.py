@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from synmt.options import Setting, settings_of
+from synmt.options import Preset, Setting, settings_of
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -76,6 +76,28 @@ def options_of(
         return command
 
     return decorate
+
+
+def options_of_ideas(ideas: Mapping[str, type]) -> Decorator:
+    """Add the options of each idea, in a section of its own under its name."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name, idea in reversed(list(ideas.items())):
+            unset = {each.name: str(each.default) for each in settings_of(idea)}
+            command = options_of(idea, name, f"{name}-", unset, common=False)(command)
+        return command
+
+    return decorate
+
+
+def defaults_of_presets(config: type, presets: Mapping[str, Preset]) -> dict[str, str]:
+    """Return in words what presets give to each setting of a config."""
+    shown = {}
+    for setting in settings_of(config):
+        values = {name: preset.settings.get(setting.name, setting.default) for name, preset in presets.items()}
+        in_words = ", ".join(f"{name} {value}" for name, value in values.items())
+        shown[setting.name] = in_words if len(set(values.values())) > 1 else str(next(iter(values.values())))
+    return shown
 
 
 def _option(

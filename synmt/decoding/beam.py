@@ -4,38 +4,15 @@ Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-from synmt.decoding.hypotheses import Transitions, TreeHypotheses, WordHypotheses
+from synmt.decoding.config import SearchConfig
+from synmt.decoding.hypotheses import ArcVocabulary, TreeHypotheses, WordHypotheses
+from synmt.model.translation import TranslationModel
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END, UNKNOWN
-from synmt.trees.transition_state import Constraints
-
-
-@dataclass(frozen=True)
-class SearchConfig:
-    """beam: hypotheses a sentence; extra_length: how many pieces a translation may have beyond its source words.
-
-    length_penalty: divide a hypothesis' log-probability by ((5+L)/6)^alpha (gnmt; Wu et al. 2016, eq. 14) or by
-    L^alpha (plain), L its tokens with the end of sentence; alpha 0 is no penalty.
-
-    constraints: none: an arc that makes no sense does nothing; legal: it is not said; strict: and what has ended is
-    one tree. The model's probabilities stay as they are.
-    """
-
-    beam: int = 4
-    length_penalty: Literal["gnmt", "plain"] = "gnmt"
-    alpha: float = 0.6
-    extra_length: int = 50
-    constraints: Constraints = "strict"
-
-    def penalty(self, length: int) -> float:
-        base = (5 + length) / 6 if self.length_penalty == "gnmt" else length
-        return float(base**self.alpha)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +26,16 @@ class Hypothesis:
 
 @torch.inference_mode()
 def beam_search(
-    model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: Transitions | None = None
+    model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary | None = None
 ) -> list[list[Hypothesis]]:
-    """The finished hypotheses of each sentence, the best first; at least one, at most K and a few.
+    """Return the finished hypotheses of each sentence, the best first; at least one, at most K and a few.
 
-    transitions: of a target side that writes arcs.
+    arcs: of a target side that writes them.
 
     A sentence is done when K of its hypotheses have ended, or at its length limit, where the open ones are
     taken as they stand. The end of sentence cannot come first, and the unknown token never.
     """
-    search = _Search(model, source, config, transitions)
+    search = _Search(model, source, config, arcs)
     while search.alive:
         search.step()
     return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
@@ -68,16 +45,16 @@ class _Search:
     """The state of a search: everything with a first dimension B shrinks as sentences are done."""
 
     def __init__(
-        self, model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: Transitions | None
+        self, model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary | None
     ) -> None:
         encoded = model.encode(source)
         batch, device = len(source.ids), source.ids.device
         self.config = config
         self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, config.beam)
-        pieces = (source.words + config.extra_length).tolist()
-        self.hypotheses: WordHypotheses | TreeHypotheses = WordHypotheses(pieces)
-        if transitions is not None:
-            self.hypotheses = TreeHypotheses(transitions, config.constraints, pieces, config.beam, device)
+        limits = (source.words + config.max_length_offset).tolist()
+        self.hypotheses: WordHypotheses | TreeHypotheses = WordHypotheses(limits)
+        if arcs is not None:
+            self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, config.beam, device)
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         self.alive = list(range(batch))  # which sentence each row is, or -1 for a row that is done
         self.limits = self.hypotheses.limits
@@ -103,7 +80,7 @@ class _Search:
         self._go_on(origins, tokens)
 
     def _best(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The 2K best continuations of each sentence: scores, the hypotheses they continue, tokens, all [B,2K].
+        """Return the 2K best continuations of each sentence: scores, the hypotheses they continue, tokens, all [B,2K].
 
         2K, because at most K of them are ends, so that K open ones remain.
         """
@@ -119,7 +96,7 @@ class _Search:
         return scores, origins, tokens.flatten(1).gather(1, best)
 
     def _finish(self, scores: Tensor, origins: Tensor, ends: Tensor) -> None:
-        """Takes the ends among the K best continuations out of the search."""
+        """Take the ends among the K best continuations out of the search."""
         beam = self.config.beam
         for row, rank in (ends[:, :beam] & scores[:, :beam].isfinite()).nonzero().tolist():
             sentence = self.alive[row]
@@ -129,7 +106,7 @@ class _Search:
                     self.alive[row] = -1
 
     def _finish_at_limit(self) -> None:
-        """Takes the open hypotheses of sentences at their length limit as they stand."""
+        """Take the open hypotheses of sentences at their length limit as they stand."""
         for row, sentence in enumerate(self.alive):
             if sentence >= 0 and self.position >= self.limits[sentence]:
                 for prefix, score in zip(
@@ -144,7 +121,7 @@ class _Search:
         self.finished[sentence].append(Hypothesis(ids, log_probability, score))
 
     def _go_on(self, origins: Tensor, tokens: Tensor) -> None:
-        """Each hypothesis [B,K] is one of before with one more token; rows that are done go once a quarter is."""
+        """Continue hypotheses [B,K] by a token each; rows that are done go once they are a quarter."""
         rows = [row for row, sentence in enumerate(self.alive) if sentence >= 0]
         kept = None
         if len(rows) <= 0.75 * len(self.alive):

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from synmt.systems.target import TargetSide, numbered_labels
+from synmt.model.target import TargetSide, numbered_labels
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import Kind
-from synmt.trees.transition_state import PIECES, Constraints, State
+from synmt.trees.transition_state import SUBWORDS, Constraints, State
 
 NO_EDGES = torch.empty(0, 5, dtype=torch.int64)
 
@@ -23,15 +23,15 @@ class WordHypotheses:
         self.limits = limits
 
     def allowed(self) -> Tensor | None:
-        """Which tokens may come next, [B·K,T]; None for all."""
+        """Return which tokens may come next, [B·K,T]; None for all."""
         return None
 
     def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
-        """Hypotheses rows [B·K] go on, each with a token [B·K]; gives the edges that are new, as in Graph.add."""
+        """Continue hypotheses `rows` [B·K], each with a token [B·K]; return the new edges, as in Graph.add."""
         return NO_EDGES
 
 
-class Transitions:
+class ArcVocabulary:
     """A target vocabulary that holds arcs. kinds [T]: synmt.trees.arc_tokens.Kind of each entry."""
 
     def __init__(self, side: TargetSide, vocabulary: Vocabulary) -> None:
@@ -42,53 +42,52 @@ class Transitions:
 
 
 class TreeHypotheses:
-    """They say words and arcs. An arc costs nothing of the `pieces` [B] that a sentence may have.
+    """They say words and arcs. An arc costs nothing of the `subwords` [B] that a sentence may have.
 
-    states [B·K]: what each hypothesis has built; left [B·K]: how many pieces and tokens it may still have.
+    states [B·K]: what each hypothesis has built; left [B·K]: how many subwords and tokens it may still have.
     """
 
     def __init__(
         self,
-        transitions: Transitions,
+        arcs: ArcVocabulary,
         constraints: Constraints,
-        pieces: Sequence[int],
+        subwords: Sequence[int],
         beam: int,
         device: torch.device,
     ) -> None:
-        self.transitions, self.constraints = transitions, constraints
-        self.kinds = transitions.kinds.to(device)
-        style = transitions.style
-        # A tree of n words, each of one piece, has n − 1 arcs, or n with one for the root; and an end.
-        self.limits = [n + (n - 1 + style.root_arc) * (2 if style.split else 1) + 1 for n in pieces]
-        self.states = [State(style) for _ in pieces for _ in range(beam)]
-        self.left = [(each, limit) for each, limit in zip(pieces, self.limits, strict=True) for _ in range(beam)]
+        self.arcs, self.constraints = arcs, constraints
+        self.kinds = arcs.kinds.to(device)
+        style = arcs.style
+        # A tree of n words, each of one subword, has n − 1 arcs, or n with one for the root; and an end.
+        self.limits = [n + (n - 1 + style.root_arc) * (2 if style.split else 1) + 1 for n in subwords]
+        self.states = [State(style) for _ in subwords for _ in range(beam)]
+        self.left = [(each, limit) for each, limit in zip(subwords, self.limits, strict=True) for _ in range(beam)]
 
     def allowed(self) -> Tensor | None:
         kinds = [
-            self._kinds(state, pieces, tokens)
-            for state, (pieces, tokens) in zip(self.states, self.left, strict=True)
+            self._kinds(state, subwords, tokens)
+            for state, (subwords, tokens) in zip(self.states, self.left, strict=True)
         ]
         return (torch.tensor(kinds, dtype=torch.uint8, device=self.kinds.device).unsqueeze(1) & self.kinds) != 0
 
-    def _kinds(self, state: State, pieces: int, tokens: int) -> int:
-        """The kinds that a hypothesis may go on with, if so many pieces and tokens are left to it; never none."""
+    def _kinds(self, state: State, subwords: int, tokens: int) -> int:
+        """Return the kinds that a hypothesis may go on with, by how much it may still have; never none."""
         kinds = state.allowed(self.constraints, tokens)
-        if pieces < 2:
-            kinds &= ~PIECES if pieces < 1 else ~Kind.OPEN
+        if subwords < 2:
+            kinds &= ~SUBWORDS if subwords < 1 else ~Kind.OPEN
         return kinds
 
     def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
-        transitions = self.transitions
         states, left = [], []
         edges = []
         for number, (row, index) in enumerate(zip(rows.tolist(), tokens.tolist(), strict=True)):
-            token = transitions.tokens[index]
+            token = self.arcs.tokens[index]
             state = self.states[row].after(token)
-            pieces_left, tokens_left = self.left[row]
+            subwords_left, tokens_left = self.left[row]
             states.append(state)
-            left.append((pieces_left - bool(token.kind & PIECES), tokens_left - 1))
+            left.append((subwords_left - bool(token.kind & SUBWORDS), tokens_left - 1))
             if arc := state.arc:
-                label = transitions.labels[arc.label]
+                label = self.arcs.labels[arc.label]
                 edges += [(number, *edge, label, arc.birth) for edge in arc.edges()]
         self.states, self.left = states, left
         return torch.tensor(edges, dtype=torch.int64) if edges else NO_EDGES

@@ -12,13 +12,13 @@ from synmt.streams import BadInput
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# What is on show, in this order, each with a title; `loss` holds label smoothing, `valid_loss` does not.
+# What comes first, in this order, each with a title; `loss` holds label smoothing, `valid_loss` does not.
 TITLES = {
     "loss": "training loss (nats a token)",
     "valid_loss": "validation loss (nats a token)",
     "valid_bleu": "validation BLEU",
-    "valid_uas": "validation UAS",
 }
+ACCURACY = "valid_"  # how the column of any other accuracy begins
 # Okabe & Ito's colours, which the colour-blind can tell apart, with styles that tell them apart in print.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 STYLES = ("-", "--", "-.", ":")
@@ -53,8 +53,8 @@ def read_curves(path: Path) -> Curves:
 
 def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) -> None:
     update = int(row["update"])
-    for name in TITLES:
-        if row.get(name):
+    for name in row:
+        if row[name] and (name in TITLES or name.startswith(ACCURACY)):
             updates, values = points.setdefault(name, ([], []))
             updates.append(update)
             values.append(float(row[name]))
@@ -62,7 +62,8 @@ def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) 
 
 def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
     """One panel a column of the logs, one line a run."""
-    names = [name for name in TITLES if any(name in run.points for run in runs)]
+    shown = {name for run in runs for name in run.points}
+    names = [*(name for name in TITLES if name in shown), *sorted(shown - TITLES.keys())]
     of_runs = [PurePath(run.name).name for run in runs]
     if len(set(of_runs)) < len(runs):
         of_runs = [run.name for run in runs]
@@ -80,7 +81,7 @@ def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
                 markersize=3,
                 label=label(of_runs[number], longest=60),
             )
-        panel.set_title(TITLES[name], fontsize=9)
+        panel.set_title(TITLES.get(name) or f"validation {name.removeprefix(ACCURACY).upper()}", fontsize=9)
         panel.set_xlabel("update", fontsize=8)
         panel.tick_params(labelsize=8)
         panel.grid(color="#dddddd", linewidth=0.5)

@@ -23,7 +23,7 @@ MOST_NUMBERS = 10_000_000  # on a page; more would be too much for a browser
 class View:
     """Matrices to choose from, by group (a layer, say) and title, under one legend.
 
-    shares: whether the values of a row are shares of one, so that those of a word's pieces add up; each such matrix
+    shares: whether the values of a row are shares of one, so that those of a word's subwords add up; each such matrix
     has colours of its own, up to its greatest value.
     """
 
@@ -85,7 +85,7 @@ def _dependencies(sentence: ReadSentence) -> dict[str, Any] | None:
 
 
 def _tokens_of_words(sentence: ReadSentence) -> list[list[int]]:
-    """The tokens that are pieces of each word."""
+    """The tokens that are subwords of each word."""
     tokens: list[list[int]] = [[] for _ in sentence.record.tokens]
     for token, word in enumerate(sentence.layout.words):
         if word >= 0:

@@ -9,13 +9,15 @@ import torch
 from torch import Tensor
 
 from synmt.inspection.strengths import Strengths, mask_parts, mask_strengths
+from synmt.model.batches import Sources
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.model.records import source_records
+from synmt.model.translation import TranslationModel
+from synmt.nn.attention import Recorder
 from synmt.nn.encoding import SourceBatch
 from synmt.streams import BadInput, Line
-from synmt.systems.batches import Sources
-from synmt.systems.model_folder import ModelFolder
-from synmt.systems.records import source_records
-from synmt.systems.source import Layout, SourceSide
-from synmt.systems.translation import TranslationModel
+from synmt.systems.idea import Layout
 from synmt.trees.record import ParseRecord
 
 Weights = npt.NDArray[np.float32]
@@ -26,7 +28,7 @@ class ReadSentence:
     """A record of n tokens in the encoder, or the decoder, of L layers with H heads.
 
     weights [L,H,n,n]: what each token (row) attends to; mask: its strengths, and strengths [1 or L,H,n,n] on each
-    pair of tokens, None in a model without masks; owners: the ideas that heads belong to, by layer and head from 0.
+    pair of tokens, None in a model without masks; owners: of heads, by layer from 1 and head from 0.
     """
 
     record: ParseRecord
@@ -38,37 +40,39 @@ class ReadSentence:
 
     def head_name(self, layer: int, head: int) -> str:
         """Of a head in a layer, both counted from 0."""
-        owner = self.owners.get((layer, head))
+        owner = self.owners.get((layer + 1, head))
         return f"head {head + 1}" + (f" ({owner})" if owner else "")
 
 
 @torch.inference_mode()
-def read_sentence(folder: ModelFolder, line: Line) -> ReadSentence:
+def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
     """What the encoder makes of one line of text, parse record or mask record.
 
     Raises BadInput for a line without a sentence or without what the model needs, and for attention that is no
     number.
     """
     record, batch = source_of(folder, line)
-    side = folder.config.side
+    side = folder.config.source
     model = folder.load_model(torch.device("cpu"))
-    weights = as_numbers(model.source_attention(batch), folder)
+    with Recorder([layer.attention for layer in model.network.encoder.layers]) as recorder:
+        model.encode(batch)
+    weights = as_numbers(recorder.weights, folder)
     mask = mask_strengths(model, str(folder.path))
     return ReadSentence(
         record,
         side.layout(record, folder.bpe.segment),
         weights,
-        _owners(side, model, batch),
+        side.owners(folder.config.network),
         mask,
         _of_pairs(mask, model, batch) if mask else None,
     )
 
 
-def source_of(folder: ModelFolder, line: Line) -> tuple[ParseRecord, SourceBatch]:
+def source_of(folder: ModelFolder[ModelConfig], line: Line) -> tuple[ParseRecord, SourceBatch]:
     """The record of a line, and what the encoder reads of it. Raises BadInput."""
-    side = folder.config.side
+    side = folder.config.source
     tokenizer, _ = folder.config.open_tokenizers()
-    needs, language = side.needs(training=False), folder.config.source_language
+    needs, language = side.needs(training=False), folder.config.languages[0]
     ((_, record),) = source_records([line], needs, tokenizer, language)
     if not record.tokens:
         raise line.error("no sentence")
@@ -80,12 +84,12 @@ def source_of(folder: ModelFolder, line: Line) -> tuple[ParseRecord, SourceBatch
     return record, sources.batch([0], folder.vocabulary.padding, torch.device("cpu"))
 
 
-def as_numbers(weights: Sequence[Tensor], folder: ModelFolder) -> Weights:
+def as_numbers(weights: Sequence[Tensor], folder: ModelFolder[ModelConfig]) -> Weights:
     """Of each layer [1,H,n,n] → [L,H,n,n]. Raises BadInput for what is no number."""
-    found: Weights = torch.cat(list(weights)).float().numpy()
-    if not np.isfinite(found).all():
+    numbers: Weights = torch.cat(list(weights)).float().numpy()
+    if not np.isfinite(numbers).all():
         raise BadInput("the attention of some head is not a number", str(folder.path))
-    return found
+    return numbers
 
 
 def _of_pairs(mask: Strengths, model: TranslationModel, batch: SourceBatch) -> Weights:
@@ -96,14 +100,3 @@ def _of_pairs(mask: Strengths, model: TranslationModel, batch: SourceBatch) -> W
         alone = np.where(held, mask.values[place][:, None, None], -np.inf)
         strengths[place] = np.logaddexp.reduce(alone, axis=0)
     return np.where(np.isinf(strengths), np.float32(np.nan), strengths)
-
-
-def _owners(side: SourceSide, model: TranslationModel, batch: SourceBatch) -> dict[tuple[int, int], str]:
-    """A head that is replaced is the first of its layer; other heads that an idea takes are the last."""
-    owners: dict[tuple[int, int], str] = {}
-    for name, idea in side.ideas.items():
-        for layer, count in idea.heads_taken().items():
-            replaces = model.source_parts[name](batch).edits[layer - 1].replace is not None
-            first = 0 if replaces else model.network.config.heads - count
-            owners |= {(layer - 1, head): name for head in range(first, first + count)}
-    return owners

@@ -13,10 +13,11 @@ import orjson
 import torch
 
 from synmt.inspection.matrix import Legend, Matrix
-from synmt.nn.masks import NamedMatrices, TreeMasks
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.model.translation import TranslationModel
 from synmt.streams import BadInput
-from synmt.systems.model_folder import ModelFolder
-from synmt.systems.translation import TranslationModel
+from synmt.systems.mask.attention import Masks
 
 Array = npt.NDArray[np.float32]
 
@@ -47,11 +48,11 @@ class Strengths:
             yield "all" if len(self.values) == 1 else str(number), values
 
 
-def open_strengths(folder: ModelFolder) -> Strengths:
+def open_strengths(folder: ModelFolder[ModelConfig]) -> Strengths:
     """Raises BadInput for a model without masks, or with strengths that are no numbers."""
     found = mask_strengths(folder.load_model(torch.device("cpu")), str(folder.path))
     if found is None:
-        raise BadInput(f"has no masks: it is {'+'.join(folder.config.side.ideas)}", str(folder.path))
+        raise BadInput(f"has no masks: it is {'+'.join(folder.config.source.ideas)}", str(folder.path))
     return found
 
 
@@ -70,9 +71,9 @@ def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
     return Strengths(name, masks, values)
 
 
-def mask_parts(model: TranslationModel) -> list[TreeMasks | NamedMatrices]:
+def mask_parts(model: TranslationModel) -> list[Masks]:
     """What masks the encoder of a model."""
-    return [part for part in model.source_parts.values() if isinstance(part, TreeMasks | NamedMatrices)]
+    return [part for part in model.source_parts.values() if isinstance(part, Masks)]
 
 
 def as_text(models: Sequence[Strengths]) -> Iterator[str]:

@@ -2,14 +2,17 @@
 
 import torch
 
-from synmt.decoding.beam import SearchConfig, beam_search
+from synmt.decoding.beam import beam_search
+from synmt.decoding.config import SearchConfig
 from synmt.decoding.translation import Translator
 from synmt.inspection.sentence import ReadSentence, as_numbers, source_of
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.model.target import TargetSide, numbered_labels
+from synmt.nn.attention import Recorder
 from synmt.nn.graphs import Graph
 from synmt.streams import Line
-from synmt.systems.model_folder import ModelFolder
-from synmt.systems.source import Layout
-from synmt.systems.target import TargetSide, numbered_labels
+from synmt.systems.idea import Layout
 from synmt.text.bpe import JOINER
 from synmt.text.vocabulary import Vocabulary, is_structural
 
@@ -17,22 +20,25 @@ BEGIN = " <s>"
 
 
 @torch.inference_mode()
-def read_translation(folder: ModelFolder, line: Line) -> ReadSentence:
+def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
     """What the decoder makes of the best translation that it finds of one line; raises BadInput.
 
-    The tokens are begin of sentence, word pieces, and arcs if it writes them; the record has the tree of these.
+    The tokens are begin of sentence, subwords, and arcs if it writes them; the record has the tree of these.
     """
     _, source = source_of(folder, line)
     translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), batch_tokens=1, task="translate")
     model, vocabulary, target = translator.model, folder.vocabulary, folder.config.target
-    best = beam_search(model, source, translator.search, translator.transitions)[0][0]
+    best = beam_search(model, source, translator.search, translator.arcs)[0][0]
     entries = [vocabulary.target[number] for number in best.ids]
     graph = _graph(entries, target, vocabulary) if target.reads_graphs else None
     inputs = torch.tensor([[model.begin, *best.ids]])
-    weights = as_numbers(model.target_attention(source, inputs, graph), folder)
+    encoded = model.encode(source)
+    with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
+        model.decoder.read(model.network, inputs, graph, encoded.states, encoded.bias)
+    weights = as_numbers(recorder.weights, folder)
     layout = Layout([BEGIN, *entries], _words([BEGIN, *entries]))
     return ReadSentence(
-        translator.translation(best).record(), layout, weights, _owners(target, graph, len(weights))
+        translator.translation(best).record(), layout, weights, target.owners(folder.config.network)
     )
 
 
@@ -47,20 +53,10 @@ def _graph(entries: list[str], target: TargetSide, vocabulary: Vocabulary) -> Gr
 
 
 def _words(entries: list[str]) -> list[int]:
-    """For each entry the word that it is a piece of, -1 for arcs and the begin of sentence."""
+    """For each entry the word that it is a subword of, -1 for arcs and the begin of sentence."""
     words = []
     word = 0
     for entry in entries:
         words.append(-1 if is_structural(entry) else word)
         word += not is_structural(entry) and not entry.endswith(JOINER)
     return words
-
-
-def _owners(target: TargetSide, graph: Graph | None, layers: int) -> dict[tuple[int, int], str]:
-    """What an idea decides about are the first heads of every layer."""
-    owners: dict[tuple[int, int], str] = {}
-    for name, idea in target.ideas.items():
-        part = idea.heads_part()
-        if part is not None:
-            owners |= {(layer, head): name for layer in range(layers) for head in range(part(graph).shape[1])}
-    return owners

@@ -1,10 +1,11 @@
-"""The one attention function of the core, and its two modules: over a sequence itself and across to a memory.
+"""The one attention function of the core, its two modules, and how ideas edit and see what it does.
 
-Shapes: B sentences, H heads, Q queries, K keys, d model width, c = d/H channels of a head.
+Shapes: B sentences, H heads, Q queries, K keys, d model width, c = d/H channels of a head, k heads of an edit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -12,20 +13,53 @@ from torch import Tensor, nn
 
 
 @dataclass(frozen=True, slots=True)
-class AttentionEdit:
-    """What an idea changes in one layer's self-attention, in this order; all else stays plain.
+class HeadEdit:
+    """An edit of some heads in one layer, which are its idea's alone: one of three kinds.
 
-    scale: factors on the logits of the last k heads, [B,k,Q,K].
-    bias: added to the logits, broadcastable to [B,H,Q,K]; −inf hides a key. A gradient flows into it.
-    replace: from the layer's input [B,n,d] to the weights [B,Q,K] that the first head gets in place of its own.
+    heads: which ones, counted from 0.
+    scale: factors on their logits, [B,k or 1,Q,K].
+    bias: added to their logits, [B,k or 1,Q,K]; −inf hides a key.
+    replace: from the layer's input [B,n,d] to the weights [B,Q,K] that they get in place of their own.
     """
 
+    heads: tuple[int, ...]
     scale: Tensor | None = None
     bias: Tensor | None = None
     replace: Callable[[Tensor], Tensor] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AttentionEdit:
+    """What ideas change in one layer's self-attention; all else stays plain.
+
+    bias: added to the logits of all heads, broadcastable to [B,H,Q,K]; −inf hides a key. A gradient flows into it.
+    heads: edits of some heads. Raises ValueError for a head that two of them have.
+    """
+
+    bias: Tensor | None = None
+    heads: tuple[HeadEdit, ...] = ()
+
+    def __post_init__(self) -> None:
+        owned = [head for edit in self.heads for head in edit.heads]
+        if len(set(owned)) < len(owned):
+            raise ValueError(f"two edits of one head among {sorted(owned)}")
+
+    def __add__(self, other: "AttentionEdit") -> "AttentionEdit":
+        """Both at once: biases add up."""
+        bias = other.bias if self.bias is None else self.bias if other.bias is None else self.bias + other.bias
+        return AttentionEdit(bias, self.heads + other.heads)
+
+    def of_last_query(self) -> "AttentionEdit":
+        """The edit of the last query alone; replacements cannot be told apart by queries, and are left out."""
+        edits = (HeadEdit(edit.heads, _last(edit.scale), _last(edit.bias)) for edit in self.heads)
+        return AttentionEdit(_last(self.bias), tuple(edits))
+
+
 PLAIN = AttentionEdit()
+
+
+def _last(tensor: Tensor | None) -> Tensor | None:
+    return None if tensor is None else tensor[:, :, -1:]
 
 
 def attend(
@@ -36,7 +70,7 @@ def attend(
     causal: bool = False,
     dropout: float = 0.0,
 ) -> Tensor:
-    """softmax(query · keyᵀ / √c + bias) · value, the softmax running over keys (Vaswani et al. 2017, eq. 1).
+    """Return softmax(query · keyᵀ / √c + bias) · value, the softmax running over keys (Vaswani et al. 2017, eq. 1).
 
     query [B,H,Q,c], key and value [B,H,K,c] → [B,H,Q,c].
     bias: added to the logits, broadcastable to [B,H,Q,K]; −inf hides a key. A gradient flows into it.
@@ -51,59 +85,92 @@ def attend(
         )
 
 
-def edited_attention(
-    query: Tensor, key: Tensor, value: Tensor, edit: AttentionEdit, states: Tensor, dropout: float
+def attention_weights(
+    query: Tensor, key: Tensor, bias: Tensor | None = None, scale: Tensor | None = None
 ) -> Tensor:
-    """Attention whose first head is replaced, or whose last heads are scaled; the heads between run as in `attend`.
-
-    query, key, value [B,H,n,c], states [B,n,d] the layer's input → [B,H,n,c].
-    """
-    heads = query.shape[1]
-    first = 0 if edit.replace is None else 1
-    end = heads if edit.scale is None else heads - edit.scale.shape[1]
-    parts = []
-    if edit.replace is not None:
-        weights = F.dropout(edit.replace(states), dropout)
-        parts.append(weights.unsqueeze(1).to(value.dtype) @ value[:, :1])
-    if first < end:
-        plain = slice(first, end)
-        bias = _of_heads(edit.bias, plain, heads)
-        parts.append(attend(query[:, plain], key[:, plain], value[:, plain], bias, dropout=dropout))
-    if edit.scale is not None:
-        scaled = slice(end, heads)
-        bias = _of_heads(edit.bias, scaled, heads)
-        with torch.autocast(query.device.type, enabled=False):
-            logits = query[:, scaled].float() @ key[:, scaled].float().transpose(2, 3) * query.shape[-1] ** -0.5
-            logits = logits * edit.scale
-            weights = (logits if bias is None else logits + bias).softmax(dim=-1)
-            parts.append(F.dropout(weights, dropout) @ value[:, scaled].float())
-    return torch.cat([part.float() for part in parts], dim=1)
-
-
-def edited_weights(query: Tensor, key: Tensor, edit: AttentionEdit, states: Tensor) -> Tensor:
-    """The weights that `attend` and `edited_attention` give the values, in fp32, for those who want to see them.
-
-    query, key [B,H,n,c], states [B,n,d] the layer's input → [B,H,n,n].
-    """
-    logits = query.float() @ key.float().transpose(2, 3) * query.shape[-1] ** -0.5
-    if edit.scale is not None:
-        plain, scaled = logits.split([logits.shape[1] - edit.scale.shape[1], edit.scale.shape[1]], dim=1)
-        logits = torch.cat([plain, scaled * edit.scale], dim=1)
-    weights = (logits if edit.bias is None else logits + edit.bias).softmax(dim=-1)
-    if edit.replace is not None:
-        weights = torch.cat([edit.replace(states).unsqueeze(1).to(weights.dtype), weights[:, 1:]], dim=1)
-    return weights
-
-
-def _of_heads(bias: Tensor | None, chosen: slice, heads: int) -> Tensor | None:
-    return bias[:, chosen] if bias is not None and bias.shape[1] == heads else bias
-
-
-def attention_weights(query: Tensor, key: Tensor, bias: Tensor | None) -> Tensor:
-    """The softmax inside of `attend`; query [B,H,Q,c], key [B,H,K,c] → [B,H,Q,K] in fp32."""
+    """Return the softmax inside of `attend`, of logits times `scale`: [B,H,Q,c] and [B,H,K,c] → [B,H,Q,K] in fp32."""
     with torch.autocast(query.device.type, enabled=False):
-        logits = query.float() @ key.float().transpose(2, 3) * query.shape[-1] ** -0.5
+        logits = attention_logits(query, key)
+        logits = logits if scale is None else logits * scale
         return (logits if bias is None else logits + bias).softmax(dim=-1)
+
+
+def attention_logits(query: Tensor, key: Tensor) -> Tensor:
+    """Return query · keyᵀ / √c in fp32: [..,Q,c] and [..,K,c] → [..,Q,K]"""
+    with torch.autocast(query.device.type, enabled=False):
+        return query.float() @ key.float().transpose(-2, -1) * query.shape[-1] ** -0.5
+
+
+def edited_attention(
+    query: Tensor, key: Tensor, value: Tensor, edit: AttentionEdit, states: Tensor | None, dropout: float
+) -> Tensor:
+    """Return what `attend` gives, with the edits of some heads; heads without logits to edit run as in `attend`.
+
+    query [B,H,Q,c], key and value [B,H,K,c]; states [B,n,d] the layer's input, for replacements → [B,H,Q,c].
+    """
+    if not edit.heads:
+        return attend(query, key, value, edit.bias, dropout=dropout)
+    parts = []
+    for heads, own in _groups(edit, query.shape[1]):
+        q, k, v = (_of_heads(each, heads) for each in (query, key, value))
+        bias = _both(None if edit.bias is None else _of_heads(edit.bias, heads), own.bias)
+        if own.scale is None and own.replace is None:
+            parts.append(attend(q, k, v, bias, dropout=dropout).float())
+        else:
+            weights = F.dropout(_own_weights(q, k, own, bias, states), dropout)
+            with torch.autocast(query.device.type, enabled=False):
+                parts.append((weights.to(v.dtype) @ v if own.replace else weights @ v.float()).float())
+    return _in_order(parts, edit, query.shape[1])
+
+
+def edited_weights(query: Tensor, key: Tensor, edit: AttentionEdit, states: Tensor | None) -> Tensor:
+    """Return the weights that `edited_attention` gives the values, before dropout, in fp32: [B,H,Q,K]"""
+    if not edit.heads:
+        return attention_weights(query, key, edit.bias)
+    parts = []
+    for heads, own in _groups(edit, query.shape[1]):
+        q, k = _of_heads(query, heads), _of_heads(key, heads)
+        bias = _both(None if edit.bias is None else _of_heads(edit.bias, heads), own.bias)
+        parts.append(_own_weights(q, k, own, bias, states).float())
+    return _in_order(parts, edit, query.shape[1])
+
+
+def _own_weights(query: Tensor, key: Tensor, own: HeadEdit, bias: Tensor | None, states: Tensor | None) -> Tensor:
+    """Return the weights of the heads of one edit, [B,k,Q,K]."""
+    if own.replace is None:
+        return attention_weights(query, key, bias, own.scale)
+    assert states is not None
+    return own.replace(states).unsqueeze(1).expand(-1, query.shape[1], -1, -1)
+
+
+def _both(shared: Tensor | None, own: Tensor | None) -> Tensor | None:
+    return own if shared is None else shared if own is None else shared + own
+
+
+def _groups(edit: AttentionEdit, heads: int) -> Iterator[tuple[tuple[int, ...], HeadEdit]]:
+    """The heads of each edit, and the others under an edit that changes nothing."""
+    owned = {head for own in edit.heads for head in own.heads}
+    if max(owned) >= heads:
+        raise ValueError(f"an edit of head {max(owned)}, where there are {heads}")
+    others = tuple(head for head in range(heads) if head not in owned)
+    groups = [(own.heads, own) for own in edit.heads] + [(others, HeadEdit(others))] * bool(others)
+    yield from sorted(groups, key=lambda group: group[0])
+
+
+def _in_order(parts: list[Tensor], edit: AttentionEdit, heads: int) -> Tensor:
+    """Put the parts of `_groups` together, [B,k,…] each, with the heads in their order: [B,H,…]"""
+    mixed = torch.cat(parts, dim=1)
+    order = [head for group, _ in _groups(edit, heads) for head in group]
+    return mixed if order == sorted(order) else mixed[:, [order.index(head) for head in range(heads)]]
+
+
+def _of_heads(tensor: Tensor, heads: tuple[int, ...]) -> Tensor:
+    """Take some heads out of [B,H or 1,…]."""
+    if tensor.shape[1] == 1:
+        return tensor
+    if heads == tuple(range(heads[0], heads[-1] + 1)):
+        return tensor[:, heads[0] : heads[-1] + 1]
+    return tensor[:, list(heads)]
 
 
 def split_heads(states: Tensor, heads: int) -> Tensor:
@@ -118,8 +185,45 @@ def merge_heads(states: Tensor) -> Tensor:
     return states.transpose(1, 2).reshape(batch, length, heads * channels)
 
 
+class Enough(Exception):
+    """A run of which a recorder has seen all that it was to see."""
+
+
+class Recorder:
+    """Keeps what attention modules attend to while it is a context: inspection and aligners see weights here alone.
+
+    weights: what each module gave to the values, [B,H,Q,K] in fp32 before dropout and without the leak, in the
+    order of the calls; inputs: the states [B,Q,d] that it asked with. Both have gradients where the run has.
+    """
+
+    def __init__(self, modules: Iterable[nn.Module], stop: bool = False) -> None:
+        """stop: the run inside the context ends where the last module's weights arise, and computes nothing more."""
+        self.modules: list[Any] = list(modules)
+        self.stop = stop
+        self.weights: list[Tensor] = []
+        self.inputs: list[Tensor] = []
+
+    def __enter__(self) -> "Recorder":
+        for module in self.modules:
+            module.recorder = self
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        for module in self.modules:
+            module.recorder = None
+        return kind is Enough
+
+    def keep(self, inputs: Tensor, weights: Tensor) -> None:
+        self.inputs.append(inputs)
+        self.weights.append(weights)
+        if self.stop and len(self.weights) == len(self.modules):
+            raise Enough
+
+
 class SelfAttention(nn.Module):
     """Attention of a sequence over itself; query, key and value come out of one product."""
+
+    recorder: Recorder | None = None
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -132,23 +236,24 @@ class SelfAttention(nn.Module):
         """states [B,n,d] → [B,n,d]; causal excludes an edit."""
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
         dropout = self.dropout if self.training else 0.0
-        if edit.scale is None and edit.replace is None:
-            return self.out(merge_heads(attend(query, key, value, edit.bias, causal, dropout)))
-        return self.out(merge_heads(edited_attention(query, key, value, edit, states, dropout)))
+        if self.recorder is not None:
+            weights = edited_weights(query, key, _causal(states) if causal else edit, states)
+            self.recorder.keep(states, weights)
+            mixed = F.dropout(weights, dropout) @ value.float()
+        elif causal:
+            mixed = attend(query, key, value, causal=True, dropout=dropout)
+        else:
+            mixed = edited_attention(query, key, value, edit, states, dropout)
+        return self.out(merge_heads(mixed))
 
     def project(self, states: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Queries [Q,d] of some states, keys and values side by side [K,2d] of others."""
+        """Return queries [Q,d] of some states, keys and values side by side [K,2d] of others."""
         width = self.out.in_features
         weight, bias = self.qkv.weight, self.qkv.bias
         return F.linear(states, weight[:width], bias[:width]), F.linear(memory, weight[width:], bias[width:])
 
-    def weights(self, states: Tensor, edit: AttentionEdit = PLAIN) -> Tensor:
-        """What each position attends to without dropout: states [B,n,d] → [B,H,n,n]."""
-        query, key, _ = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
-        return edited_weights(query, key, edit, states)
-
     def step(self, state: Tensor, cache: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """One more position after the cached ones.
+        """Compute one more position after the cached ones.
 
         state [B,1,d], cache: keys and values [B,H,t,c] of the positions so far, or None at the first
         → output [B,1,d] and the cache of t+1 positions.
@@ -159,30 +264,50 @@ class SelfAttention(nn.Module):
         return self.out(merge_heads(attend(query, key, value))), (key, value)
 
 
-class CrossAttention(nn.Module):
-    """Attention of the decoder over the encoder's memory."""
+def _causal(states: Tensor) -> AttentionEdit:
+    """What `causal` hides from states [B,n,d], as an edit."""
+    length = states.shape[1]
+    return AttentionEdit(torch.full((1, 1, length, length), float("-inf"), device=states.device).triu(1))
 
-    def __init__(self, width: int, heads: int, dropout: float) -> None:
+
+class CrossAttention(nn.Module):
+    """Attention of the decoder over the encoder's memory.
+
+    leaky: one more key and value, which the module learns, can take what fits nowhere (Chen, Sun & Liu 2021).
+    """
+
+    recorder: Recorder | None = None
+
+    def __init__(self, width: int, heads: int, dropout: float, leaky: bool = False) -> None:
         super().__init__()
         self.heads = heads
         self.dropout = dropout
         self.query = nn.Linear(width, width)
         self.kv = nn.Linear(width, 2 * width)
         self.out = nn.Linear(width, width)
+        self.leak = nn.Parameter(torch.empty(2, width)) if leaky else None
 
     def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values [B,H,K,c] of the encoder's output [B,K,d]."""
-        key, value = self.kv(encoded).chunk(2, dim=-1)
-        return split_heads(key, self.heads), split_heads(value, self.heads)
+        """Return keys and values [B,H,(1+)K,c] of the encoder's output [B,K,d], those of the leak first."""
+        key, value = (split_heads(part, self.heads) for part in self.kv(encoded).chunk(2, dim=-1))
+        if self.leak is None:
+            return key, value
+        leak_key, leak_value = (
+            row.view(1, self.heads, 1, -1).to(key.dtype).expand(len(key), -1, -1, -1) for row in self.leak
+        )
+        return torch.cat([leak_key, key], dim=2), torch.cat([leak_value, value], dim=2)
 
     def forward(self, states: Tensor, memory: tuple[Tensor, Tensor], bias: Tensor | None) -> Tensor:
         """states [B,Q,d], bias [B,1,1,K] → [B,Q,d]. Queries do not see each other, so Q may be a beam."""
+        key, value = memory
         dropout = self.dropout if self.training else 0.0
         query = split_heads(self.query(states), self.heads)
-        return self.out(merge_heads(attend(query, *memory, bias, dropout=dropout)))
-
-    def head_weights(self, states: Tensor, encoded: Tensor, bias: Tensor | None) -> Tensor:
-        """What `forward` weighs the memory of `encoded` [B,K,d] by, before dropout: [B,H,Q,K] in fp32."""
-        width = encoded.shape[-1]
-        key = split_heads(F.linear(encoded, self.kv.weight[:width], self.kv.bias[:width]), self.heads)
-        return attention_weights(split_heads(self.query(states), self.heads), key, bias)
+        if self.leak is not None and bias is not None:
+            bias = F.pad(bias, (1, 0))
+        if self.recorder is None:
+            return self.out(merge_heads(attend(query, key, value, bias, dropout=dropout)))
+        weights = attention_weights(query, key, bias)
+        self.recorder.keep(states, weights if self.leak is None else weights[..., 1:])
+        with torch.autocast(states.device.type, enabled=False):
+            mixed = merge_heads(F.dropout(weights, dropout) @ value.float())
+        return self.out(mixed)

@@ -18,7 +18,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import PLAIN, AttentionEdit, CrossAttention, SelfAttention, attend, merge_heads, split_heads
+from synmt.nn.attention import (
+    PLAIN,
+    AttentionEdit,
+    CrossAttention,
+    SelfAttention,
+    attend,
+    edited_attention,
+    merge_heads,
+    split_heads,
+)
 from synmt.nn.graphs import Graph
 from synmt.nn.prefixes import Grouping, Prefixes
 from synmt.nn.transformer import DecoderLayer, Transformer
@@ -77,16 +86,14 @@ class CausalDecoder(nn.Module):
     def forward(
         self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
     ) -> Tensor:
-        """The states that predict the tokens: encoded [B,n,d], source_bias [B,1,1,n] → [R,d]"""
-        return network.decode(target.inputs, encoded, source_bias).flatten(0, 1)[target.positions]
+        """Return the states that predict the tokens: encoded [B,n,d], source_bias [B,1,1,n] → [R,d]"""
+        return self.read(network, target.inputs, None, encoded, source_bias).flatten(0, 1)[target.positions]
 
-    def weights(
+    def read(
         self, network: Transformer, inputs: Tensor, graph: Graph | None, encoded: Tensor, source_bias: Tensor | None
-    ) -> list[Tensor]:
-        """What each layer attends to within a whole target, inputs [1,t] without padding → [1,H,t,t] each."""
-        length = inputs.shape[1]
-        later = torch.full((1, 1, length, length), float("-inf"), device=inputs.device).triu(1)
-        return network.decoder_weights(network.embed(inputs), AttentionEdit(bias=later), encoded, source_bias)
+    ) -> Tensor:
+        """Run over whole targets: inputs [B,t], graph: theirs, for a decoder that reads graphs → [B,t,d]"""
+        return network.decode(network.embed(inputs), encoded, source_bias)
 
     def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return CausalSteps(network, encoded, source_bias)
@@ -116,17 +123,16 @@ class PrefixDecoder(nn.Module):
     """All positions of a prefix see each other.
 
     inputs: modules on the decoder's input, from (states [N,d], a Graph for each length) to states.
-    heads: a module from a Graph of R prefixes to a bias [R,k,m,m] for the first k heads of every layer.
+    heads: modules from a Graph of R prefixes to a HeadEdit of every layer, without replacements.
     """
 
-    def __init__(self, inputs: Iterable[nn.Module] = (), heads: nn.Module | None = None) -> None:
+    def __init__(self, inputs: Iterable[nn.Module] = (), heads: Iterable[nn.Module] = ()) -> None:
         super().__init__()
-        self.inputs = nn.ModuleList(inputs)
-        self.heads = heads
+        self.inputs, self.heads = nn.ModuleList(inputs), nn.ModuleList(heads)
 
     @property
     def reads_graphs(self) -> bool:
-        return bool(self.inputs) or self.heads is not None
+        return bool(self.inputs) or bool(self.heads)
 
     def forward(
         self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
@@ -138,18 +144,18 @@ class PrefixDecoder(nn.Module):
         memories = [layer.memory(encoded) for layer in network.decoder_layers]
         return self.run(network, states, target.prefixes, graphs, memories, source_bias)
 
-    def weights(
+    def read(
         self, network: Transformer, inputs: Tensor, graph: Graph | None, encoded: Tensor, source_bias: Tensor | None
-    ) -> list[Tensor]:
-        """As that of CausalDecoder, of the prefix that is the whole target."""
+    ) -> Tensor:
+        """As that of CausalDecoder, over the prefixes that are the whole targets, without padding."""
         states = network.embed(inputs)
         for part in self.inputs:
             states = part(states.flatten(0, 1), [graph]).view_as(states)
-        context = PLAIN
-        if self.heads is not None:
-            taken = self.heads(graph)
-            context = AttentionEdit(bias=F.pad(taken, (0, 0, 0, 0, 0, network.config.heads - taken.shape[1])))
-        return network.decoder_weights(states, context, encoded, source_bias)
+        return network.decode(states, encoded, source_bias, self._context(graph))
+
+    def _context(self, graph: Graph | None) -> AttentionEdit:
+        """What the positions of prefixes see of each other."""
+        return AttentionEdit(heads=tuple(part(graph) for part in self.heads))
 
     def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return PrefixSteps(self, network, encoded, source_bias, beam)
@@ -166,12 +172,12 @@ class PrefixDecoder(nn.Module):
         """The state after each prefix; states [N,d]: all embeddings, memories: those of all layers → [R,d]"""
         for part in self.inputs:
             states = part(states, graphs)
-        biases = [self.heads(graph) for graph in graphs] if self.heads else [None] * len(prefixes.lengths)
+        contexts = [self._context(graph) for graph in graphs] or [PLAIN] * len(prefixes.lengths)
         layers = network.decoder_layers
         for layer, memory in zip(layers[:-1], memories, strict=False):
-            states = _attend_within(layer, states, prefixes, biases)
+            states = _attend_within(layer, states, prefixes, contexts)
             states = _attend_across(layer, states, memory, source_bias, prefixes.positions)
-        states = _attend_from_last(layers[-1], states, prefixes, biases)
+        states = _attend_from_last(layers[-1], states, prefixes, contexts)
         states = _attend_across(layers[-1], states, memories[-1], source_bias, prefixes.last_positions)
         decoded: Tensor = network.decoder_norm(states)
         return decoded
@@ -199,7 +205,7 @@ class PrefixSteps:
         packed = Prefixes.of_a_beam(batch, beam, length, prefixes.device)
         graphs = [] if self.graph is None else [self.graph]
         states = self.decoder.run(network, states, packed, graphs, self.memories, self.source_bias)
-        return F.linear(states, network.output_weight, network.output_bias).view(batch, beam, -1)
+        return network.logits(states).view(batch, beam, -1)
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         if sentences is not None:
@@ -216,47 +222,40 @@ class PrefixSteps:
 
 
 def _attend_within(
-    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, biases: Sequence[Tensor | None]
+    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[AttentionEdit]
 ) -> Tensor:
     """Self-attention of every position over its prefix, [N,d] → [N,d]."""
     attention, residual = layer.attention, layer.attention_residual
     width = states.shape[1]
     projected = attention.qkv(residual.before(states)).split(prefixes.sizes)
     mixed = []
-    for part, (length, count), bias in zip(projected, prefixes.lengths, biases, strict=True):
+    for part, (length, count), context in zip(projected, prefixes.lengths, contexts, strict=True):
         query, memory = part.view(count, length, 3 * width).split([width, 2 * width], dim=-1)
-        mixed.append(_attend(attention, query, memory, bias))
+        mixed.append(_attend(attention, query, memory, context))
     return residual.after(states, attention.out(torch.cat(mixed)))
 
 
 def _attend_from_last(
-    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, biases: Sequence[Tensor | None]
+    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[AttentionEdit]
 ) -> Tensor:
     """Self-attention of the last position of each prefix, [N,d] → [R,d]."""
     attention, residual = layer.attention, layer.attention_residual
     before, last = residual.before(states), F.embedding(prefixes.ends, states)
     queries, memories = attention.project(residual.before(last), before)
     mixed = []
-    for query, memory, (length, count), bias in zip(
-        queries.split(prefixes.counts), memories.split(prefixes.sizes), prefixes.lengths, biases, strict=True
+    for query, memory, (length, count), context in zip(
+        queries.split(prefixes.counts), memories.split(prefixes.sizes), prefixes.lengths, contexts, strict=True
     ):
-        of_last = None if bias is None else bias[:, :, -1:]
-        mixed.append(_attend(attention, query.unsqueeze(1), memory.view(count, length, -1), of_last))
+        memory = memory.view(count, length, -1)
+        mixed.append(_attend(attention, query.unsqueeze(1), memory, context.of_last_query()))
     return residual.after(last, attention.out(torch.cat(mixed)))
 
 
-def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, bias: Tensor | None) -> Tensor:
-    """query [R,Q,d], memory [R,m,2d]: keys and values, bias [R,k,Q,m] for the first k heads → [R·Q,d]"""
+def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, context: AttentionEdit) -> Tensor:
+    """query [R,Q,d], memory [R,m,2d]: keys and values → [R·Q,d]"""
     dropout = attention.dropout if attention.training else 0.0
-    parts = [split_heads(part, attention.heads) for part in (query, *memory.chunk(2, dim=-1))]
-    if bias is None:
-        mixed = attend(parts[0], parts[1], parts[2], dropout=dropout)
-    else:
-        taken = bias.shape[1]
-        first, others = zip(*(part.split([taken, attention.heads - taken], dim=1) for part in parts), strict=True)
-        with_bias = attend(first[0], first[1], first[2], bias, dropout=dropout)
-        mixed = torch.cat([with_bias, attend(others[0], others[1], others[2], dropout=dropout)], dim=1)
-    return merge_heads(mixed).flatten(0, 1)
+    query, key, value = (split_heads(part, attention.heads) for part in (query, *memory.chunk(2, dim=-1)))
+    return merge_heads(edited_attention(query, key, value, context, None, dropout)).flatten(0, 1)
 
 
 def _attend_across(

@@ -1,4 +1,4 @@
-"""What the encoder reads, and what syntax does to one run of it. Tensors only.
+"""What the encoder reads, and what ideas do to one run of it. Tensors only.
 
 Shapes: B sentences, n positions, d width.
 """
@@ -17,14 +17,14 @@ class SourceBatch:
     """B sentences padded on the right to n positions, on the device.
 
     ids [B,n] int64; padding [B,n] bool, True where there is no token, or None if all sentences are full;
-    words [B] int64: how many tokens are pieces of words; vectors: by name, each [B,n] int64, zero where padded;
+    words [B] int64: how many tokens are subwords; columns: by name, each [B,n] int64, zero where padded;
     matrices: by name, each [B,n,n] bool, False where padded.
     """
 
     ids: Tensor
     padding: Tensor | None
     words: Tensor
-    vectors: dict[str, Tensor]
+    columns: dict[str, Tensor]
     matrices: dict[str, Tensor] = field(default_factory=dict)
 
 
@@ -48,29 +48,38 @@ def plain_pass(layers: int) -> EncoderPass:
     return EncoderPass([PLAIN] * layers)
 
 
+def edit_of_layer(edit: AttentionEdit, layer: int, layers: int) -> list[AttentionEdit]:
+    """Return the edits of all layers of an idea that edits one, counted from 1."""
+    return [edit if each == layer else PLAIN for each in range(1, layers + 1)]
+
+
 def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
-    """Several ideas at once: biases add up, everything else is one idea's alone."""
+    """Join what several ideas do: biases add up, features stand side by side, losses are all there.
+
+    Raises ValueError for a head that two ideas edit, and for two accuracies of one name.
+    """
     first, *rest = passes
     for other in rest:
-        pairs = zip(first.edits, other.edits, strict=True)
+        if twice := first.accuracies.keys() & other.accuracies.keys():
+            raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
+        features = [each for each in (first.features, other.features) if each is not None]
         first = EncoderPass(
-            [_both(*pair) for pair in pairs],
-            first.features if other.features is None else other.features,
+            [_both(*pair) for pair in zip(first.edits, other.edits, strict=True)],
+            torch.cat(features, dim=-1) if features else None,
             [*first.losses, *other.losses],
             first.accuracies | other.accuracies,
         )
     return first
 
 
-def _both(one: AttentionEdit, other: AttentionEdit) -> AttentionEdit:
-    if one is PLAIN or other is PLAIN:
-        return one if other is PLAIN else other
-    bias = one.bias if other.bias is None else other.bias if one.bias is None else one.bias + other.bias
-    return AttentionEdit(one.scale if other.scale is None else other.scale, bias, one.replace or other.replace)
+def _both(first: AttentionEdit, second: AttentionEdit) -> AttentionEdit:
+    if first is PLAIN or second is PLAIN:
+        return first if second is PLAIN else second
+    return first + second
 
 
 def with_hidden_keys(edits: Sequence[AttentionEdit], padding: Tensor | None) -> list[AttentionEdit]:
-    """The edits with −inf on padded keys; layers that shared an edit still do."""
+    """Return the edits with −inf on padded keys; layers that shared an edit still do."""
     if padding is None:
         return list(edits)
     padded = padding[:, None, None, :]
@@ -80,4 +89,12 @@ def with_hidden_keys(edits: Sequence[AttentionEdit], padding: Tensor | None) -> 
 
 def _hide(edit: AttentionEdit, padded: Tensor) -> AttentionEdit:
     bias = torch.zeros(padded.shape, device=padded.device) if edit.bias is None else edit.bias
-    return AttentionEdit(edit.scale, bias.masked_fill(padded, float("-inf")), edit.replace)
+    return AttentionEdit(bias.masked_fill(padded, float("-inf")), edit.heads)
+
+
+def hiding_bias(padding: Tensor | None) -> Tensor | None:
+    """Return −inf on padded keys, [B,1,1,n]; padding [B,n] is True where there is no token."""
+    if padding is None:
+        return None
+    zeros = torch.zeros(padding.shape, device=padding.device)
+    return zeros.masked_fill(padding, float("-inf"))[:, None, None, :]

@@ -1,11 +1,28 @@
-"""Label-smoothed cross-entropy, fused with the output projection."""
+"""Losses of a batch: label-smoothed cross-entropy, fused with the output projection, and what else is learned."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
 CHUNK_ELEMENTS = 1 << 21  # logits held at a time: 8 MB in fp32, which a CPU's cache can serve
+
+
+@dataclass(slots=True)
+class Loss:
+    """Losses of a batch, in nats.
+
+    translation: cross-entropy summed over the batch's target tokens, the same for all systems, or its estimate from
+    some of them; tokens: how many these are; total: what is minimized, a sum over these tokens, too.
+    accuracies: by name, how many predictions of an idea were right, and how many there were.
+    """
+
+    translation: Tensor
+    tokens: int
+    total: Tensor
+    accuracies: Mapping[str, Callable[[], tuple[int, int]]] = field(default_factory=dict)
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):

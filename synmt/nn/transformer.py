@@ -1,10 +1,10 @@
 """An encoder–decoder Transformer with tied embeddings that one can read in a sitting (Vaswani et al. 2017).
 
-It knows tensors only. What a system adds comes in as edits of the encoder's attention and features of its input.
+It knows tensors only. What an idea adds comes in as edits of attention and features of the input.
 Shapes: B sentences, n source positions, t target positions, H heads, d width, V vocabulary, T target vocabulary.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,6 +18,14 @@ from synmt.nn.dropout import dropout
 from synmt.nn.positions import Sinusoids
 
 LAYER_NORM_EPS = 1e-6
+
+
+def reset_products(module: nn.Module) -> None:
+    """Draw each product as one matrix (qkv too) by Xavier's normal distribution, with zero biases."""
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.xavier_normal_(part.weight)
+            nn.init.zeros_(part.bias)
 
 
 class Residual(nn.Module):
@@ -35,6 +43,11 @@ class Residual(nn.Module):
     def after(self, states: Tensor, output: Tensor) -> Tensor:
         states = states + dropout(output, self.dropout, self.training)
         return states if self.pre else self.norm(states)
+
+
+def final_norm(config: TransformerConfig) -> nn.Module:
+    """Return the norm after the last layer, which pre-norm needs."""
+    return nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if config.norm == "pre" else nn.Identity()
 
 
 class FeedForward(nn.Module):
@@ -64,6 +77,20 @@ class EncoderLayer(nn.Module):
         return residual.after(states, self.feedforward(residual.before(states)))
 
 
+class Encoder(nn.Module):
+    """The layers of an encoder, each with an edit of its attention."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+
+    def forward(self, states: Tensor, edits: Sequence[AttentionEdit]) -> Tensor:
+        """states [B,n,d] → [B,n,d]"""
+        for layer, edit in zip(self.layers, edits, strict=True):
+            states = layer(states, edit)
+        return states
+
+
 @dataclass
 class LayerCache:
     """What a decoder layer keeps between steps of a search, for B sentences with a beam of K."""
@@ -90,10 +117,6 @@ class DecoderLayer(nn.Module):
         self.attention_residual = Residual(config)
         self.cross_residual = Residual(config) if crosses else None
         self.feedforward_residual = Residual(config)
-
-    def forward(self, states: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
-        """states [B,t,d], encoded [B,n,d], source_bias [B,1,1,n] → [B,t,d]"""
-        return self.across(self.within(states), self.memory(encoded), source_bias)
 
     def within(self, states: Tensor, context: AttentionEdit | None = None) -> Tensor:
         """Self-attention alone, causal unless `context` says what a position sees: states [B,t,d] → [B,t,d]"""
@@ -137,24 +160,19 @@ class Transformer(nn.Module):
         self.target_vocabulary = target_vocabulary
         self.embedding = nn.Parameter(torch.empty(vocabulary, config.width))
         self.output_bias = nn.Parameter(torch.zeros(target_vocabulary))
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.encoder = Encoder(config)
         last = config.decoder_layers - 1
         self.decoder = nn.ModuleList(
             DecoderLayer(config, crosses=config.cross_attention == "all" or layer == last)
             for layer in range(config.decoder_layers)
         )
-        pre = config.norm == "pre"
-        self.encoder_norm = nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if pre else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if pre else nn.Identity()
+        self.encoder_norm, self.decoder_norm = final_norm(config), final_norm(config)
         self.positions = Sinusoids(config.width)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Xavier normal for each product as one matrix (qkv too), zero biases, embeddings N(0, 1/d)."""
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_normal_(module.weight)
-                nn.init.zeros_(module.bias)
+        """Draw embeddings from N(0, 1/d), and the rest as `reset_products` does."""
+        reset_products(self)
         nn.init.normal_(self.embedding, std=self.config.width**-0.5)
         nn.init.zeros_(self.output_bias)
 
@@ -180,64 +198,24 @@ class Transformer(nn.Module):
 
     def encode(self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None) -> Tensor:
         """ids [B,n], edits: one for each layer, features as in `embed` → [B,n,d]"""
-        states = self.embed(ids, features=features)
-        for layer, edit in zip(self.encoder, edits, strict=True):
-            states = layer(states, edit)
-        encoded: Tensor = self.encoder_norm(states)
+        encoded: Tensor = self.encoder_norm(self.encoder(self.embed(ids, features=features), edits))
         return encoded
 
-    def encoder_weights(
-        self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None
-    ) -> list[Tensor]:
-        """What each layer of `encode` attends to, [B,H,n,n] each."""
-        states = self.embed(ids, features=features)
-        weights = []
-        for layer, edit in zip(cast(Sequence[EncoderLayer], self.encoder), edits, strict=True):
-            weights.append(layer.attention.weights(layer.attention_residual.before(states), edit))
-            states = layer(states, edit)
-        return weights
+    def decode(
+        self, states: Tensor, encoded: Tensor, source_bias: Tensor | None, context: AttentionEdit | None = None
+    ) -> Tensor:
+        """Run the decoder over a whole target; each position sees those before it, or what `context` shows it.
 
-    def decode(self, ids: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
-        """ids [B,t] of the target shifted right, encoded [B,n,d], source_bias [B,1,1,n] → states [B,t,d]"""
-        states = self.embed(ids)
-        for layer in self.decoder:
-            states = layer(states, encoded, source_bias)
+        states [B,t,d]: the embedded target, shifted right; encoded [B,n,d], source_bias [B,1,1,n] → [B,t,d]
+        """
+        for layer in self.decoder_layers:
+            states = layer.across(layer.within(states, context), layer.memory(encoded), source_bias)
         decoded: Tensor = self.decoder_norm(states)
         return decoded
 
-    def decoder_weights(
-        self, states: Tensor, context: AttentionEdit, encoded: Tensor, source_bias: Tensor | None
-    ) -> list[Tensor]:
-        """What each decoder layer attends to within the target, [B,H,t,t] each.
-
-        states [B,t,d]: the embedded target; context: what its positions see of each other.
-        """
-        weights = []
-        for layer in self.decoder_layers:
-            weights.append(layer.attention.weights(layer.attention_residual.before(states), context))
-            states = layer.across(layer.within(states, context), layer.memory(encoded), source_bias)
-        return weights
-
-    def cross_queries(
-        self, ids: Tensor, encoded: Tensor, source_bias: Tensor | None, context: AttentionEdit | None = None
-    ) -> Iterator[Tensor]:
-        """What the cross-attention of each decoder layer asks with, [B,t,d], the first layer's first.
-
-        Arguments as for `decode`; a position sees those before it, or what `context` shows it. A layer runs when
-        it is asked for.
-        """
-        states = self.embed(ids)
-        for layer in self.decoder_layers:
-            states = layer.within(states, context)
-            yield layer.cross_residual.before(states) if layer.cross_residual else states
-            states = layer.across(states, layer.memory(encoded), source_bias)
-
-    def cross_weights(self, layer: int, queries: Tensor, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
-        """The weights [B,H,t,n] in fp32 of decoder layer `layer`, counted from 1, for its `cross_queries`."""
-        cross = self.decoder_layers[layer - 1].cross
-        if cross is None:
-            raise ValueError(f"decoder layer {layer} does not attend to the source")
-        return cross.head_weights(queries, encoded, source_bias)
+    def logits(self, states: Tensor) -> Tensor:
+        """Return the logits of target tokens after decoder states: [..,d] → [..,T]"""
+        return F.linear(states, self.output_weight, self.output_bias)
 
     def start(self, encoded: Tensor) -> list[LayerCache]:
         """The caches of a search over the encoder's output [B,n,d]."""
@@ -249,4 +227,4 @@ class Transformer(nn.Module):
         states = self.embed(ids.view(batch * beam, 1), start=position).view(batch, beam, -1)
         for layer, cache in zip(self.decoder_layers, caches, strict=True):
             states = layer.step(states, cache, source_bias)
-        return F.linear(self.decoder_norm(states), self.output_weight, self.output_bias)
+        return self.logits(self.decoder_norm(states))

@@ -1,12 +1,12 @@
 """`linearized`: a plain Transformer on bracketed trees, the first baseline of McDonald & Chiang (2021).
 
-A constituent becomes `(X`, its children, `)`. With m word pieces and I interior nodes the encoder reads
+A constituent becomes `(X`, its children, `)`. With m subwords and I interior nodes the encoder reads
 m + 2·I tokens. Labels and brackets are structural tokens, apart from words that are spelled like them.
 """
 
 from dataclasses import dataclass
 
-from synmt.systems.source import Layout, Segment, SourceIdea, Task, words_of_pieces
+from synmt.systems.idea import Layout, Segment, SourceIdea, Task, words_of_subwords
 from synmt.text.vocabulary import structural
 from synmt.trees.record import ParseRecord
 from synmt.trees.subwords import split_leaves
@@ -14,7 +14,7 @@ from synmt.trees.subwords import split_leaves
 
 @dataclass(frozen=True)
 class Linearized(SourceIdea):
-    """Tokens: the bracketed preorder of the tree over word pieces."""
+    """Tokens: the bracketed preorder of the tree over subwords."""
 
     def needs(self, training: bool) -> frozenset[str]:
         return frozenset({"tree"})
@@ -23,8 +23,8 @@ class Linearized(SourceIdea):
         assert record.tree
         tree = split_leaves(record.tree, segment)
         tokens: list[str] = []
-        is_piece: list[bool] = []
+        is_subword: list[bool] = []
         for node, leaf, closing in zip(tree.nodes, tree.is_leaf(), tree.closings(), strict=True):
             tokens += [node if leaf else structural(f"({node}"), *[structural(")")] * closing]
-            is_piece += [leaf, *[False] * closing]
-        return Layout(tokens, words_of_pieces(record, segment, is_piece))
+            is_subword += [leaf, *[False] * closing]
+        return Layout(tokens, words_of_subwords(record, segment, is_subword))

@@ -10,7 +10,7 @@ L(x) being the constituency tree as brackets without words and parts of speech, 
 
 from dataclasses import dataclass
 
-from synmt.systems.source import Layout, Segment, SourceIdea, Task, check_needs, pieces
+from synmt.systems.idea import Layout, Segment, SourceIdea, Task, check_needs, subwords
 from synmt.text.vocabulary import structural
 from synmt.trees.linearization import phrase_tokens
 from synmt.trees.record import ParseRecord
@@ -18,7 +18,7 @@ from synmt.trees.record import ParseRecord
 
 @dataclass(frozen=True)
 class Multitask(SourceIdea):
-    """Tokens: the pieces between two tokens of the task."""
+    """Tokens: the subwords between two tokens of the task."""
 
     tasks = ("translate", "parse")
 
@@ -26,7 +26,7 @@ class Multitask(SourceIdea):
         return frozenset({"tree"}) if training else frozenset()
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout:
-        inner = pieces(record, segment)
+        inner = subwords(record, segment)
         mark = structural(f"<{task}>")
         return Layout([mark, *inner.tokens, mark], [-1, *inner.words, -1])
 

@@ -24,6 +24,14 @@ class Links:
     possible: frozenset[Link] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class DirectedLinks:
+    """The links of each direction: for a target word its source words, and for a source word its target words."""
+
+    forward: Set[Link]
+    backward: Set[Link]
+
+
 def read_links(text: str, base: int = 0) -> Links:
     """The links of one line. Raises LinkError for what is no link, and for words before the first."""
     sure, possible = set(), set()

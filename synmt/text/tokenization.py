@@ -1,8 +1,30 @@
 """Words of raw text, and back: by the rules of Moses (Koehn et al. 2007), through sacremoses, or at spaces."""
 
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from synmt.options import check_settings, setting
+
 TokenizerName = Literal["moses", "none"]
+
+
+@dataclass(frozen=True)
+class TextConfig:
+    """The languages of raw text on both sides, and how it is tokenized."""
+
+    source_language: str = setting("en", "of the source, for the Moses tokenizer", common=True)
+    target_language: str = setting("en", "of the target, the same", common=True)
+    tokenizer: TokenizerName = setting(
+        "moses", "of raw text; none: words already stand between spaces", common=True
+    )
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a tokenizer that is not known."""
+        check_settings(self)
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        return self.source_language, self.target_language
 
 
 class Tokenizer(Protocol):

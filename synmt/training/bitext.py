@@ -3,67 +3,64 @@
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import tee
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import orjson
 
+from synmt.model.config import ModelConfig
+from synmt.model.records import SentencePair, source_records, target_records
 from synmt.streams import Line, read_lines
-from synmt.systems.model_folder import ModelConfig
-from synmt.systems.records import source_records, target_records
 from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
 IN_MEMORY = 2**24  # bytes
 
 
-@dataclass(slots=True)
-class SentencePair:
-    """Two sentences, and the lines that they came from, without their text."""
-
-    source: ParseRecord
-    target: ParseRecord
-    lines: tuple[Line, Line]
-
-
 class Bitext:
-    """Pairs of which neither side is empty: what is iterated over again and again, and never all in memory.
+    """Pairs of which neither side is empty, kept on disk once they are many, to be iterated over again and again."""
 
-    checksum: of all lines read, to know the data again on --resume.
-    """
-
-    def __init__(self, pairs: Iterable[SentencePair], checksum: str = "") -> None:
-        self.checksum = checksum
-        self._count = 0
+    def __init__(self, pairs: Iterable[SentencePair]) -> None:
+        self._count, self._checksum = 0, hashlib.blake2b(digest_size=16)
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (gone with its last user)
         for pair in pairs:
-            self._file.write(orjson.dumps(pair) + b"\n")
+            sentences = b"%s,%s" % (orjson.dumps(pair.source), orjson.dumps(pair.target))
+            self._checksum.update(sentences)
+            self._file.write(b"[%s,%s]\n" % (sentences, orjson.dumps(pair.lines)))
             self._count += 1
+
+    @property
+    def checksum(self) -> str:
+        """Return a checksum of all pairs in order, by which --resume knows the data again."""
+        return self._checksum.hexdigest()
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[SentencePair]:
-        """In order; several iterations may be under way."""
+        """Yield the pairs in order; several iterations may be under way."""
         place = 0
         for _ in range(self._count):
             self._file.seek(place)
-            fields = orjson.loads(self._file.readline())
+            source, target, (left, right) = orjson.loads(self._file.readline())
             place = self._file.tell()
-            left, right = fields["lines"]
-            yield SentencePair(_record(fields["source"]), _record(fields["target"]), (Line(**left), Line(**right)))
+            yield SentencePair(_record(source), _record(target), (Line(**left), Line(**right)))
+
+    def reversed(self) -> "Bitext":
+        """Return the pairs of the other direction."""
+        return Bitext(SentencePair(pair.target, pair.source, pair.lines[::-1]) for pair in self)
 
 
 def _record(fields: dict[str, Any]) -> ParseRecord:
-    """What orjson has made of a record, as it was; `read_record` asks for more than every tokenizer keeps."""
+    """Return the record of its fields, as it was; `read_record` asks for more than every tokenizer keeps."""
     tree = fields.pop("tree")
     return ParseRecord(**fields, tree=tree and Tree(**tree))
 
 
 def read_tsv(path: str) -> Iterator[tuple[Line, ...]]:
-    """The two columns of `source TAB target` lines; a record holds no raw tab. Raises BadInput."""
+    """Yield the two columns of `source TAB target` lines; a record holds no raw tab. Raises BadInput."""
     for line in read_lines([path]):
         columns = line.text.split("\t")
         if len(columns) != 2:
@@ -72,22 +69,13 @@ def read_tsv(path: str) -> Iterator[tuple[Line, ...]]:
 
 
 def read_bitext(lines: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitext:
-    """Records of parallel lines. Pairs with an empty side are left out, and counted on stderr."""
+    """Return the records of parallel lines. Pairs with an empty side are left out, and counted on stderr."""
     source_tokenizer, target_tokenizer = config.open_tokenizers()
-    checksum = hashlib.blake2b(digest_size=16)
-
-    def checked() -> Iterator[tuple[Line, ...]]:
-        for left, right in lines:
-            checksum.update(f"{left.text}\t{right.text}\n".encode())
-            yield left, right
-
-    lefts, rights = tee(checked())
+    lefts, rights = tee(lines)
     sources = source_records(
-        (left for left, _ in lefts), config.side.needs(training=True), source_tokenizer, config.source_language
+        (left for left, _ in lefts), config.source.needs(training=True), source_tokenizer, config.languages[0]
     )
-    targets = target_records(
-        (right for _, right in rights), config.target, target_tokenizer, config.target_language
-    )
+    targets = target_records((right for _, right in rights), config.target, target_tokenizer, config.languages[1])
     left_out: list[Line] = []
 
     def whole() -> Iterator[SentencePair]:
@@ -99,12 +87,11 @@ def read_bitext(lines: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitex
 
     bitext = Bitext(whole())
     report("pairs with an empty side", left_out)
-    bitext.checksum = checksum.hexdigest()
     return bitext
 
 
 def report(what: str, lines: Sequence[Line], command: str = "train") -> None:
-    """Says on stderr how many lines training does without, and where the first ones are."""
+    """Say on stderr how many lines training does without, and where the first ones are."""
     if lines:
         places = ", ".join(f"{line.source}:{line.number}" for line in lines[:3])
         print(f"synmt {command}: left out {len(lines)} {what} ({places}, …)", file=sys.stderr)

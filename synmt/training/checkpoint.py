@@ -20,8 +20,8 @@ import torch
 from safetensors import safe_open
 from torch import Tensor, nn
 
+from synmt.model.files import naming, save_tensors
 from synmt.streams import BadInput
-from synmt.systems.model_folder import naming, save_tensors
 from synmt.weights import check_shapes
 
 KEPT = 2
@@ -35,7 +35,7 @@ class Progress:
     update, epoch: how many are done; batches_of_epoch: those done of the epoch under way, by all processes.
     validated: after which update the last validation was; best: its best score so far; stale: how many
         validations have passed since.
-    seconds: of training; log_bytes: where log.tsv ends.
+    seconds: of training; log_rows: how many log.tsv has.
     loss, tokens, interval_seconds: sums since the last row of log.tsv.
     """
 
@@ -46,7 +46,7 @@ class Progress:
     best: float = -math.inf
     stale: int = 0
     seconds: float = 0.0
-    log_bytes: int = 0
+    log_rows: int = 0
     loss: float = 0.0
     tokens: int = 0
     interval_seconds: float = 0.0

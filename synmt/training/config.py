@@ -6,13 +6,13 @@ The command line takes its options from these fields: a name, a default and a li
 from dataclasses import dataclass
 from typing import Literal
 
-from synmt.nn.config import check_settings, rate, setting
+from synmt.options import check_settings, rate, setting
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    merges: int = setting(8000, "BPE merges learned jointly on both sides, if no --codes are given", 1)
-    batch_tokens: int = setting(4096, "sentences × longest side of a batch, in tokens", 1)
+    merges: int = setting(8000, "BPE merges learned jointly on both sides, if no --codes are given", 1, common=True)
+    batch_tokens: int = setting(4096, "sentences × longest side of a batch, in tokens", 1, common=True)
     prefixes: int = setting(
         0, "prefixes of each target that bitran, parent and gcn learn from in an update, drawn at random; 0 is all"
     )
@@ -21,29 +21,29 @@ class TrainingConfig:
     max_length: int = setting(
         1000, "longer training pairs are left out (tokens, either side, arcs aside) and counted", 1
     )
-    learning_rate: float = setting(3e-4, "Adam's learning rate at its peak")
+    learning_rate: float = setting(3e-4, "Adam's learning rate at its peak", common=True)
     schedule: Literal["constant", "inverse-sqrt", "cosine"] = setting("constant", "after the warm-up")
-    warmup: int = setting(0, "updates of linear warm-up")
+    warmup: int = setting(0, "updates of linear warm-up", common=True)
     adam_beta2: float = rate(0.999, "decay of Adam's second moment")
     clip: float = setting(1.0, "global norm at which gradients are clipped; 0 is off")
     label_smoothing: float = rate(0.1, "share of the probability spread over the target vocabulary")
     word_dropout: float = rate(0.1, "share of tokens, source and target, that the model reads as unknown")
-    epochs: int = setting(100, "at most so many passes over the data", 1)
-    updates: int = setting(0, "at most so many updates; 0 is no limit")
-    minutes: float = setting(0.0, "stop after the first validation past this time; 0 is no limit")
-    patience: int = setting(0, "stop after so many validations without a better score; 0 is off")
-    select: Literal["bleu", "loss"] = setting("bleu", "validation score that picks the best model")
+    epochs: int = setting(100, "passes over the data, at most", 1, common=True)
+    updates: int = setting(0, "updates, at most; 0 is no limit", common=True)
+    minutes: float = setting(0.0, "stop after the first validation past this time; 0 is no limit", common=True)
+    patience: int = setting(0, "stop after N validations without a better score; 0 is off", common=True)
+    select: Literal["bleu", "loss"] = setting("bleu", "validation score that picks the best model", common=True)
     validate_every: int = setting(0, "updates between validations; 0 is once an epoch")
     validation_beam: int = setting(4, "beam of the BLEU validation", 1)
-    average: int = setting(1, "validate and keep the mean of the last so many validated weights", 1)
+    average: int = setting(1, "validate and keep the mean of the last N validated parameters", 1)
     checkpoint_minutes: float = setting(10.0, "minutes between checkpoints, besides those of validations; 0 is off")
     report_every: int = setting(100, "updates between rows of log.tsv", 1)
     precision: Literal["auto", "fp32", "bf16"] = setting(
         "auto",
         "of matrix products; auto: bf16 on a GPU, fp32 on a CPU (try bf16 on one with AVX512-BF16)",
     )
-    seed: int = setting(151, "seed of initialization, order, dropout")
+    seed: int = setting(151, "seed of initialization, order, dropout", common=True)
 
     def __post_init__(self) -> None:
-        """Raises ValueError for settings that no run can have."""
+        """Raise ValueError for settings that no run can have."""
         check_settings(self)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from synmt.model.batches import Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.graphs import Graph
 from synmt.nn.prefixes import Prefixes
-from synmt.systems.batches import Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.prefixes import PrefixPlan
 from synmt.trees.transition_graph import Edges
@@ -24,6 +24,7 @@ class Corpus:
     links: between the tokens of a pair, target and source, each [k,2], for a model that learns them.
     """
 
+    vocabulary: Vocabulary
     sources: Sources
     targets: list[Ids]
     plan: PrefixPlan | None = None
@@ -33,9 +34,8 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def batch(
-        self, indices: Sequence[int], vocabulary: Vocabulary, device: torch.device
-    ) -> tuple[SourceBatch, TargetBatch]:
+    def batch(self, indices: Sequence[int], device: torch.device) -> tuple[SourceBatch, TargetBatch]:
+        vocabulary = self.vocabulary
         gold, lengths = pad([self.targets[i] for i in indices], vocabulary.padding)
         inputs = torch.empty_like(gold)
         inputs[:, 0] = vocabulary.begin
@@ -73,13 +73,13 @@ class Corpus:
         return graph
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
-        """The batch as what is computed at a time: all at once, but for what a plan of prefixes cuts."""
+        """Cut a batch into what is computed at a time: all at once, but for what a plan of prefixes cuts."""
         if self.plan is None:
             return [list(indices)]
         return self.plan.parts(indices, np.array([len(self.targets[i]) for i in indices]))
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
-        """Each pair once, in batches of similar lengths; the order is a function of seed and epoch alone."""
+        """Return each pair once, in batches of similar lengths, in an order by seed and epoch alone."""
         source = np.array([len(ids) for ids in self.sources.ids])
         target = np.array([len(ids) for ids in self.targets])
         return shuffled_batches(source, target, batch_tokens, seed, epoch)

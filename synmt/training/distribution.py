@@ -61,8 +61,17 @@ class Processes:
             dist.destroy_process_group()
 
 
-def join_processes(device_name: str) -> Processes:
-    """The processes that torchrun has started, joined; or this one alone. `device_name` as for local_device."""
+@contextmanager
+def joined_processes(device_name: str) -> Iterator[Processes]:
+    """Join the processes that torchrun has started, or give this one alone. `device_name` as for local_device."""
+    processes = _join(device_name)
+    try:
+        yield processes
+    finally:
+        processes.close()
+
+
+def _join(device_name: str) -> Processes:
     device = local_device(device_name)
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:

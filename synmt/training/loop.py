@@ -6,46 +6,49 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 from tqdm import tqdm
 
 from synmt.interruption import Interrupted, Interruption
+from synmt.model.files import PARAMETERS_FILE, check_inside, remove_unfinished, save_tensors
 from synmt.streams import BadInput
-from synmt.systems.model_folder import check_inside, remove_unfinished, save_tensors
 from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
-from synmt.training.learning import Examples, LearnerFolder
+from synmt.training.learning import Examples
 from synmt.training.log import Log
 from synmt.training.schedule import learning_rate
 from synmt.training.update import Updater
-from synmt.training.validation import Scores
+from synmt.training.validation import ValidationScores
 
 CHECKPOINTS = "checkpoint"
 
 
 class Trainer:
-    """Trains the model of a folder; the folder gets weights, log and checkpoints as it goes."""
+    """Trains a model; the folder at `path` gets its parameters, log and checkpoints as it goes."""
 
     def __init__(
         self,
-        folder: LearnerFolder,
+        path: Path,
+        new_model: Callable[[], nn.Module],
         corpus: Examples,
-        validation: Callable[[Any], Scores] | None,
+        validation: Callable[[Any], ValidationScores] | None,
         config: TrainingConfig,
         processes: Processes,
     ) -> None:
         if not len(corpus):
             raise BadInput("no sentence pairs to train on")
-        self.folder, self.corpus, self.validation = folder, corpus, validation
+        self.path, self.corpus, self.validation = path, corpus, validation
         self.config, self.processes = config, processes
         torch.manual_seed(config.seed)
-        self.model = folder.new_model().to(processes.device)
-        self.updater = Updater(self.model, corpus, folder.vocabulary, config, processes)
+        self.model = new_model().to(processes.device)
+        self.updater = Updater(self.model, corpus, config, processes)
         self.state = TrainingState(self.model, self.updater.optimizer, deque(maxlen=config.average))
-        self.log = Log(folder.path / "log.tsv")
+        self.log = Log(path / "log.tsv")
         self.batches_an_epoch = len(self._batches(0))
         self.total = self._count_updates()
         self.interval = Interval(self.progress)
@@ -56,10 +59,10 @@ class Trainer:
         return self.state.progress
 
     def resume(self) -> None:
-        """Goes back to the last checkpoint, or to the beginning before the first. Raises BadInput for damaged ones,
+        """Go back to the last checkpoint, or to the beginning before the first. Raises BadInput for damaged ones,
         and where processes do not see the same."""
-        path = self.folder.path
-        for own in (self.folder.weights, self.log.path, *checkpoints(path / CHECKPOINTS)):
+        path = self.path
+        for own in (path / PARAMETERS_FILE, self.log.path, *checkpoints(path / CHECKPOINTS)):
             if own.is_symlink() or own.exists():
                 check_inside(path, own)
         self.state.load_newest(path / CHECKPOINTS)
@@ -67,12 +70,12 @@ class Trainer:
             raise BadInput("is not the same for all processes", str(path / CHECKPOINTS))
         self.total = self._count_updates()
         if self.processes.first:
-            self.log.truncate(self.progress.log_bytes)
+            self.log.truncate(self.progress.log_rows)
             remove_unfinished(path)
             remove_unfinished(path / CHECKPOINTS)
 
     def run(self) -> None:
-        """Trains until the last update, or until patience or time runs out after a validation.
+        """Train until the last update, or until patience or time runs out after a validation.
 
         Raises Interrupted, after a checkpoint, when a signal has asked one of the processes to stop.
         """
@@ -106,7 +109,7 @@ class Trainer:
         return self.config.accumulate * self.processes.size
 
     def _count_updates(self) -> int:
-        """The updates of the whole run, those done included: of other numbers of processes, they may be others."""
+        """Return the updates of the whole run, those done included, which may be of other numbers of processes."""
         config, progress = self.config, self.progress
         rest = math.ceil((self.batches_an_epoch - progress.batches_of_epoch) / self._batches_an_update)
         epochs = config.epochs - progress.epoch - 1
@@ -119,7 +122,7 @@ class Trainer:
         return self.corpus.shuffled_batches(self.config.batch_tokens, self.config.seed, epoch)
 
     def _updates(self) -> Iterator[list[list[int]]]:
-        """This process' batches for each update that is left of the run."""
+        """Yield this process' batches for each update that is left of the run."""
         size, rank, step = self._batches_an_update, self.processes.rank, self.processes.size
         epoch, batches = -1, list[list[int]]()
         while self.progress.update < self.total and not self._has_ended():
@@ -146,7 +149,7 @@ class Trainer:
             )
 
     def _has_ended(self) -> bool:
-        """Whether the validation after this update was the last one."""
+        """Return whether the validation after this update was the last one."""
         config, progress = self.config, self.progress
         out_of_patience = bool(config.patience) and progress.stale >= config.patience
         out_of_time = bool(config.minutes) and progress.seconds > 60 * config.minutes
@@ -158,25 +161,25 @@ class Trainer:
         return progress.validated < progress.update and (due or progress.update == self.total)
 
     def _validate_if_due(self, interruption: Interruption) -> None:
-        """Scores the mean of the recent weights, keeps it as the model if it is the best, and saves the state."""
+        """Score the mean of the recent parameters, keeps it as the model if it is the best, and saves the state."""
         processes, progress = self.processes, self.progress
         if not self._validation_is_due():
             return
         if self.validation is not None:
             self._save()  # it may take long
-        weights, value, stopped = {}, 0.0, False
+        parameters, value, stopped = {}, 0.0, False
         if processes.first:
             try:
                 with interruption.at_once():
-                    weights = self.state.average()
-                    value = self._score(weights)
+                    parameters = self.state.average()
+                    value = self._score(parameters)
             except Interrupted:
                 stopped = True
         if processes.any(stopped):
             raise self._interrupted(interruption, "in the validation after")
         value = processes.from_first(value)
         if processes.first and value > progress.best:
-            save_tensors(self.folder.weights, weights)
+            save_tensors(self.path / PARAMETERS_FILE, parameters)
         progress.seconds = processes.from_first(time.monotonic() - self.started)
         progress.stale = 0 if value > progress.best else progress.stale + 1
         progress.best = max(value, progress.best)
@@ -187,9 +190,9 @@ class Trainer:
     def _save(self) -> None:
         if self.processes.first:
             self.progress.seconds = time.monotonic() - self.started
-            self.progress.log_bytes = self.log.size()
+            self.progress.log_rows = self.log.rows()
             self.interval.note(self.progress)
-            self.state.save(self.folder.path / CHECKPOINTS)
+            self.state.save(self.path / CHECKPOINTS)
         self.saved = time.monotonic()
 
     def _interrupted(self, interruption: Interruption, when: str) -> Interrupted:
@@ -197,12 +200,12 @@ class Trainer:
         cause = f"{received.name}: stopped {when} update {self.progress.update}; --resume goes on from there"
         return Interrupted(cause, received)
 
-    def _score(self, weights: dict[str, torch.Tensor]) -> float:
-        """What the validation gives these weights; without one, later is better."""
+    def _score(self, parameters: dict[str, torch.Tensor]) -> float:
+        """Return what the validation gives these parameters; without one, later is better."""
         if self.validation is None:
             return float(self.progress.update)
         own = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
-        self.model.load_state_dict(weights)
+        self.model.load_state_dict(parameters)
         scores = self.validation(self.model)
         self.model.load_state_dict(own)
         row = {"valid_loss": scores.loss}
@@ -214,7 +217,7 @@ class Trainer:
         return scores.value
 
 
-def _in_words(scores: Scores) -> str:
+def _in_words(scores: ValidationScores) -> str:
     parts = [f"loss {scores.loss:.4f}"]
     if scores.bleu is not None:
         parts.append(f"BLEU {scores.bleu:.2f}")
@@ -237,11 +240,11 @@ class Interval:
         self.tokens += tokens
 
     def row(self) -> dict[str, float]:
-        """Loss in nats a target token, smoothing included, and target tokens a second."""
+        """Return the loss in nats a target token, smoothing included, and target tokens a second."""
         loss = float(self.loss) / self.tokens
         return {"loss": loss, "tokens_per_second": self.tokens / (time.monotonic() - self.started)}
 
     def note(self, progress: Progress) -> None:
-        """What a run that goes on from this progress needs to know."""
+        """Note what a run that goes on from this progress needs to know."""
         progress.loss, progress.tokens = float(self.loss), self.tokens
         progress.interval_seconds = time.monotonic() - self.started

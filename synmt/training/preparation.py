@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synmt.model.batches import Ids, Sources
+from synmt.model.config import ModelConfig
+from synmt.model.source import SourceFeatures
+from synmt.model.target import numbered_labels
 from synmt.streams import Line
-from synmt.systems.batches import Ids, Sources
-from synmt.systems.model_folder import ModelConfig
-from synmt.systems.source import SourceFeatures, Task
-from synmt.systems.target import numbered_labels
+from synmt.systems.idea import Task
 from synmt.text.bpe import Bpe, learn_bpe
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext, report
@@ -22,7 +23,7 @@ from synmt.trees.transitions import TreeNotDerivable
 
 
 def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
-    """Merges learned on the words of both sides together."""
+    """Learn merges on the words of both sides together."""
 
     def lines() -> Iterator[str]:
         for pair in bitext:
@@ -49,17 +50,17 @@ class Example:
 def training_examples(
     bitext: Bitext, config: ModelConfig, bpe: Bpe, tasks: Collection[Task] | None = None
 ) -> Iterator[Example]:
-    """Each sentence as an example of each task; without `tasks`, of all that the side has.
+    """Yield each sentence as an example of each task; without `tasks`, of all that the side has.
 
-    Raises BadInput with the line of a record that does not do.
+    Raises BadInput with the line of a record that cannot be used.
     """
-    for task, idea in config.side.tasks.items():
+    for task, idea in config.source.tasks.items():
         if tasks is not None and task not in tasks:
             continue
         for pair in bitext:
             left, right = pair.lines
             with naming(left):
-                features = config.side.features(pair.source, bpe.segment, task)
+                features = config.source.features(pair.source, bpe.segment, task)
                 entries = [] if task == "translate" else idea.target(pair.source, task)
             if task == "translate":
                 with naming(right), suppress(TreeNotDerivable):
@@ -69,7 +70,7 @@ def training_examples(
 
 @contextmanager
 def naming(line: Line) -> Iterator[None]:
-    """Turns a ValueError into a BadInput with the place of the line."""
+    """Turn a ValueError into a BadInput with the place of the line."""
     try:
         yield
     except ValueError as error:
@@ -77,17 +78,23 @@ def naming(line: Line) -> Iterator[None]:
 
 
 def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
+    """Return all that the examples of the bitext hold, and the arcs of every relation in both directions."""
     source: Counter[str] = Counter()
     target: Counter[str] = Counter()
     labels: dict[str, Counter[str]] = {}
     for example in training_examples(bitext, config, bpe):
         source.update(example.source.tokens)
         target.update(example.target)
-        for name, column in example.source.labels.items():
-            labels.setdefault(name, Counter()).update(label for label in column if label)
+        count_labels(labels, example.source)
     if config.target.writes_arcs:  # also those that were not seen
         target.update(dict.fromkeys(config.target.style.entries(arc_labels(target)), 0))
     return Vocabulary.build(source, target, labels)
+
+
+def count_labels(counts: dict[str, Counter[str]], sentence: SourceFeatures) -> None:
+    """Add the labels of a sentence, by name."""
+    for name, column in sentence.labels.items():
+        counts.setdefault(name, Counter()).update(label for label in column if label)
 
 
 def encode_corpus(
@@ -98,11 +105,11 @@ def encode_corpus(
     plan: PrefixPlan | None = None,
     command: str = "train",
 ) -> Corpus:
-    """Ids of all examples with at most `max_length` tokens on either side, arcs not counted; of what the target
-    side reads besides, the graphs, and the plan. Longer ones, and trees without a string, are counted on stderr."""
+    """Return the ids of all examples of at most `max_length` tokens a side, arcs not counted, and what else the target
+    side reads: graphs and the plan. Longer ones, and trees without a string, are counted on stderr."""
     too_long: list[Line] = []
     without_string: list[Line] = []
-    corpus = Corpus(Sources([], [], {}, {}), [], plan if config.target.reads_prefixes else None)
+    corpus = Corpus(vocabulary, Sources([], [], {}, {}), [], plan if config.target.reads_prefixes else None)
     labels = numbered_labels(vocabulary)
     for example in examples:
         ids = vocabulary.encode_target(example.target)

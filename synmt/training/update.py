@@ -1,16 +1,17 @@
 """One update: gradients of some batches, summed over processes, and a step of Adam."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from synmt.device import autocast
+from synmt.nn.losses import Loss
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
-from synmt.training.learning import BatchLoss, Examples, Learner
+from synmt.training.learning import Examples, Learner
 
 
 class Updater:
@@ -20,11 +21,10 @@ class Updater:
         self,
         model: nn.Module,
         corpus: Examples,
-        vocabulary: Any,
         config: TrainingConfig,
         processes: Processes,
     ) -> None:
-        self.model, self.corpus, self.vocabulary = model, corpus, vocabulary
+        self.model, self.corpus = model, corpus
         self.loss = cast(Learner, model).loss
         self.config, self.processes = config, processes
         self.parameters = list(model.parameters())
@@ -34,9 +34,9 @@ class Updater:
         self.optimizer = torch.optim.Adam(self.parameters, betas=(0.9, config.adam_beta2), fused=True)
 
     def __call__(self, batches: Sequence[Sequence[int]], update: int, learning_rate: float) -> tuple[Tensor, int]:
-        """Update number `update` (from 1) with this process' batches, of which there may be none.
+        """Make update number `update` (from 1) with this process' batches, of which there may be none.
 
-        Gives the translation loss summed over target tokens and the number of these tokens, both over all
+        Returns the translation loss summed over target tokens and the number of these tokens, both over all
         processes; the gradient is that of the total loss over these tokens.
         """
         device = self.processes.device
@@ -58,12 +58,12 @@ class Updater:
         self.optimizer.step()
         return loss, tokens
 
-    def _learn(self, indices: Sequence[int]) -> BatchLoss:
-        """Adds the gradient of some pairs."""
-        batch = self.corpus.batch(indices, self.vocabulary, self.processes.device)
+    def _learn(self, indices: Sequence[int]) -> Loss:
+        """Add the gradient of some pairs."""
+        batch = self.corpus.batch(indices, self.processes.device)
         with autocast(self.processes.device, self.config.precision):
             loss = self.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
-        loss.total().backward()
+        loss.total.backward()
         return loss
 
     def _seed(self, update: int, place: int) -> int:

@@ -6,19 +6,20 @@ from typing import Literal
 
 import torch
 
-from synmt.decoding.beam import SearchConfig
+from synmt.decoding.config import SearchConfig
 from synmt.decoding.translation import Translator
 from synmt.device import autocast
 from synmt.metrics.metric import corpus_score
 from synmt.metrics.sacre import bleu
-from synmt.systems.model_folder import ModelFolder
-from synmt.systems.translation import TranslationModel
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.model.translation import TranslationModel
 from synmt.training.bitext import Bitext
 from synmt.training.corpus import Corpus
 
 
 @dataclass(frozen=True)
-class Scores:
+class ValidationScores:
     """loss: nats a target token, without smoothing; bleu: detokenized, of decoded text, or None if not asked;
     accuracies: in percent, of what the source side's ideas predict."""
 
@@ -28,7 +29,7 @@ class Scores:
 
     @property
     def value(self) -> float:
-        """What a better model has more of."""
+        """Return what a better model has more of."""
         return -self.loss if self.bleu is None else self.bleu
 
 
@@ -37,7 +38,7 @@ class Validation:
         self,
         bitext: Bitext,
         corpus: Corpus,
-        folder: ModelFolder,
+        folder: ModelFolder[ModelConfig],
         select: Literal["bleu", "loss"],
         beam: int,
         batch_tokens: int,
@@ -45,10 +46,10 @@ class Validation:
         self.bitext, self.corpus, self.folder = bitext, corpus, folder
         self.select, self.search, self.batch_tokens = select, SearchConfig(beam=beam), batch_tokens
 
-    def __call__(self, model: TranslationModel) -> Scores:
+    def __call__(self, model: TranslationModel) -> ValidationScores:
         model.eval()
         loss, accuracies = self._loss(model)
-        return Scores(loss, self._bleu(model) if self.select == "bleu" else None, accuracies)
+        return ValidationScores(loss, self._bleu(model) if self.select == "bleu" else None, accuracies)
 
     @torch.inference_mode()
     def _loss(self, model: TranslationModel) -> tuple[float, dict[str, float]]:
@@ -58,20 +59,19 @@ class Validation:
         predicted: Counter[str] = Counter()
         batches = self.corpus.shuffled_batches(self.batch_tokens, seed=0, epoch=0)
         for indices in (part for batch in batches for part in self.corpus.parts(batch)):
-            source, target = self.corpus.batch(indices, self.folder.vocabulary, device)
+            source, target = self.corpus.batch(indices, device)
             with autocast(device):
-                found = model.loss(source, target)
-            loss += float(found.translation)
+                losses = model.loss(source, target)
+            loss += float(losses.translation)
             tokens += target.tokens
-            for name, accuracy in found.accuracies.items():
+            for name, accuracy in losses.accuracies.items():
                 counts = accuracy()
                 right[name] += counts[0]
                 predicted[name] += counts[1]
         return loss / tokens, {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
 
     def _bleu(self, model: TranslationModel) -> float:
-        folder = self.folder
-        translator = Translator(model, folder.config, folder.bpe, folder.vocabulary, self.search, self.batch_tokens)
+        translator = Translator(model, self.folder, self.search, self.batch_tokens)
         sources = (translator.features(pair.source) for pair in self.bitext)
-        hypotheses = [found[0].text for found in translator.translate(sources)]
+        hypotheses = [translations[0].text for translations in translator.translate(sources)]
         return corpus_score(bleu(), hypotheses, [[pair.target.text for pair in self.bitext]]).score

@@ -1,0 +1,50 @@
+"""How links are taken and written. Free of torch, as `--help` is."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from synmt.alignment.symmetrization import Symmetrization
+from synmt.options import check_settings, setting
+
+Heuristic = Literal["harmonic", Symmetrization]
+
+
+@dataclass(frozen=True)
+class AlignConfig:
+    """base: what words are counted from, but in JSON; with talp 1 where nothing else is asked for."""
+
+    symmetrize: Heuristic | None = setting(
+        None, "heuristic that makes both directions one set of links  [the method's own]", common=True
+    )
+    threshold: float | None = setting(
+        None,
+        "least harmonic mean of a link [0.2, guided 0.4], or what the weight of a best word must exceed [0]",
+        0,
+        1,
+        common=True,
+    )
+    end_punctuation: bool = setting(False, "link a source's end punctuation with the target's or not at all")
+    tree_links: bool = setting(
+        False,
+        "also link words without links of one part of speech, where their heads or dependents are linked",
+        common=True,
+    )
+    format: Literal["pharaoh", "talp", "jsonl"] = setting(
+        "pharaoh",
+        "`i-j` from 0; the same from 1; or JSON lines with words, links from 0 with scores, and confidence",
+        common=True,
+    )
+    base: int | None = setting(None, "what words are counted from, where not in JSON", 0, 1)
+    scores: bool = setting(
+        False, "how sure the links of a pair are, 0 to 1; with jsonl, of all pairs of words", common=True
+    )
+    predictions: bool = setting(False, "with jsonl, whether mask-align predicts each target word")
+    max_words: int = setting(2000, "words of a side, at most; a longer one is a bad line", 1)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for settings out of bounds, or that exclude each other."""
+        check_settings(self)
+        if self.format == "jsonl" and self.base:
+            raise ValueError("JSON lines count words from 0")
+        if self.format != "jsonl" and self.predictions:
+            raise ValueError("--predictions go with --format jsonl")

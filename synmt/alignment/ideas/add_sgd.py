@@ -1,0 +1,103 @@
+"""`add-sgd`: a layer that sees only the source repredicts each word; its attention is optimized for the word.
+
+Zenkel, Wuebker & DeNero (2019), "Adding Interpretable Attention to Neural Translation Models Improves Word
+Alignment". On top of a translation model that stays as it is, with s_i the decoder's output that predicts y_i, h_j
+the encoder's and e_j the embedding of x_j:
+
+    m_j = (h_j + e_j) / 2,   a_ij = (W_Q s_i)·(W_K m_j) / √d,   c_i = Σ_j softmax(a_i)_j W_V m_j
+    p(y_i) = softmax(E LN(W_O c_i) + b)
+
+which is trained like a translation model. To align, the logits a_i take `steps` steps of gradient descent on
+−log p(y_i), the word now known, and their softmax is the alignment.
+
+Written after a description of the paper and not after its text or code: that the layer has a single head, so that
+its logits are the alignment's, the norm before the output, and that E and b are the model's own, are ours, and so
+may be the numbers of steps and their rate.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from synmt.alignment.translation.idea import Forced, LinkIdea
+from synmt.nn.config import TransformerConfig
+from synmt.options import setting
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class AddSgd(LinkIdea):
+    steps: int = setting(3, "steps of gradient descent on the logits of each word")
+    rate: float = setting(1.0, "their learning rate")
+
+    def part(self, config: TransformerConfig) -> "nn.ModuleDict":
+        return prediction_layer(config)
+
+    def loss(self, forced: Forced) -> "Tensor":
+        prediction = Prediction(forced)
+        return prediction.loss(prediction.logits)
+
+    def weights(self, forced: Forced) -> "Tensor":
+        prediction = Prediction(forced)
+        return prediction.attention(descend(prediction.logits, prediction.loss, self.steps, self.rate))
+
+
+def prediction_layer(config: TransformerConfig) -> "nn.ModuleDict":
+    """Return W_Q, W_K, W_V, W_O and LN."""
+    from torch import nn
+
+    from synmt.nn.transformer import reset_products
+
+    width = config.width
+    layer = nn.ModuleDict({name: nn.Linear(width, width) for name in ("query", "key", "value", "out")})
+    layer["norm"] = nn.LayerNorm(width)
+    reset_products(layer)
+    return layer
+
+
+class Prediction:
+    """One batch on the layer. logits a [B,I,J], finite where padded, before any step."""
+
+    def __init__(self, forced: Forced) -> None:
+        import torch
+        from torch.nn.functional import embedding
+
+        from synmt.nn.attention import attention_logits
+
+        self.forced, self.part = forced, forced.part
+        network, target = forced.model.network, forced.target
+        embedded = embedding(forced.source.ids, network.embedding) * network.config.width**0.5
+        self.memory = (forced.encoded.states + embedded).float() / 2
+        states = forced.states()[:, :-1].float()
+        with torch.autocast(states.device.type, enabled=False):
+            self.logits = attention_logits(self.part.query(states), self.part.key(self.memory))
+        self.positions = target.real.flatten().nonzero().squeeze(1)
+        self.words = target.inputs[:, 1:].flatten()[self.positions]
+
+    def attention(self, logits: "Tensor") -> "Tensor":
+        """Return the softmax over the source of logits [B,I,J]."""
+        bias = self.forced.encoded.bias
+        return (logits if bias is None else logits + bias[:, 0]).softmax(dim=2)
+
+    def loss(self, logits: "Tensor") -> "Tensor":
+        """Return Σ −log p(y_i) with these logits, in nats."""
+        from synmt.nn.losses import smoothed_cross_entropy
+
+        network, part = self.forced.model.network, self.part
+        outputs = part.norm(part.out(self.attention(logits) @ part.value(self.memory)))
+        outputs = outputs.flatten(0, 1)[self.positions]
+        return smoothed_cross_entropy(outputs, network.output_weight, network.output_bias, self.words, 0.0)
+
+
+def descend(logits: "Tensor", loss: "Callable[[Tensor], Tensor]", steps: int, rate: float) -> "Tensor":
+    """Return the logits after gradient descent on the loss; all else that the loss reads stays as it is."""
+    import torch
+
+    with torch.enable_grad():
+        for _ in range(steps):
+            logits = logits.detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(loss(logits), logits)
+            logits = logits - rate * gradient
+    return logits.detach()

@@ -1,0 +1,64 @@
+"""`shift-aet`: attention heads of their own, taught by the links of `shift-att`.
+
+Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from Neural Machine Translation", EMNLP. The
+translation models stay as they are. Beside the cross-attention of decoder layer l, at the row that reads y_i, stand
+heads with queries and keys of their own, over what that attention reads (z: the states after the layer's
+self-attention, H: the encoder's output):
+
+    W_i = (1/H) Σ_h softmax(z_i Q_h (H K_h)ᵀ / √c),   L = −Σ_i Σ_j G_ij log W_ij
+
+G: the links of `shift-att`, both directions symmetrized, uniform over the links of a word. l is the layer that
+`shift-att` has chosen. The frozen models run without dropout. Links are those of words, and all subwords of linked
+words count as linked; in the paper they are those of subwords.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from synmt.alignment.translation.idea import Forced, LinkIdea
+from synmt.nn.config import TransformerConfig
+from synmt.options import setting
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class ShiftAet(LinkIdea):
+    guide = "shift-att"
+    layer: int = setting(0, "decoder layer beside which the heads stand; 0 is where the two directions agree best")
+
+    def fixed_layer(self, config: TransformerConfig) -> int:
+        return self.layer
+
+    def part(self, config: TransformerConfig) -> "nn.ModuleDict":
+        return attention_heads(config)
+
+    def loss(self, forced: Forced) -> "Tensor":
+        from synmt.alignment.guidance import guided_loss
+
+        assert forced.target.links is not None
+        return guided_loss(self.weights(forced), forced.target.links)
+
+    def weights(self, forced: Forced) -> "Tensor":
+        return mean_weights(forced, forced.crossing().inputs[0][:, 1:])
+
+
+def attention_heads(config: TransformerConfig) -> "nn.ModuleDict":
+    """Return heads that only attend: queries and keys, no values."""
+    from torch import nn
+
+    from synmt.nn.transformer import reset_products
+
+    heads = nn.ModuleDict({name: nn.Linear(config.width, config.width) for name in ("query", "key")})
+    reset_products(heads)
+    return heads
+
+
+def mean_weights(forced: Forced, states: "Tensor") -> "Tensor":
+    """Return the mean of the heads of a part, asked with states [B,I,d] → [B,I,J] in fp32"""
+    from synmt.nn.attention import attention_weights, split_heads
+
+    part, heads = forced.part, forced.model.network.config.heads
+    query, key = split_heads(part.query(states), heads), split_heads(part.key(forced.encoded.states), heads)
+    return attention_weights(query, key, forced.encoded.bias).mean(dim=1)

@@ -1,0 +1,91 @@
+"""`systran-align`: the model of fast_align; the systran-align package.
+
+Dyer, Chahuneau & Smith (2013), "A Simple, Fast, and Effective Reparameterization of IBM Model 2", NAACL. Fitted as
+fast_align's authors advise (-d -o -v): the diagonal is favoured, its tension is optimized, and the prior is
+variational Bayes. Words are compared in lower case. The package joins both directions itself and says no more than
+that, so no other way of symmetrizing changes its links.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from synmt.alignment.aligner import FitConfig, Needs
+from synmt.alignment.config import Heuristic
+from synmt.text.links import DirectedLinks
+from synmt.text.tokenization import TokenizerName
+
+if TYPE_CHECKING:
+    from synmt.model.records import SentencePair
+
+FILES = ("forward.probabilities", "backward.probabilities")
+
+
+@dataclass(frozen=True)
+class SystranAlign:
+    """A Method without options."""
+
+    guide: ClassVar[str] = ""
+
+    def needs(self, settings: Mapping[str, Any]) -> Needs:
+        from synmt.alignment.statistical import NO_NEEDS, check_settings
+
+        check_settings("systran-align", settings)
+        _library()
+        return NO_NEEDS
+
+    def fit(self, config: FitConfig) -> "SystranAligner":
+        from synmt.alignment.statistical import lines_of, new_folder
+
+        systran_align = _library()
+        with new_folder(config) as folder:
+            bitext = folder / "bitext"
+            lines = (f"{source} ||| {target}\n" for source, target in zip(*lines_of(config.bitext), strict=True))
+            bitext.write_text("".join(lines), encoding="utf-8")
+            systran_align.generate_alignment_probabilities(
+                str(bitext),
+                *(str(folder / name) for name in FILES),
+                favor_diagonal=True,
+                optimize_tension=True,
+                variational_bayes=True,
+            )
+            bitext.unlink()
+        return self.open(config.method, config.out, config.device)
+
+    @classmethod
+    def open(cls, name: str, folder: Path, device: str) -> "SystranAligner":
+        from synmt.alignment.statistical import read_folder
+        from synmt.model.files import check_inside
+
+        languages, tokenizer = read_folder(name, folder)
+        systran_align = _library()
+        for file in FILES:
+            check_inside(folder, folder / file)
+        return SystranAligner(systran_align.Aligner(*(str(folder / file) for file in FILES)), languages, tokenizer)
+
+
+@dataclass
+class SystranAligner:
+    """model: the package's own aligner."""
+
+    model: Any
+    languages: tuple[str, str] | None
+    tokenizer: TokenizerName | None
+    heuristic: Heuristic = "intersection"
+    needs: Needs = (frozenset(), frozenset())
+
+    def align(self, pairs: "Sequence[SentencePair]") -> list[DirectedLinks]:
+        from synmt.alignment.statistical import plain_words
+
+        sources = [plain_words(pair.source.tokens) for pair in pairs]
+        targets = [plain_words(pair.target.tokens) for pair in pairs]
+        links = [frozenset(aligned["alignments"]) for aligned in self.model.align_batch(sources, targets)]
+        return [DirectedLinks(each, each) for each in links]
+
+
+def _library() -> ModuleType:
+    from synmt.alignment.statistical import library
+
+    return library("systran_align", "systran-align")

@@ -1,0 +1,100 @@
+"""A mask-align model at work."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from synmt.alignment.aligner import Needs
+from synmt.alignment.config import Heuristic
+from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
+from synmt.alignment.mask_align.config import MaskAlignConfig
+from synmt.alignment.mask_align.corpus import AlignerCorpus, EncodedSide, Vocabularies
+from synmt.device import autocast
+from synmt.model.batches import in_batches
+from synmt.model.folder import ModelFolder
+from synmt.model.records import SentencePair
+from synmt.model.source import SourceFeatures
+from synmt.text.bpe import Bpe
+from synmt.text.tokenization import TokenizerName
+
+GUIDED_THRESHOLD = 0.4  # weights of whole words are larger than those of subwords; tuned on 40 pairs linked by hand
+BATCH_TOKENS = 4096  # sentences × longest side of a batch
+Features = tuple[SourceFeatures, SourceFeatures]
+
+
+class MaskAligner:
+    def __init__(self, folder: ModelFolder[MaskAlignConfig], device: torch.device) -> None:
+        """Raise BadInput if the parameters do not fit."""
+        self.folder, self.device = folder, device
+        self.model = folder.load_model(device)
+        config = folder.config
+        self.heuristic: Heuristic = "grow-diag-lilt" if config.options.no_agreement else "harmonic"
+        self.threshold = GUIDED_THRESHOLD if config.guided else HARMONIC_THRESHOLD
+        self.needs: Needs = config.encoders[0].needs(training=False), config.encoders[1].needs(training=False)
+        self.languages: tuple[str, str] | None = config.languages
+        self.tokenizer: TokenizerName | None = config.tokenizer
+
+    @classmethod
+    def open(cls, folder: Path, device: torch.device) -> "MaskAligner":
+        return cls(ModelFolder.open(folder, MaskAlignConfig), device)
+
+    @torch.inference_mode()
+    def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
+        """Return the weights of each pair, in order. Raises BadInput for a record that lacks what its side needs."""
+        corpus = self._encode(pairs)
+        return in_batches(corpus.lengths().tolist(), BATCH_TOKENS, lambda batch: self._align_batch(corpus, batch))
+
+    def _align_batch(self, corpus: AlignerCorpus, batch: list[int]) -> list[SoftLinks]:
+        x, y, _ = corpus.batch(batch, self.device)
+        with autocast(self.device):
+            forward, backward = self.model.weights(x, y)
+        of_targets, of_sources = forward.transpose(1, 2).float().cpu().numpy(), backward.float().cpu().numpy()
+        links = []
+        for row, number in enumerate(batch):
+            words = corpus.source.words[number], corpus.target.words[number]
+            cells = row, slice(len(words[0])), slice(len(words[1]))
+            links.append(SoftLinks(of_targets[cells], of_sources[cells], *words, self.threshold))
+        return links
+
+    @torch.inference_mode()
+    def predicted(self, pairs: Sequence[SentencePair]) -> list[list[bool]]:
+        """Return what Predictor says (Chen, Sun & Liu 2021, section 4.4)."""
+        corpus = self._encode(pairs)
+
+        def predict(batch: list[int]) -> list[list[bool]]:
+            x, y, _ = corpus.batch(batch, self.device)
+            with autocast(self.device):
+                right = self.model.predicted(x, y).cpu().numpy()
+            predictions = []
+            for row, number in enumerate(batch):
+                words = corpus.target.words[number]
+                of_words = [False] * len(pairs[number].target.tokens)
+                for subword in right[row, : len(words)].nonzero()[0]:
+                    of_words[words[subword]] = True
+                predictions.append(of_words)
+            return predictions
+
+        return in_batches(corpus.lengths().tolist(), BATCH_TOKENS, predict)
+
+    def _encode(self, pairs: Sequence[SentencePair]) -> AlignerCorpus:
+        return encode([features_of(pair, self.folder.config, self.folder.bpe) for pair in pairs], self.folder)
+
+
+def features_of(pair: SentencePair, config: MaskAlignConfig, bpe: Bpe) -> Features:
+    """Return what the encoders read of both sides. Raises BadInput for a record that lacks what its side needs."""
+    source, target = config.encoders
+    try:
+        return source.features(pair.source, bpe.segment), target.features(pair.target, bpe.segment)
+    except ValueError as error:
+        raise pair.lines[0].error(error) from None
+
+
+def encode(features: Sequence[Features], folder: ModelFolder[MaskAlignConfig]) -> AlignerCorpus:
+    """Return the ids of pairs."""
+    vocabularies: Vocabularies = (folder.vocabularies[0], folder.vocabularies[1])
+    source, target = (
+        EncodedSide.encode([pair[side] for pair in features], vocabulary)
+        for side, vocabulary in enumerate(vocabularies)
+    )
+    return AlignerCorpus(vocabularies, source, target)

@@ -1,0 +1,71 @@
+"""Fits mask-align to a bitext."""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from synmt.alignment.aligner import FitConfig
+from synmt.alignment.guidance import links_of_subwords
+from synmt.alignment.mask_align.aligner import Features, MaskAligner, encode, features_of
+from synmt.alignment.mask_align.config import MaskAlignConfig, configs_of
+from synmt.alignment.mask_align.corpus import AlignerCorpus, build_vocabulary
+from synmt.alignment.mask_align.idea import MaskAlign
+from synmt.model.batches import Ids
+from synmt.model.files import check_new
+from synmt.model.folder import ModelFolder
+from synmt.streams import BadInput, Line
+from synmt.text.bpe import Bpe
+from synmt.text.links import Link
+from synmt.text.vocabulary import Vocabulary
+from synmt.training.bitext import Bitext, report
+from synmt.training.config import TrainingConfig
+from synmt.training.distribution import joined_processes
+from synmt.training.fit import fit as fit_model
+
+
+@dataclass(frozen=True)
+class AlignmentData:
+    """What mask-align learns from; guide: the links of each pair, if it learns these. A TrainingData."""
+
+    bitext: Bitext
+    guide: Sequence[Set[Link]] | None
+
+    def vocabularies(self, config: MaskAlignConfig, bpe: Bpe) -> tuple[Vocabulary, Vocabulary]:
+        source, target = (
+            build_vocabulary(features_of(pair, config, bpe)[side] for pair in self.bitext) for side in (0, 1)
+        )
+        return source, target
+
+    def examples(self, folder: ModelFolder[MaskAlignConfig], training: TrainingConfig) -> AlignerCorpus:
+        """Return all pairs of at most `max_length` tokens a side; longer ones are counted on stderr."""
+        kept: list[Features] = []
+        links: list[Ids] = []
+        longer: list[Line] = []
+        for number, pair in enumerate(self.bitext):
+            features = features_of(pair, folder.config, folder.bpe)
+            if max(len(side.tokens) for side in features) > training.max_length:
+                longer.append(pair.lines[0])
+                continue
+            kept.append(features)
+            if self.guide is not None:
+                source, target = ([word for word in side.word_of if word >= 0] for side in features)
+                links.append(links_of_subwords(self.guide[number], source, target))
+        report(f"pairs over {training.max_length} tokens", longer, "align")
+        corpus = encode(kept, folder)
+        corpus.links = links if self.guide is not None else None
+        return corpus
+
+    def validation(self, folder: ModelFolder[MaskAlignConfig], training: TrainingConfig) -> None:
+        return None
+
+
+def fit(options: MaskAlign, config: FitConfig) -> MaskAligner:
+    """Fit a model. Raises BadInput."""
+    guided = config.guide is not None
+    try:
+        model, training = configs_of(options, guided, config.languages, config.tokenizer, config.settings)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    check_new(config.out, config.resume)
+    with joined_processes(config.device) as processes:
+        fit_model(config.out, model, AlignmentData(config.bitext, config.guide), training, processes)
+        return MaskAligner.open(config.out, processes.device)

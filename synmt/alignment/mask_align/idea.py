@@ -1,0 +1,75 @@
+"""`mask-align`: a model that aligns words by guessing each from all others and from its translation.
+
+Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL. A Transformer of each direction,
+trained together. The decoder's queries begin as positions, its keys and values are the embedded words and stay so
+through all layers, and no position sees its own word (static-KV attention, section 2.1): what predicts y_i never
+reads it, so one pass predicts all words. Only the last layer attends to the source, with a key and a value besides
+for words that have no counterpart (leaky attention). W_xy [I,J] are the weights of that attention, the mean of its
+heads, and
+
+    L = L_xy + L_yx + α ‖W_xy − W_yxᵀ‖² + β (H(W̃_xy) + H(W̃_yx)),   W̃ = (W + λ) / Σ_j (W + λ)
+
+The square is a mean over cells, and H the mean entropy of a row (`loss_form` paper). The paper's code, with which
+α and β were tuned, halves L_xy + L_yx and takes the entropy over cells instead of rows (`loss_form` code).
+
+Ablations (Table 2): `causal` decoders, `no_leak`, `no_agreement` (neither α nor β; links are those of each word's
+best counterpart, symmetrized), and `--cross-attention all`.
+
+With links to learn from (a guide), as in the guided systems of Table 1, and of our own: + γ times the
+cross-entropy of W with the links of each word that has some, in both directions. What predicts y_i attends to where
+it expects y_i to come from; with few pairs it cannot know. So the W of a guided model is that of a second pass, as
+in Garg et al. (2019), that predicts nothing and in which every word sees itself; and what a subword attends to is
+words: W_ij is the weight of all subwords of the word of x_j.
+
+What differs from the code: sides of one word are trained on and aligned; there, such a word saw itself. No softmax
+runs over padding; label smoothing is that of all systems here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from synmt.alignment.aligner import Aligner, FitConfig, Needs
+from synmt.options import check_settings, setting
+from synmt.streams import BadInput
+
+
+@dataclass(frozen=True)
+class MaskAlign:
+    """A Method."""
+
+    guide: ClassVar[str] = ""
+    loss_form: Literal["code", "paper"] = setting("code", "how the parts of Mask-Align's loss are normalized")
+    agreement: float = setting(5.0, "α, the weight of both directions' agreement")
+    entropy: float = setting(1.0, "β, the weight of the entropy of attention")
+    entropy_smoothing: float = setting(0.05, "λ, what is added to attention weights for their entropy", 1e-9)
+    guidance: float = setting(4.0, "γ, the weight of the links that --guide gives")
+    causal: bool = setting(False, "words are predicted from those before them alone")
+    no_leak: bool = setting(False, "every word attends to the source with all its weight")
+    no_agreement: bool = setting(False, "two directions on their own: α and β are 0")
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for options out of bounds."""
+        check_settings(self)
+
+    def needs(self, settings: Mapping[str, Any]) -> Needs:
+        from synmt.model.source import encoders_of
+
+        try:
+            source, target = encoders_of(settings)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        return source.needs(training=True), target.needs(training=True)
+
+    def fit(self, config: FitConfig) -> Aligner:
+        from synmt.alignment.mask_align.fitting import fit
+
+        return fit(self, config)
+
+    @classmethod
+    def open(cls, name: str, folder: Path, device: str) -> Aligner:
+        from synmt.alignment.mask_align.aligner import MaskAligner
+        from synmt.device import local_device
+
+        return MaskAligner.open(folder, local_device(device))

@@ -1,0 +1,228 @@
+"""The network of mask-align: both directions on two tables of embeddings (see idea.py).
+
+Shapes: B pairs, J source and I target subwords, n tokens that an encoder reads, d width.
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from synmt.alignment.guidance import guided_loss, weights_of_words
+from synmt.alignment.mask_align.decoder import StaticDecoder
+from synmt.alignment.mask_align.idea import MaskAlign
+from synmt.alignment.mask_align.losses import agreement_loss, entropy_loss
+from synmt.model.source import SourceSide
+from synmt.model.translation import drop_words, encoder_pass, source_parts
+from synmt.nn.attention import CrossAttention, Recorder
+from synmt.nn.config import TransformerConfig
+from synmt.nn.dropout import dropout
+from synmt.nn.encoding import SourceBatch, hiding_bias, with_hidden_keys
+from synmt.nn.losses import Loss, smoothed_cross_entropy
+from synmt.nn.positions import Sinusoids
+from synmt.nn.transformer import Encoder, final_norm
+from synmt.text.vocabulary import Vocabulary
+
+
+@dataclass(slots=True)
+class SideBatch:
+    """One side of B pairs: what its encoder reads, and the subwords that the other direction predicts.
+
+    subwords [B,J]; words [B,J]: which word each subword is of; padding [B,J] bool, None if there is none; places [B,J]:
+    where each subword stands in what the encoder reads, None if that is the subwords and nothing else.
+    """
+
+    read: SourceBatch
+    subwords: Tensor
+    words: Tensor
+    padding: Tensor | None
+    places: Tensor | None
+
+    @property
+    def real(self) -> Tensor:
+        """Return where there is a subword, [B,J]."""
+        return torch.ones_like(self.subwords, dtype=torch.bool) if self.padding is None else ~self.padding
+
+
+class DirectedModel(nn.Module):
+    """One direction: an encoder of x, and a decoder that predicts y from it."""
+
+    def __init__(
+        self, config: TransformerConfig, options: MaskAlign, guided: bool, side: SourceSide, vocabulary: Vocabulary
+    ) -> None:
+        """side and vocabulary: of x."""
+        super().__init__()
+        self.config, self.guided = config, guided
+        self.source_parts = source_parts(config, side, vocabulary)
+        self.source_bias = nn.Parameter(torch.zeros(config.width))
+        self.encoder = Encoder(config)
+        self.encoder_norm = final_norm(config)
+        self.decoder = StaticDecoder(config, options.causal, not options.no_leak)
+        self.positions = Sinusoids(config.width)
+
+    def encode(self, x: SideBatch, embeddings: Tensor, word_dropout: float) -> Tensor:
+        """Return states of the subwords [B,J,d]; embeddings [V,d] of x."""
+        encoding = encoder_pass(self.source_parts, x.read, self.config.encoder_layers)
+        vectors = self._embedded(drop_words(x.read.ids, word_dropout), embeddings)
+        if encoding.features is not None:
+            vectors = torch.cat([vectors[..., : -encoding.features.shape[-1]], encoding.features], dim=-1)
+        states = self._placed(vectors + self.source_bias)
+        states = self.encoder_norm(self.encoder(states, with_hidden_keys(encoding.edits, x.read.padding)))
+        if x.places is None:
+            return states
+        return states.gather(1, x.places.unsqueeze(2).expand(-1, -1, self.config.width))
+
+    def forward(
+        self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], begin: int, word_dropout: float
+    ) -> tuple[Tensor, Tensor]:
+        """Return states [B,I,d] to predict the subwords of y from, and the weights W_xy [B,I,J].
+
+        tables: embeddings of x and y; begin: the id that stands before y.
+        """
+        encoded, bias = self.encode(x, tables[0], word_dropout), hiding_bias(x.padding)
+        queries, words = self._inputs(drop_words(y.subwords, word_dropout), tables[1], begin)
+        with Recorder([self.decoder.last_crossing]) as recorder:
+            states = self.decoder(queries, words, y.padding, encoded, bias)
+        if self.guided:
+            return states, self._guided_weights(x, y, words, encoded, bias)
+        return states, recorder.weights[0].mean(dim=1)
+
+    def weights(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], begin: int) -> Tensor:
+        """Return W_xy alone, which costs less."""
+        queries, words = self._inputs(y.subwords, tables[1], begin)
+        encoded, bias = self.encode(x, tables[0], 0.0), hiding_bias(x.padding)
+        if self.guided:
+            return self._guided_weights(x, y, words, encoded, bias)
+        with Recorder([self.decoder.last_crossing], stop=True) as recorder:
+            self.decoder(queries, words, y.padding, encoded, bias)
+        return recorder.weights[0].mean(dim=1)
+
+    def _guided_weights(
+        self, x: SideBatch, y: SideBatch, words: Tensor, encoded: Tensor, bias: Tensor | None
+    ) -> Tensor:
+        """Return the weights of a pass that predicts nothing: each position begins as its word and sees all words."""
+        with Recorder([self.decoder.last_crossing], stop=True) as recorder:
+            self.decoder(words, words, y.padding, encoded, bias, full=True)
+        return weights_of_words(recorder.weights[0].mean(dim=1), x.words)
+
+    def _inputs(self, ids: Tensor, embeddings: Tensor, begin: int) -> tuple[Tensor, Tensor]:
+        """Return the decoder's queries and words, [B,I,d] each."""
+        if self.decoder.causal:
+            before = F.pad(ids, (1, -1), value=begin)
+            states = self._placed(self._embedded(before, embeddings))
+            return states, states
+        words = self._placed(self._embedded(ids, embeddings))
+        return self._placed(torch.zeros_like(words)), words
+
+    def _embedded(self, ids: Tensor, embeddings: Tensor) -> Tensor:
+        return F.embedding(ids, embeddings) * self.config.width**0.5
+
+    def _placed(self, vectors: Tensor) -> Tensor:
+        return dropout(vectors + self.positions(vectors.shape[1]), self.config.dropout, self.training)
+
+
+class MaskAlignModel(nn.Module):
+    """Source x and target y; the forward model predicts y from x, and the backward model x from y."""
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        options: MaskAlign,
+        guided: bool,
+        encoders: tuple[SourceSide, SourceSide],
+        vocabularies: tuple[Vocabulary, Vocabulary],
+    ) -> None:
+        super().__init__()
+        self.options = options
+        self.vocabularies = vocabularies
+        self.tables = nn.ParameterList(torch.empty(len(each), config.width) for each in vocabularies)
+        self.forward_model, self.backward_model = (
+            DirectedModel(config, options, guided, side, vocabulary)
+            for side, vocabulary in zip(encoders, vocabularies, strict=True)
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw each product as one matrix by Xavier's normal distribution, embeddings and leaks from N(0, 1/d)."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_normal_(module.weight)
+                nn.init.zeros_(module.bias)
+            elif isinstance(module, CrossAttention) and module.leak is not None:
+                nn.init.normal_(module.leak, std=module.leak.shape[1] ** -0.5)
+        for directed in (self.forward_model, self.backward_model):
+            directed.decoder.reset_memories()
+        for table in self.tables:
+            nn.init.normal_(table, std=table.shape[1] ** -0.5)
+
+    def weights(self, x: SideBatch, y: SideBatch) -> tuple[Tensor, Tensor]:
+        """Return W_xy [B,I,J] and W_yx [B,J,I], zero where padded."""
+        (x_table, y_table), (x_vocabulary, y_vocabulary) = self.tables, self.vocabularies
+        forward = self.forward_model.weights(x, y, (x_table, y_table), y_vocabulary.begin)
+        backward = self.backward_model.weights(y, x, (y_table, x_table), x_vocabulary.begin)
+        return forward * y.real.unsqueeze(2), backward * x.real.unsqueeze(2)
+
+    def predicted(self, x: SideBatch, y: SideBatch) -> Tensor:
+        """Return whether each subword of y is the most likely one in its place, [B,I] bool."""
+        _, vocabulary = self.vocabularies
+        states, _ = self.forward_model(x, y, tuple(self.tables), vocabulary.begin, 0.0)
+        logits = F.linear(states, self.tables[1][: len(vocabulary.target)])
+        return (logits.argmax(dim=2) == y.subwords) & y.real
+
+    def loss(
+        self,
+        x: SideBatch,
+        y: SideBatch,
+        links: Tensor | None,
+        smoothing: float = 0.0,
+        word_dropout: float = 0.0,
+    ) -> Loss:
+        """Return the losses of a batch: `translation` is of the subwords of both sides, and `total` their number
+        times the mean loss.
+
+        links [k,3]: batch row, target and source subword of each link to learn.
+        """
+        (x_table, y_table), (x_vocabulary, y_vocabulary) = self.tables, self.vocabularies
+        states, forward = self.forward_model(x, y, (x_table, y_table), y_vocabulary.begin, word_dropout)
+        of_y = _cross_entropy(states, y, y_table[: len(y_vocabulary.target)], smoothing)
+        states, backward = self.backward_model(y, x, (y_table, x_table), x_vocabulary.begin, word_dropout)
+        of_x = _cross_entropy(states, x, x_table[: len(x_vocabulary.target)], smoothing)
+        counts = int(y.real.sum()), int(x.real.sum())
+        mean = of_y / counts[0] + of_x / counts[1]
+        if self.options.loss_form == "code":
+            mean = mean / 2
+        if not self.options.no_agreement:
+            mean = mean + self._agreement(forward, backward, x, y)
+        if links is not None:
+            mean = mean + self.options.guidance * _guided(forward, backward, links)
+        tokens = sum(counts)
+        return Loss((of_y + of_x).detach(), tokens, mean * tokens)
+
+    def _agreement(self, forward: Tensor, backward: Tensor, x: SideBatch, y: SideBatch) -> Tensor:
+        """Return α times the disagreement and β times both entropies."""
+        options = self.options
+        cells = y.real.unsqueeze(2) & x.real.unsqueeze(1)
+        forward, backward = forward * cells, backward * cells.transpose(1, 2)
+        entropies = sum(
+            entropy_loss(weights, each, options.entropy_smoothing, options.loss_form)
+            for weights, each in ((forward, cells), (backward, cells.transpose(1, 2)))
+        )
+        return options.agreement * agreement_loss(forward, backward, cells) + options.entropy * entropies
+
+
+def _cross_entropy(states: Tensor, side: SideBatch, embeddings: Tensor, smoothing: float) -> Tensor:
+    """Return it summed over the subwords of a side; states [B,I,d], embeddings [T,d]."""
+    bias = torch.zeros(len(embeddings), device=states.device)
+    return smoothed_cross_entropy(states[side.real], embeddings, bias, side.subwords[side.real], smoothing)
+
+
+def _guided(forward: Tensor, backward: Tensor, links: Tensor) -> Tensor:
+    """Return the losses of both directions, each a mean over the words that have links."""
+    row, target, source = links.unbind(dim=1)
+    flipped = torch.stack([row, source, target], dim=1)
+    parts = [
+        guided_loss(weights, each) / max(1, len(each[:, :2].unique(dim=0)))
+        for weights, each in ((forward, links), (backward, flipped))
+    ]
+    return parts[0] + parts[1]

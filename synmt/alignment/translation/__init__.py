@@ -1,0 +1,1 @@
+"""Aligners that read word links off two translation models, one of each direction."""

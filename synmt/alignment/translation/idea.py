@@ -1,0 +1,149 @@
+"""Word links from translation models: what every such aligner shares.
+
+A model of each direction reads a pair with the target forced on it; a published idea says what in it is the
+alignment. Each is one subclass of LinkIdea in a file of its own; its fields are its options.
+
+Shapes: B pairs, I target tokens, J source tokens, t = I + 1 rows of the decoder: row 0 reads the begin of sentence
+and predicts y_1, row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from synmt.alignment.aligner import Aligner, FitConfig, Needs
+from synmt.nn.config import TransformerConfig
+from synmt.options import check_settings
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from synmt.model.translation import EncodedSource, TranslationModel
+    from synmt.nn.attention import AttentionEdit, Recorder
+    from synmt.nn.decoders import TargetBatch
+    from synmt.nn.encoding import SourceBatch
+
+
+@dataclass(slots=True)
+class Forced:
+    """A batch of pairs on one model. part: what was trained on top of it; layer: the decoder layer that is read."""
+
+    model: "TranslationModel"
+    part: Any
+    layer: int
+    source: "SourceBatch"
+    target: "TargetBatch"
+    encoded: "EncodedSource"
+
+    @classmethod
+    def run(
+        cls,
+        model: "TranslationModel",
+        part: Any,
+        layer: int,
+        source: "SourceBatch",
+        target: "TargetBatch",
+    ) -> "Forced":
+        """Encode the source."""
+        return cls(model, part, layer, source, target, model.encode(source))
+
+    def crossing(self, context: "AttentionEdit | None" = None) -> "Recorder":
+        """Run the decoder up to the layer's attention to the source, and return what that recorded.
+
+        Its inputs are [B,t,d], its weights [B,H,t,J]; each position sees those before it, or what `context` shows.
+        """
+        from synmt.nn.attention import Recorder
+
+        network = self.model.network
+        cross = network.decoder_layers[self.layer - 1].cross
+        if cross is None:
+            raise ValueError(f"decoder layer {self.layer} does not attend to the source")
+        with Recorder([cross], stop=True) as recorder:
+            network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias, context)
+        return recorder
+
+    def weights(self, context: "AttentionEdit | None" = None) -> "Tensor":
+        """Return the weights of the layer's heads, [B,H,t,J] in fp32."""
+        return self.crossing(context).weights[0]
+
+    def states(self) -> "Tensor":
+        """Return what the decoder predicts from, [B,t,d]."""
+        network = self.model.network
+        return network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias)
+
+
+@dataclass(frozen=True)
+class LinkIdea:
+    """One way to read links. What a subclass leaves out is that of the plain models' attention.
+
+    guide: the method whose links this one learns from, unless others are given; "" if it learns from none.
+    trains_model: whether it changes the translation models, or only learns a part on top of them.
+    ties_subwords: whether both models must read the same subwords, and nothing else.
+    """
+
+    guide: ClassVar[str] = ""
+    trains_model: ClassVar[bool] = False
+    ties_subwords: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for options out of bounds."""
+        check_settings(self)
+
+    def network(self, config: TransformerConfig) -> TransformerConfig:
+        """Return the translation models' sizes, where the idea changes them."""
+        return config
+
+    def fixed_layer(self, config: TransformerConfig) -> int:
+        """Return which decoder layer is read; 0 if that depends on how well the two directions agree."""
+        return max(1, config.decoder_layers - 1)
+
+    def part(self, config: TransformerConfig) -> "nn.Module | None":
+        """Return what is trained on top of each model, which then stays as it is."""
+        return None
+
+    @property
+    def has_part(self) -> bool:
+        return type(self).part is not LinkIdea.part
+
+    def loss(self, forced: Forced) -> "Tensor":
+        """Return what the part learns from, or what a model learns besides translation; summed over the batch."""
+        raise NotImplementedError
+
+    def weights(self, forced: Forced) -> "Tensor":
+        """Return how much each target token is linked with each source token, [B,I,J]; padded rows are anything."""
+        raise NotImplementedError
+
+    def matrices(self, forward: Forced, backward: Forced) -> tuple["Tensor", "Tensor"]:
+        """Return the weights of both directions, x → y [B,I,J] and y → x [B,J,I]."""
+        return self.weights(forward), self.weights(backward)
+
+    def options(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def needs(self, settings: Mapping[str, Any]) -> Needs:
+        from synmt.alignment.translation.config import fitting_config
+
+        source, target = fitting_config(self, settings).encoders
+        return source.needs(training=True), target.needs(training=True)
+
+    def fit(self, config: FitConfig) -> Aligner:
+        from synmt.alignment.translation.fitting import fit
+
+        return fit(self, config)
+
+    @classmethod
+    def open(cls, name: str, folder: Path, device: str) -> Aligner:
+        from synmt.alignment.translation.aligner import TranslationAligner
+
+        return TranslationAligner.open(folder, device, name)
+
+
+def link_idea(name: str, options: Mapping[str, Any] | None = None) -> LinkIdea:
+    """Return the idea of a method. Raises ValueError or TypeError for one that reads no translation models."""
+    from synmt.alignment import ALIGNERS
+
+    idea = ALIGNERS[name](**options or {}) if name in ALIGNERS else None
+    if not isinstance(idea, LinkIdea):
+        raise ValueError(f"{name!r} is no method that reads translation models")
+    return idea

@@ -1,0 +1,52 @@
+"""How translations are searched for. Free of torch, as `--help` is."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from synmt.options import check_settings, setting
+from synmt.trees.transition_state import Constraints
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """A length penalty divides a hypothesis' log-probability by ((5+L)/6)^alpha (gnmt; Wu et al. 2016, eq. 14) or by
+    L^alpha (plain), L its tokens with the end of sentence."""
+
+    beam: int = setting(4, "hypotheses a sentence", 1)
+    length_penalty: Literal["gnmt", "plain"] = setting(
+        "gnmt", "scores are divided by ((5+L)/6)^alpha, or by L^alpha"
+    )
+    alpha: float = setting(0.6, "0 is no length penalty", -float("inf"))
+    max_length_offset: int = setting(50, "subwords that a translation may have beyond its source's")
+    constraints: Constraints = setting(
+        "strict",
+        "of a model that writes arcs. none: those that make no sense do nothing; legal: they are not written;"
+        " strict: and every translation is one tree",
+    )
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for settings out of bounds."""
+        check_settings(self)
+
+    def penalty(self, length: int) -> float:
+        base = (5 + length) / 6 if self.length_penalty == "gnmt" else length
+        return float(base**self.alpha)
+
+
+@dataclass(frozen=True)
+class TranslateConfig:
+    n_best: int | None = setting(None, "translations a line, as JSON lines", 1)
+    task: Literal["translate", "parse"] = setting(
+        "translate", "a multitask model parses too: brackets without words"
+    )
+    format: Literal["text", "jsonl", "conllu"] = setting(
+        "text", "conllu: with the tree, of a model that writes arcs"
+    )
+    batch_tokens: int = setting(4096, "source tokens of a batch", 1)
+    max_tokens: int = setting(2000, "a longer sentence, in source tokens, gets no translation and is counted", 1)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for settings out of bounds, or that exclude each other."""
+        check_settings(self)
+        if self.n_best and self.format == "conllu":
+            raise ValueError("--n-best gives JSON lines, not --format conllu")

@@ -1,0 +1,68 @@
+"""What a translation model is: its sides, the languages and the tokenizer of raw text, and all sizes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
+
+from synmt.model.source import SourceSide, source_side
+from synmt.model.target import TargetSide, target_side
+from synmt.nn.config import TransformerConfig
+from synmt.text.tokenization import Tokenizer, TokenizerName, open_tokenizer
+from synmt.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from synmt.model.translation import TranslationModel
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """languages: of the source and of the target. A FolderConfig."""
+
+    source: SourceSide
+    target: TargetSide
+    languages: tuple[str, str]
+    tokenizer: TokenizerName
+    network: TransformerConfig
+    aligner: ClassVar[str] = ""
+    vocabulary_folders: ClassVar[tuple[str, ...]] = ("",)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for names that are not known, and for ideas that do not fit the network."""
+        self.source.check_network(self.network)
+        self.target.owners(self.network)
+        check_text(self.tokenizer, self.languages)
+
+    def open_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        """Open those of the source and of the target language."""
+        source, target = self.languages
+        return open_tokenizer(self.tokenizer, source), open_tokenizer(self.tokenizer, target)
+
+    def fields(self) -> dict[str, Any]:
+        sides = {"source": self.source.settings(), "target": self.target.settings()}
+        return {**sides, "languages": self.languages, "tokenizer": self.tokenizer, "network": asdict(self.network)}
+
+    @classmethod
+    def read(cls, fields: dict[str, Any]) -> "ModelConfig":
+        source, target = fields["languages"]
+        return cls(
+            source_side(fields["source"]),
+            target_side(**fields["target"]),
+            (source, target),
+            fields["tokenizer"],
+            TransformerConfig(**fields["network"]),
+        )
+
+    def new_model(self, vocabularies: Sequence[Vocabulary]) -> "TranslationModel":
+        from synmt.model.translation import TranslationModel
+
+        return TranslationModel(self.network, self.source, self.target, vocabularies[0])
+
+
+def check_text(tokenizer: str, languages: Iterable[str]) -> None:
+    """Raise ValueError for a tokenizer that is not known, and for what is no code of a language."""
+    if tokenizer not in get_args(TokenizerName):
+        raise ValueError(f"unknown tokenizer {tokenizer!r}")
+    for language in languages:
+        if not re.fullmatch("[a-z]{2,3}", language):
+            raise ValueError(f"language {language!r} is not a code such as en")

@@ -1,0 +1,126 @@
+"""Files of a model folder: checked before they are read, and written aside, so that each is the old or the new."""
+
+import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import orjson
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+
+from synmt.streams import BadInput
+
+CONFIG_FILE, PARAMETERS_FILE = "config.json", "model.safetensors"
+FORMAT = 2
+LARGEST_TEXT = 2**28  # bytes; more than any training makes of a config, vocabulary or codes
+
+
+def write_config(folder: Path, fields: dict[str, Any]) -> None:
+    """Write the config of a folder of any kind; where it is, all else is. Raises BadInput."""
+    data = orjson.dumps({"format": FORMAT, **fields}, option=orjson.OPT_INDENT_2)
+    write_aside(folder / CONFIG_FILE, data + b"\n")
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """Return the fields of the config of a folder of any kind. Raises BadInput."""
+    path = folder / CONFIG_FILE
+    check_inside(folder, path, LARGEST_TEXT)
+    with naming(path):
+        fields: dict[str, Any] = orjson.loads(path.read_bytes())
+        if fields["format"] != FORMAT:
+            raise ValueError(f"format {fields['format']} is not known, only {FORMAT}")
+        return fields
+
+
+def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
+    """Make a folder that can be written to. Raises BadInput for one that holds a model, or, with `resume`, none.
+
+    begun: whether it holds one, where more than a config tells.
+    """
+    if resume != ((folder / CONFIG_FILE).exists() if begun is None else begun):
+        raise BadInput(
+            "holds no run to resume" if resume else "holds a model; --resume goes on with it", str(folder)
+        )
+    with naming(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
+
+
+def check_inside(folder: Path, path: Path, largest: float = math.inf) -> None:
+    """Raise BadInput for a file of the folder that is missing, no file, of more than `largest` bytes, or a link that
+    leads out of the folder: a folder from a stranger is to reach nothing else."""
+    with naming(path):
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+            raise ValueError("leads out of the folder")
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("not a file")
+        if status.st_size > largest:
+            raise ValueError(f"{status.st_size} bytes, where at most {largest} are expected")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Turn whatever goes wrong with a file of the folder into one BadInput that names it."""
+    try:
+        yield
+    except KeyError as error:
+        raise BadInput(f"no field {error}", str(path)) from None
+    except OSError as error:
+        raise BadInput(error.strerror or str(error), str(error.filename or path)) from None
+    except (ValueError, TypeError, SafetensorError) as error:
+        raise BadInput(str(error), str(path)) from None
+
+
+def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+    """Write a file aside. Raises BadInput, as `_written_aside` does."""
+    with _written_aside(path) as aside:
+        save_file({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, aside, metadata=metadata)
+
+
+def write_aside(path: Path, data: bytes) -> None:
+    """Write a file aside. Raises BadInput, as `_written_aside` does."""
+    with _written_aside(path) as aside:
+        aside.write_bytes(data)
+
+
+@contextmanager
+def _written_aside(path: Path) -> Iterator[Path]:
+    """Give the place to write what then takes that of `path`, synced and renamed.
+
+    Raises BadInput, naming `path`, where that cannot be written; the old file then stays, and the new one goes.
+    """
+    aside = path.with_name(path.name + ".new")
+    try:
+        with naming(path):
+            aside.unlink(missing_ok=True)  # a link would be followed
+            yield aside
+            _sync(aside)
+            aside.replace(path)
+            _sync(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink()
+        raise
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Take out what a process that was killed has left half written; `.tmp` is how safetensors begins."""
+    for pattern in ("*.new", ".tmp*"):
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

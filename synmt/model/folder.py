@@ -1,0 +1,123 @@
+"""A model folder: everything that a model needs, as data that is safe to load from a stranger.
+
+config.json, vocab.target.txt, vocab.source.txt, vocab.labels.txt (of a model with two vocabularies in folders of their
+own), codes.bpe, model.safetensors. Nothing in it is code or pickle.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+import torch
+from torch import nn
+
+from synmt.model.files import (
+    LARGEST_TEXT,
+    PARAMETERS_FILE,
+    check_inside,
+    naming,
+    read_config,
+    write_aside,
+    write_config,
+)
+from synmt.text.bpe import Bpe
+from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
+from synmt.weights import load_weights
+
+CODES_FILE = "codes.bpe"
+
+
+class FolderConfig(Protocol):
+    """What a model of some kind is.
+
+    aligner: the method of an aligner, "" of a translation model; vocabulary_folders: where in the model folder the
+    vocabularies are, "" for the model folder itself.
+    """
+
+    aligner: ClassVar[str]
+    vocabulary_folders: ClassVar[tuple[str, ...]]
+
+    def fields(self) -> dict[str, Any]:
+        """Return what `read` makes the config from again."""
+
+    @classmethod
+    def read(cls, fields: dict[str, Any]) -> Self:
+        """Raise KeyError, ValueError or TypeError for fields that make no config."""
+
+    def new_model(self, vocabularies: Sequence[Vocabulary]) -> nn.Module:
+        """Return the model, untrained."""
+
+
+Config = TypeVar("Config", bound=FolderConfig)
+
+
+@dataclass(frozen=True)
+class ModelFolder(Generic[Config]):
+    """path; config; the subwords of words; their ids; and `training`, a record of how the model was made."""
+
+    path: Path
+    config: Config
+    bpe: Bpe
+    vocabularies: tuple[Vocabulary, ...]
+    training: dict[str, Any]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Return the only vocabulary."""
+        (only,) = self.vocabularies
+        return only
+
+    @property
+    def parameters(self) -> Path:
+        return self.path / PARAMETERS_FILE
+
+    def save(self) -> None:
+        """Write all but the parameters, the config last. Raises BadInput."""
+        for name, vocabulary in zip(self.config.vocabulary_folders, self.vocabularies, strict=True):
+            (self.path / name).mkdir(parents=True, exist_ok=True)
+            for file, text in vocabulary.files().items():
+                write_aside(self.path / name / file, text.encode())
+        write_aside(self.path / CODES_FILE, self.bpe.codes.encode())
+        of_aligner = {"aligner": self.config.aligner} if self.config.aligner else {}
+        write_config(self.path, {**of_aligner, "model": self.config.fields(), "training": self.training})
+
+    @classmethod
+    def open(cls, path: Path, kind: type[Config]) -> "ModelFolder[Config]":
+        """Open a folder whose config is of that kind.
+
+        Raises BadInput, naming the file, for a folder that is missing, incomplete or inconsistent.
+        """
+        fields = read_config(path)
+        with naming(path / "config.json"):
+            if fields.get("aligner", "") != kind.aligner:
+                names = (
+                    f"an aligner of {name}" if name else "a translation model"
+                    for name in (fields.get("aligner", ""), kind.aligner)
+                )
+                raise ValueError(f"{next(names)}, not {next(names)}")
+            config = kind.read(dict(fields["model"]))
+            training = dict(fields["training"])
+        files = [
+            f"{folder}/{name}" if folder else name
+            for folder in kind.vocabulary_folders
+            for name in VOCABULARY_FILES
+        ]
+        for file in (CODES_FILE, *files):
+            check_inside(path, path / file, LARGEST_TEXT)
+        with naming(path / CODES_FILE):
+            bpe = Bpe.load(str(path / CODES_FILE))
+        with naming(path / "vocab.*.txt"):
+            vocabularies = tuple(Vocabulary.load(path / folder) for folder in kind.vocabulary_folders)
+        return cls(path, config, bpe, vocabularies, training)
+
+    def new_model(self) -> Any:
+        """Return the model, untrained."""
+        return self.config.new_model(self.vocabularies)
+
+    def load_model(self, device: torch.device) -> Any:
+        """Return the trained model. Raises BadInput if the parameters do not fit the config."""
+        check_inside(self.path, self.parameters)
+        with naming(self.parameters):
+            model = load_weights(self.new_model, self.parameters)
+        return model.to(device).eval()

@@ -1,0 +1,134 @@
+"""From input lines to parse records: raw text is tokenized or parsed on the way, records and strings are read."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from synmt.model.target import TargetSide
+from synmt.streams import BadInput, BadLines, Line, sniff
+from synmt.systems.idea import check_needs
+from synmt.text.links import DirectedLinks
+from synmt.text.tokenization import Tokenizer
+from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
+from synmt.trees.dependency import written
+from synmt.trees.realignment import realigned
+from synmt.trees.record import ParseRecord, RecordError, read_record
+from synmt.trees.transitions import read_transitions
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """Two sentences, each with its words and the trees that its side needs; the lines that they came from, without
+    their text; and the links between them, if they are known."""
+
+    source: ParseRecord
+    target: ParseRecord
+    lines: tuple[Line, Line]
+    links: DirectedLinks | None = None
+
+
+STRINGS_AHEAD = 100  # lines in which a file of target strings shows its first arc
+
+
+def source_records(
+    lines: Iterable[Line],
+    needs: frozenset[str],
+    tokenizer: Tokenizer,
+    language: str,
+    bad: BadLines | None = None,
+) -> Iterator[tuple[Line, ParseRecord]]:
+    """Return one record for each line of raw text, or of parse or mask records (the first non-empty line tells which).
+
+    Raw text becomes the tokenizer's words, or, where trees are needed, goes through the embedded parsers of the
+    language; raises BadInput if there are none. Without `bad` a bad line is an error; with
+    it, one that is not raised has an empty record.
+    """
+    bad = bad or BadLines()
+    first, good = sniff(_without_faults(lines, bad))
+    if first.startswith("{"):
+        return ((line, _read(line, needs, bad)) for line in good)
+    if needs:
+        return _parsed(good, needs, language)
+    return ((line, ParseRecord(text=line.text, tokens=tokenizer.tokenize(line.text))) for line in good)
+
+
+def target_records(
+    lines: Iterable[Line], side: TargetSide, tokenizer: Tokenizer, language: str
+) -> Iterator[tuple[Line, ParseRecord]]:
+    """Yield one record with words, text and what the side needs for each line, as `source_records` gives it.
+
+    Where the side writes arcs, the lines may also be target strings, as `synmt transitions` writes them. Trees are
+    put on the tokenizer's words, so that all target sides generate the same words, which it can detokenize.
+    """
+    good = iter(lines)
+    ahead: list[Line] = []
+    if side.writes_arcs:
+        ahead = list(islice(good, STRINGS_AHEAD))
+    is_string = any(is_arc(entry) for line in ahead for entry in read_entries(line.text))
+    good = chain(ahead, good)
+    if is_string:
+        for line in good:
+            yield line, _read_string(line, side.style, tokenizer)
+    else:
+        for line, record in source_records(good, side.needs, tokenizer, language):
+            own_words = not side.needs and not line.text.startswith("{")
+            yield line, record if own_words else _on_words(line, record, tokenizer)
+
+
+def _read_string(line: Line, style: ArcStyle, tokenizer: Tokenizer) -> ParseRecord:
+    try:
+        record = read_transitions(read_entries(line.text), style)
+    except ValueError as error:
+        raise line.error(error) from None
+    record.text = tokenizer.detokenize(record.tokens)
+    return record
+
+
+def _on_words(line: Line, record: ParseRecord, tokenizer: Tokenizer) -> ParseRecord:
+    """Return the record over the tokenizer's words of its text, or, if that is not its tokens' text, as it is."""
+    if not record.text:
+        record.text = written(record).rstrip() if record.spaces else tokenizer.detokenize(record.tokens)
+    try:
+        return realigned(record, tokenizer.tokenize(record.text))
+    except RecordError:
+        return record
+    except ValueError as error:
+        raise line.error(error) from None
+
+
+def _without_faults(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
+    for line in lines:
+        if line.fault:
+            bad.add(line.error(line.fault))
+        yield line
+
+
+def _read(line: Line, needs: frozenset[str], bad: BadLines) -> ParseRecord:
+    try:
+        record = read_record(line.text)
+        check_needs(record, needs)
+    except ValueError as error:
+        bad.add(line.error(error))
+        return ParseRecord()
+    return record
+
+
+def _parsed(lines: Iterator[Line], needs: frozenset[str], language: str) -> Iterator[tuple[Line, ParseRecord]]:
+    from synmt.parsers import ModelError, ParserChoice, ParserName, open_parser, parse_texts
+
+    name: ParserName = "benepar" if needs == {"tree"} else "benepar+udpipe" if "tree" in needs else "udpipe"
+
+    under_way: deque[Line] = deque()  # read, but not yet parsed
+
+    def texts() -> Iterator[str]:
+        for line in lines:
+            under_way.append(line)
+            yield line.text
+
+    try:
+        parser = open_parser(ParserChoice(name, language=language))
+    except ModelError as error:
+        raise BadInput(str(error)) from None
+    for record in parse_texts(texts(), parser):
+        yield under_way.popleft(), record

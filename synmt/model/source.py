@@ -1,0 +1,128 @@
+"""The source side of a model: ideas at work in one encoder, and what it reads of a sentence."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from synmt.nn.config import TransformerConfig
+from synmt.options import check_owners, chosen
+from synmt.systems import SOURCE_IDEAS
+from synmt.systems.idea import Layout, Segment, SourceIdea, Task, check_needs, owners_of_heads, subwords
+from synmt.trees.record import ParseRecord
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(slots=True)
+class SourceFeatures:
+    """One sentence as the encoder sees it.
+
+    tokens: vocabulary entries, [n].
+    words: how many of them are subwords, which bounds the translation's length.
+    columns: integers of each token, by name, each [n].
+    labels: labels of each token, by name, each [n], "" where a token has none.
+    matrices: masks by name, each [n,n].
+    word_of: for each token the word that it is a subword of, -1 for structure, [n].
+    """
+
+    tokens: list[str]
+    words: int
+    columns: dict[str, list[int]] = field(default_factory=dict)
+    labels: dict[str, list[str]] = field(default_factory=dict)
+    matrices: "dict[str, NDArray[np.bool_]]" = field(default_factory=dict)
+    word_of: list[int] = field(default_factory=list)
+
+    def add(self, kind: str, more: Mapping[str, Any]) -> None:
+        """Add columns, labels or matrices. Raises ValueError for a name that another idea has taken."""
+        features = getattr(self, kind)
+        if twice := features.keys() & more.keys():
+            raise ValueError(f"two ideas have {kind} called {', '.join(sorted(twice))}")
+        features.update(more)
+
+
+@dataclass(frozen=True)
+class SourceSide:
+    """The ideas of an encoder by name, at least one. Raises ValueError for ideas that exclude each other."""
+
+    ideas: Mapping[str, SourceIdea]
+
+    def __post_init__(self) -> None:
+        if not self.ideas:
+            raise ValueError("no idea of the source side")
+        deciders = [name for name, idea in self.ideas.items() if idea.lays_out()]
+        if len(deciders) > 1:
+            raise ValueError(f"{' and '.join(deciders)} cannot be combined: each decides what the encoder reads")
+
+    @property
+    def tasks(self) -> dict[Task, SourceIdea]:
+        """Return each task with the idea that it comes from."""
+        return {task: idea for idea in self.ideas.values() for task in idea.tasks}
+
+    @property
+    def reads_subwords(self) -> bool:
+        """Return whether the encoder reads the subwords of the words and nothing else."""
+        return not any(idea.lays_out() for idea in self.ideas.values())
+
+    def needs(self, training: bool) -> frozenset[str]:
+        """Return the fields that a record must have."""
+        return frozenset().union(*(idea.needs(training) for idea in self.ideas.values()))
+
+    def owners(self, config: TransformerConfig) -> dict[tuple[int, int], str]:
+        """Return the owners of heads, as `owners_of_heads`."""
+        return owners_of_heads(self.ideas, config, config.encoder_layers)
+
+    def check_network(self, config: TransformerConfig) -> None:
+        """Raise ValueError if a network of these sizes does not have what the ideas take."""
+        self.owners(config)
+        if sum(idea.channels_taken() for idea in self.ideas.values()) >= config.width:
+            raise ValueError(f"{'+'.join(self.ideas)} leaves words none of the {config.width} channels")
+
+    def layout(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> Layout:
+        """Return how the encoder reads a record that has what the ideas need."""
+        layouts = (idea.layout(record, segment, task) for idea in self.ideas.values())
+        return next((each for each in layouts if each), None) or subwords(record, segment)
+
+    def features(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> SourceFeatures:
+        """Return the encoder's view of one record. Raises ValueError if the record lacks what an idea needs."""
+        check_needs(record, self.needs(training=False))
+        layout = self.layout(record, segment, task)
+        features = SourceFeatures(layout.tokens, sum(word >= 0 for word in layout.words), word_of=layout.words)
+        for idea in self.ideas.values():
+            features.add("columns", idea.columns(record, layout))
+            features.add("labels", idea.labels(record, layout))
+            features.add("matrices", idea.matrices(record, layout))
+        return features
+
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """Return the options of each idea, from which `source_side` makes the side again."""
+        return {name: asdict(idea) for name, idea in self.ideas.items()}
+
+
+def source_side(settings: Mapping[str, Mapping[str, Any]]) -> SourceSide:
+    """Return the side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
+    return SourceSide({name: source_idea(name)(**options) for name, options in settings.items()})
+
+
+def source_side_of(names: Sequence[str], settings: Mapping[str, Any]) -> SourceSide:
+    """Return the side of these ideas with their own of the settings, such as `pascal_heads`. Raises ValueError."""
+    return source_side({name: chosen(source_idea(name), settings, f"{name}-") for name in names})
+
+
+def encoders_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
+    """Return what the encoders of source and target read, by the settings `source_syntax` and `target_syntax`.
+
+    Raises ValueError, also for options of neither.
+    """
+    source, target = ((settings.get(f"{side}_syntax") or "sequence").split("+") for side in ("source", "target"))
+    check_owners(SOURCE_IDEAS.items(), [*source, *target], settings, "+".join([*source, *target]))
+    return source_side_of(source, settings), source_side_of(target, settings)
+
+
+def source_idea(name: str) -> type[SourceIdea]:
+    """Return the class of an idea. Raises ValueError for an unknown name."""
+    if name not in SOURCE_IDEAS:
+        raise ValueError(f"unknown idea {name!r} of the source side; known: {', '.join(SOURCE_IDEAS)}")
+    idea: type[SourceIdea] = SOURCE_IDEAS[name]
+    return idea

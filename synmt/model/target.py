@@ -1,0 +1,114 @@
+"""The target side of a model: ideas at work in one decoder, what it says of a sentence, and how it reads that."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from synmt.nn.config import TransformerConfig
+from synmt.options import chosen
+from synmt.systems import TARGET_IDEAS
+from synmt.systems.idea import Segment, TargetIdea, owners_of_heads
+from synmt.text.vocabulary import Vocabulary
+from synmt.trees.arc_tokens import ArcStyle, arc_labels
+from synmt.trees.record import ParseRecord
+from synmt.trees.transitions import transitions_of_record
+
+if TYPE_CHECKING:
+    from synmt.nn.decoders import CausalDecoder, PrefixDecoder
+    from synmt.trees.transition_graph import Edges
+
+
+@dataclass(frozen=True)
+class TargetSide:
+    """The ideas of a model by name, at least one, and how they spell arcs.
+
+    Raises ValueError for ideas that exclude each other, and for a spelling of arcs where there are none.
+    """
+
+    ideas: Mapping[str, TargetIdea]
+    style: ArcStyle = field(default_factory=ArcStyle)
+
+    def __post_init__(self) -> None:
+        if not self.ideas:
+            raise ValueError("no idea of the target side")
+        if self.style != ArcStyle() and not self.writes_arcs:
+            raise ValueError(f"{'+'.join(self.ideas)} writes no arcs")
+
+    @property
+    def writes_arcs(self) -> bool:
+        return any(idea.writes_arcs for idea in self.ideas.values())
+
+    @property
+    def reads_prefixes(self) -> bool:
+        return any(idea.reads_prefixes for idea in self.ideas.values())
+
+    @property
+    def reads_graphs(self) -> bool:
+        return any(idea.reads_graphs for idea in self.ideas.values())
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Return the fields that a target's parse record must have."""
+        return frozenset({"heads", "deprels"} if self.writes_arcs else ())
+
+    def owners(self, config: TransformerConfig) -> dict[tuple[int, int], str]:
+        """Return the owners of heads, as `owners_of_heads`."""
+        return owners_of_heads(self.ideas, config, config.decoder_layers)
+
+    def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
+        """Return what the decoder should say, as vocabulary entries.
+
+        Raises TreeNotDerivable for a tree that cannot be spelled, ValueError for a record that cannot be used.
+        """
+        if self.writes_arcs:
+            return transitions_of_record(record, segment, self.style)
+        return [subword for word in record.tokens for subword in segment(word)]
+
+    def edges(self, entries: list[str], labels: Mapping[str, int]) -> "Edges":
+        """Return the graph of what the decoder says. labels: the number of each, as `numbered_labels` gives them."""
+        from synmt.trees.transition_graph import edges_of_string
+
+        return edges_of_string(entries, self.style, defaultdict(int, labels))  # a label may be new to the model
+
+    def decoder(self, config: TransformerConfig, vocabulary: Vocabulary) -> "CausalDecoder | PrefixDecoder":
+        from synmt.nn.decoders import CausalDecoder, PrefixDecoder
+
+        if not self.reads_prefixes:
+            return CausalDecoder()
+        labels = 1 + len(numbered_labels(vocabulary))
+        inputs = [idea.input_part(config, labels) for idea in self.ideas.values()]
+        heads = [idea.heads_part(config) for idea in self.ideas.values()]
+        return PrefixDecoder(*([part for part in parts if part is not None] for parts in (inputs, heads)))
+
+    def settings(self) -> dict[str, Any]:
+        """Return what `target_side` makes the side from again."""
+        return {"ideas": {name: asdict(idea) for name, idea in self.ideas.items()}, "arcs": asdict(self.style)}
+
+
+def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool] | None = None) -> TargetSide:
+    """Return the side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
+    style = ArcStyle(**(arcs or {}))
+    if not all(type(value) is bool for value in asdict(style).values()):
+        raise ValueError("arcs are split or not, and the root has one or not")
+    return TargetSide({name: target_idea(name)(**options) for name, options in ideas.items()}, style)
+
+
+def target_side_of(
+    names: Sequence[str], settings: Mapping[str, Any], arcs: Mapping[str, bool] | None = None
+) -> TargetSide:
+    """Return the side of these ideas with their own of the settings, such as `gcn_layers`. Raises ValueError."""
+    return target_side({name: chosen(target_idea(name), settings, f"{name}-") for name in names}, arcs)
+
+
+def target_idea(name: str) -> type[TargetIdea]:
+    """Return the class of an idea. Raises ValueError for an unknown name."""
+    if name not in TARGET_IDEAS:
+        raise ValueError(f"unknown idea {name!r} of the target side; known: {', '.join(TARGET_IDEAS)}")
+    idea: type[TargetIdea] = TARGET_IDEAS[name]
+    return idea
+
+
+def numbered_labels(vocabulary: Vocabulary) -> dict[str, int]:
+    """Return the relations of all arcs in a vocabulary, numbered from 1."""
+    return {label: number for number, label in enumerate(arc_labels(vocabulary.target), 1)}

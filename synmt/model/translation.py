@@ -1,0 +1,83 @@
+"""The translation model: a source side and a target side on the Transformer core.
+
+Shapes: B sentences, n source positions, N target tokens of a batch that are predicted, d width.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from synmt.model.source import SourceSide
+from synmt.model.target import TargetSide
+from synmt.nn.config import TransformerConfig
+from synmt.nn.decoders import TargetBatch
+from synmt.nn.encoding import EncoderPass, SourceBatch, combined, hiding_bias, plain_pass, with_hidden_keys
+from synmt.nn.losses import Loss, smoothed_cross_entropy
+from synmt.nn.transformer import Transformer
+from synmt.text.vocabulary import UNKNOWN, Vocabulary
+
+
+@dataclass(slots=True)
+class EncodedSource:
+    """states [B,n,d] of the encoder; the bias [B,1,1,n] that hides its padding, None if there is none; and what
+    the source side's ideas did to this run of the encoder."""
+
+    states: Tensor
+    bias: Tensor | None
+    ideas: EncoderPass
+
+
+class TranslationModel(nn.Module):
+    def __init__(
+        self, config: TransformerConfig, source: SourceSide, target: TargetSide, vocabulary: Vocabulary
+    ) -> None:
+        super().__init__()
+        self.network = Transformer(config, len(vocabulary), len(vocabulary.target))
+        self.source_parts = source_parts(config, source, vocabulary)
+        self.decoder = target.decoder(config, vocabulary)
+        self.begin = vocabulary.begin
+
+    def encode(self, source: SourceBatch, word_dropout: float = 0.0) -> EncodedSource:
+        encoding = encoder_pass(self.source_parts, source, self.network.config.encoder_layers)
+        edits = with_hidden_keys(encoding.edits, source.padding)
+        states = self.network.encode(drop_words(source.ids, word_dropout), edits, encoding.features)
+        return EncodedSource(states, hiding_bias(source.padding), encoding)
+
+    def loss(
+        self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
+    ) -> Loss:
+        """Return the losses of a batch with N predicted target tokens."""
+        return self.decoding_loss(self.encode(source, word_dropout), target, smoothing, word_dropout)
+
+    def decoding_loss(
+        self, encoded: EncodedSource, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
+    ) -> Loss:
+        """Return those of a source that is encoded already."""
+        target = replace(target, inputs=drop_words(target.inputs, word_dropout))
+        states = self.decoder(self.network, target, encoded.states, encoded.bias)
+        network = self.network
+        translation = smoothed_cross_entropy(
+            states, network.output_weight, network.output_bias, target.gold, smoothing, target.counts
+        )
+        total = sum((loss() for loss in encoded.ideas.losses), start=translation)
+        return Loss(translation, target.tokens, total, encoded.ideas.accuracies)
+
+
+def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> nn.ModuleDict:
+    """Return the modules of a source side's ideas, by name."""
+    parts = {name: idea.encoder_part(config, vocabulary.label_counts) for name, idea in side.ideas.items()}
+    return nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
+
+
+def encoder_pass(parts: nn.ModuleDict, source: SourceBatch, layers: int) -> EncoderPass:
+    """Return what they do to one run of an encoder."""
+    passes = [part(source) for part in parts.values()]
+    return combined(passes) if passes else plain_pass(layers)
+
+
+def drop_words(ids: Tensor, rate: float) -> Tensor:
+    """Replace each token by the unknown one with probability `rate`."""
+    if not rate:
+        return ids
+    return ids.masked_fill(torch.rand(ids.shape, device=ids.device) < rate, UNKNOWN)

@@ -1,0 +1,44 @@
+"""`gcn`: a decoder whose input goes through a graph convolution over the tree that it is writing.
+
+Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, section 4, after
+Bastings et al. (2017): words and arcs, positions that see the whole prefix, and between the embeddings and the
+first layer some layers of
+
+    h_v ← h_v + relu(Σ_u g_uv (W_dir h_u + b_lab)),   g_uv = σ(h_u · ŵ_dir + b̂_lab)
+
+over v itself, its parents (dir: right) and its children (left) by the arcs written so far. Without `labels`, b and
+b̂ are gone; without `gates`, g = 1. The paper's "− Gates" has neither.
+
+Variant `reference` is what the paper's code computes, and so what was published: u is v in all products, so that a
+neighbour counts but passes nothing on; only the head knows the label; and the edges of an arc's token are known to
+that token alone.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from synmt.nn.config import TransformerConfig
+from synmt.options import setting
+from synmt.systems.idea import TargetIdea
+
+if TYPE_CHECKING:
+    from synmt.systems.gcn.convolution import GraphConvolutions
+
+
+@dataclass(frozen=True)
+class Gcn(TargetIdea):
+    """Words, arcs, and the graph of the arcs with their labels."""
+
+    layers: int = setting(2, "graph convolutions below the decoder's layers", 1, 100)
+    labels: bool = setting(True, "biases of the arcs' labels")
+    gates: bool = setting(True, "gates of the edges")
+    variant: Literal["paper", "reference"] = setting("paper", "the formula, or what its authors' code computes")
+
+    writes_arcs = True
+    reads_prefixes = True
+    reads_graphs = True
+
+    def input_part(self, config: TransformerConfig, labels: int) -> "GraphConvolutions":
+        from synmt.systems.gcn.convolution import GraphConvolutions
+
+        return GraphConvolutions(config.width, self.layers, labels if self.labels else 0, self.gates, self.variant)

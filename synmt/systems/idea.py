@@ -1,0 +1,180 @@
+"""What an idea is to the core: an interface of each side of a model.
+
+A published idea is one subclass of SourceIdea or TargetIdea in a place of its own; its fields are its options. What
+it says of a sentence are Python lists of O(n) numbers or labels; what is n×n is expanded on the device, once a batch,
+by the idea's own tensors, but for matrices of the user's own. Several ideas can work on one side of a model.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from synmt.nn.config import TransformerConfig
+from synmt.options import check_settings
+from synmt.trees.record import ParseRecord
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import nn
+
+Segment = Callable[[str], list[str]]
+Task = Literal["translate", "parse"]
+Heads = Mapping[int, tuple[int, ...]]  # of some layers, counted from 1, heads, counted from 0
+NAMES = {
+    "tree": "constituency tree",
+    "heads": "dependency heads",
+    "deprels": "dependency relations",
+    "upos": "upos",
+    "masks": "masks",
+}
+
+
+@dataclass(slots=True)
+class Layout:
+    """How the encoder reads a sentence.
+
+    tokens: vocabulary entries, [n].
+    words: for each token the index of the word that it is a subword of, -1 for structure, [n].
+    parents: where the tokens are a tree in preorder, the index of each node's parent, -1 for the root; else empty.
+    """
+
+    tokens: list[str]
+    words: list[int]
+    parents: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class SourceIdea:
+    """An idea of the source side. What a subclass leaves out is that of a plain Transformer on subwords.
+
+    tasks: what a model learns to do with a sentence; each training pair is an example of every task.
+    """
+
+    tasks: ClassVar[tuple[Task, ...]] = ("translate",)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for options out of bounds."""
+        check_settings(self)
+
+    def needs(self, training: bool) -> frozenset[str]:
+        """Return the fields that a record must have, in training (and validation) or to be translated."""
+        return frozenset()
+
+    def lays_out(self) -> bool:
+        """Return whether this idea decides about the tokens."""
+        return type(self).layout is not SourceIdea.layout
+
+    def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout | None:
+        """Return the tokens, if this idea decides about them."""
+        return None
+
+    def columns(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
+        """Return integers of each token, by name."""
+        return {}
+
+    def labels(self, record: ParseRecord, layout: Layout) -> dict[str, list[str]]:
+        """Return labels of each token, by name, "" where it has none."""
+        return {}
+
+    def matrices(self, record: ParseRecord, layout: Layout) -> "dict[str, NDArray[np.bool_]]":
+        """Return truth values of each pair of tokens, by name, a row a query."""
+        return {}
+
+    def target(self, record: ParseRecord, task: Task) -> list[str]:
+        """Return what a model should say to a task of its own, as vocabulary entries."""
+        raise NotImplementedError
+
+    def owned_heads(self, config: TransformerConfig) -> Heads:
+        """Return the heads of encoder layers that this idea edits, alone."""
+        return {}
+
+    def channels_taken(self) -> int:
+        """Return how many channels of the embeddings are this idea's alone."""
+        return 0
+
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "nn.Module | None":
+        """Return a module from a SourceBatch to an EncoderPass. labels: how many there are of each name."""
+        return None
+
+
+@dataclass(frozen=True)
+class TargetIdea:
+    """An idea of the target side. What a subclass leaves out is that of a plain Transformer on subwords.
+
+    writes_arcs: the tokens are words and the arcs between them, not words alone.
+    reads_prefixes: positions see what comes after them in the prefix.
+    reads_graphs: they see it by the graph of the arcs.
+    """
+
+    writes_arcs: ClassVar[bool] = False
+    reads_prefixes: ClassVar[bool] = False
+    reads_graphs: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for options out of bounds."""
+        check_settings(self)
+
+    def owned_heads(self, config: TransformerConfig) -> Heads:
+        """Return the heads of decoder layers that this idea edits, alone."""
+        return {}
+
+    def input_part(self, config: TransformerConfig, labels: int) -> "nn.Module | None":
+        """Return a module on the decoder's input, as in PrefixDecoder. labels: how many there are, with no arc's."""
+        return None
+
+    def heads_part(self, config: TransformerConfig) -> "nn.Module | None":
+        """Return a module that edits the heads that are owned, in every layer, as in PrefixDecoder."""
+        return None
+
+
+def check_needs(record: ParseRecord, needs: frozenset[str]) -> None:
+    """Raise ValueError for a sentence without one of the fields."""
+    for name in sorted(needs):
+        if record.tokens and not getattr(record, name):
+            raise ValueError(f"record has no {NAMES.get(name, name)}")
+
+
+def subwords(record: ParseRecord, segment: Segment) -> Layout:
+    """Return the subwords of the words, without begin or end of sentence."""
+    split = [segment(word) for word in record.tokens]
+    words = [word for word, parts in enumerate(split) for _ in parts]
+    return Layout([subword for parts in split for subword in parts], words)
+
+
+def words_of_subwords(record: ParseRecord, segment: Segment, is_subword: list[bool]) -> list[int]:
+    """Return `Layout.words` for tokens of which some are the subwords of all words, in order."""
+    words = iter(subwords(record, segment).words)
+    return [next(words) if each else -1 for each in is_subword]
+
+
+def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
+    """Return the first and the last token of each word, [words] each."""
+    first, last = [0] * words, [0] * words
+    for token in range(len(layout.words) - 1, -1, -1):
+        if layout.words[token] >= 0:
+            first[layout.words[token]] = token
+    for token, word in enumerate(layout.words):
+        if word >= 0:
+            last[word] = token
+    return first, last
+
+
+def owners_of_heads(
+    ideas: Mapping[str, SourceIdea] | Mapping[str, TargetIdea], config: TransformerConfig, layers: int
+) -> dict[tuple[int, int], str]:
+    """Return which idea owns each head that is owned, by its layer, from 1, and its number, from 0.
+
+    Raises ValueError for a head that a network of these sizes does not have, and for one that two ideas take.
+    """
+    owners: dict[tuple[int, int], str] = {}
+    for name, idea in ideas.items():
+        for layer, heads in idea.owned_heads(config).items():
+            for head in heads:
+                if not (0 < layer <= layers and 0 <= head < config.heads):
+                    sizes = f"where {layers} layers have {config.heads} heads each"
+                    raise ValueError(f"{name} takes {len(heads)} heads of layer {layer}, {sizes}")
+                if (layer, head) in owners:
+                    raise ValueError(f"{owners[layer, head]} and {name} both take head {head + 1} of layer {layer}")
+                owners[layer, head] = name
+    return owners

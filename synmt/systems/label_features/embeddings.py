@@ -1,0 +1,24 @@
+"""The tensors of `label-features`: embeddings of labels, which stand beside those of subwords."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+from synmt.nn.encoding import EncoderPass, SourceBatch, plain_pass
+
+
+class LabelEmbeddings(nn.Module):
+    """A table for each name; counts: how many labels it has, 0 for none included."""
+
+    def __init__(self, layers: int, counts: Mapping[str, int], size: int) -> None:
+        super().__init__()
+        self.layers = layers
+        self.tables = nn.ModuleDict({name: nn.Embedding(count, size) for name, count in counts.items()})
+        for table in self.tables.parameters():
+            nn.init.normal_(table, std=size**-0.5)
+
+    def forward(self, batch: SourceBatch) -> EncoderPass:
+        encoding = plain_pass(self.layers)
+        encoding.features = torch.cat([table(batch.columns[name]) for name, table in self.tables.items()], dim=-1)
+        return encoding

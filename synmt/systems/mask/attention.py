@@ -1,0 +1,82 @@
+"""The tensors of `mask`: learned strengths of the nine relations between nodes of a tree, as biases of attention."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor, nn
+
+from synmt.nn.attention import AttentionEdit
+from synmt.nn.encoding import EncoderPass, SourceBatch
+from synmt.trees.relations import RELATIONS
+
+STRENGTH_LIMIT = 10.0  # exp(10) hides a key in every precision; more would only risk an overflow
+
+
+@runtime_checkable
+class Masks(Protocol):
+    """What masks attention, for those who look at it: strengths [..,H,M] of masks with these names."""
+
+    names: Sequence[str]
+    strengths: nn.Parameter
+
+    def held(self, batch: SourceBatch) -> Tensor:
+        """Return which masks hold of each pair, [B,M,n,n] bool."""
+
+
+class TreeMasks(nn.Module):
+    """−exp of the strength of each pair's relation; strengths [1 or layers, H, 9]."""
+
+    names: Sequence[str] = RELATIONS
+
+    def __init__(self, heads: int, layers: int, per_layer: bool) -> None:
+        super().__init__()
+        self.layers = layers
+        self.strengths = nn.Parameter(torch.zeros(layers if per_layer else 1, heads, len(RELATIONS)))
+
+    def forward(self, batch: SourceBatch) -> EncoderPass:
+        edits = [AttentionEdit(bias=bias) for bias in self.biases(batch)]
+        return EncoderPass(edits * self.layers if len(edits) == 1 else edits)
+
+    def biases(self, batch: SourceBatch) -> list[Tensor]:
+        """[B,H,n,n] for each set of strengths."""
+        held = self.held(batch)
+        with torch.autocast(held.device.type, enabled=False):
+            values = biases_of(self.strengths)
+            flat = held.flatten(2).to(values.dtype)
+            return [(layer @ flat).unflatten(2, held.shape[2:]) for layer in values]
+
+    def held(self, batch: SourceBatch) -> Tensor:
+        """Return which relation holds of each pair, [B,9,n,n] bool."""
+        columns = batch.columns
+        cells = relations(columns["parents"], columns["ends"], columns.get("nodes"), columns.get("orders"))
+        return cells.unsqueeze(1) == torch.arange(len(RELATIONS), device=cells.device).view(1, -1, 1, 1)
+
+
+def biases_of(strengths: Tensor) -> Tensor:
+    """Return what a mask of each strength adds to a logit, in fp32 or better."""
+    wide = strengths if strengths.dtype == torch.float64 else strengths.float()
+    return -wide.clamp(max=STRENGTH_LIMIT).exp()
+
+
+def relations(parents: Tensor, ends: Tensor, nodes: Tensor | None = None, orders: Tensor | None = None) -> Tensor:
+    """Return ids of synmt.trees.relations.RELATIONS for a batch, row = query, column = key.
+
+    parents, ends [B,n] int64: the parent of each token's node (a root's is negative) and the end of its subtree.
+    nodes, orders [B,n]: each token's node, and where that stands in preorder; without them tokens are nodes in
+    preorder. Tokens of one node are siblings. All padded with anything → [B,n,n] uint8.
+    """
+    length = parents.shape[1]
+    index = torch.arange(length, device=parents.device)
+    query, key = index.view(1, length, 1), index.view(1, 1, length)
+    node_of_query, node_of_key = (query, key) if nodes is None else (nodes.unsqueeze(2), nodes.unsqueeze(1))
+    parent_of_query, parent_of_key = parents.unsqueeze(2), parents.unsqueeze(1)
+    after = key > query
+    cells = 7 + after.to(torch.uint8).expand(len(parents), -1, -1)
+    below = after if orders is None else orders.unsqueeze(1) > orders.unsqueeze(2)
+    below = below & ((key if orders is None else orders.unsqueeze(1)) < ends.unsqueeze(2))
+    cells = cells.masked_fill(below, 6).masked_fill_(below.transpose(1, 2), 5)
+    siblings = parent_of_query == parent_of_key
+    cells.masked_fill_(siblings & after, 4).masked_fill_(siblings & (key < query), 3)
+    cells.masked_fill_(parent_of_key == node_of_query, 2).masked_fill_(parent_of_query == node_of_key, 1)
+    return cells.masked_fill_(query == key, 0)

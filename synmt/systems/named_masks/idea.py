@@ -1,0 +1,85 @@
+"""`named-masks`: masks of the user's own in encoder self-attention, by name from the records.
+
+McDonald & Chiang (2021), "Syntax-Based Attention Masking for Neural Machine Translation", NAACL-SRW, section 2,
+the general formula: any number of masks M_r, overlapping or not, each with a strength s that each head h learns:
+
+    α_h = softmax(Q_h K_hᵀ / √c − Σ_r exp(s_h[r]) M_r[q,k])
+
+A record holds them under `masks`, as n strings of n characters 0 and 1, a row a query: over the nodes of its tree
+in preorder, or over its words. The subwords of a word share its rows and columns; what a mask says nothing of, such
+as the labels of a tree beside a mask over words, is not masked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from synmt.nn.config import TransformerConfig
+from synmt.options import setting
+from synmt.systems.idea import Layout, SourceIdea
+from synmt.trees.record import ParseRecord
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from synmt.systems.named_masks.attention import NamedMatrices
+
+
+@dataclass(frozen=True)
+class NamedMasks(SourceIdea):
+    """Matrices: the masks, by name."""
+
+    names: str = setting("", "masks of the records, joined by +")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not all(self._names):
+            raise ValueError("named masks need names")
+
+    @property
+    def _names(self) -> list[str]:
+        return self.names.split("+")
+
+    def needs(self, training: bool) -> frozenset[str]:
+        return frozenset({"masks"})
+
+    def matrices(self, record: ParseRecord, layout: Layout) -> "dict[str, NDArray[np.bool_]]":
+        """Raises ValueError for a record without one of the masks."""
+        return {name: _over_tokens(self._rows(record, name), record, layout) for name in self._names}
+
+    def _rows(self, record: ParseRecord, name: str) -> Sequence[str]:
+        if name not in record.masks:
+            raise ValueError(f"record has no mask {name!r}")
+        return record.masks[name]
+
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "NamedMatrices":
+        from synmt.systems.named_masks.attention import NamedMatrices
+
+        return NamedMatrices(config.heads, config.encoder_layers, self._names)
+
+
+def _over_tokens(rows: Sequence[str], record: ParseRecord, layout: Layout) -> "NDArray[np.bool_]":
+    import numpy as np
+
+    cells = np.frombuffer("".join(rows).encode(), np.uint8).reshape(len(rows), len(rows)) == ord("1")
+    places = np.array(_places(record, layout, len(rows)))
+    with_none = np.pad(cells, ((0, 1), (0, 1)))  # where place -1 reads nothing
+    return with_none[places[:, None], places]
+
+
+def _places(record: ParseRecord, layout: Layout, size: int) -> list[int]:
+    """The row of each token in a mask over the record's words or nodes, -1 where it has none."""
+    if size == len(record.tokens):
+        return layout.words
+    assert record.tree
+    if not layout.parents:
+        leaves = [node for node, leaf in enumerate(record.tree.is_leaf()) if leaf]
+        return [leaves[word] if word >= 0 else -1 for word in layout.words]
+    nodes: list[int] = []  # the preorder in which subwords stand for their leaf
+    before = -1
+    for word in layout.words:
+        same = nodes and word == before >= 0
+        nodes.append(nodes[-1] + (not same) if nodes else 0)
+        before = word
+    return nodes

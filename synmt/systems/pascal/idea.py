@@ -1,0 +1,60 @@
+"""`pascal`: parent-scaled self-attention in the encoder.
+
+Bugliarello & Okazaki (2020), "Enhancing Machine Translation with Dependency-Aware Self-Attention", ACL.
+
+In chosen heads of one layer, the logits of token t are scaled by how close each key j is to the position p_t of
+t's dependency parent, with a Gaussian of variance σ² (equations 2 to 4):
+
+    N = (Q Kᵀ / √c) ⊙ D,   D[t, j] = exp(−(j − p_t)² / 2σ²) / √(2πσ²)
+
+All subwords of a word share the middle of their parent's subwords, and the root is its own parent. Parent ignoring,
+`dropout` here: in training, each row of D is plain with probability q, drawn for each sentence and head.
+
+`weighting` other than the paper's: `add-log-density` adds log D to the logits, for the product turns a negative
+logit at the parent into the smallest weight; `parent-only` scales by the indicator |j − p_t| < 1, as the paper's
+ablation does. Where the paper's code scaled the wrong heads for batches of several sentences, heads are an axis of
+their own here; tokens that are no words, such as node labels beside `mask`, keep their own attention.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from synmt.nn.config import TransformerConfig
+from synmt.options import rate, setting
+from synmt.systems.idea import Heads, Layout, SourceIdea, spans_of_words
+from synmt.trees.record import ParseRecord
+
+if TYPE_CHECKING:
+    from synmt.systems.pascal.attention import ParentScaling
+
+
+@dataclass(frozen=True)
+class Pascal(SourceIdea):
+    """Columns: `parent_positions`, twice the position of each token's parent, -1 for tokens that are no words."""
+
+    layer: int = setting(1, "encoder layer whose attention is scaled", 1)
+    heads: int = setting(2, "how many of its heads", 1)
+    variance: float = setting(1.0, "of the Gaussian around the parent, in squared tokens", 1e-3)
+    dropout: float = rate(0.0, "share of rows that are plain in training: the paper's q")
+    weighting: Literal["multiply", "add-log-density", "parent-only"] = setting("multiply", "how the parent counts")
+
+    def needs(self, training: bool) -> frozenset[str]:
+        return frozenset({"heads"})
+
+    def columns(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
+        first, last = spans_of_words(layout, len(record.tokens))
+        doubled = [
+            first[head - 1] + last[head - 1] if head else first[word] + last[word]
+            for word, head in enumerate(record.heads)
+        ]
+        return {"parent_positions": [doubled[word] if word >= 0 else -1 for word in layout.words]}
+
+    def owned_heads(self, config: TransformerConfig) -> Heads:
+        return {self.layer: tuple(range(config.heads - self.heads, config.heads))}
+
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "ParentScaling":
+        from synmt.systems.pascal.attention import ParentScaling
+
+        heads = self.owned_heads(config)[self.layer]
+        return ParentScaling(config.encoder_layers, self.layer, heads, self.variance, self.dropout, self.weighting)
