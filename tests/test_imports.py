@@ -10,6 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "synmt"
 # From the ground; those of one floor do not import each other.
 FLOORS = [
     ["streams", "interruption", "options", "registry"],
+    ["device", "weights"],
     ["text"],
     ["trees"],
     ["metrics", "demo"],

@@ -14,7 +14,7 @@ from synmt.alignment.aligner import Fit, Pair
 from synmt.alignment.corpus import AlignerCorpus, Side, build_vocabulary, features, links_of_pieces
 from synmt.alignment.extraction import HARMONIC_THRESHOLD, Rule, SoftLinks
 from synmt.alignment.presets import PRESETS
-from synmt.nn.device import autocast, local_device
+from synmt.device import autocast, local_device
 from synmt.streams import BadInput
 from synmt.systems.aligner_folder import AlignerConfig, AlignerFolder
 from synmt.systems.linking import check_link_options

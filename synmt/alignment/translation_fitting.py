@@ -22,7 +22,7 @@ from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.layers import agreeing_layers
 from synmt.alignment.translation_models import DIRECTIONS, TranslationAligner, open_direction, part_folder
 from synmt.alignment.translation_settings import choose
-from synmt.nn.device import local_device
+from synmt.device import local_device
 from synmt.streams import BadInput, windows
 from synmt.systems.link_learning import LinkedTranslation, PartOnTop
 from synmt.systems.linking import LinkIdea, link_idea

@@ -15,8 +15,7 @@ from torch import nn
 
 from synmt.alignment.aligner import Pair
 from synmt.alignment.extraction import Rule, SoftLinks
-from synmt.nn.device import autocast, local_device
-from synmt.nn.weights import load_weights
+from synmt.device import autocast, local_device
 from synmt.streams import BadInput
 from synmt.systems.batches import Sources, token_batches
 from synmt.systems.linking import Forced, LinkIdea, link_idea
@@ -33,6 +32,7 @@ from synmt.systems.model_folder import (
 from synmt.systems.records import TokenizerName
 from synmt.systems.translation import TranslationModel
 from synmt.training.corpus import Corpus
+from synmt.weights import load_weights
 
 DIRECTIONS = ("forward", "backward")
 BATCH_TOKENS = 4096

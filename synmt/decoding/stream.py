@@ -8,7 +8,7 @@ import orjson
 
 from synmt.decoding.beam import SearchConfig
 from synmt.decoding.translation import Translation, Translator
-from synmt.nn.device import local_device
+from synmt.device import local_device
 from synmt.streams import BadInput, LineWriter, OnError, fail, read_lines
 from synmt.systems.model_folder import ModelFolder
 from synmt.systems.records import source_records

@@ -9,7 +9,7 @@ import torch
 
 from synmt.decoding.beam import Hypothesis, SearchConfig, beam_search
 from synmt.decoding.hypotheses import Transitions
-from synmt.nn.device import autocast
+from synmt.device import autocast
 from synmt.parsers.tokenization import spaces_after
 from synmt.streams import BadInput, windows
 from synmt.systems.batches import Sources, token_batches

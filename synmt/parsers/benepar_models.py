@@ -107,7 +107,7 @@ def _load_export(folder: Path) -> "nn.Module":
 
 def _build(make: "Callable[[], nn.Module]", config: Any, sizes: dict[str, Any], weights: Path) -> "nn.Module":
     """The model with its weights; its sizes are compared with theirs before they take any memory or time."""
-    from synmt.nn.weights import load_weights, shapes_in
+    from synmt.weights import load_weights, shapes_in
 
     found = shapes_in(weights)
     _check_layers(config, len(found))

@@ -11,7 +11,7 @@ from benepar import InputSentence, subbatching
 from benepar.integrations.nltk_plugin import guess_language
 from benepar.ptb_unescape import ptb_unescape
 
-from synmt.nn.device import local_device
+from synmt.device import local_device
 from synmt.parsers.benepar_models import load_model
 from synmt.parsers.character_model import CharacterModel
 from synmt.parsers.chart import Analysis, Span, predict

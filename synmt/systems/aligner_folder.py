@@ -11,7 +11,6 @@ import orjson
 import torch
 
 from synmt.nn.config import TransformerConfig
-from synmt.nn.weights import load_weights
 from synmt.systems.mask_align import MaskAlign
 from synmt.systems.mask_align_model import MaskAlignModel
 from synmt.systems.model_folder import (
@@ -31,6 +30,7 @@ from synmt.systems.records import TokenizerName
 from synmt.systems.source import SourceSide, source_side
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
+from synmt.weights import load_weights
 
 ALIGNER = "mask-align"
 SIDES = ("source", "target")

@@ -20,7 +20,6 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from synmt.nn.config import TransformerConfig
-from synmt.nn.weights import load_weights
 from synmt.streams import BadInput
 from synmt.systems.records import Tokenizer, TokenizerName, open_tokenizer
 from synmt.systems.source import SourceSide, source_side
@@ -28,6 +27,7 @@ from synmt.systems.target import TargetSide, target_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
+from synmt.weights import load_weights
 
 CONFIG_FILE, CODES_FILE, WEIGHTS_FILE = "config.json", "codes.bpe", "model.safetensors"
 FORMAT = 1

@@ -20,9 +20,9 @@ import torch
 from safetensors import safe_open
 from torch import Tensor, nn
 
-from synmt.nn.weights import check_shapes
 from synmt.streams import BadInput
 from synmt.systems.model_folder import naming, save_tensors
+from synmt.weights import check_shapes
 
 KEPT = 2
 NAME = re.compile(r"update-(\d+)\.safetensors")

@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from synmt.nn.device import local_device
+from synmt.device import local_device
 from synmt.streams import BadInput
 
 

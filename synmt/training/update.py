@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synmt.nn.device import autocast
+from synmt.device import autocast
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.learning import BatchLoss, Examples, Learner

@@ -8,9 +8,9 @@ import torch
 
 from synmt.decoding.beam import SearchConfig
 from synmt.decoding.translation import Translator
+from synmt.device import autocast
 from synmt.metrics.metric import corpus_score
 from synmt.metrics.sacre import bleu
-from synmt.nn.device import autocast
 from synmt.systems.model_folder import ModelFolder
 from synmt.systems.translation import TranslationModel
 from synmt.training.bitext import Bitext

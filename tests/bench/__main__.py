@@ -7,7 +7,7 @@ import click
 import orjson
 import torch
 
-from synmt.nn.device import local_device
+from synmt.device import local_device
 from tests.bench.alignment import compare_alignment
 from tests.bench.commands import measure_commands
 from tests.bench.pairs import Comparison, Measure

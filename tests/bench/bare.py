@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from synmt.device import autocast
 from synmt.nn.config import TransformerConfig
-from synmt.nn.device import autocast
 from synmt.nn.positions import sinusoids
 from synmt.nn.transformer import LAYER_NORM_EPS
 

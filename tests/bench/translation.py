@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from synmt.decoding.beam import SearchConfig, beam_search
+from synmt.device import autocast
 from synmt.nn.config import TransformerConfig
-from synmt.nn.device import autocast
 from synmt.systems.target import target_side
 from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END
