@@ -65,12 +65,22 @@ class BadLines:
     def add(self, error: BadInput) -> None:
         """Raise the error of a bad line, or count it."""
         if self.on_error == "fail":
-            raise error
+            raise error from None
         self.counts["bad line"] += 1
 
     def leave_empty(self, kind: str) -> None:
         """Count a line of another kind that is left empty whatever `on_error` says."""
         self.counts[kind] += 1
+
+    def read(self, line: Line, read: Callable[[str], T], blank: T) -> T:
+        """Return what `read` makes of the text of a line; for a line without text, and a ValueError, `blank`."""
+        try:
+            if line.fault:
+                raise ValueError(line.fault)
+            return read(line.text)
+        except ValueError as error:
+            self.add(line.error(error))
+            return blank
 
     def report(self, command: str) -> None:
         """Say on stderr how many lines were left empty."""
@@ -231,29 +241,13 @@ def convert_lines(
     lines: Iterable[Line],
     convert: Callable[[str], str],
     write: Callable[[str], None],
-    on_error: OnError = "fail",
+    bad: BadLines,
     blank: str = "",
-) -> int:
-    """Writes `convert(line)` for each line, and `blank` for an empty one.
-
-    A ValueError of `convert` names a bad line: it is raised as BadInput with the line's place, or, with
-    `on_error="blank"`, counted, and `blank` is written in its stead. Returns that count, with the lines that
-    `read_lines` found no text in.
-    """
-    failures = 0
+) -> None:
+    """Write `convert(text)` of each line, and `blank` for an empty one and for one that is bad."""
     for line in lines:
-        converted = blank
-        if line.fault:
-            failures += 1
-        elif line.text.strip():
-            try:
-                converted = convert(line.text)
-            except ValueError as error:
-                if on_error == "fail":
-                    raise line.error(error) from None
-                failures += 1
-        write(converted)
-    return failures
+        is_empty = not (line.text.strip() or line.fault)
+        write(blank if is_empty else bad.read(line, convert, blank))
 
 
 def discard_output() -> None:

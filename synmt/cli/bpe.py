@@ -3,7 +3,7 @@
 import click
 
 from synmt.cli.options import convert_files, input_files, on_error, or_stdin
-from synmt.streams import BadInput, LineWriter, OnError, read_lines
+from synmt.streams import BadInput, BadLines, LineWriter, OnError, read_lines
 from synmt.text.bpe import Bpe, CodesError, learn_bpe
 
 EPILOG = """
@@ -45,4 +45,4 @@ def apply(files: tuple[str, ...], codes: str, on_error: OnError) -> None:
     Each piece but the last of a word ends in @@. Words are split at the ASCII space alone.
     """
     bpe = Bpe.load(codes)
-    convert_files("bpe", files, on_error, lambda line: " ".join(bpe.apply(line.split(" "))))
+    convert_files("bpe", files, lambda line: " ".join(bpe.apply(line.split(" "))), BadLines(on_error))

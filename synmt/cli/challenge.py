@@ -5,8 +5,8 @@ from typing import get_args
 
 import click
 
-from synmt.cli.options import input_files, on_error, or_stdin, report_failures
-from synmt.streams import BadInput, LineWriter, OnError, check_stdin_once, fail, read_lines
+from synmt.cli.options import input_files, on_error, or_stdin
+from synmt.streams import BadLines, LineWriter, OnError, check_stdin_once, read_lines
 from synmt.trees.challenge import Form, challenge_set, phenomenon_cells, reordering_cells
 from synmt.trees.object_verb_subject import FORMS, clauses
 from synmt.trees.phenomena import PHENOMENA
@@ -67,12 +67,11 @@ def phenomenon_command(name: str) -> click.Command:
     ) -> None:
         sources = or_stdin(files)
         check_stdin_once([*sources, *texts])
-        bad: list[BadInput] = []
-        on_bad = fail if on_error == "fail" else bad.append
+        bad = BadLines(on_error)
         lines = read_lines(sources, on_error)
-        cells = phenomenon_cells(lines, phenomenon, min_distance, form or "numbers", on_bad)
+        cells = phenomenon_cells(lines, phenomenon, min_distance, form or "numbers", bad)
         write(challenge_set(cells, " + ".join(sources), texts, with_cells=bool(form or not texts)))
-        report_failures("challenge", len(bad))
+        bad.report("challenge")
 
     return extract
 

@@ -3,11 +3,9 @@
 import click
 
 from synmt.cli.options import convert_files, input_files, on_error
-from synmt.streams import OnError
+from synmt.streams import BadLines, OnError
 from synmt.text.bpe import Bpe
-from synmt.trees.linearization import LINEARIZATIONS
-from synmt.trees.record import read_tree
-from synmt.trees.subwords import split_leaves
+from synmt.trees.linearization import LINEARIZATIONS, linearized
 
 EPILOG = """
 \b
@@ -34,13 +32,5 @@ def command(files: tuple[str, ...], form: str, bpe: str | None, on_error: OnErro
 
     Words are bracket-escaped: ( is written -LRB-. A record without a sentence gives an empty line.
     """
-    tokens = LINEARIZATIONS[form]
-    codes = Bpe.load(bpe) if bpe else None
-
-    def linearize(line: str) -> str:
-        tree = read_tree(line)
-        if tree is None:
-            return ""
-        return " ".join(tokens(split_leaves(tree, codes.segment) if codes else tree))
-
-    convert_files("linearize", files, on_error, linearize)
+    segment = Bpe.load(bpe).segment if bpe else None
+    convert_files("linearize", files, lambda line: linearized(line, form, segment), BadLines(on_error))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import click
 
-from synmt.streams import Line, LineWriter, OnError, convert_lines, read_lines
+from synmt.streams import BadLines, Line, LineWriter, convert_lines, read_lines
 
 Command = Callable[..., None]
 
@@ -27,20 +27,19 @@ def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
 def convert_files(
     command: str,
     files: tuple[str, ...],
-    on_error: OnError,
     convert: Callable[[str], str],
+    bad: BadLines,
     blank: str = "",
     group: Callable[[Iterable[Line]], Iterable[Line]] = iter,
 ) -> None:
-    """The loop of a stream command: the files or stdin in, `convert` on each line, stdout out.
+    """Run the loop of a stream command: the files or stdin in, `convert` on each line, stdout out.
 
-    command: its name, for the count on stderr of the lines that `--on-error blank` has blanked; group: makes one
-    line of the lines of a record where they are several.
+    command: its name, for the counts on stderr; group: makes one line of the lines of a record of several.
     """
     with LineWriter() as output:
-        lines = group(read_lines(or_stdin(files), on_error))
-        failures = convert_lines(lines, convert, output.write, on_error, blank)
-    report_failures(command, failures)
+        lines = group(read_lines(or_stdin(files), bad.on_error))
+        convert_lines(lines, convert, output.write, bad, blank)
+    bad.report(command)
 
 
 def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:

@@ -1,19 +1,18 @@
 """`synmt parse`: sentences to parse records."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar, get_args
 
 import click
 
-from synmt.cli.options import input_files, on_error, or_stdin, report_failures
+from synmt.cli.options import input_files, on_error, or_stdin
 from synmt.parsers import ModelError, ParserChoice, ParserName, open_parser, parse_texts
 from synmt.parsers.pool import ParserPool, one_thread
 from synmt.parsers.tokenization import Input
-from synmt.streams import BadInput, Line, LineWriter, OnError, convert_lines, read_lines
+from synmt.streams import BadInput, BadLines, Line, LineWriter, OnError, convert_lines, read_lines
 from synmt.trees.dependency import conllu_blocks, conllu_of_record, read_conllu
 from synmt.trees.record import ParseRecord, brackets_of_record, read_record, record_of_brackets, write_record
 
@@ -98,43 +97,27 @@ def command(
     One line in, one record out; where a line holds several sentences, their trees stand under one root.
     A sentence too long for the parser gets a flat tree, and is counted on stderr.
     """
+    bad = BadLines(on_error)
+    lines: Iterable[Line] = read_lines(or_stdin(files), on_error)
     if kind in READERS:
-        lines = read_lines(or_stdin(files), on_error)
-        blocks = conllu_blocks(lines) if kind == "conllu" else lines
+        lines = conllu_blocks(lines) if kind == "conllu" else lines
         read = partial(record_of_brackets, strip=strip) if kind == "ptb" else READERS[kind]
         with LineWriter() as output:
-            failures = convert_lines(
-                blocks, lambda text: WRITERS[form](read(text)), output.write, on_error, BLANKS[form]
-            )
+            convert_lines(lines, lambda text: WRITERS[form](read(text)), output.write, bad, BLANKS[form])
     else:
         needed = {"ptb": "benepar", "conllu": "udpipe"}.get(form, "")
         if needed not in parser:
             raise click.UsageError(f"--format {form} needs --parser {needed} or benepar+udpipe")
-        texts = Texts(read_lines(or_stdin(files), on_error), tokenized=kind == "tokens")
-        choice = ParserChoice(parser, models, device, language, trust_pickle)
-        failures = write_parses(texts, choice, jobs, WRITERS[form])
-    report_failures("parse", failures)
+        split: Callable[[str], Input] = str.split if kind == "tokens" else str
+        texts = (bad.read(line, split, split("")) for line in lines)
+        write_parses(texts, ParserChoice(parser, models, device, language, trust_pickle), jobs, WRITERS[form])
+    bad.report("parse")
 
 
-@dataclass
-class Texts:
-    """The lines of a stream as a parser reads them. faults: how many lines so far hold no text."""
-
-    lines: Iterable[Line]
-    tokenized: bool
-    faults: int = 0
-
-    def __iter__(self) -> Iterator[Input]:
-        for line in self.lines:
-            self.faults += bool(line.fault)
-            yield line.text.split() if self.tokenized else line.text
-
-
-def write_parses(texts: Texts, choice: ParserChoice, jobs: int, write: Callable[[ParseRecord], str]) -> int:
-    """Writes what the parser makes of each line, and says on stderr how many sentences were too long to parse.
-
-    Returns the number of lines that hold no text because of a fault.
-    """
+def write_parses(
+    texts: Iterable[Input], choice: ParserChoice, jobs: int, write: Callable[[ParseRecord], str]
+) -> None:
+    """Writes what the parser makes of each line, and says on stderr how many sentences were too long to parse."""
     one_thread()
     with LineWriter() as output, ExitStack() as stack:
         try:
@@ -147,7 +130,6 @@ def write_parses(texts: Texts, choice: ParserChoice, jobs: int, write: Callable[
     if parser.flattened:
         sentences = "1 sentence" if parser.flattened == 1 else f"{parser.flattened} sentences"
         print(f"synmt parse: {sentences} too long to parse got a flat tree", file=sys.stderr)
-    return texts.faults
 
 
 def progress(items: Iterable[T]) -> Iterable[T]:

@@ -10,13 +10,13 @@ import torch
 from synmt.decoding.beam import Hypothesis, SearchConfig, beam_search
 from synmt.decoding.hypotheses import Transitions
 from synmt.device import autocast
-from synmt.parsers.tokenization import spaces_after
 from synmt.streams import BadInput, windows
 from synmt.systems.batches import Sources, token_batches
 from synmt.systems.model_folder import ModelConfig, ModelFolder
 from synmt.systems.source import SourceFeatures, Task
 from synmt.systems.translation import TranslationModel
 from synmt.text.bpe import Bpe, join_pieces
+from synmt.text.tokenization import spaces_after
 from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.trees.arc_tokens import write_entries
 from synmt.trees.record import ParseRecord

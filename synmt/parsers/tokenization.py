@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from synmt.text.tokenization import spaces_after
 from synmt.trees.record import ParseRecord
 
 SENTENCE_ENDS = frozenset({".", "!", "?", "…", "...", "?!", "!?", "!!", "??", "!!!", "???"})
@@ -70,19 +71,6 @@ def tokenize_at_spaces(line: str) -> Tokenized:
     if not tokens:
         return Tokenized("", [], [])
     return Tokenized(line, [tokens], [True] * (len(tokens) - 1) + [False])
-
-
-def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:
-    """Whether a space follows each token in `text`; None if the tokens are not what the text consists of."""
-    spaces: list[bool] = []
-    position = 0
-    for token in tokens:
-        if not token or " " in token or not text.startswith(token, position):
-            return None
-        position += len(token)
-        spaces.append(text[position : position + 1] == " ")
-        position += spaces[-1]
-    return spaces if position == len(text) else None
 
 
 def split_sentences(tokens: Sequence[str], spaces: Sequence[bool]) -> list[list[str]]:

@@ -1,5 +1,6 @@
 """Words of raw text, and back: by the rules of Moses (Koehn et al. 2007), through sacremoses, or at spaces."""
 
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 TokenizerName = Literal["moses", "none"]
@@ -43,3 +44,16 @@ class MosesTokenizer:
 
 def open_tokenizer(name: TokenizerName, language: str) -> Tokenizer:
     return MosesTokenizer(language) if name == "moses" else SpaceTokenizer()
+
+
+def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:
+    """Return whether a space follows each token in `text`; None if the tokens are not what the text consists of."""
+    spaces: list[bool] = []
+    position = 0
+    for token in tokens:
+        if not token or " " in token or not text.startswith(token, position):
+            return None
+        position += len(token)
+        spaces.append(text[position : position + 1] == " ")
+        position += spaces[-1]
+    return spaces if position == len(text) else None

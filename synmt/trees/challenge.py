@@ -1,9 +1,9 @@
 """A challenge set: the sentences of a corpus that show a phenomenon, and their lines in files beside the corpus."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from synmt.streams import BadInput, Line, read_lines, read_parallel, side_by_side
+from synmt.streams import BadInput, BadLines, Line, read_lines, read_parallel, side_by_side
 from synmt.text.links import read_links
 from synmt.trees.parses import read_parses
 from synmt.trees.phenomena import Phenomenon, marked, occurrences
@@ -14,7 +14,7 @@ Form = Literal["numbers", "ids", "marked"]
 
 
 def phenomenon_cells(
-    lines: Iterable[Line], phenomenon: Phenomenon, min_distance: int, form: Form, on_bad: Callable[[BadInput], None]
+    lines: Iterable[Line], phenomenon: Phenomenon, min_distance: int, form: Form, bad: BadLines
 ) -> Iterator[str]:
     """For each sentence of parse records or CoNLL-U its number, its sent_id, or its tokens with stars; "" for one
     that does not belong to the set.
@@ -23,7 +23,7 @@ def phenomenon_cells(
     """
     number = 0
     lacks_feats = "feats" in phenomenon.columns
-    for number, (place, record) in enumerate(read_parses(lines, on_bad), 1):
+    for number, (place, record) in enumerate(read_parses(lines, bad), 1):
         lacks_feats = lacks_feats and not record.feats
         found = []
         try:
@@ -31,7 +31,7 @@ def phenomenon_cells(
             if found and form == "ids" and not record.sent_id:
                 raise ValueError("sentence has no sent_id")
         except ValueError as error:
-            on_bad(place.error(error))
+            bad.add(place.error(error))
         cells = {"numbers": str(number), "ids": " ".join(record.sent_id.split()), "marked": marked(record, found)}
         yield cells[form] if found else ""
     if number and lacks_feats:

@@ -8,6 +8,8 @@ preorder is the input of McDonald & Chiang, "Syntax-based attention masking for 
 from collections.abc import Callable, Sequence
 
 from synmt.trees.constituency import Tree, TreeError, escape, read_brackets
+from synmt.trees.record import read_tree
+from synmt.trees.subwords import split_leaves
 
 
 def bracket_tokens(tree: Tree) -> list[str]:
@@ -50,6 +52,17 @@ LINEARIZATIONS: dict[str, Callable[[Tree], list[str]]] = {
     "preorder": preorder_tokens,
     "labels": label_tokens,
 }
+
+
+def linearized(line: str, form: str, segment: Callable[[str], list[str]] | None = None) -> str:
+    """Return the token line of a parse record, its words split by `segment`; "" for one without a sentence.
+
+    Raises ValueError for a line that is no record with a tree.
+    """
+    tree = read_tree(line)
+    if tree and segment:
+        tree = split_leaves(tree, segment)
+    return " ".join(LINEARIZATIONS[form](tree)) if tree else ""
 
 
 def read_bracket_tokens(tokens: Sequence[str]) -> Tree:
