@@ -237,6 +237,13 @@ class LineWriter:
         self._stream.close()
 
 
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines to standard output."""
+    with LineWriter() as output:
+        for line in lines:
+            output.write(line)
+
+
 def convert_lines(
     lines: Iterable[Line],
     convert: Callable[[str], str],

@@ -1,15 +1,15 @@
 """`synmt challenge`: syntactic challenge sets."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import get_args
 
 import click
 
+from synmt.challenge.object_verb_subject import FORMS, clause_lines
+from synmt.challenge.phenomena import PHENOMENA
+from synmt.challenge.sets import Form, phenomenon_set, reordering_set
 from synmt.cli.options import input_files, on_error, or_stdin
-from synmt.streams import BadLines, LineWriter, OnError, check_stdin_once, read_lines
-from synmt.trees.challenge import Form, challenge_set, phenomenon_cells, reordering_cells
-from synmt.trees.object_verb_subject import FORMS, clauses
-from synmt.trees.phenomena import PHENOMENA
+from synmt.streams import BadLines, OnError, write_lines
 
 EPILOG = """
 \b
@@ -49,9 +49,7 @@ def command() -> None:
 
 
 def phenomenon_command(name: str) -> click.Command:
-    phenomenon = PHENOMENA[name]
-
-    @click.command(name, help=f"{phenomenon.title}.\n\nFinds the sentences among parse records or CoNLL-U.")
+    @click.command(name, help=f"{PHENOMENA[name].title}.\n\nFinds the sentences among parse records or CoNLL-U.")
     @input_files
     @min_distance(1, "their heads")
     @click.option(
@@ -65,12 +63,8 @@ def phenomenon_command(name: str) -> click.Command:
     def extract(
         files: tuple[str, ...], min_distance: int, form: Form | None, texts: tuple[str, ...], on_error: OnError
     ) -> None:
-        sources = or_stdin(files)
-        check_stdin_once([*sources, *texts])
         bad = BadLines(on_error)
-        lines = read_lines(sources, on_error)
-        cells = phenomenon_cells(lines, phenomenon, min_distance, form or "numbers", bad)
-        write(challenge_set(cells, " + ".join(sources), texts, with_cells=bool(form or not texts)))
+        write_lines(phenomenon_set(name, or_stdin(files), min_distance, form, texts, bad))
         bad.report("challenge")
 
     return extract
@@ -91,9 +85,7 @@ def reordering(source: str, target: str, links: str, min_distance: int, texts: t
 
     SOURCE and TARGET are token lines or parse records, LINKS has a line `0-0 1-2 ...` for each pair.
     """
-    check_stdin_once([source, target, links, *texts])
-    cells = reordering_cells(source, target, links, min_distance)
-    write(challenge_set(cells, links, texts, with_cells=not texts))
+    write_lines(reordering_set(source, target, links, min_distance, texts))
 
 
 @command.command()
@@ -108,10 +100,4 @@ def reordering(source: str, target: str, links: str, min_distance: int, texts: t
 @click.option("--subject-first", is_flag=True, help="The same clauses in their usual order.")
 def object_verb_subject(form: str, subject_first: bool) -> None:
     """Make 99 German clauses whose object comes first."""
-    write(FORMS[form](clause, subject_first) for clause in clauses())
-
-
-def write(lines: Iterator[str]) -> None:
-    with LineWriter() as output:
-        for line in lines:
-            output.write(line)
+    write_lines(clause_lines(form, subject_first))

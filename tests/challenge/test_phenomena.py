@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from synmt.challenge.phenomena import PHENOMENA, marked, occurrences
+from synmt.challenge.sets import phenomenon_cells
 from synmt.streams import BadLines, Line
-from synmt.trees.challenge import phenomenon_cells
-from synmt.trees.phenomena import PHENOMENA, marked, occurrences
 from synmt.trees.record import ParseRecord, RecordError
 
 PUBLISHED = Path(__file__).parents[2] / ".." / "shared" / "data" / "challenge"
