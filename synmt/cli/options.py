@@ -1,11 +1,12 @@
 """Options that every stream command shares."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import click
 
-from synmt.streams import BadLines, Line, LineWriter, convert_lines, read_lines
+from synmt.streams import BadInput, BadLines, Line, LineWriter, convert_lines, read_lines
 
 Command = Callable[..., None]
 
@@ -40,6 +41,15 @@ def convert_files(
         lines = group(read_lines(or_stdin(files), bad.on_error))
         convert_lines(lines, convert, output.write, bad, blank)
     bad.report(command)
+
+
+@contextmanager
+def bad_input() -> Iterator[None]:
+    """Make BadInput of a ValueError inside, which says what is wrong with the input as a whole."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadInput(str(error)) from None
 
 
 def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:

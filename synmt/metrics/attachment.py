@@ -5,14 +5,15 @@ A word is the characters that it covers, so the scores hold for other tokens tha
 sides say of their words. Relations are compared without their subtypes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Score, Statistics
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.trees.record import ParseRecord
 
 NAMES = ("UPOS", "UAS", "LAS")
@@ -21,6 +22,7 @@ NAMES = ("UPOS", "UAS", "LAS")
 class Attachment:
     """One of the three metrics, over records. Statistics: right, gold and predicted words."""
 
+    compares: Compared = "records"
     higher_is_better = True
 
     def __init__(self, name: str) -> None:
@@ -64,3 +66,10 @@ class Attachment:
         if any(len(column) < len(spans) for column in columns[self.name]):
             raise ValueError(f"record without {'upos' if self.name == 'UPOS' else 'heads and deprels'}")
         return set(zip(*columns[self.name], strict=True))
+
+
+def _by_name(name: str) -> Callable[[MetricConfig], Attachment]:
+    return lambda config: Attachment(name)
+
+
+upos, uas, las = map(_by_name, NAMES)

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Score, Statistics
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.trees.constituency import Tree, read_brackets, subtree_ends
 from synmt.trees.record import read_tree
 
@@ -45,6 +46,7 @@ class Bracketing:
     """The metric over trees. Statistics: matched, gold and predicted brackets; right tags and words; sentences
     with all brackets right, sentences counted, and errors."""
 
+    compares: Compared = "trees"
     higher_is_better = True
 
     def statistics(
@@ -69,6 +71,10 @@ class Bracketing:
         details = " ".join(f"{name} = {100 * part / max(1, whole):.2f}" for name, (part, whole) in parts.items())
         signature = f"rules:COLLINS|sentences:{counted}|errors:{errors}|synmt:{__version__}"
         return Score("F1", float(self.scores(totals[None])[0]), signature, f"({details})")
+
+
+def evalb(config: MetricConfig) -> Bracketing:
+    return Bracketing()
 
 
 def _statistics(gold: Tree | None, predicted: Tree | None) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ sentences without scoring them again.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from synmt.streams import Line, windows
 Item = TypeVar("Item", contravariant=True)
 T = TypeVar("T")
 
+# What a metric compares, and its items: text as str, Tree | None, ParseRecord, Links, Prediction with Links.
+Compared = Literal["translations", "trees", "records", "links", "predictions"]
 # Whole numbers where the metric counts, so that its details read as counts; else float64.
 Statistics = npt.NDArray[np.number]
 
@@ -46,8 +48,12 @@ class Score:
 
 
 class Metric(Protocol[Item]):
-    """A corpus metric that is a function of summed sentence statistics, over texts, trees, records or links."""
+    """A corpus metric that is a function of summed sentence statistics, over texts, trees, records or links.
 
+    In a table of scores, a metric goes by its name in METRICS, in upper or lower case.
+    """
+
+    compares: Compared
     higher_is_better: bool
 
     def statistics(self, hypotheses: Sequence[Item], references: Sequence[Sequence[Item]]) -> Statistics:

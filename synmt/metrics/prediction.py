@@ -5,7 +5,7 @@ predicted correctly (cP, else wP) if any of its pieces is what the model finds m
 correctly (cA, else wA) if any of its links is a possible link of the reference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,8 @@ import numpy.typing as npt
 import orjson
 
 from synmt import __version__
-from synmt.metrics.metric import Score, Statistics
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.text.links import Link, Links
 
 CATEGORIES = ("cPcA", "wPcA", "cPwA", "wPwA")
@@ -59,6 +60,8 @@ def read_prediction(line: str) -> Prediction:
 class PredictionCategory:
     """The share of target words in one of the categories. Statistics: the words in each of the four."""
 
+    compares: Compared = "predictions"
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.higher_is_better = name.endswith("cA")
@@ -88,3 +91,10 @@ def _count(hypothesis: Prediction, gold: Links) -> list[int]:
         for word, predicted in enumerate(hypothesis.predicted)
     ]
     return [found.count(category) for category in CATEGORIES]
+
+
+def _by_name(name: str) -> Callable[[MetricConfig], PredictionCategory]:
+    return lambda config: PredictionCategory(name)
+
+
+cPcA, wPcA, cPwA, wPwA = map(_by_name, CATEGORIES)

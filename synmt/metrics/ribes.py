@@ -13,38 +13,31 @@ once on either side. A corpus scores the mean of its sentences, a sentence the b
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Score, Statistics
-
-Tokenizer = Callable[[str], str]  # a line to its tokens, joined by spaces
+from synmt.metrics.config import DEFAULTS, MetricConfig
+from synmt.metrics.metric import Compared, Score, Statistics
+from synmt.metrics.sacre import sacre_bleu
 
 
 class Ribes:
-    """The metric over texts. Statistics: 100 times the score of the sentence, and 1.
+    """The metric over texts. Statistics: 100 times the score of the sentence, and 1."""
 
-    tokenize: sacreBLEU's tokenization of the name `tokenization`.
-    """
-
+    compares: Compared = "translations"
     higher_is_better = True
 
-    def __init__(
-        self,
-        tokenize: Tokenizer,
-        tokenization: str,
-        lowercase: bool = True,
-        alpha: float = 0.25,
-        beta: float = 0.10,
-    ) -> None:
-        self._tokenize = tokenize
-        self._lowercase = lowercase
-        self._alpha, self._beta = alpha, beta
-        self._signature = f"case:{'lc' if lowercase else 'mixed'}|tok:{tokenization}|alpha:{alpha:g}|beta:{beta:g}"
+    def __init__(self, config: MetricConfig = DEFAULTS) -> None:
+        """Raises ValueError for a tokenization that cannot be had."""
+        self._tokenize = sacre_bleu(config).tokenizer
+        self._lowercase = config.case != "mixed"
+        self._alpha, self._beta = config.ribes_alpha, config.ribes_beta
+        case, weights = "lc" if self._lowercase else "mixed", f"alpha:{self._alpha:g}|beta:{self._beta:g}"
+        self._signature = f"case:{case}|tok:{config.tokenize}|{weights}"
         self._references = 0
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Statistics:

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from synmt.metrics.config import MetricConfig
 from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Statistics, stream_totals
-from synmt.metrics.reading import Input
-from synmt.metrics.report import Fields, Scores, json_lines, signatures, table, tsv
+from synmt.metrics.reading import Files, Input, open_input
+from synmt.metrics.report import FORMATS, Fields, Scores, json_lines, signatures, table, tsv
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,19 @@ class Bucket:
     length: str
     sentences: int
     scores: Scores
+
+
+def score_files(
+    names: Sequence[str], files: Files, config: MetricConfig, limits: tuple[int, ...], form: str
+) -> Iterator[str]:
+    """Return the lines of one of the FORMATS of the scores of files; limits: of buckets of their sentences.
+
+    Raises BadInput, and ValueError for what does not fit together.
+    """
+    if not limits:
+        return FORMATS[form](score_systems(open_input(names, files, config)))
+    buckets = LengthBuckets(limits)
+    return LENGTH_FORMATS[form](score_by_length(open_input(names, files, config, buckets), buckets))
 
 
 def score_systems(given: Input) -> Scores:

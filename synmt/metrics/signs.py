@@ -8,12 +8,14 @@ Choshen & Abend (2021) test so.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
+from synmt.metrics import METRICS
+from synmt.metrics.config import MetricConfig
 from synmt.streams import BadInput, Line
 
 NEEDED = {"system", "metric", "score"}
 NOT_OF_A_SETTING = {"system", "score", "sentences", "signature"}
-LOWER_IS_BETTER = {"AER", "TER"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,14 @@ class ScoreTable:
         scores = self.settings.setdefault(setting, {})
         if system in scores:
             raise ValueError(f"a second score of {system} for {' '.join(setting)}")
-        scores[system] = -score if row["metric"] in LOWER_IS_BETTER else score
+        scores[system] = score if higher_is_better(row["metric"]) else -score
+
+
+@cache
+def higher_is_better(column: str) -> bool:
+    """Return whether more is better of the metric of METRICS that tables call so; of an unknown one it is."""
+    name = next((name for name in METRICS if name.lower() == column.lower()), None)
+    return name is None or METRICS[name](MetricConfig()).higher_is_better
 
 
 def read_settings(lines: Iterable[Line]) -> tuple[list[str], list[list[float]]]:
