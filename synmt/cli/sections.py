@@ -93,7 +93,7 @@ def _option(
 ) -> Decorator:
     flag = f"--{prefix}{setting.name.replace('_', '-')}"
     shown = str(setting.default) if defaults is None else defaults[setting.name]
-    about = setting.help if shown in ("None", "", "False") else f"{setting.help}  [default: {shown}]"
+    about = setting.help if shown in ("None", "", "False", "()") else f"{setting.help}  [default: {shown}]"
     more: dict[str, Any] = {
         "default": setting.default if defaults is None else None,
         "help": about,

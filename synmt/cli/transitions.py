@@ -1,7 +1,7 @@
 """`synmt transitions`: dependency trees to target strings with arcs, and back."""
 
 import re
-from collections.abc import Callable
+from functools import partial
 
 import click
 
@@ -10,17 +10,8 @@ from synmt.streams import BadLines, OnError
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
-from synmt.trees.dependency import conllu_blocks, conllu_of_record, read_conllu
-from synmt.trees.record import ParseRecord, read_record, write_record
+from synmt.trees.parses import READERS, WRITERS, blank, sentences
 from synmt.trees.target_strings import read_string, write_string
-
-READERS: dict[str, Callable[[str], ParseRecord]] = {"records": read_record, "conllu": read_conllu}
-WRITERS: dict[str, Callable[[ParseRecord], str]] = {
-    "text": lambda record: record.text,
-    "records": write_record,
-    "conllu": conllu_of_record,
-}
-BLANKS = {"text": "", "records": "{}", "conllu": ""}
 
 EPILOG = """
 \b
@@ -41,7 +32,7 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
 @click.option(
     "--input",
     "kind",
-    type=click.Choice(list(READERS)),
+    type=click.Choice(["records", "conllu"]),
     default="records",
     show_default=True,
     help="Parse records with dependencies, one a line; CoNLL-U.",
@@ -59,7 +50,7 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
 @click.option(
     "--format",
     "form",
-    type=click.Choice(list(WRITERS)),
+    type=click.Choice(["text", "records", "conllu"]),
     default="text",
     show_default=True,
     help="What --invert writes: the words alone, parse records, or CoNLL-U.",
@@ -85,7 +76,7 @@ def command(
     tokenizer = MosesTokenizer(moses) if moses else None
     if invert:
         convert_files(
-            "transitions", files, lambda line: WRITERS[form](read_string(line, style, tokenizer)), bad, BLANKS[form]
+            "transitions", files, lambda line: WRITERS[form](read_string(line, style, tokenizer)), bad, blank(form)
         )
         return
     segment = Bpe.load(bpe).segment if bpe else lambda word: [word]
@@ -94,5 +85,5 @@ def command(
         files,
         lambda text: write_string(READERS[kind](text), style, tokenizer, segment, bad),
         bad,
-        group=conllu_blocks if kind == "conllu" else iter,
+        group=partial(sentences, kind=kind),
     )

@@ -15,7 +15,7 @@ from synmt.device import local_device
 from synmt.parsers.benepar_models import load_model
 from synmt.parsers.character_model import CharacterModel
 from synmt.parsers.chart import Analysis, Span, predict
-from synmt.parsers.tokenization import Input, SpacyTokenizer, Tokenized, tokenize
+from synmt.parsers.tokenization import ParserInput, SpacyTokenizer, Tokenized, tokenize
 from synmt.trees.constituency import Tree, under_one_root
 from synmt.trees.record import ParseRecord
 
@@ -36,7 +36,7 @@ class BeneparParser:
         timing = self._model.add_timing
         self._longest = LONGEST_SENTENCE if timing is None else timing.timing_table.shape[0] - 2
 
-    def parse(self, lines: Sequence[Input]) -> list[ParseRecord]:
+    def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
         tokenized = [tokenize(line, self._tokenizer.split) for line in lines]
         records = [line.record() for line in tokenized]
         for record, tree in zip(records, self.trees(tokenized), strict=True):

@@ -16,7 +16,7 @@ CLOSERS = frozenset("\"'”’»)]}") | {"''"}
 OPENERS = frozenset("\"'“‘«([{¿¡") | {"``"}
 _WHITE_SPACE = re.compile(r"\s+")
 
-Input = str | Sequence[str]
+ParserInput = str | Sequence[str]
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ def normalized(text: str) -> str:
     return _WHITE_SPACE.sub(" ", text).strip(" ")
 
 
-def tokenize(line: Input, split: Callable[[str], Iterable[list[str]]]) -> Tokenized:
+def tokenize(line: ParserInput, split: Callable[[str], Iterable[list[str]]]) -> Tokenized:
     """A line of text as sentences found by `split`, or a line of tokens as one sentence.
 
     Where the tokens of `split` do not make up the text, the text's white space separates the tokens instead.

@@ -11,7 +11,7 @@ from ufal.udpipe import Model, OutputFormat, ProcessingError, Sentence
 
 from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
-from synmt.parsers.tokenization import Input, Tokenized, normalized, tokenize
+from synmt.parsers.tokenization import ParserInput, Tokenized, normalized, tokenize
 from synmt.trees.dependency import UNKNOWN, joined, read_conllu
 from synmt.trees.record import ParseRecord
 
@@ -51,10 +51,10 @@ class UDPipeParser:
         except ValueError as error:
             raise ModelError(f"UDPipe model {model}: {error}") from None
 
-    def parse(self, lines: Sequence[Input]) -> list[ParseRecord]:
+    def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
         return [self.analyse(line)[1] for line in lines]
 
-    def analyse(self, line: Input) -> tuple[Tokenized, ParseRecord]:
+    def analyse(self, line: ParserInput) -> tuple[Tokenized, ParseRecord]:
         """The line's sentences as UDPipe finds them, and its record."""
         found = self._sentences(line) if isinstance(line, str) else ()
         records = [self._analysed(sentence) for sentence in found]
