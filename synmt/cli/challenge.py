@@ -35,21 +35,22 @@ def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
         type=click.IntRange(min=0),
         default=default,
         show_default=True,
-        help=f"Only words that are more than so many positions from {apart}.",
+        metavar="N",
+        help=f"Only words that are more than N positions from {apart}.",
     )
 
 
 @click.group(epilog=EPILOG)
 def command() -> None:
-    """Syntactic challenge sets.
+    """Find syntactic challenge sets.
 
-    Sentences in which words stand far from what they belong to, after Choshen & Abend (2019, 2022). Parse the
-    sources for a set that is hard to understand, the references for one that is hard to say.
+    They hold sentences in which words stand far from what they belong to, after Choshen & Abend (2019, 2022).
+    Parse the sources for a set that is hard to understand, the references for one that is hard to say.
     """
 
 
 def phenomenon_command(name: str) -> click.Command:
-    @click.command(name, help=f"{PHENOMENA[name].title}.\n\nFinds the sentences among parse records or CoNLL-U.")
+    @click.command(name, help=f"{PHENOMENA[name].title}.\n\nFind the sentences among parse records or CoNLL-U.")
     @input_files
     @min_distance(1, "their heads")
     @click.option(
@@ -81,7 +82,7 @@ for each in PHENOMENA:
 @min_distance(5, "the words that they are linked to")
 @texts
 def reordering(source: str, target: str, links: str, min_distance: int, texts: tuple[str, ...]) -> None:
-    """Words that move far, by their links.
+    """Find words that move far, by their links.
 
     SOURCE and TARGET are token lines or parse records, LINKS has a line `0-0 1-2 ...` for each pair.
     """

@@ -2,9 +2,8 @@
 
 import click
 
-from synmt.cli.options import convert_files, input_files, on_error
+from synmt.cli.options import Segment, bpe, convert_files, input_files, on_error
 from synmt.streams import BadLines, OnError
-from synmt.text.bpe import Bpe
 from synmt.trees.linearization import LINEARIZATIONS, linearized
 
 EPILOG = """
@@ -25,12 +24,11 @@ Examples:
     show_default=True,
     help="brackets: '(NP (PRP He ) )'; preorder: 'NP PRP He'; labels: '(NP (PRP ) )'.",
 )
-@click.option("--bpe", metavar="CODES", help="Split the words by the BPE codes of this file.")
+@bpe
 @on_error
-def command(files: tuple[str, ...], form: str, bpe: str | None, on_error: OnError) -> None:
-    """Parse records to token lines.
+def command(files: tuple[str, ...], form: str, segment: Segment | None, on_error: OnError) -> None:
+    """Write parse records as token lines.
 
     Words are bracket-escaped: ( is written -LRB-. A record without a sentence gives an empty line.
     """
-    segment = Bpe.load(bpe).segment if bpe else None
     convert_files("linearize", files, lambda line: linearized(line, form, segment), BadLines(on_error))

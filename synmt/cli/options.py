@@ -7,8 +7,10 @@ from contextlib import contextmanager
 import click
 
 from synmt.streams import BadInput, BadLines, Line, LineWriter, convert_lines, read_lines
+from synmt.text.bpe import Bpe
 
 Command = Callable[..., None]
+Segment = Callable[[str], list[str]]  # a word to its subwords
 
 input_files = click.argument("files", nargs=-1, metavar="[FILE]...")
 
@@ -18,6 +20,19 @@ on_error = click.option(
     default="fail",
     show_default=True,
     help="A bad line stops the command, or becomes an empty record and is counted.",
+)
+
+
+def _segmenter(context: click.Context, parameter: click.Parameter, codes: str | None) -> Segment | None:
+    return Bpe.load(codes).segment if codes else None
+
+
+bpe = click.option(
+    "--bpe",
+    "segment",
+    metavar="CODES",
+    callback=_segmenter,
+    help="Split the words by the BPE codes of this file.",
 )
 
 

@@ -62,10 +62,10 @@ def command(
     form: str,
     **settings: Any,
 ) -> None:
-    """Hypotheses against references.
+    """Score hypotheses against references.
 
-    Of translations BLEU, chrF and TER as sacreBLEU has them, and RIBES; of parses bracketing F1 or UPOS, UAS and
-    LAS; of word links the alignment error rate, precision, recall and F1.
+    Translations have BLEU, chrF and TER, as in sacreBLEU, and RIBES; parses have bracketing F1, or UPOS, UAS and
+    LAS; word links have the alignment error rate, precision, recall and F1.
 
     Hypotheses are files, a sentence a line; several make a table, a row a system. Translations are detokenized
     text. evalb compares parse records or bracket strings (F1 under COLLINS.prm); upos, uas and las parse records;

@@ -33,7 +33,7 @@ def command(
     form: str,
     **settings: Any,
 ) -> None:
-    """Whether systems are better or worse than a baseline by more than chance.
+    """Test whether systems are better or worse than a baseline by more than chance.
 
     Systems and references are files as for synmt score, one sentence a line, and the first system is the baseline.
     The same resamples serve all systems and metrics. p is:

@@ -5,9 +5,9 @@ from functools import partial
 
 import click
 
-from synmt.cli.options import convert_files, input_files, on_error
+from synmt.cli.options import Segment, bpe, convert_files, input_files, on_error
+from synmt.cli.sections import SectionCommand, in_section
 from synmt.streams import BadLines, OnError
-from synmt.text.bpe import Bpe
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.parses import READERS, WRITERS, blank, sentences
@@ -27,9 +27,9 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
     return code
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=SectionCommand, epilog=EPILOG)
 @input_files
-@click.option(
+@in_section("Trees")(
     "--input",
     "kind",
     type=click.Choice(["records", "conllu"]),
@@ -37,17 +37,8 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
     show_default=True,
     help="Parse records with dependencies, one a line; CoNLL-U.",
 )
-@click.option(
-    "--moses",
-    metavar="LANGUAGE",
-    callback=language_code,
-    help="Put the trees on the Moses tokens of the text instead of the parser's; with --invert, detokenize.",
-)
-@click.option("--bpe", metavar="CODES", help="Split the words by the BPE codes of this file.")
-@click.option("--split-arcs", is_flag=True, help="An arc is two tokens: LEFT-ARC ARC:nsubj, not LEFT-ARC:nsubj.")
-@click.option("--root-arc", is_flag=True, help="Strings end in RIGHT-ARC:root; without it, the root has no arc.")
-@click.option("--invert", is_flag=True, help="Target strings to trees.")
-@click.option(
+@in_section("Trees")("--invert", is_flag=True, help="Read target strings, and write their trees.")
+@in_section("Trees")(
     "--format",
     "form",
     type=click.Choice(["text", "records", "conllu"]),
@@ -55,19 +46,32 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
     show_default=True,
     help="What --invert writes: the words alone, parse records, or CoNLL-U.",
 )
+@in_section("Strings")(
+    "--moses",
+    metavar="LANGUAGE",
+    callback=language_code,
+    help="Put the trees on the Moses tokens of the text instead of the parser's; with --invert, detokenize.",
+)
+@bpe
+@in_section("Strings")(
+    "--split-arcs", is_flag=True, help="An arc is two tokens: LEFT-ARC ARC:nsubj, not LEFT-ARC:nsubj."
+)
+@in_section("Strings")(
+    "--root-arc", is_flag=True, help="Strings end in RIGHT-ARC:root; without it, the root has no arc."
+)
 @on_error
 def command(
     files: tuple[str, ...],
     kind: str,
     moses: str | None,
-    bpe: str | None,
+    segment: Segment | None,
     split_arcs: bool,
     root_arc: bool,
     invert: bool,
     form: str,
     on_error: OnError,
 ) -> None:
-    """Dependency trees to target strings: words and the arcs between them.
+    """Write dependency trees as target strings: words and the arcs between them.
 
     Each word is followed by the arcs that it completes: the coals LEFT-ARC:det. A tree that is not projective, or
     has several roots, has no such string: its line stays empty, and is counted on stderr.
@@ -79,7 +83,6 @@ def command(
             "transitions", files, lambda line: WRITERS[form](read_string(line, style, tokenizer)), bad, blank(form)
         )
         return
-    segment = Bpe.load(bpe).segment if bpe else lambda word: [word]
     convert_files(
         "transitions",
         files,

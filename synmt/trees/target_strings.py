@@ -15,7 +15,7 @@ def write_string(
     record: ParseRecord,
     style: ArcStyle,
     tokenizer: Tokenizer | None,
-    segment: Callable[[str], list[str]],
+    segment: Callable[[str], list[str]] | None,
     bad: BadLines,
 ) -> str:
     """Return the line of a record's tree, on the tokenizer's words if there is one; "" for a tree that has none.
@@ -25,10 +25,14 @@ def write_string(
     if tokenizer:
         record = realigned(record, tokenizer.tokenize(record.text or written(record)))
     try:
-        return write_entries(transitions_of_record(record, segment, style))
+        return write_entries(transitions_of_record(record, segment or _whole, style))
     except TreeNotDerivable as error:
         bad.leave_empty(f"line where {error}")
         return ""
+
+
+def _whole(word: str) -> list[str]:
+    return [word]
 
 
 def read_string(line: str, style: ArcStyle, tokenizer: Tokenizer | None) -> ParseRecord:
