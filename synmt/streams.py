@@ -48,7 +48,7 @@ class Line:
 
 
 def fail(error: BadInput) -> None:
-    """What to do with a bad line where it is not to be blanked."""
+    """Raise the error of a bad line where it is not to be blanked."""
     raise error
 
 
@@ -101,7 +101,7 @@ def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:
 
 
 def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Line]:
-    """The lines of the named files one after another; `-` is standard input, `.gz` is unzipped.
+    """Yield the lines of the named files one after another; `-` is standard input, `.gz` is unzipped.
 
     Raises BadInput for a file that cannot be read, and for a line with invalid UTF-8 or NUL bytes; with
     `on_error="blank"` such a line comes without its text, and says so in `fault`.
@@ -122,7 +122,7 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
 
 
 def nth_line(path: str, number: int) -> Line:
-    """Line `number` of a file, counted from 1. Raises BadInput, also for a file that ends before it."""
+    """Return line `number` of a file, counted from 1. Raises BadInput, also for a file that ends before it."""
     count = 0
     for line in read_lines([path]):
         count += 1
@@ -156,13 +156,13 @@ def _open_for_reading(path: str) -> Iterator[BinaryIO]:
 
 
 def read_parallel(paths: Sequence[str]) -> Iterator[tuple[Line, ...]]:
-    """Line n of each file, side by side. Raises BadInput, also for files of different lengths."""
+    """Yield line n of each file, side by side. Raises BadInput, also for files of different lengths."""
     check_stdin_once(paths)
     return side_by_side(paths, [read_lines([path]) for path in paths])
 
 
 def check_stdin_once(paths: Sequence[str]) -> None:
-    """Raises BadInput if more than one of the paths is standard input."""
+    """Raise BadInput if more than one of the paths is standard input."""
     if paths.count("-") > 1:
         raise BadInput("standard input can be read only once")
 
@@ -170,7 +170,10 @@ def check_stdin_once(paths: Sequence[str]) -> None:
 def side_by_side(
     names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines"
 ) -> Iterator[tuple[T, ...]]:
-    """Item n of each stream; no item is None. Raises BadInput, with the length of each, where they end apart."""
+    """Yield item n of each stream; no item is None.
+
+    Raises BadInput, with the length of each, where they end apart.
+    """
     for number, row in enumerate(zip_longest(*streams), 1):
         items = [item for item in row if item is not None]
         if len(items) < len(row):
@@ -183,7 +186,7 @@ def side_by_side(
 
 
 def windows(items: Iterable[T], size: int, first: int | None = None) -> Iterator[list[T]]:
-    """Consecutive lists of at most `size` items: the bounded look-ahead of stages that sort or batch.
+    """Yield consecutive lists of at most `size` items: the bounded look-ahead of stages that sort or batch.
 
     With `first`, the lists double from that size on, so that the first results come soon.
     A BadInput of `items` is raised after the items before it were given, so that none of them is lost.
@@ -224,7 +227,7 @@ class LineWriter:
         self._stream.write(line.encode() + b"\n")
 
     def write_bytes(self, data: bytes) -> None:
-        """For files that are not made of lines."""
+        """Write to a file that is not made of lines."""
         self._stream.write(data)
 
     def flush(self) -> None:
@@ -258,12 +261,12 @@ def convert_lines(
 
 
 def discard_output() -> None:
-    """Once standard output has failed: keeps the interpreter's last flush from failing again."""
+    """Keep the interpreter's last flush from failing again, once standard output has failed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
 
 
 def complain(name: str, cause: str, code: int = 1) -> int:
-    """One line on stderr, after all that was written before the error. Returns the exit code."""
+    """Write one line on stderr, after all that was written before the error. Returns the exit code."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

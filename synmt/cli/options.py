@@ -72,14 +72,14 @@ def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:
 
 
 def report_too_long(command: str, lines: int, tokens: int) -> None:
-    """Says on stderr how many lines were left empty for their length."""
+    """Say on stderr how many lines were left empty for their length."""
     if lines:
         counted = "1 line" if lines == 1 else f"{lines} lines"
         print(f"synmt {command}: {counted} of more than {tokens} tokens left empty", file=sys.stderr)
 
 
 def report_failures(command: str, failures: int) -> None:
-    """Says on stderr how many lines `--on-error blank` has blanked."""
+    """Say on stderr how many lines `--on-error blank` has blanked."""
     if failures:
         lines = "1 bad line" if failures == 1 else f"{failures} bad lines"
         print(f"synmt {command}: {lines} left empty", file=sys.stderr)

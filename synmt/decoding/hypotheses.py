@@ -11,7 +11,7 @@ from torch import Tensor
 from synmt.systems.target import TargetSide, numbered_labels
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import Kind
-from synmt.trees.transition_state import PIECES, Constraints, State
+from synmt.trees.transition_state import SUBWORDS, Constraints, State
 
 NO_EDGES = torch.empty(0, 5, dtype=torch.int64)
 
@@ -74,7 +74,7 @@ class TreeHypotheses:
         """The kinds that a hypothesis may go on with, if so many pieces and tokens are left to it; never none."""
         kinds = state.allowed(self.constraints, tokens)
         if pieces < 2:
-            kinds &= ~PIECES if pieces < 1 else ~Kind.OPEN
+            kinds &= ~SUBWORDS if pieces < 1 else ~Kind.OPEN
         return kinds
 
     def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
@@ -86,7 +86,7 @@ class TreeHypotheses:
             state = self.states[row].after(token)
             pieces_left, tokens_left = self.left[row]
             states.append(state)
-            left.append((pieces_left - bool(token.kind & PIECES), tokens_left - 1))
+            left.append((pieces_left - bool(token.kind & SUBWORDS), tokens_left - 1))
             if arc := state.arc:
                 label = transitions.labels[arc.label]
                 edges += [(number, *edge, label, arc.birth) for edge in arc.edges()]

@@ -15,7 +15,7 @@ from synmt.systems.batches import Sources, token_batches
 from synmt.systems.model_folder import ModelConfig, ModelFolder
 from synmt.systems.source import SourceFeatures, Task
 from synmt.systems.translation import TranslationModel
-from synmt.text.bpe import Bpe, join_pieces
+from synmt.text.bpe import Bpe, join_subwords
 from synmt.text.tokenization import spaces_after
 from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.trees.arc_tokens import write_entries
@@ -121,7 +121,7 @@ class Translator:
             tokens = [entry.strip() for entry in entries]
             return Translation(" ".join(tokens), tokens, *scores)
         if self.transitions is None:
-            tokens = join_pieces([entry for entry in entries if not is_structural(entry)])
+            tokens = join_subwords([entry for entry in entries if not is_structural(entry)])
             return Translation(self.detokenize(tokens), tokens, *scores)
         tree = read_forest(entries, self.transitions.style)
         text = self.detokenize(tree.tokens)

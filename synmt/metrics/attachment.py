@@ -31,7 +31,10 @@ class Attachment:
     def statistics(
         self, hypotheses: Sequence[ParseRecord], references: Sequence[Sequence[ParseRecord]]
     ) -> Statistics:
-        """Raises ValueError for a sentence without what is compared, or with another text than its reference."""
+        """Return right, gold and predicted words.
+
+        Raises ValueError for a sentence without what is compared, or with another text than its reference.
+        """
         (gold_records,) = references
         rows = []
         for gold, predicted in zip(gold_records, hypotheses, strict=True):
@@ -54,7 +57,7 @@ class Attachment:
         return Score(self.name, float(self.scores(totals[None])[0]), signature, details)
 
     def _claims(self, record: ParseRecord) -> set[tuple[object, ...]]:
-        """What a record says of each of its words, in terms of spans of characters."""
+        """Return what a record says of each of its words, in terms of spans of characters."""
         spans: Sequence[object] = list(pairwise(accumulate(map(len, record.tokens), initial=0)))
         tops = ["root", *spans]
         deprels = [deprel.split(":")[0] for deprel in record.deprels]

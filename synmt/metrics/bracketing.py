@@ -28,7 +28,7 @@ Bracket = tuple[int, int, str]
 
 
 def read_parse(line: str) -> Tree | None:
-    """The tree of a parse record or bracket string; several trees in a line stand under a TOP.
+    """Return the tree of a parse record or bracket string; several trees in a line stand under a TOP.
 
     Raises ValueError for a line that is neither.
     """
@@ -91,7 +91,7 @@ def _statistics(gold: Tree | None, predicted: Tree | None) -> tuple[int, ...]:
 
 
 def _account(tree: Tree) -> tuple[list[str], list[str], Counter[Bracket]]:
-    """The words that count, their tags, and the brackets over them."""
+    """Return the words that count, their tags, and the brackets over them."""
     labels = [_FUNCTION_TAGS.sub(r"\1", node) for node in tree.nodes]
     leaf = tree.is_leaf()
     is_tag = [*leaf[1:], False]

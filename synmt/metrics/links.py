@@ -42,14 +42,14 @@ class LinkMetric:
         return self._numbers(totals)[self.name]
 
     def score(self, totals: Statistics) -> Score:
-        """Of no links at all, against none, the error rate is 0."""
+        """Return the score; of no links at all, against none, the error rate is 0."""
         numbers = {name: float(column[0]) for name, column in self._numbers(totals[None]).items()}
         found, sure, _, _ = totals.tolist()
         details = f"(P = {numbers['Precision']:.2f} R = {numbers['Recall']:.2f} links = {found})"
         return Score(self.name, numbers[self.name], f"sure:{sure}|synmt:{__version__}", details)
 
     def _numbers(self, totals: Statistics) -> dict[str, npt.NDArray[np.float64]]:
-        """All four, of [m, 4] totals; where nothing can be right or wrong, 0."""
+        """Return all four, of [m, 4] totals; where nothing can be right or wrong, 0."""
         found, sure, right_sure, right = totals.T
         precision, recall = 100 * right / np.maximum(1, found), 100 * right_sure / np.maximum(1, sure)
         error = 100 * (found + sure - right_sure - right) / np.maximum(1, found + sure)

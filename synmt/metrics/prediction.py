@@ -1,7 +1,7 @@
 """Whether words that an aligner aligns wrongly are those that it also predicts wrongly.
 
 Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL, Figure 7: a target word is
-predicted correctly (cP, else wP) if any of its pieces is what the model finds most likely there, and aligned
+predicted correctly (cP, else wP) if any of its subwords is what the model finds most likely there, and aligned
 correctly (cA, else wA) if any of its links is a possible link of the reference.
 """
 
@@ -32,7 +32,7 @@ class Prediction:
 
 
 def read_prediction(line: str) -> Prediction:
-    """Of JSON with `links`, a list of [source word, target word, …], and `predicted`, a list of booleans.
+    """Read JSON with `links`, a list of [source word, target word, …], and `predicted`, a list of booleans.
 
     An empty line, and the `{}` that stands for it, has no words. Raises ValueError.
     """
@@ -67,7 +67,10 @@ class PredictionCategory:
         self.higher_is_better = name.endswith("cA")
 
     def statistics(self, hypotheses: Sequence[Prediction], references: Sequence[Sequence[Links]]) -> Statistics:
-        """Raises ValueError for a reference that links words beyond the last one."""
+        """Return the words in each category.
+
+        Raises ValueError for a reference that links words beyond the last one.
+        """
         (gold_links,) = references
         return np.array([_count(*pair) for pair in zip(hypotheses, gold_links, strict=True)], dtype=np.int64)
 

@@ -32,7 +32,7 @@ class Ribes:
     higher_is_better = True
 
     def __init__(self, config: MetricConfig = DEFAULTS) -> None:
-        """Raises ValueError for a tokenization that cannot be had."""
+        """Make the metric. Raises ValueError for a tokenization that cannot be had."""
         self._tokenize = sacre_bleu(config).tokenizer
         self._lowercase = config.case != "mixed"
         self._alpha, self._beta = config.ribes_alpha, config.ribes_beta
@@ -61,7 +61,10 @@ class Ribes:
 
 
 def ribes(hypothesis: Sequence[str], reference: Sequence[str], alpha: float = 0.25, beta: float = 0.10) -> float:
-    """The score of one sentence, 0 to 1. Fewer than two words with a place score 0, unless the reference is one."""
+    """Return the score of one sentence, 0 to 1.
+
+    Fewer than two words with a place score 0, unless the reference is one.
+    """
     places = reference_places(hypothesis, reference)
     if len(places) >= 2:
         order = sum(first < second for first, second in combinations(places, 2)) / math.comb(len(places), 2)
@@ -74,7 +77,7 @@ def ribes(hypothesis: Sequence[str], reference: Sequence[str], alpha: float = 0.
 
 
 def reference_places(hypothesis: Sequence[str], reference: Sequence[str]) -> list[int]:
-    """Where the words of the hypothesis stand in the reference, without those that have no place there."""
+    """Return where the words of the hypothesis stand in the reference, without those that have no place there."""
     places: dict[int, int] = {}
     words: Sequence[int] = range(len(hypothesis))
     for n, landmarks in enumerate(_landmarks(hypothesis, reference), 1):
@@ -91,7 +94,7 @@ def reference_places(hypothesis: Sequence[str], reference: Sequence[str]) -> lis
 
 
 def _landmarks(hypothesis: Sequence[str], reference: Sequence[str]) -> Iterator[dict[tuple[str, ...], int]]:
-    """For n = 1, 2, … the n-grams that both sides have once, with where they begin in the reference."""
+    """Yield for n = 1, 2, … the n-grams that both sides have once, with where they begin in the reference."""
     for n in range(1, min(len(hypothesis), len(reference)) + 1):
         ours, theirs = _ngrams(hypothesis, n), _ngrams(reference, n)
         our_counts, counts = Counter(ours), Counter(theirs)

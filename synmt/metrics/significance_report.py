@@ -12,7 +12,7 @@ from synmt.streams import Line
 
 
 def findings_as_text(findings: Findings, level: float) -> Iterator[str]:
-    """A row a system: of each metric score, difference and p, with a mark if it is under `level`; then how."""
+    """Yield a row a system: score, difference and p by each metric, marked if it is under `level`; then how."""
     header = ["system"]
     for comparison in findings.comparisons[0]:
         header += [comparison.score.name, "Δ", "p  "]
@@ -39,7 +39,7 @@ def _difference(comparison: Comparison, level: float, resamples: int) -> tuple[s
 
 
 def verdict(comparison: Comparison, level: float) -> str:
-    """`better` or `worse` than the other system, where p is under `level`."""
+    """Return `better` or `worse` than the other system, where p is under `level`."""
     if comparison.p >= level:
         return ""
     return "better" if comparison.better else "worse"

@@ -18,7 +18,7 @@ class CombinedParser:
         device: str = "cpu",
         trust_pickle: bool = False,
     ) -> None:
-        """Raises ModelError."""
+        """Open the models. Raises ModelError."""
         self._udpipe = UDPipeParser(udpipe_model)
         self._benepar = BeneparParser(benepar_model, device, trust_pickle)
 

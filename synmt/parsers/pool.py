@@ -26,7 +26,7 @@ def _start_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """A worker that waits for work does not see that the process which gave it has been killed."""
+    """End this worker with its parent: one that waits for work does not see that its parent was killed."""
     parent = parent_process()
     assert parent
     parent.join()
@@ -45,7 +45,7 @@ def _parse(config: ParserConfig, lines: Sequence[ParserInput]) -> tuple[list[Par
 
 
 def one_thread() -> None:
-    """Keeps this process's numeric libraries to one thread; before they are imported."""
+    """Keep this process's numeric libraries to one thread; before they are imported."""
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = "1"
 
@@ -67,7 +67,7 @@ class ParserPool:
         self._executor.shutdown(wait=True, cancel_futures=True)
 
     def parse_windows(self, windows: Iterable[Sequence[ParserInput]]) -> Iterator[list[ParseRecord]]:
-        """The records of each window in order; at most two windows a process are under way.
+        """Yield the records of each window in order; at most two windows a process are under way.
 
         Raises ModelError, BadInput when a process has died, and a BadInput of `windows` after all records.
         """

@@ -33,17 +33,17 @@ class Tokenized:
     spaces: list[bool]
 
     def sentence_spaces(self) -> list[list[bool]]:
-        """`spaces` sentence by sentence, [k][n]."""
+        """Return `spaces` sentence by sentence, [k][n]."""
         rest = iter(self.spaces)
         return [[next(rest) for _ in sentence] for sentence in self.sentences]
 
     def record(self) -> ParseRecord:
-        """The line's parse record, without trees."""
+        """Return the line's parse record, without trees."""
         return ParseRecord(self.text, [token for tokens in self.sentences for token in tokens], self.spaces)
 
 
 def normalized(text: str) -> str:
-    """The text stripped, with single spaces. Raises ValueError for NUL and lone surrogates."""
+    """Return the text stripped, with single spaces. Raises ValueError for NUL and lone surrogates."""
     if "\0" in text:
         raise ValueError("NUL character in a text")
     text.encode()
@@ -51,7 +51,7 @@ def normalized(text: str) -> str:
 
 
 def tokenize(line: ParserInput, split: Callable[[str], Iterable[list[str]]]) -> Tokenized:
-    """A line of text as sentences found by `split`, or a line of tokens as one sentence.
+    """Return a line of text as sentences found by `split`, or a line of tokens as one sentence.
 
     Where the tokens of `split` do not make up the text, the text's white space separates the tokens instead.
     """
@@ -66,7 +66,7 @@ def tokenize(line: ParserInput, split: Callable[[str], Iterable[list[str]]]) -> 
 
 
 def tokenize_at_spaces(line: str) -> Tokenized:
-    """A line as one sentence of the words between its white space."""
+    """Return a line as one sentence of the words between its white space."""
     tokens = normalized(line).split()
     if not tokens:
         return Tokenized("", [], [])
@@ -74,7 +74,7 @@ def tokenize_at_spaces(line: str) -> Tokenized:
 
 
 def split_sentences(tokens: Sequence[str], spaces: Sequence[bool]) -> list[list[str]]:
-    """Cuts after a closing mark that a space and then a token in upper case or an opening mark follow."""
+    """Cut after a closing mark that a space and then a token in upper case or an opening mark follow."""
     sentences: list[list[str]] = []
     start = 0
     ended = False
@@ -99,7 +99,7 @@ class SpacyTokenizer:
         self._language = spacy.blank(language)
 
     def split(self, text: str) -> list[list[str]]:
-        """The tokens of a normalized text, sentence by sentence."""
+        """Return the tokens of a normalized text, sentence by sentence."""
         with self._language.memory_zone():
             tokens = [(token.text, bool(token.whitespace_)) for token in self._language.tokenizer(text)]
         if not tokens:

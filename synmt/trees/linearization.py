@@ -13,17 +13,17 @@ from synmt.trees.subwords import split_leaves
 
 
 def bracket_tokens(tree: Tree) -> list[str]:
-    """`(S (NP (PRP He ) ) …`: a token for each opening bracket with its label, word, and closing bracket."""
+    """Return `(S (NP (PRP He ) ) …`: a token for each opening bracket with its label, word, and closing bracket."""
     return _brackets(tree, with_words=True)
 
 
 def label_tokens(tree: Tree) -> list[str]:
-    """`(S (NP (PRP ) ) …`: the bracket tokens without the words, so that the shape of the tree is kept."""
+    """Return `(S (NP (PRP ) ) …`: the bracket tokens without the words, so that the shape of the tree is kept."""
     return _brackets(tree, with_words=False)
 
 
 def preorder_tokens(tree: Tree) -> list[str]:
-    """`S NP PRP He …`: every node before its children, [n], without brackets; the tree cannot be read back.
+    """Return `S NP PRP He …`: every node before its children, [n], without brackets; the tree cannot be read back.
 
     Raises TreeError for a node without a label, which no token can stand for.
     """
@@ -33,7 +33,7 @@ def preorder_tokens(tree: Tree) -> list[str]:
 
 
 def phrase_tokens(tree: Tree) -> list[str]:
-    """`(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and their parts of speech."""
+    """Return `(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and their parts of speech."""
     leaf = [*tree.is_leaf(), False]
     phrases = [
         (node, depth)
@@ -66,7 +66,7 @@ def linearized(line: str, form: str, segment: Callable[[str], list[str]] | None 
 
 
 def read_bracket_tokens(tokens: Sequence[str]) -> Tree:
-    """The inverse of `bracket_tokens`. Raises TreeError for tokens that are not exactly one tree."""
+    """Invert `bracket_tokens`. Raises TreeError for tokens that are not exactly one tree."""
     return read_brackets(" ".join(tokens))
 
 
