@@ -48,7 +48,7 @@ class Line:
 
 
 def fail(error: BadInput) -> None:
-    """What to do with a bad line where it is not to be blanked."""
+    """Raise the error of a bad line where it is not to be blanked."""
     raise error
 
 
@@ -65,12 +65,22 @@ class BadLines:
     def add(self, error: BadInput) -> None:
         """Raise the error of a bad line, or count it."""
         if self.on_error == "fail":
-            raise error
+            raise error from None
         self.counts["bad line"] += 1
 
     def leave_empty(self, kind: str) -> None:
         """Count a line of another kind that is left empty whatever `on_error` says."""
         self.counts[kind] += 1
+
+    def read(self, line: Line, read: Callable[[str], T], blank: T) -> T:
+        """Return what `read` makes of the text of a line; for a line without text, and a ValueError, `blank`."""
+        try:
+            if line.fault:
+                raise ValueError(line.fault)
+            return read(line.text)
+        except ValueError as error:
+            self.add(line.error(error))
+            return blank
 
     def report(self, command: str) -> None:
         """Say on stderr how many lines were left empty."""
@@ -91,7 +101,7 @@ def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:
 
 
 def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Line]:
-    """The lines of the named files one after another; `-` is standard input, `.gz` is unzipped.
+    """Yield the lines of the named files one after another; `-` is standard input, `.gz` is unzipped.
 
     Raises BadInput for a file that cannot be read, and for a line with invalid UTF-8 or NUL bytes; with
     `on_error="blank"` such a line comes without its text, and says so in `fault`.
@@ -112,7 +122,7 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
 
 
 def nth_line(path: str, number: int) -> Line:
-    """Line `number` of a file, counted from 1. Raises BadInput, also for a file that ends before it."""
+    """Return line `number` of a file, counted from 1. Raises BadInput, also for a file that ends before it."""
     count = 0
     for line in read_lines([path]):
         count += 1
@@ -146,13 +156,13 @@ def _open_for_reading(path: str) -> Iterator[BinaryIO]:
 
 
 def read_parallel(paths: Sequence[str]) -> Iterator[tuple[Line, ...]]:
-    """Line n of each file, side by side. Raises BadInput, also for files of different lengths."""
+    """Yield line n of each file, side by side. Raises BadInput, also for files of different lengths."""
     check_stdin_once(paths)
     return side_by_side(paths, [read_lines([path]) for path in paths])
 
 
 def check_stdin_once(paths: Sequence[str]) -> None:
-    """Raises BadInput if more than one of the paths is standard input."""
+    """Raise BadInput if more than one of the paths is standard input."""
     if paths.count("-") > 1:
         raise BadInput("standard input can be read only once")
 
@@ -160,7 +170,10 @@ def check_stdin_once(paths: Sequence[str]) -> None:
 def side_by_side(
     names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines"
 ) -> Iterator[tuple[T, ...]]:
-    """Item n of each stream; no item is None. Raises BadInput, with the length of each, where they end apart."""
+    """Yield item n of each stream; no item is None.
+
+    Raises BadInput, with the length of each, where they end apart.
+    """
     for number, row in enumerate(zip_longest(*streams), 1):
         items = [item for item in row if item is not None]
         if len(items) < len(row):
@@ -173,7 +186,7 @@ def side_by_side(
 
 
 def windows(items: Iterable[T], size: int, first: int | None = None) -> Iterator[list[T]]:
-    """Consecutive lists of at most `size` items: the bounded look-ahead of stages that sort or batch.
+    """Yield consecutive lists of at most `size` items: the bounded look-ahead of stages that sort or batch.
 
     With `first`, the lists double from that size on, so that the first results come soon.
     A BadInput of `items` is raised after the items before it were given, so that none of them is lost.
@@ -214,7 +227,7 @@ class LineWriter:
         self._stream.write(line.encode() + b"\n")
 
     def write_bytes(self, data: bytes) -> None:
-        """For files that are not made of lines."""
+        """Write to a file that is not made of lines."""
         self._stream.write(data)
 
     def flush(self) -> None:
@@ -227,42 +240,33 @@ class LineWriter:
         self._stream.close()
 
 
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines to standard output."""
+    with LineWriter() as output:
+        for line in lines:
+            output.write(line)
+
+
 def convert_lines(
     lines: Iterable[Line],
     convert: Callable[[str], str],
     write: Callable[[str], None],
-    on_error: OnError = "fail",
+    bad: BadLines,
     blank: str = "",
-) -> int:
-    """Writes `convert(line)` for each line, and `blank` for an empty one.
-
-    A ValueError of `convert` names a bad line: it is raised as BadInput with the line's place, or, with
-    `on_error="blank"`, counted, and `blank` is written in its stead. Returns that count, with the lines that
-    `read_lines` found no text in.
-    """
-    failures = 0
+) -> None:
+    """Write `convert(text)` of each line, and `blank` for an empty one and for one that is bad."""
     for line in lines:
-        converted = blank
-        if line.fault:
-            failures += 1
-        elif line.text.strip():
-            try:
-                converted = convert(line.text)
-            except ValueError as error:
-                if on_error == "fail":
-                    raise line.error(error) from None
-                failures += 1
-        write(converted)
-    return failures
+        is_empty = not (line.text.strip() or line.fault)
+        write(blank if is_empty else bad.read(line, convert, blank))
 
 
 def discard_output() -> None:
-    """Once standard output has failed: keeps the interpreter's last flush from failing again."""
+    """Keep the interpreter's last flush from failing again, once standard output has failed."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
 
 
 def complain(name: str, cause: str, code: int = 1) -> int:
-    """One line on stderr, after all that was written before the error. Returns the exit code."""
+    """Write one line on stderr, after all that was written before the error. Returns the exit code."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

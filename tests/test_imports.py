@@ -15,7 +15,7 @@ FLOORS = [
     ["trees"],
     ["metrics", "demo"],
     ["nn"],
-    ["parsers"],
+    ["challenge", "parsers"],
     ["systems"],
     ["decoding"],
     ["training"],
@@ -52,6 +52,6 @@ def test_every_room_has_a_floor() -> None:
     assert rooms - {"__init__"} == set(FLOOR_OF)
 
 
-@pytest.mark.parametrize("name", ["streams", "text", "trees", "metrics"])
+@pytest.mark.parametrize("name", ["streams", "text", "trees", "metrics", "challenge"])
 def test_the_lower_floors_know_nothing_of_torch(name: str) -> None:
     assert "torch" not in {parts[0] for parts in imported(name)}

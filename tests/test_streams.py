@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from synmt.streams import (
     BadInput,
+    BadLines,
     Line,
     LineWriter,
     convert_lines,
@@ -136,15 +137,16 @@ def numbered(*lines: str) -> list[Line]:
 
 def test_conversion_keeps_empty_lines_and_blanks_bad_ones() -> None:
     written: list[str] = []
-    failures = convert_lines(numbered("a", " ", "bad", "?", "b"), shout, written.append, "blank", blank="{}")
+    bad = BadLines("blank")
+    convert_lines(numbered("a", " ", "bad", "?", "b"), shout, written.append, bad, blank="{}")
     assert written == ["A", "{}", "{}", "{}", "B"]
-    assert failures == 2
+    assert bad.counts == {"bad line": 2}
 
 
 def test_conversion_stops_at_the_first_bad_line() -> None:
     written: list[str] = []
     with pytest.raises(BadInput, match=r"^in:2: not good$"):
-        convert_lines(numbered("a", "bad", "b"), shout, written.append)
+        convert_lines(numbered("a", "bad", "b"), shout, written.append, BadLines())
     assert written == ["A"]
 
 

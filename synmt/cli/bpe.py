@@ -2,9 +2,9 @@
 
 import click
 
-from synmt.cli.options import convert_files, input_files, on_error, or_stdin
-from synmt.streams import BadInput, LineWriter, OnError, read_lines
-from synmt.text.bpe import Bpe, CodesError, learn_bpe
+from synmt.cli.options import bad_input, convert_files, input_files, on_error, or_stdin
+from synmt.streams import BadLines, OnError, read_lines, write_lines
+from synmt.text.bpe import Bpe, learn_bpe
 
 EPILOG = """
 \b
@@ -21,18 +21,15 @@ def command() -> None:
 
 @command.command(epilog=EPILOG)
 @input_files
-@click.option("--merges", type=click.IntRange(min=1), required=True, help="Learn at most this many merges.")
+@click.option("--merges", type=click.IntRange(min=1), required=True, metavar="N", help="Learn at most N merges.")
 def learn(files: tuple[str, ...], merges: int) -> None:
-    """Token lines to codes.
+    """Learn codes from token lines.
 
     All files together give one list of codes, in the format of subword-nmt.
     """
-    try:
+    with bad_input():
         codes = learn_bpe((line.text for line in read_lines(or_stdin(files))), merges)
-    except CodesError as error:
-        raise BadInput(str(error)) from None
-    with LineWriter() as output:
-        output.write(codes.removesuffix("\n"))
+    write_lines([codes.removesuffix("\n")])
 
 
 @command.command(epilog=EPILOG)
@@ -40,9 +37,9 @@ def learn(files: tuple[str, ...], merges: int) -> None:
 @click.option("--codes", metavar="CODES", required=True, help="The codes that `synmt bpe learn` wrote.")
 @on_error
 def apply(files: tuple[str, ...], codes: str, on_error: OnError) -> None:
-    """Token lines to lines of pieces.
+    """Split the words of token lines into subwords.
 
-    Each piece but the last of a word ends in @@. Words are split at the ASCII space alone.
+    Each subword but the last of a word ends in @@. Words are split at the ASCII space alone.
     """
     bpe = Bpe.load(codes)
-    convert_files("bpe", files, on_error, lambda line: " ".join(bpe.apply(line.split(" "))))
+    convert_files("bpe", files, lambda line: " ".join(bpe.apply(line.split(" "))), BadLines(on_error))

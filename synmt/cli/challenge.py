@@ -1,15 +1,15 @@
 """`synmt challenge`: syntactic challenge sets."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import get_args
 
 import click
 
-from synmt.cli.options import input_files, on_error, or_stdin, report_failures
-from synmt.streams import BadInput, LineWriter, OnError, check_stdin_once, fail, read_lines
-from synmt.trees.challenge import Form, challenge_set, phenomenon_cells, reordering_cells
-from synmt.trees.object_verb_subject import FORMS, clauses
-from synmt.trees.phenomena import PHENOMENA
+from synmt.challenge.object_verb_subject import FORMS, clause_lines
+from synmt.challenge.phenomena import PHENOMENA
+from synmt.challenge.sets import Form, phenomenon_set, reordering_set
+from synmt.cli.options import input_files, on_error, or_stdin
+from synmt.streams import BadLines, OnError, write_lines
 
 EPILOG = """
 \b
@@ -35,23 +35,22 @@ def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
         type=click.IntRange(min=0),
         default=default,
         show_default=True,
-        help=f"Only words that are more than so many positions from {apart}.",
+        metavar="N",
+        help=f"Only words that are more than N positions from {apart}.",
     )
 
 
 @click.group(epilog=EPILOG)
 def command() -> None:
-    """Syntactic challenge sets.
+    """Find syntactic challenge sets.
 
-    Sentences in which words stand far from what they belong to, after Choshen & Abend (2019, 2022). Parse the
-    sources for a set that is hard to understand, the references for one that is hard to say.
+    They hold sentences in which words stand far from what they belong to, after Choshen & Abend (2019, 2022).
+    Parse the sources for a set that is hard to understand, the references for one that is hard to say.
     """
 
 
 def phenomenon_command(name: str) -> click.Command:
-    phenomenon = PHENOMENA[name]
-
-    @click.command(name, help=f"{phenomenon.title}.\n\nFinds the sentences among parse records or CoNLL-U.")
+    @click.command(name, help=f"{PHENOMENA[name].title}.\n\nFind the sentences among parse records or CoNLL-U.")
     @input_files
     @min_distance(1, "their heads")
     @click.option(
@@ -65,14 +64,9 @@ def phenomenon_command(name: str) -> click.Command:
     def extract(
         files: tuple[str, ...], min_distance: int, form: Form | None, texts: tuple[str, ...], on_error: OnError
     ) -> None:
-        sources = or_stdin(files)
-        check_stdin_once([*sources, *texts])
-        bad: list[BadInput] = []
-        on_bad = fail if on_error == "fail" else bad.append
-        lines = read_lines(sources, on_error)
-        cells = phenomenon_cells(lines, phenomenon, min_distance, form or "numbers", on_bad)
-        write(challenge_set(cells, " + ".join(sources), texts, with_cells=bool(form or not texts)))
-        report_failures("challenge", len(bad))
+        bad = BadLines(on_error)
+        write_lines(phenomenon_set(name, or_stdin(files), min_distance, form, texts, bad))
+        bad.report("challenge")
 
     return extract
 
@@ -88,13 +82,11 @@ for each in PHENOMENA:
 @min_distance(5, "the words that they are linked to")
 @texts
 def reordering(source: str, target: str, links: str, min_distance: int, texts: tuple[str, ...]) -> None:
-    """Words that move far, by their links.
+    """Find words that move far, by their links.
 
     SOURCE and TARGET are token lines or parse records, LINKS has a line `0-0 1-2 ...` for each pair.
     """
-    check_stdin_once([source, target, links, *texts])
-    cells = reordering_cells(source, target, links, min_distance)
-    write(challenge_set(cells, links, texts, with_cells=not texts))
+    write_lines(reordering_set(source, target, links, min_distance, texts))
 
 
 @command.command()
@@ -109,10 +101,4 @@ def reordering(source: str, target: str, links: str, min_distance: int, texts: t
 @click.option("--subject-first", is_flag=True, help="The same clauses in their usual order.")
 def object_verb_subject(form: str, subject_first: bool) -> None:
     """Make 99 German clauses whose object comes first."""
-    write(FORMS[form](clause, subject_first) for clause in clauses())
-
-
-def write(lines: Iterator[str]) -> None:
-    with LineWriter() as output:
-        for line in lines:
-            output.write(line)
+    write_lines(clause_lines(form, subject_first))

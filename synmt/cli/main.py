@@ -11,17 +11,17 @@ from synmt.interruption import Interrupted
 from synmt.streams import BadInput, complain, discard_output
 
 COMMANDS = {
-    "parse": "Sentences to parse records.",
-    "linearize": "Parse records to token lines: brackets, preorder or labels.",
-    "make-masks": "Parse records to mask records: preorder tokens and their relations.",
-    "transitions": "Dependency trees to target strings with arcs, and back.",
+    "parse": "Parse sentences, and write parse records.",
+    "linearize": "Write parse records as token lines: brackets, preorder or labels.",
+    "make-masks": "Make mask records of parse records: preorder tokens and their relations.",
+    "transitions": "Write dependency trees as target strings with arcs, and read them back.",
     "bpe": "Learn and apply byte pair encoding.",
-    "train": "Source and target files to a model folder.",
-    "translate": "Text or records to translations.",
-    "align": "Sentence pairs to word links.",
-    "score": "Hypotheses against references: BLEU, chrF, TER, RIBES; parses; word links.",
-    "significance": "Whether systems differ by more than chance.",
-    "challenge": "Parses and links to syntactic challenge sets.",
+    "train": "Train a translation model on source and target files.",
+    "translate": "Translate text or records.",
+    "align": "Link the words of sentence pairs.",
+    "score": "Score translations, parses or word links against references.",
+    "significance": "Test whether systems differ by more than chance.",
+    "challenge": "Find syntactic challenge sets by parses and links.",
     "inspect": "Look at what models have learnt: masks, attention, alignments, curves.",
 }
 
@@ -62,7 +62,7 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Runs one command. Exit codes: 0 done, 1 bad input or system, 2 wrong usage, 128+n ended by signal n."""
+    """Run one command. Exit codes: 0 done, 1 bad input or system, 2 wrong usage, 128+n ended by signal n."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     arguments = sys.argv[1:]
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit code of one command line; its errors are raised, but for those of usage."""
+    """Return the exit code of one command line; its errors are raised, but for those of usage."""
     try:  # not `cli.main`, which makes exit code 1 of a closed pipe
         with cli.make_context("synmt", arguments) as context:
             cli.invoke(context)

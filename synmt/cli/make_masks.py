@@ -2,11 +2,8 @@
 
 import click
 
-from synmt.cli.options import convert_files, input_files, max_tokens, on_error, report_too_long
-from synmt.streams import OnError
-from synmt.text.bpe import Bpe
-from synmt.trees.record import read_tree
-from synmt.trees.subwords import split_leaves
+from synmt.cli.options import Segment, bpe, convert_files, input_files, max_tokens, on_error
+from synmt.streams import BadLines, OnError
 
 EPILOG = """
 \b
@@ -25,30 +22,17 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @input_files
-@click.option("--bpe", metavar="CODES", help="Split the words by the BPE codes of this file.")
+@bpe
 @max_tokens(5000, "A tree of more nodes gets {} and is counted: its relations grow with the square.")
 @on_error
-def command(files: tuple[str, ...], bpe: str | None, max_tokens: int, on_error: OnError) -> None:
-    """Parse records to mask records.
+def command(files: tuple[str, ...], segment: Segment | None, max_tokens: int, on_error: OnError) -> None:
+    """Make mask records of parse records.
 
     A mask record holds the nodes of the tree in preorder, the index of each node's parent, and the relation
-    of each node to each other: {"tokens": [...], "parents": [...], "relations": ["=CDD...", ...]}. A record
+    of each node to every other one: {"tokens": [...], "parents": [...], "relations": ["=CDD...", ...]}. A record
     without a sentence gives {}.
     """
-    from synmt.trees.masks import write_mask_record
+    from synmt.trees.masks import mask_record
 
-    codes = Bpe.load(bpe) if bpe else None
-    too_long = 0
-
-    def make_mask(line: str) -> str:
-        nonlocal too_long
-        tree = read_tree(line)
-        if tree and codes:
-            tree = split_leaves(tree, codes.segment)
-        if tree and len(tree) > max_tokens:
-            too_long += 1
-            tree = None
-        return write_mask_record(tree) if tree else "{}"
-
-    convert_files("make-masks", files, on_error, make_mask, blank="{}")
-    report_too_long("make-masks", too_long, max_tokens)
+    bad = BadLines(on_error)
+    convert_files("make-masks", files, lambda line: mask_record(line, segment, max_tokens, bad), bad, blank="{}")

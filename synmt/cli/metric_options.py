@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-TRANSLATION_METRICS = ("bleu", "chrf", "chrf+", "chrf++", "ter", "ribes")
-METRICS = (*TRANSLATION_METRICS, "evalb", "upos", "uas", "las", "aer", "precision", "recall", "f1")
-TOKENIZATIONS = ("13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "none")
+from synmt.cli.sections import in_section, options_of
+from synmt.metrics import METRICS
+from synmt.metrics.config import MetricConfig
 
 
 def metric_names(context: click.Context, parameter: click.Parameter, names: str) -> list[str]:
@@ -18,8 +18,9 @@ def metric_names(context: click.Context, parameter: click.Parameter, names: str)
     return chosen
 
 
-OPTIONS = [
-    click.option(
+def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that every scoring command has: `metrics`, and the settings of MetricConfig."""
+    names = in_section("Metrics")(
         "-m",
         "--metric",
         "metrics",
@@ -28,58 +29,12 @@ OPTIONS = [
         callback=metric_names,
         metavar="NAME,...",
         help=f"Any of {', '.join(METRICS)}.",
-    ),
-    click.option(
-        "--tokenize",
-        type=click.Choice(TOKENIZATIONS),
-        default="13a",
-        show_default=True,
-        help="sacreBLEU's tokenization for BLEU and RIBES; none if the text is tokenized already.",
-    ),
-    click.option(
-        "--case",
-        type=click.Choice(["mixed", "lower"]),
-        help="Whether case counts. [default: mixed for BLEU and chrF, lower for TER and RIBES]",
-    ),
-    click.option(
-        "--detokenize", metavar="LANGUAGE", help="The hypotheses are Moses tokens, to be joined to text first."
-    ),
-    click.option(
-        "--chrf-beta", type=click.IntRange(1), default=2, show_default=True, help="Weight of recall in chrF."
-    ),
-    click.option(
-        "--chrf-average",
-        type=click.Choice(["sacrebleu", "script"]),
-        default="sacrebleu",
-        show_default=True,
-        help="chrF over n-gram orders: F of the means, as sacreBLEU; or mean of the Fs, as the script chrF++.py.",
-    ),
-    click.option(
-        "--ribes-alpha", type=click.FloatRange(0), default=0.25, show_default=True, help="Weight of precision."
-    ),
-    click.option(
-        "--ribes-beta", type=click.FloatRange(0), default=0.1, show_default=True, help="Weight of brevity."
-    ),
-    click.option(
-        "--link-base",
-        type=click.IntRange(0, 1),
-        help="The number of the first word in hypotheses that are links. [default: 0 if a file has a 0, else 1]",
-    ),
-    click.option(
-        "--reference-base", type=click.IntRange(0, 1), help="The same in the references. [default: as above]"
-    ),
-]
-
-
-def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that every scoring command has; all but `metrics` are fields of metrics.opening.Choices."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    )
+    return names(options_of(MetricConfig, "Metrics")(command))
 
 
 def references(required: bool) -> Callable[..., Any]:
-    return click.option(
+    return in_section("Input")(
         "-r",
         "--references",
         multiple=True,
@@ -90,7 +45,7 @@ def references(required: bool) -> Callable[..., Any]:
 
 
 def output_format(text: str) -> Callable[..., Any]:
-    """text: what the format of that name is."""
+    """Make the option of the format of scores; text: what the format of that name is."""
     return click.option(
         "--format",
         "form",

@@ -1,13 +1,16 @@
 """Options that every stream command shares."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import click
 
-from synmt.streams import Line, LineWriter, OnError, convert_lines, read_lines
+from synmt.streams import BadInput, BadLines, Line, LineWriter, convert_lines, read_lines
+from synmt.text.bpe import Bpe
 
 Command = Callable[..., None]
+Segment = Callable[[str], list[str]]  # a word to its subwords
 
 input_files = click.argument("files", nargs=-1, metavar="[FILE]...")
 
@@ -20,6 +23,19 @@ on_error = click.option(
 )
 
 
+def _segmenter(context: click.Context, parameter: click.Parameter, codes: str | None) -> Segment | None:
+    return Bpe.load(codes).segment if codes else None
+
+
+bpe = click.option(
+    "--bpe",
+    "segment",
+    metavar="CODES",
+    callback=_segmenter,
+    help="Split the words by the BPE codes of this file.",
+)
+
+
 def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
     return files or ("-",)
 
@@ -27,20 +43,28 @@ def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
 def convert_files(
     command: str,
     files: tuple[str, ...],
-    on_error: OnError,
     convert: Callable[[str], str],
+    bad: BadLines,
     blank: str = "",
     group: Callable[[Iterable[Line]], Iterable[Line]] = iter,
 ) -> None:
-    """The loop of a stream command: the files or stdin in, `convert` on each line, stdout out.
+    """Run the loop of a stream command: the files or stdin in, `convert` on each line, stdout out.
 
-    command: its name, for the count on stderr of the lines that `--on-error blank` has blanked; group: makes one
-    line of the lines of a record where they are several.
+    command: its name, for the counts on stderr; group: makes one line of the lines of a record of several.
     """
     with LineWriter() as output:
-        lines = group(read_lines(or_stdin(files), on_error))
-        failures = convert_lines(lines, convert, output.write, on_error, blank)
-    report_failures(command, failures)
+        lines = group(read_lines(or_stdin(files), bad.on_error))
+        convert_lines(lines, convert, output.write, bad, blank)
+    bad.report(command)
+
+
+@contextmanager
+def bad_input() -> Iterator[None]:
+    """Make BadInput of a ValueError inside, which says what is wrong with the input as a whole."""
+    try:
+        yield
+    except ValueError as error:
+        raise BadInput(str(error)) from None
 
 
 def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:
@@ -48,14 +72,14 @@ def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:
 
 
 def report_too_long(command: str, lines: int, tokens: int) -> None:
-    """Says on stderr how many lines were left empty for their length."""
+    """Say on stderr how many lines were left empty for their length."""
     if lines:
         counted = "1 line" if lines == 1 else f"{lines} lines"
         print(f"synmt {command}: {counted} of more than {tokens} tokens left empty", file=sys.stderr)
 
 
 def report_failures(command: str, failures: int) -> None:
-    """Says on stderr how many lines `--on-error blank` has blanked."""
+    """Say on stderr how many lines `--on-error blank` has blanked."""
     if failures:
         lines = "1 bad line" if failures == 1 else f"{failures} bad lines"
         print(f"synmt {command}: {lines} left empty", file=sys.stderr)

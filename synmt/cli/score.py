@@ -5,8 +5,10 @@ from typing import Any
 import click
 
 from synmt.cli.metric_options import metric_options, output_format, references
-from synmt.cli.options import or_stdin
-from synmt.streams import BadInput, LineWriter
+from synmt.cli.options import bad_input, or_stdin
+from synmt.cli.sections import SectionCommand, in_section
+from synmt.metrics.config import MetricConfig
+from synmt.streams import write_lines
 
 EPILOG = """
 \b
@@ -16,6 +18,9 @@ Examples:
   synmt score base.de mask.de --references test.de --by-length 10,20,30 --source test.en
   synmt parse test.en | synmt score --references gold.ptb --metric evalb
 """
+
+
+in_input = in_section("Input")
 
 
 def lengths(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
@@ -28,20 +33,20 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
     return limits
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=SectionCommand, epilog=EPILOG)
 @click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...")
 @references(required=True)
-@metric_options
-@click.option(
+@in_input("--source", metavar="FILE", help="The source sentences: text, or parse records.")
+@in_input("--target", metavar="FILE", help="With --source: the sentences that links must not leave.")
+@in_input(
     "--by-length",
     "limits",
     callback=lengths,
     metavar="N,...",
-    help="Also score sentences of up to N words each, of more than the last, and all: words of --source, or"
+    help="Also score sentences of at most N words each, of more than the last, and all: words of --source, or"
     " without it of the first reference.",
 )
-@click.option("--source", metavar="FILE", help="The source sentences: text, or parse records.")
-@click.option("--target", metavar="FILE", help="With --source: the sentences that links must not leave.")
+@metric_options
 @click.option(
     "--errors", is_flag=True, help="Instead of metrics: target words by right and wrong predictions and links."
 )
@@ -55,35 +60,23 @@ def command(
     target: str | None,
     errors: bool,
     form: str,
-    **choices: Any,
+    **settings: Any,
 ) -> None:
-    """Hypotheses against references.
+    """Score hypotheses against references.
 
-    Of translations BLEU, chrF and TER as sacreBLEU has them, and RIBES; of parses bracketing F1 or UPOS, UAS and
-    LAS; of word links the alignment error rate, precision, recall and F1.
+    Translations have BLEU, chrF and TER, as in sacreBLEU, and RIBES; parses have bracketing F1, or UPOS, UAS and
+    LAS; word links have the alignment error rate, precision, recall and F1.
 
     Hypotheses are files, a sentence a line; several make a table, a row a system. Translations are detokenized
     text. evalb compares parse records or bracket strings (F1 under COLLINS.prm); upos, uas and las parse records;
     aer, precision, recall and f1 lines of links such as 0-0 1-2, with 1p3 for a possible link in the references.
     --errors reads JSON with "links" and "predicted", and such references.
     """
-    from synmt.metrics.lengths import LengthBuckets
-    from synmt.metrics.opening import Choices
     from synmt.metrics.prediction import CATEGORIES
-    from synmt.metrics.reading import Files, open_input
-    from synmt.metrics.report import FORMATS
-    from synmt.metrics.scoring import LENGTH_FORMATS, score_by_length, score_systems
+    from synmt.metrics.reading import Files
+    from synmt.metrics.scoring import score_files
 
     files = Files(or_stdin(hypotheses), references, source, target)
-    buckets = LengthBuckets(limits) if limits else None
-    try:
-        given = open_input(CATEGORIES if errors else metrics, files, Choices(**choices), buckets)
-        if buckets:
-            lines = LENGTH_FORMATS[form](score_by_length(given, buckets))
-        else:
-            lines = FORMATS[form](score_systems(given))
-    except ValueError as error:
-        raise BadInput(str(error)) from None
-    with LineWriter() as output:
-        for line in lines:
-            output.write(line)
+    with bad_input():
+        lines = score_files(CATEGORIES if errors else metrics, files, MetricConfig(**settings), limits, form)
+    write_lines(lines)

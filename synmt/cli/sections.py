@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import click
@@ -19,6 +20,11 @@ class SectionOption(click.Option):
         self.section, self.common = section, common
 
 
+def in_section(name: str) -> Callable[..., Decorator]:
+    """Return `click.option` for options of a section."""
+    return partial(click.option, cls=SectionOption, section=name)
+
+
 class SectionCommand(click.Command):
     """A command whose help has sections. With options that are not common it has --help-all."""
 
@@ -30,7 +36,7 @@ class SectionCommand(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(context):
             row = parameter.get_help_record(context)
-            if row and (is_common(parameter) or context.meta.get(SHOW_ALL)):
+            if row and row[1] and (is_common(parameter) or context.meta.get(SHOW_ALL)):
                 sections.setdefault(getattr(parameter, "section", "Options"), []).append(row)
         for name in sorted(sections, key=lambda name: name == "Options"):
             with formatter.section(name):
@@ -38,6 +44,7 @@ class SectionCommand(click.Command):
 
 
 SHOW_ALL = "synmt.help-all"
+METAVARS = {int: "N", float: "X"}
 
 
 def is_common(parameter: click.Parameter) -> bool:
@@ -62,17 +69,20 @@ def options_of(
     prefix: str = "",
     defaults: Mapping[str, str] | None = None,
     common: bool | None = None,
+    short: Mapping[str, str] | None = None,
 ) -> Decorator:
     """Add an option for each setting of a config, such as --pascal-heads for `heads` under the prefix `pascal-`.
 
     defaults: in words, of configs whose defaults a preset gives: options that are not given are then None. Without
     them each option has the default of its field. common: whether all are, whatever the settings say of themselves.
+    short: a second name of some, such as -t.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for setting in reversed(settings_of(config)):
             is_common = setting.common if common is None else common
-            command = _option(setting, section, prefix, defaults, is_common)(command)
+            name = (short or {}).get(setting.name, "")
+            command = _option(setting, section, prefix, defaults, is_common, name)(command)
         return command
 
     return decorate
@@ -101,22 +111,23 @@ def defaults_of_presets(config: type, presets: Mapping[str, Preset]) -> dict[str
 
 
 def _option(
-    setting: Setting, section: str, prefix: str, defaults: Mapping[str, str] | None, common: bool
+    setting: Setting, section: str, prefix: str, defaults: Mapping[str, str] | None, common: bool, short: str
 ) -> Decorator:
     flag = f"--{prefix}{setting.name.replace('_', '-')}"
     shown = str(setting.default) if defaults is None else defaults[setting.name]
-    about = setting.help if shown in ("None", "", "False") else f"{setting.help}  [{shown}]"
+    about = setting.help if shown in ("None", "", "False", "()") else f"{setting.help}  [default: {shown}]"
     more: dict[str, Any] = {
         "default": setting.default if defaults is None else None,
         "help": about,
         "section": section,
         "common": common,
-        "metavar": setting.metavar or None,
+        "metavar": setting.metavar or (None if setting.choices else METAVARS.get(setting.kind)),
     }
     if setting.kind is bool:
-        names = f"{flag}/--{prefix}no-{setting.name.replace('_', '-')}" if setting.default else flag
-        return click.option(names, cls=SectionOption, is_flag=True, **more)
-    return click.option(flag, cls=SectionOption, type=_type(setting), multiple=setting.several, **more)
+        both = f"{flag}/--{prefix}no-{setting.name.replace('_', '-')}" if setting.default else flag
+        return click.option(both, cls=SectionOption, is_flag=True, **more)
+    names = [short, flag] if short else [flag]
+    return click.option(*names, cls=SectionOption, type=_type(setting), multiple=setting.several, **more)
 
 
 def _type(setting: Setting) -> Any:

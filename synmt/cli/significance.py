@@ -5,10 +5,11 @@ from typing import Any
 import click
 
 from synmt.cli.metric_options import metric_options, output_format, references
-from synmt.cli.options import or_stdin
-from synmt.streams import BadInput, LineWriter, read_lines
-
-TESTS = ("bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign")
+from synmt.cli.options import bad_input, or_stdin
+from synmt.cli.sections import SectionCommand, options_of
+from synmt.metrics.config import MetricConfig, SignificanceConfig
+from synmt.options import config_of
+from synmt.streams import read_lines, write_lines
 
 EPILOG = """
 \b
@@ -19,43 +20,20 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=SectionCommand, epilog=EPILOG)
 @click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]")
 @references(required=False)
-@click.option(
-    "-t", "--test", type=click.Choice(TESTS), default="bootstrap-wins", show_default=True, help="See above."
-)
-@click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Or random trials.")
-@click.option("--seed", type=click.IntRange(0), default=12345, show_default=True)
-@click.option(
-    "--against",
-    type=click.Choice(["first", "best"]),
-    default="first",
-    show_default=True,
-    help="Compare systems with the first one, or by each metric with the best one.",
-)
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1),
-    default=0.05,
-    show_default=True,
-    help="Differences are marked below this p.",
-)
+@options_of(SignificanceConfig, "Test", short={"test": "-t"})
 @metric_options
 @output_format("A table")
 def command(
     systems: tuple[str, ...],
     references: tuple[str, ...],
-    test: str,
-    resamples: int,
-    seed: int,
-    against: Any,
-    level: float,
     metrics: list[str],
     form: str,
-    **choices: Any,
+    **settings: Any,
 ) -> None:
-    """Whether systems are better or worse than a baseline by more than chance.
+    """Test whether systems are better or worse than a baseline by more than chance.
 
     Systems and references are files as for synmt score, one sentence a line, and the first system is the baseline.
     The same resamples serve all systems and metrics. p is:
@@ -71,25 +49,20 @@ def command(
     sign                 the chance of as many wins over test sets, of those without ties. Reads no hypotheses but
                          tables of scores, one or several after each other, as synmt score --format tsv writes them
     """
-    if test == "sign" and (references or against == "best"):
+    config = config_of(SignificanceConfig, settings)
+    is_sign = config.test == "sign"
+    if is_sign and (references or config.against == "best"):
         raise click.UsageError("--test sign reads tables of scores: they have no references, and no best system")
-    if test != "sign" and not (references and len(systems) > 1):
+    if not is_sign and not (references and len(systems) > 1):
         raise click.UsageError("a test needs the files of two systems or more, and --references")
 
-    from synmt.metrics.opening import Choices
-    from synmt.metrics.reading import Files, open_input
-    from synmt.metrics.significance import compare
-    from synmt.metrics.significance_report import FORMATS, SIGN_FORMATS
-    from synmt.metrics.signs import compare_settings, read_settings
+    from synmt.metrics.reading import Files
+    from synmt.metrics.significance_report import compare_files, compare_tables
 
-    try:
-        if test == "sign":
-            lines = SIGN_FORMATS[form](compare_settings(*read_settings(read_lines(or_stdin(systems)))))
+    with bad_input():
+        if is_sign:
+            lines = compare_tables(read_lines(or_stdin(systems)), form)
         else:
-            given = open_input(metrics, Files(systems, references), Choices(**choices))
-            lines = FORMATS[form](compare(given, test, resamples, seed, against), level)
-    except ValueError as error:
-        raise BadInput(str(error)) from None
-    with LineWriter() as output:
-        for line in lines:
-            output.write(line)
+            files = Files(systems, references)
+            lines = compare_files(metrics, files, config_of(MetricConfig, settings), config, form)
+    write_lines(lines)

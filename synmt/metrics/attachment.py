@@ -5,14 +5,15 @@ A word is the characters that it covers, so the scores hold for other tokens tha
 sides say of their words. Relations are compared without their subtypes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Score, Statistics
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.trees.record import ParseRecord
 
 NAMES = ("UPOS", "UAS", "LAS")
@@ -21,6 +22,7 @@ NAMES = ("UPOS", "UAS", "LAS")
 class Attachment:
     """One of the three metrics, over records. Statistics: right, gold and predicted words."""
 
+    compares: Compared = "records"
     higher_is_better = True
 
     def __init__(self, name: str) -> None:
@@ -29,7 +31,10 @@ class Attachment:
     def statistics(
         self, hypotheses: Sequence[ParseRecord], references: Sequence[Sequence[ParseRecord]]
     ) -> Statistics:
-        """Raises ValueError for a sentence without what is compared, or with another text than its reference."""
+        """Return right, gold and predicted words.
+
+        Raises ValueError for a sentence without what is compared, or with another text than its reference.
+        """
         (gold_records,) = references
         rows = []
         for gold, predicted in zip(gold_records, hypotheses, strict=True):
@@ -52,7 +57,7 @@ class Attachment:
         return Score(self.name, float(self.scores(totals[None])[0]), signature, details)
 
     def _claims(self, record: ParseRecord) -> set[tuple[object, ...]]:
-        """What a record says of each of its words, in terms of spans of characters."""
+        """Return what a record says of each of its words, in terms of spans of characters."""
         spans: Sequence[object] = list(pairwise(accumulate(map(len, record.tokens), initial=0)))
         tops = ["root", *spans]
         deprels = [deprel.split(":")[0] for deprel in record.deprels]
@@ -64,3 +69,10 @@ class Attachment:
         if any(len(column) < len(spans) for column in columns[self.name]):
             raise ValueError(f"record without {'upos' if self.name == 'UPOS' else 'heads and deprels'}")
         return set(zip(*columns[self.name], strict=True))
+
+
+def _by_name(name: str) -> Callable[[MetricConfig], Attachment]:
+    return lambda config: Attachment(name)
+
+
+upos, uas, las = map(_by_name, NAMES)

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Score, Statistics
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.trees.constituency import Tree, read_brackets, subtree_ends
 from synmt.trees.record import read_tree
 
@@ -27,7 +28,7 @@ Bracket = tuple[int, int, str]
 
 
 def read_parse(line: str) -> Tree | None:
-    """The tree of a parse record or bracket string; several trees in a line stand under a TOP.
+    """Return the tree of a parse record or bracket string; several trees in a line stand under a TOP.
 
     Raises ValueError for a line that is neither.
     """
@@ -45,6 +46,7 @@ class Bracketing:
     """The metric over trees. Statistics: matched, gold and predicted brackets; right tags and words; sentences
     with all brackets right, sentences counted, and errors."""
 
+    compares: Compared = "trees"
     higher_is_better = True
 
     def statistics(
@@ -71,6 +73,10 @@ class Bracketing:
         return Score("F1", float(self.scores(totals[None])[0]), signature, f"({details})")
 
 
+def evalb(config: MetricConfig) -> Bracketing:
+    return Bracketing()
+
+
 def _statistics(gold: Tree | None, predicted: Tree | None) -> tuple[int, ...]:
     if gold is None or predicted is None:
         return 0, 0, 0, 0, 0, 0, 0, 1
@@ -85,7 +91,7 @@ def _statistics(gold: Tree | None, predicted: Tree | None) -> tuple[int, ...]:
 
 
 def _account(tree: Tree) -> tuple[list[str], list[str], Counter[Bracket]]:
-    """The words that count, their tags, and the brackets over them."""
+    """Return the words that count, their tags, and the brackets over them."""
     labels = [_FUNCTION_TAGS.sub(r"\1", node) for node in tree.nodes]
     leaf = tree.is_leaf()
     is_tag = [*leaf[1:], False]

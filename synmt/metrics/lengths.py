@@ -13,17 +13,20 @@ class LengthBuckets:
     limits: tuple[int, ...]
 
     def bucket(self, length: int) -> int:
-        """The index of the bucket of sentences of that length."""
+        """Return the index of the bucket of sentences of that length."""
         return bisect_left(self.limits, length)
 
     def labels(self) -> list[str]:
-        """For 10 and 20: `0-10`, `11-20`, `21-`."""
+        """Return the names of the buckets, for 10 and 20 `0-10`, `11-20`, `21-`."""
         starts = (0, *(limit + 1 for limit in self.limits))
         return [f"{start}-{end}" for start, end in zip(starts, (*self.limits, ""), strict=True)]
 
 
 def words_of(line: str) -> int:
-    """The tokens of a parse record, or of text what stands between spaces. Raises ValueError for a bad record."""
+    """Return the tokens of a parse record, or of text what stands between spaces.
+
+    Raises ValueError for a bad record.
+    """
     if line.startswith('{"') or line == "{}":
         return len(read_record(line).tokens)
     return len(line.split())

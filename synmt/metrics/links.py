@@ -8,13 +8,14 @@ sums over a corpus: hypothesis links A against sure links S and possible links P
 Where all links are sure, 1 − AER is the F1 of precision and recall, and that is the F1 given here otherwise too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Score, Statistics
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.text.links import Links
 
 NAMES = ("AER", "Precision", "Recall", "F1")
@@ -22,6 +23,8 @@ NAMES = ("AER", "Precision", "Recall", "F1")
 
 class LinkMetric:
     """One of the four numbers, in percent. Statistics: |A|, |S|, |A∩S|, |A∩P|."""
+
+    compares: Compared = "links"
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -39,16 +42,23 @@ class LinkMetric:
         return self._numbers(totals)[self.name]
 
     def score(self, totals: Statistics) -> Score:
-        """Of no links at all, against none, the error rate is 0."""
+        """Return the score; of no links at all, against none, the error rate is 0."""
         numbers = {name: float(column[0]) for name, column in self._numbers(totals[None]).items()}
         found, sure, _, _ = totals.tolist()
         details = f"(P = {numbers['Precision']:.2f} R = {numbers['Recall']:.2f} links = {found})"
         return Score(self.name, numbers[self.name], f"sure:{sure}|synmt:{__version__}", details)
 
     def _numbers(self, totals: Statistics) -> dict[str, npt.NDArray[np.float64]]:
-        """All four, of [m, 4] totals; where nothing can be right or wrong, 0."""
+        """Return all four, of [m, 4] totals; where nothing can be right or wrong, 0."""
         found, sure, right_sure, right = totals.T
         precision, recall = 100 * right / np.maximum(1, found), 100 * right_sure / np.maximum(1, sure)
         error = 100 * (found + sure - right_sure - right) / np.maximum(1, found + sure)
         f1 = 2 * precision * recall / np.maximum(precision + recall, np.finfo(float).tiny)
         return dict(zip(NAMES, (error, precision, recall, f1), strict=True))
+
+
+def _by_name(name: str) -> Callable[[MetricConfig], LinkMetric]:
+    return lambda config: LinkMetric(name)
+
+
+aer, precision, recall, f1 = map(_by_name, NAMES)

@@ -1,12 +1,12 @@
 """What a metric is: statistics of each sentence first, one score of their sum after.
 
-So a corpus is scored in pieces, buckets of it are as cheap as the whole, and a significance test resamples
+So a corpus is scored in parts, buckets of it are as cheap as the whole, and a significance test resamples
 sentences without scoring them again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from synmt.streams import Line, windows
 Item = TypeVar("Item", contravariant=True)
 T = TypeVar("T")
 
+# What a metric compares, and its items: text as str, Tree | None, ParseRecord, Links, Prediction with Links.
+Compared = Literal["translations", "trees", "records", "links", "predictions"]
 # Whole numbers where the metric counts, so that its details read as counts; else float64.
 Statistics = npt.NDArray[np.number]
 
@@ -37,27 +39,31 @@ class Score:
 
     @property
     def line(self) -> str:
-        """All of it on one line, as sacreBLEU prints it."""
+        """Return all of it on one line, as sacreBLEU prints it."""
         return f"{self.name}|{self.signature} = {self.score:.2f}{self.details and ' '}{self.details}"
 
     def noted(self, note: str) -> "Score":
-        """With what was done to the input before it was scored, at the end of the signature."""
+        """Return the score with what was done to its input at the end of its signature."""
         return replace(self, signature=f"{self.signature}|{note}") if note else self
 
 
 class Metric(Protocol[Item]):
-    """A corpus metric that is a function of summed sentence statistics, over texts, trees, records or links."""
+    """A corpus metric that is a function of summed sentence statistics, over texts, trees, records or links.
 
+    In a table of scores, a metric goes by its name in METRICS, in upper or lower case.
+    """
+
+    compares: Compared
     higher_is_better: bool
 
     def statistics(self, hypotheses: Sequence[Item], references: Sequence[Sequence[Item]]) -> Statistics:
-        """The statistics of n sentences, [n, k]. references: one list of n items a reference, [r][n]."""
+        """Return the statistics of n sentences, [n, k]. references: one list of n items a reference, [r][n]."""
 
     def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
-        """The scores of m corpora, [m], each from the sum of its sentences' statistics, [m, k]."""
+        """Return the scores of m corpora, [m], each from the sum of its sentences' statistics, [m, k]."""
 
     def score(self, totals: Statistics) -> Score:
-        """The score of one corpus, [k], with all that belongs to it."""
+        """Return the score of one corpus, [k], with all that belongs to it."""
 
 
 class Row(NamedTuple, Generic[T]):
@@ -71,14 +77,14 @@ class Row(NamedTuple, Generic[T]):
 
 
 def corpus_score(metric: Metric[T], hypotheses: Sequence[T], references: Sequence[Sequence[T]]) -> Score:
-    """The score of n hypotheses against one list of n items a reference, [r][n]."""
+    """Return the score of n hypotheses against one list of n items a reference, [r][n]."""
     return metric.score(metric.statistics(hypotheses, references).sum(axis=0))
 
 
 def stream_statistics(
     metrics: Sequence[Metric[T]], rows: Iterable[Row[T]]
 ) -> Iterator[tuple[list[int], list[list[Statistics]]]]:
-    """Of each window of n rows the buckets, [n], and the statistics, [systems][metrics] of [n, k].
+    """Yield for each window of n rows the buckets, [n], and the statistics, [systems][metrics] of [n, k].
 
     Raises ValueError if there are no rows, and BadInput or ValueError for a sentence that a metric cannot compare.
     """
@@ -109,7 +115,8 @@ def _statistics(metric: Metric[T], rows: Sequence[Row[T]], system: int) -> Stati
 def stream_totals(
     metrics: Sequence[Metric[T]], rows: Iterable[Row[T]], buckets: int = 1
 ) -> tuple[list[int], list[list[Statistics]]]:
-    """The sentences of each bucket, [buckets], and their sums, [systems][metrics] of [buckets, k]; constant memory.
+    """Return the sentences of each bucket, [buckets], and their sums, [systems][metrics] of [buckets, k]; constant
+    memory.
 
     Raises ValueError if there are no rows.
     """

@@ -1,11 +1,11 @@
 """Whether words that an aligner aligns wrongly are those that it also predicts wrongly.
 
 Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL, Figure 7: a target word is
-predicted correctly (cP, else wP) if any of its pieces is what the model finds most likely there, and aligned
+predicted correctly (cP, else wP) if any of its subwords is what the model finds most likely there, and aligned
 correctly (cA, else wA) if any of its links is a possible link of the reference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,8 @@ import numpy.typing as npt
 import orjson
 
 from synmt import __version__
-from synmt.metrics.metric import Score, Statistics
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.text.links import Link, Links
 
 CATEGORIES = ("cPcA", "wPcA", "cPwA", "wPwA")
@@ -31,7 +32,7 @@ class Prediction:
 
 
 def read_prediction(line: str) -> Prediction:
-    """Of JSON with `links`, a list of [source word, target word, …], and `predicted`, a list of booleans.
+    """Read JSON with `links`, a list of [source word, target word, …], and `predicted`, a list of booleans.
 
     An empty line, and the `{}` that stands for it, has no words. Raises ValueError.
     """
@@ -59,12 +60,17 @@ def read_prediction(line: str) -> Prediction:
 class PredictionCategory:
     """The share of target words in one of the categories. Statistics: the words in each of the four."""
 
+    compares: Compared = "predictions"
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.higher_is_better = name.endswith("cA")
 
     def statistics(self, hypotheses: Sequence[Prediction], references: Sequence[Sequence[Links]]) -> Statistics:
-        """Raises ValueError for a reference that links words beyond the last one."""
+        """Return the words in each category.
+
+        Raises ValueError for a reference that links words beyond the last one.
+        """
         (gold_links,) = references
         return np.array([_count(*pair) for pair in zip(hypotheses, gold_links, strict=True)], dtype=np.int64)
 
@@ -88,3 +94,10 @@ def _count(hypothesis: Prediction, gold: Links) -> list[int]:
         for word, predicted in enumerate(hypothesis.predicted)
     ]
     return [found.count(category) for category in CATEGORIES]
+
+
+def _by_name(name: str) -> Callable[[MetricConfig], PredictionCategory]:
+    return lambda config: PredictionCategory(name)
+
+
+cPcA, wPcA, cPwA, wPwA = map(_by_name, CATEGORIES)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from synmt.metrics import METRICS
 from synmt.metrics.bracketing import read_parse
+from synmt.metrics.config import MetricConfig
 from synmt.metrics.lengths import LengthBuckets, words_of
-from synmt.metrics.metric import Metric, Row
-from synmt.metrics.opening import Choices, Kind, kind_of, open_metric
+from synmt.metrics.metric import Compared, Metric, Row
 from synmt.metrics.prediction import Prediction, read_prediction
 from synmt.streams import Line, read_parallel
 from synmt.text.links import check_inside, detect_base, read_links
@@ -50,39 +51,43 @@ class Input:
     notes: Sequence[str]
 
 
-def open_input(names: Sequence[str], files: Files, choices: Choices, buckets: LengthBuckets | None = None) -> Input:
-    """The metrics of these names and what they score, a row for each line of the files.
+def open_input(
+    names: Sequence[str], files: Files, config: MetricConfig, buckets: LengthBuckets | None = None
+) -> Input:
+    """Return the metrics of these names, of METRICS, and what they score, a row for each line of the files.
 
     Links are read whole, so that the base they count from can be found out; all else goes by as a stream.
     Raises ValueError for what does not fit together; and, as the rows are read, BadInput.
     """
-    kind = kind_of(names)
-    has_links = kind in ("links", "predictions")
-    if kind != "translations" and len(files.references) > 1:
+    metrics: list[Metric[Any]] = [METRICS[name](config) for name in names]
+    compared, *others = dict.fromkeys(metric.compares for metric in metrics)
+    if others:
+        raise ValueError(f"{' and '.join(names)} compare different things")
+    has_links = compared in ("links", "predictions")
+    if compared != "translations" and len(files.references) > 1:
         raise ValueError(f"{names[0]} takes one reference")
-    if kind != "translations" and buckets and files.source is None:
+    if compared != "translations" and buckets and files.source is None:
         raise ValueError(f"lengths for {names[0]} are those of a source, and there is none")
     if files.target is not None and (files.source is None or not has_links):
         raise ValueError("a target is for links, beside a source")
-    metrics = [open_metric(name, choices) for name in names]
     lines: Iterable[Sequence[Line]] = read_parallel(files.paths())
     if has_links:
         lines = list(lines)
-        readers, notes = _link_readers(kind, lines, len(files.hypotheses), choices)
+        readers, notes = _link_readers(compared, lines, len(files.hypotheses), config)
     else:
-        readers, notes = _readers(kind, files, choices)
+        readers, notes = _readers(compared, files, config)
     rows = (_row(line, readers, files, buckets) for line in lines)
     return Input(files.hypotheses, metrics, rows, notes)
 
 
-def _readers(kind: Kind, files: Files, choices: Choices) -> tuple[list[Reader], list[str]]:
-    """A reader for each file of hypotheses and references, and a note for each system."""
+def _readers(compared: Compared, files: Files, config: MetricConfig) -> tuple[list[Reader], list[str]]:
+    """Return a reader for each file of hypotheses and references, and a note for each system."""
     systems, references = len(files.hypotheses), len(files.references)
-    readers: dict[Kind, Reader] = {"translations": str, "trees": read_parse, "records": read_record}
-    read = readers[kind]
-    if kind == "translations" and choices.detokenize:
-        detokenize = _detokenizer(choices.detokenize)
-        return [detokenize] * systems + [read] * references, [f"detok:moses-{choices.detokenize}"] * systems
+    readers: dict[Compared, Reader] = {"translations": str, "trees": read_parse, "records": read_record}
+    read = readers[compared]
+    if compared == "translations" and config.detokenize:
+        detokenize = _detokenizer(config.detokenize)
+        return [detokenize] * systems + [read] * references, [f"detok:moses-{config.detokenize}"] * systems
     return [read] * (systems + references), [""] * systems
 
 
@@ -92,15 +97,15 @@ def _detokenizer(language: str) -> Reader:
 
 
 def _link_readers(
-    kind: Kind, lines: Sequence[Sequence[Line]], systems: int, choices: Choices
+    compared: Compared, lines: Sequence[Sequence[Line]], systems: int, config: MetricConfig
 ) -> tuple[list[Reader], list[str]]:
-    said = [choices.link_base] * systems + [choices.reference_base]
-    if kind == "predictions":
+    said = [config.link_base] * systems + [config.reference_base]
+    if compared == "predictions":
         said[:systems] = [0] * systems
     columns = ([row[place].text for row in lines] for place in range(systems + 1))
     bases = [detect_base(column) if base is None else base for column, base in zip(columns, said, strict=True)]
     readers: list[Reader] = [partial(read_links, base=base) for base in bases]
-    if kind == "predictions":
+    if compared == "predictions":
         readers[:systems] = [read_prediction] * systems
     return readers, [f"base:{base}|refbase:{bases[-1]}" for base in bases[:-1]]
 

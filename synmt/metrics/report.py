@@ -7,12 +7,12 @@ import orjson
 
 from synmt.metrics.metric import Score
 
-Scores = Sequence[tuple[str, Sequence[Score]]]  # of each system its name, and one score a metric
+SystemScores = Sequence[tuple[str, Sequence[Score]]]  # of each system its name, and one score a metric
 Fields = Mapping[str, Any]  # of one number: the columns of TSV, the keys of JSON
 
 
-def as_text(scores: Scores) -> Iterator[str]:
-    """For one system a line a metric as sacreBLEU prints it; for several a table, then the signatures."""
+def as_text(scores: SystemScores) -> Iterator[str]:
+    """Yield a line a metric for one system, as sacreBLEU prints it; for several a table, then the signatures."""
     if len(scores) == 1:
         yield from (score.line for score in scores[0][1])
         return
@@ -21,35 +21,35 @@ def as_text(scores: Scores) -> Iterator[str]:
     yield from signatures(scores)
 
 
-def as_tsv(scores: Scores) -> Iterator[str]:
-    """A header and a row a system and metric."""
+def as_tsv(scores: SystemScores) -> Iterator[str]:
+    """Yield a header and a row a system and metric."""
     return tsv(_fields(scores))
 
 
-def as_json(scores: Scores) -> Iterator[str]:
-    """One JSON object a system and metric, its score in full precision."""
+def as_json(scores: SystemScores) -> Iterator[str]:
+    """Yield one JSON object a system and metric, its score in full precision."""
     return json_lines(_fields(scores))
 
 
-FORMATS: dict[str, Callable[[Scores], Iterator[str]]] = {"text": as_text, "tsv": as_tsv, "json": as_json}
+FORMATS: dict[str, Callable[[SystemScores], Iterator[str]]] = {"text": as_text, "tsv": as_tsv, "json": as_json}
 
 
-def _fields(scores: Scores) -> Iterator[Fields]:
+def _fields(scores: SystemScores) -> Iterator[Fields]:
     for system, row in scores:
         for score in row:
             yield {"system": system, "metric": score.name, "score": score.score, "signature": score.signature}
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows with their cells under each other: names to the left, numbers to the right."""
+    """Yield rows with their cells under each other: names to the left, numbers to the right."""
     first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
     for name, *cells in rows:
         numbers = (cell.rjust(max(7, width)) for cell, width in zip(cells, widths, strict=True))
         yield "  ".join([name.ljust(first), *numbers]).rstrip()
 
 
-def signatures(scores: Scores) -> Iterator[str]:
-    """A line a metric; where systems were scored in different ways, a line each."""
+def signatures(scores: SystemScores) -> Iterator[str]:
+    """Yield a line a metric; where systems were scored in different ways, a line each."""
     for row in zip(*(row for _, row in scores), strict=True):
         if len({score.signature for score in row}) == 1:
             yield f"{row[0].name}|{row[0].signature}"
@@ -60,7 +60,7 @@ def signatures(scores: Scores) -> Iterator[str]:
 
 
 def tsv(rows: Iterable[Fields]) -> Iterator[str]:
-    """A header and a row a number, with four decimals; what is not known is empty."""
+    """Yield a header and a row a number, with four decimals; what is not known is empty."""
     for number, row in enumerate(rows):
         if number == 0:
             yield "\t".join(row)

@@ -13,38 +13,31 @@ once on either side. A corpus scores the mean of its sentences, a sentence the b
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Score, Statistics
-
-Tokenizer = Callable[[str], str]  # a line to its tokens, joined by spaces
+from synmt.metrics.config import DEFAULTS, MetricConfig
+from synmt.metrics.metric import Compared, Score, Statistics
+from synmt.metrics.sacre import sacre_bleu
 
 
 class Ribes:
-    """The metric over texts. Statistics: 100 times the score of the sentence, and 1.
+    """The metric over texts. Statistics: 100 times the score of the sentence, and 1."""
 
-    tokenize: sacreBLEU's tokenization of the name `tokenization`.
-    """
-
+    compares: Compared = "translations"
     higher_is_better = True
 
-    def __init__(
-        self,
-        tokenize: Tokenizer,
-        tokenization: str,
-        lowercase: bool = True,
-        alpha: float = 0.25,
-        beta: float = 0.10,
-    ) -> None:
-        self._tokenize = tokenize
-        self._lowercase = lowercase
-        self._alpha, self._beta = alpha, beta
-        self._signature = f"case:{'lc' if lowercase else 'mixed'}|tok:{tokenization}|alpha:{alpha:g}|beta:{beta:g}"
+    def __init__(self, config: MetricConfig = DEFAULTS) -> None:
+        """Make the metric. Raises ValueError for a tokenization that cannot be had."""
+        self._tokenize = sacre_bleu(config).tokenizer
+        self._lowercase = config.case != "mixed"
+        self._alpha, self._beta = config.ribes_alpha, config.ribes_beta
+        case, weights = "lc" if self._lowercase else "mixed", f"alpha:{self._alpha:g}|beta:{self._beta:g}"
+        self._signature = f"case:{case}|tok:{config.tokenize}|{weights}"
         self._references = 0
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Statistics:
@@ -68,7 +61,10 @@ class Ribes:
 
 
 def ribes(hypothesis: Sequence[str], reference: Sequence[str], alpha: float = 0.25, beta: float = 0.10) -> float:
-    """The score of one sentence, 0 to 1. Fewer than two words with a place score 0, unless the reference is one."""
+    """Return the score of one sentence, 0 to 1.
+
+    Fewer than two words with a place score 0, unless the reference is one.
+    """
     places = reference_places(hypothesis, reference)
     if len(places) >= 2:
         order = sum(first < second for first, second in combinations(places, 2)) / math.comb(len(places), 2)
@@ -81,7 +77,7 @@ def ribes(hypothesis: Sequence[str], reference: Sequence[str], alpha: float = 0.
 
 
 def reference_places(hypothesis: Sequence[str], reference: Sequence[str]) -> list[int]:
-    """Where the words of the hypothesis stand in the reference, without those that have no place there."""
+    """Return where the words of the hypothesis stand in the reference, without those that have no place there."""
     places: dict[int, int] = {}
     words: Sequence[int] = range(len(hypothesis))
     for n, landmarks in enumerate(_landmarks(hypothesis, reference), 1):
@@ -98,7 +94,7 @@ def reference_places(hypothesis: Sequence[str], reference: Sequence[str]) -> lis
 
 
 def _landmarks(hypothesis: Sequence[str], reference: Sequence[str]) -> Iterator[dict[tuple[str, ...], int]]:
-    """For n = 1, 2, … the n-grams that both sides have once, with where they begin in the reference."""
+    """Yield for n = 1, 2, … the n-grams that both sides have once, with where they begin in the reference."""
     for n in range(1, min(len(hypothesis), len(reference)) + 1):
         ours, theirs = _ngrams(hypothesis, n), _ngrams(reference, n)
         our_counts, counts = Counter(ours), Counter(theirs)

@@ -5,20 +5,21 @@ BLEU is Papineni et al. (ACL 2002); chrF, chrF+ and chrF++ are Popović (WMT 201
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric as SacreMetric
 
-from synmt.metrics.metric import Score, Statistics
-
-ChrfAverage = Literal["sacrebleu", "script"]
+from synmt.metrics.config import DEFAULTS, MetricConfig
+from synmt.metrics.metric import Compared, Score, Statistics
 
 
 class SacreBleuMetric:
     """One of sacreBLEU's metrics, with sentence statistics in the open."""
+
+    compares: Compared = "translations"
 
     def __init__(self, metric: SacreMetric) -> None:
         self._metric = metric
@@ -37,33 +38,37 @@ class SacreBleuMetric:
         return Score(result.name, result.score, self._metric.get_signature().format(), details)
 
 
-def bleu(tokenize: str = "13a", lowercase: bool = False) -> SacreBleuMetric:
-    """Corpus BLEU with sacreBLEU's tokenization of that name. Raises ValueError as `sacre_bleu`."""
-    return SacreBleuMetric(sacre_bleu(tokenize, lowercase))
+def bleu(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
+    """Return corpus BLEU. Raises ValueError as `sacre_bleu`."""
+    return SacreBleuMetric(sacre_bleu(config))
 
 
-def sacre_bleu(tokenize: str, lowercase: bool = False) -> BLEU:
-    """sacreBLEU's own. Raises ValueError for a tokenization that is unknown or needs a package that is missing."""
+def sacre_bleu(config: MetricConfig) -> BLEU:
+    """Return sacreBLEU's own. Raises ValueError for a tokenization that is unknown or needs a missing package."""
     try:
         # `force` only silences a warning about tokenized text, for which `tokenize="none"` is meant.
-        return BLEU(tokenize=tokenize, lowercase=lowercase, force=True)
+        return BLEU(tokenize=config.tokenize, lowercase=config.case == "lower", force=True)
     except (ImportError, RuntimeError, AssertionError, KeyError) as error:
-        raise ValueError(f"tokenization {tokenize}: {error}") from None
+        raise ValueError(f"tokenization {config.tokenize}: {error}") from None
 
 
-def chrf(
-    word_order: int = 0, lowercase: bool = False, beta: int = 2, average: ChrfAverage = "sacrebleu"
-) -> SacreBleuMetric:
-    """Corpus chrF over character 1- to 6-grams and word 1- to `word_order`-grams: 1 is chrF+, 2 is chrF++.
+def chrf(config: MetricConfig = DEFAULTS, word_order: int = 0) -> SacreBleuMetric:
+    """Return corpus chrF over character 1- to 6-grams and word 1- to `word_order`-grams: 1 is chrF+, 2 is chrF++.
 
-    beta: how much more recall counts than precision.
-    average: `sacrebleu` takes the F of the orders' mean precision and mean recall (`eff:yes` in the signature);
-    `script` the mean of the orders' F, as Popović's chrF++.py does (`eff:no`).
+    chrf_beta: how much more recall counts than precision.
+    chrf_average: `sacrebleu` takes the F of the orders' mean precision and mean recall (`eff:yes` in the
+    signature); `script` the mean of the orders' F, as Popović's chrF++.py does (`eff:no`).
     """
-    script = average == "script"
-    return SacreBleuMetric(CHRF(word_order=word_order, lowercase=lowercase, beta=beta, eps_smoothing=script))
+    script = config.chrf_average == "script"
+    lowercase = config.case == "lower"
+    return SacreBleuMetric(
+        CHRF(word_order=word_order, lowercase=lowercase, beta=config.chrf_beta, eps_smoothing=script)
+    )
 
 
-def ter(lowercase: bool = True) -> SacreBleuMetric:
-    """Corpus TER on Tercom's tokens; as in Tercom, case does not count unless asked for."""
-    return SacreBleuMetric(TER(case_sensitive=not lowercase))
+chrf_plus, chrf_plus_plus = partial(chrf, word_order=1), partial(chrf, word_order=2)
+
+
+def ter(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
+    """Return corpus TER on Tercom's tokens; as in Tercom, case does not count unless asked for."""
+    return SacreBleuMetric(TER(case_sensitive=config.case == "mixed"))

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from synmt.metrics.config import MetricConfig
 from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Statistics, stream_totals
-from synmt.metrics.reading import Input
-from synmt.metrics.report import Fields, Scores, json_lines, signatures, table, tsv
+from synmt.metrics.reading import Files, Input, open_input
+from synmt.metrics.report import FORMATS, Fields, SystemScores, json_lines, signatures, table, tsv
 
 
 @dataclass(frozen=True)
@@ -15,17 +16,30 @@ class Bucket:
 
     length: str
     sentences: int
-    scores: Scores
+    scores: SystemScores
 
 
-def score_systems(given: Input) -> Scores:
-    """One score a metric for each system, in constant memory. Raises ValueError if there are no rows."""
+def score_files(
+    names: Sequence[str], files: Files, config: MetricConfig, limits: tuple[int, ...], form: str
+) -> Iterator[str]:
+    """Return the lines of one of the FORMATS of the scores of files; limits: of buckets of their sentences.
+
+    Raises BadInput, and ValueError for what does not fit together.
+    """
+    if not limits:
+        return FORMATS[form](score_systems(open_input(names, files, config)))
+    buckets = LengthBuckets(limits)
+    return LENGTH_FORMATS[form](score_by_length(open_input(names, files, config, buckets), buckets))
+
+
+def score_systems(given: Input) -> SystemScores:
+    """Return one score a metric for each system, in constant memory. Raises ValueError if there are no rows."""
     _, totals = stream_totals(given.metrics, given.rows)
     return _scores(given, [[total[0] for total in row] for row in totals])
 
 
 def score_by_length(given: Input, buckets: LengthBuckets) -> list[Bucket]:
-    """The buckets that the rows were put into, and all sentences as the last; in constant memory.
+    """Return the buckets that the rows were put into, and all sentences as the last; in constant memory.
 
     Raises ValueError if there are no rows.
     """
@@ -39,8 +53,8 @@ def score_by_length(given: Input, buckets: LengthBuckets) -> list[Bucket]:
     return [*scored, Bucket("all", sum(sentences), everything)]
 
 
-def _scores(given: Input, totals: Sequence[Sequence[Statistics]]) -> Scores:
-    """totals: [systems][metrics] of [k]."""
+def _scores(given: Input, totals: Sequence[Sequence[Statistics]]) -> SystemScores:
+    """Return the scores of totals, [systems][metrics] of [k]."""
     return [
         (system, [metric.score(total).noted(note) for metric, total in zip(given.metrics, row, strict=True)])
         for system, note, row in zip(given.systems, given.notes, totals, strict=True)
@@ -48,7 +62,7 @@ def _scores(given: Input, totals: Sequence[Sequence[Statistics]]) -> Scores:
 
 
 def lengths_as_text(buckets: Sequence[Bucket]) -> Iterator[str]:
-    """A table a metric, a row a system and a column a bucket; then the signatures."""
+    """Yield a table a metric, a row a system and a column a bucket; then the signatures."""
     everything = buckets[-1].scores
     for metric, score in enumerate(everything[0][1]):
         yield from table(

@@ -102,7 +102,7 @@ class Findings:
     seed: int
 
 
-class Pair(NamedTuple):
+class Contrast(NamedTuple):
     """Indices of a metric, a system, and the system that it is compared with."""
 
     metric: int
@@ -111,7 +111,7 @@ class Pair(NamedTuple):
 
 
 def compare(given: Input, test: str, resamples: int, seed: int, against: Against = "first") -> Findings:
-    """Each system compared with the first or, by each metric, with the best, by the test of that name, of TESTS.
+    """Compare each system with the first or, by each metric, with the best, by the test of that name, of TESTS.
 
     Raises ValueError if there are no rows.
     """
@@ -128,7 +128,7 @@ def compare(given: Input, test: str, resamples: int, seed: int, against: Against
         scores = [row[place].score.score for row in comparisons]
         best = max(scores) if metric.higher_is_better else min(scores)
         other = scores.index(best) if against == "best" else 0
-        pairs += [Pair(place, system, other) for system in range(len(scores)) if system != other]
+        pairs += [Contrast(place, system, other) for system in range(len(scores)) if system != other]
     resampled = swapped_differences if TESTS[test].swaps else bootstrap_differences
     for pair, differences in zip(pairs, resampled(given.metrics, statistics, pairs, resamples, seed), strict=True):
         one, other_one = comparisons[pair.system][pair.metric], comparisons[pair.other][pair.metric]
@@ -142,7 +142,7 @@ def compare(given: Input, test: str, resamples: int, seed: int, against: Against
 
 
 def sentence_statistics(given: Input) -> list[list[Statistics]]:
-    """Of all sentences: [systems][metrics] of [n, k]. Raises ValueError if there are none."""
+    """Return the statistics of all sentences: [systems][metrics] of [n, k]. Raises ValueError if there are none."""
     windows = [statistics for _, statistics in stream_statistics(given.metrics, given.rows)]
     return [[np.concatenate(parts) for parts in zip(*rows, strict=True)] for rows in zip(*windows, strict=True)]
 
@@ -150,11 +150,11 @@ def sentence_statistics(given: Input) -> list[list[Statistics]]:
 def bootstrap_differences(
     metrics: Sequence[Metric[Any]],
     statistics: Sequence[Sequence[Statistics]],
-    pairs: Sequence[Pair],
+    pairs: Sequence[Contrast],
     resamples: int,
     seed: int,
 ) -> Iterator[Floats]:
-    """The differences of each pair in resamples of n sentences, drawn with replacement: [resamples].
+    """Yield the differences of each pair in resamples of n sentences, drawn with replacement: [resamples].
 
     sacreBLEU draws the same ones with the same seed.
     """
@@ -169,11 +169,11 @@ def bootstrap_differences(
 def swapped_differences(
     metrics: Sequence[Metric[Any]],
     statistics: Sequence[Sequence[Statistics]],
-    pairs: Sequence[Pair],
+    pairs: Sequence[Contrast],
     trials: int,
     seed: int,
 ) -> Iterator[Floats]:
-    """The differences of each pair in trials that swap the outputs for each sentence or do not: [trials]."""
+    """Yield the differences of each pair in trials that swap the outputs for each sentence or do not: [trials]."""
     sides = [(statistics[pair.system][pair.metric], statistics[pair.other][pair.metric]) for pair in pairs]
     shifts = weighted_sums(swaps(len(statistics[0][0]), trials, seed), [other - one for one, other in sides])
     for pair, (one, other), shift in zip(pairs, sides, shifts, strict=True):
@@ -182,14 +182,14 @@ def swapped_differences(
 
 
 def weighted_sums(weights: Iterable[Floats], statistics: Sequence[Statistics]) -> list[Floats]:
-    """The sums of [n, k] statistics that each row of weights [r, n] gives: of each [resamples, k]."""
+    """Return the sums of [n, k] statistics that each row of weights [r, n] gives: of each [resamples, k]."""
     columns = np.hstack(statistics).astype(np.float64)
     sums = np.vstack([block @ columns for block in weights])
     return np.split(sums, np.cumsum([part.shape[1] for part in statistics])[:-1], axis=1)
 
 
 def draws(sentences: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """How often each sentence is drawn when n are drawn with replacement, in blocks of [r, n]."""
+    """Yield how often each sentence is drawn when n are drawn with replacement, in blocks of [r, n]."""
     generator = np.random.default_rng(seed)
     for size in _blocks(sentences, resamples):
         drawn = generator.integers(sentences, size=(size, sentences)) + np.arange(size)[:, None] * sentences
@@ -197,14 +197,14 @@ def draws(sentences: int, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def swaps(sentences: int, trials: int, seed: int) -> Iterator[Floats]:
-    """1 for each sentence to swap, else 0, in blocks of [r, n]."""
+    """Yield 1 for each sentence to swap, else 0, in blocks of [r, n]."""
     generator = np.random.default_rng(seed)
     for size in _blocks(sentences, trials):
         yield generator.integers(2, size=(size, sentences), dtype=bool).astype(np.float64)
 
 
 def _blocks(sentences: int, resamples: int) -> Iterator[int]:
-    """How many resamples at a time, so that memory is bounded."""
+    """Yield how many resamples at a time, so that memory is bounded."""
     size = max(1, BLOCK // sentences)
     for start in range(0, resamples, size):
         yield min(size, resamples - start)

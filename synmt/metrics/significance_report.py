@@ -1,15 +1,18 @@
 """What significance tests found, as text, TSV or JSON lines."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 
+from synmt.metrics.config import MetricConfig, SignificanceConfig
+from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, json_lines, signatures, table, tsv
-from synmt.metrics.significance import TESTS, Comparison, Findings
-from synmt.metrics.signs import SignTest
+from synmt.metrics.significance import TESTS, Comparison, Findings, compare
+from synmt.metrics.signs import SignTest, compare_settings, read_settings
+from synmt.streams import Line
 
 
 def findings_as_text(findings: Findings, level: float) -> Iterator[str]:
-    """A row a system: of each metric score, difference and p, with a mark if it is under `level`; then how."""
+    """Yield a row a system: score, difference and p by each metric, marked if it is under `level`; then how."""
     header = ["system"]
     for comparison in findings.comparisons[0]:
         header += [comparison.score.name, "Δ", "p  "]
@@ -36,7 +39,7 @@ def _difference(comparison: Comparison, level: float, resamples: int) -> tuple[s
 
 
 def verdict(comparison: Comparison, level: float) -> str:
-    """`better` or `worse` than the other system, where p is under `level`."""
+    """Return `better` or `worse` than the other system, where p is under `level`."""
     if comparison.p >= level:
         return ""
     return "better" if comparison.better else "worse"
@@ -91,3 +94,19 @@ SIGN_FORMATS: dict[str, Callable[[Sequence[SignTest]], Iterator[str]]] = {
     "tsv": lambda tests: tsv(map(asdict, tests)),
     "json": lambda tests: json_lines(map(asdict, tests)),
 }
+
+
+def compare_files(
+    names: Sequence[str], files: Files, metrics: MetricConfig, config: SignificanceConfig, form: str
+) -> Iterator[str]:
+    """Return the lines of one of the FORMATS of what a test finds.
+
+    Raises BadInput, and ValueError as `open_input`.
+    """
+    given = open_input(names, files, metrics)
+    return FORMATS[form](compare(given, config.test, config.resamples, config.seed, config.against), config.level)
+
+
+def compare_tables(lines: Iterable[Line], form: str) -> Iterator[str]:
+    """Return the lines of one of the SIGN_FORMATS of what the sign test finds in tables. Raises BadInput."""
+    return SIGN_FORMATS[form](compare_settings(*read_settings(lines)))

@@ -1,4 +1,4 @@
-"""The sign test over settings: how likely one of two equal systems wins so many of them.
+"""The sign test over settings: how likely one of two equal systems wins that often.
 
 A setting is a test set or challenge set with a metric. Ties are dropped; of n settings that remain, a system wins
 each with probability 1/2, so p of w wins or more is Σ_{i≥w} C(n, i) / 2^n, one-sided, and twice that two-sided.
@@ -8,12 +8,14 @@ Choshen & Abend (2021) test so.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
+from synmt.metrics import METRICS
+from synmt.metrics.config import MetricConfig
 from synmt.streams import BadInput, Line
 
 NEEDED = {"system", "metric", "score"}
 NOT_OF_A_SETTING = {"system", "score", "sentences", "signature"}
-LOWER_IS_BETTER = {"AER", "TER"}
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class SignTest:
 
 
 def sign_test(wins: int, losses: int) -> tuple[float, float]:
-    """p of the one with more wins, one-sided and two-sided; 1 where neither has any."""
+    """Return p of the one with more wins, one-sided and two-sided; 1 where neither has any."""
     settings = wins + losses
     most = max(wins, losses)
     one_sided = sum(math.comb(settings, won) for won in range(most, settings + 1)) / 2**settings
@@ -37,7 +39,10 @@ def sign_test(wins: int, losses: int) -> tuple[float, float]:
 
 
 def compare_settings(systems: Sequence[str], settings: Sequence[Sequence[float]]) -> list[SignTest]:
-    """Each system but the first against the first. settings: [settings][systems] scores, the higher the better."""
+    """Compare each system but the first with the first.
+
+    settings: [settings][systems] scores, the higher the better.
+    """
     tests = []
     for place, system in enumerate(systems[1:], 1):
         gains = [scores[place] - scores[0] for scores in settings]
@@ -55,7 +60,7 @@ class ScoreTable:
     settings: dict[tuple[str, ...], dict[str, float]] = field(default_factory=dict)
 
     def add(self, cells: Sequence[str]) -> None:
-        """Raises ValueError for a row that is none of this table, or whose score is no number."""
+        """Add a row. Raises ValueError for a row that is none of this table, or whose score is no number."""
         if len(cells) != len(self.columns):
             raise ValueError(f"{len(cells)} columns under {len(self.columns)} names")
         row = dict(zip(self.columns, cells, strict=True))
@@ -68,11 +73,18 @@ class ScoreTable:
         scores = self.settings.setdefault(setting, {})
         if system in scores:
             raise ValueError(f"a second score of {system} for {' '.join(setting)}")
-        scores[system] = -score if row["metric"] in LOWER_IS_BETTER else score
+        scores[system] = score if higher_is_better(row["metric"]) else -score
+
+
+@cache
+def higher_is_better(column: str) -> bool:
+    """Return whether more is better of the metric of METRICS that tables call so; of an unknown one it is."""
+    name = next((name for name in METRICS if name.lower() == column.lower()), None)
+    return name is None or METRICS[name](MetricConfig()).higher_is_better
 
 
 def read_settings(lines: Iterable[Line]) -> tuple[list[str], list[list[float]]]:
-    """The systems, and of each setting their scores, the higher the better: [settings][systems].
+    """Return the systems, and of each setting their scores, the higher the better: [settings][systems].
 
     lines: tables such as `synmt score --format tsv` writes, one after the other: the names of the columns, and a
     row a system and metric; all other columns tell settings apart, and so do tables. Systems go by their place in

@@ -21,9 +21,9 @@ from synmt.model.files import (
     write_aside,
     write_config,
 )
+from synmt.parameters import load_parameters
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
-from synmt.weights import load_weights
 
 CODES_FILE = "codes.bpe"
 
@@ -119,5 +119,5 @@ class ModelFolder(Generic[Config]):
         """Return the trained model. Raises BadInput if the parameters do not fit the config."""
         check_inside(self.path, self.parameters)
         with naming(self.parameters):
-            model = load_weights(self.new_model, self.parameters)
+            model = load_parameters(self.new_model, self.parameters)
         return model.to(device).eval()

@@ -115,7 +115,7 @@ def _read(line: Line, needs: frozenset[str], bad: BadLines) -> ParseRecord:
 
 
 def _parsed(lines: Iterator[Line], needs: frozenset[str], language: str) -> Iterator[tuple[Line, ParseRecord]]:
-    from synmt.parsers import ModelError, ParserChoice, ParserName, open_parser, parse_texts
+    from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 
     name: ParserName = "benepar" if needs == {"tree"} else "benepar+udpipe" if "tree" in needs else "udpipe"
 
@@ -127,7 +127,7 @@ def _parsed(lines: Iterator[Line], needs: frozenset[str], language: str) -> Iter
             yield line.text
 
     try:
-        parser = open_parser(ParserChoice(name, language=language))
+        parser = open_parser(ParserConfig(name, language=language))
     except ModelError as error:
         raise BadInput(str(error)) from None
     for record in parse_texts(texts(), parser):

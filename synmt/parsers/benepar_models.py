@@ -1,8 +1,8 @@
 """Where benepar models come from: the embedded one, one of benepar's by name, a file or folder by path.
 
 Safe are PATH.safetensors with everything else that a model is built from in PATH.json, as the embedded model is,
-and an export of benepar whose weights are in benepar_model.safetensors. benepar's own files of weights are pickles,
-which can run code; they are loaded for those who trust them, and then still as weights alone.
+and an export of benepar whose parameters are in benepar_model.safetensors. benepar's own files of parameters are
+pickles, which can run code; they are loaded for those who trust them, and then still as tensors alone.
 """
 
 import re
@@ -28,9 +28,9 @@ PICKLE, SAFE = "benepar_model.bin", "benepar_model.safetensors"  # in an export
 
 
 def load_model(model: str | None = None, trust_pickle: bool = False) -> Any:
-    """The embedded model, or another: PATH.safetensors (as `save_model` writes it), a benepar checkpoint or
-    export by path, or one of benepar's released models by name. Raises ModelError, also for a pickle unless it
-    is to be trusted."""
+    """Return the embedded model, or another: PATH.safetensors (as `save_model` writes it), a benepar checkpoint or
+    export by path, or one of benepar's released models by name. Raises ModelError, also for a pickle unless it is
+    to be trusted."""
     try:
         path = Path(model) if model is not None else embedded_model(CONSTITUENCY)
         if not path.exists() and not path.suffix and len(path.parts) == 1:
@@ -52,7 +52,7 @@ def load_model(model: str | None = None, trust_pickle: bool = False) -> Any:
 
 
 def save_model(model: "CharacterModel", path: Path) -> None:
-    """Writes PATH.safetensors, in half precision, and PATH.json."""
+    """Write PATH.safetensors, in half precision, and PATH.json."""
     from safetensors.torch import save_file
 
     save_file({name: tensor.half().contiguous() for name, tensor in model.state_dict().items()}, path)
@@ -60,7 +60,7 @@ def save_model(model: "CharacterModel", path: Path) -> None:
 
 
 def convert(model: str, out: Path) -> None:
-    """Writes a model of benepar's in a safe form: an export as the folder `out`, a checkpoint over a character LSTM
+    """Write a model of benepar's in a safe form: an export as the folder `out`, a checkpoint over a character LSTM
     as out.safetensors and out.json. Trusts its pickle as `load_model` does. Raises ModelError."""
     from safetensors.torch import save_file
 
@@ -85,7 +85,7 @@ def _load_safetensors(path: Path) -> "nn.Module":
 
 
 def _load_export(folder: Path) -> "nn.Module":
-    """As benepar loads it, but from safetensors, and without code that its files might name."""
+    """Load an export as benepar does, but from safetensors, and without code that its files might name."""
     from benepar.nkutil import HParams
     from benepar.parse_chart import ChartParser
 
@@ -105,19 +105,19 @@ def _load_export(folder: Path) -> "nn.Module":
         return _build(build, encoder, sizes, folder / SAFE)
 
 
-def _build(make: "Callable[[], nn.Module]", config: Any, sizes: dict[str, Any], weights: Path) -> "nn.Module":
-    """The model with its weights; its sizes are compared with theirs before they take any memory or time."""
-    from synmt.weights import load_weights, shapes_in
+def _build(make: "Callable[[], nn.Module]", config: Any, sizes: dict[str, Any], path: Path) -> "nn.Module":
+    """Return the model with its parameters; its sizes are compared with theirs before they take memory or time."""
+    from synmt.parameters import load_parameters, shapes_in
 
-    found = shapes_in(weights)
+    found = shapes_in(path)
     _check_layers(config, len(found))
     if sizes.get("use_encoder", True):
         _check_encoder(sizes, found)
-    return load_weights(make, weights).eval()
+    return load_parameters(make, path).eval()
 
 
 def _check_encoder(sizes: dict[str, Any], found: dict[str, list[int]]) -> None:
-    """Raises ValueError for other sizes of what benepar makes in memory even where only shapes are asked for."""
+    """Raise ValueError for other sizes of what benepar makes in memory even where only shapes are asked for."""
     half = sizes["d_model"] // 2
     for name, shape in (
         ("add_timing.timing_table", [sizes["encoder_max_len"], half]),
@@ -128,7 +128,7 @@ def _check_encoder(sizes: dict[str, Any], found: dict[str, list[int]]) -> None:
 
 
 def _check_layers(config: Any, tensors: int) -> None:
-    """Raises ValueError for more layers, of whatever kind, than so many tensors could fill."""
+    """Raise ValueError for more layers, of whatever kind, than the number of tensors could fill."""
     for name, value in config.items() if isinstance(config, dict) else ():
         if type(value) is int and value > tensors and re.search("layer|block|depth", name):
             raise ValueError(f"{name} cannot be {value!r} with {tensors} tensors")
@@ -136,7 +136,7 @@ def _check_layers(config: Any, tensors: int) -> None:
 
 
 def _load_by_benepar(path: Path) -> Any:
-    """benepar's own loading. torch loads weights only, so that a file from elsewhere cannot run code."""
+    """Load as benepar does. torch loads tensors only, so that a file from elsewhere cannot run code."""
     from benepar.parse_chart import ChartParser
 
     with with_special_tokens_method(), warnings.catch_warnings():
@@ -146,7 +146,7 @@ def _load_by_benepar(path: Path) -> Any:
 
 @contextmanager
 def with_special_tokens_method() -> Iterator[None]:
-    """Inside, tokenizers of transformers 5 have the method that benepar asks when it loads a pretrained encoder."""
+    """Give the tokenizers of transformers 5 the method that benepar asks when it loads a pretrained encoder."""
     from transformers import PreTrainedTokenizerFast
 
     name = "build_inputs_with_special_tokens"
@@ -161,7 +161,7 @@ def with_special_tokens_method() -> Iterator[None]:
 
 
 def _between_special_tokens(tokenizer: Any, ids: list[int]) -> list[int]:
-    """The ids with what the tokenizer puts before and after those of any text."""
+    """Return the ids with what the tokenizer puts before and after those of any text."""
     bare = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]
     first = next(start for start in range(len(whole)) if whole[start : start + len(bare)] == bare)
@@ -185,6 +185,6 @@ def _cause(error: Exception) -> str:
     if isinstance(error, UnpicklingError):
         message = str(error)
         return (
-            message if message.startswith("a pickle") else "not a file of weights alone: loading it could run code"
+            message if message.startswith("a pickle") else "not a file of tensors alone: loading it could run code"
         )
     return f"not a benepar model ({type(error).__name__}: {error})"

@@ -15,7 +15,7 @@ from synmt.device import local_device
 from synmt.parsers.benepar_models import load_model
 from synmt.parsers.character_model import CharacterModel
 from synmt.parsers.chart import Analysis, Span, predict
-from synmt.parsers.tokenization import Input, SpacyTokenizer, Tokenized, tokenize
+from synmt.parsers.tokenization import ParserInput, SpacyTokenizer, Tokenized, tokenize
 from synmt.trees.constituency import Tree, under_one_root
 from synmt.trees.record import ParseRecord
 
@@ -29,14 +29,14 @@ class BeneparParser:
     """benepar with the embedded model or another, on raw text (spaCy's tokens) or on tokens."""
 
     def __init__(self, model: str | None = None, device: str = "cpu", trust_pickle: bool = False) -> None:
-        """Raises ModelError, and BadInput for a device that is not there."""
+        """Open the model. Raises ModelError, and BadInput for a device that is not there."""
         self.flattened = 0
         self._model = load_model(model, trust_pickle).to(local_device(device))
         self._tokenizer = SpacyTokenizer(guess_language(self._model.label_vocab) or "xx")
         timing = self._model.add_timing
         self._longest = LONGEST_SENTENCE if timing is None else timing.timing_table.shape[0] - 2
 
-    def parse(self, lines: Sequence[Input]) -> list[ParseRecord]:
+    def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
         tokenized = [tokenize(line, self._tokenizer.split) for line in lines]
         records = [line.record() for line in tokenized]
         for record, tree in zip(records, self.trees(tokenized), strict=True):
@@ -44,13 +44,13 @@ class BeneparParser:
         return records
 
     def trees(self, lines: Sequence[Tokenized]) -> list[Tree | None]:
-        """The tree of each line, its sentences' trees under one root; None for a line without words."""
+        """Return the tree of each line, its sentences' trees under one root; None for a line without words."""
         analyses = iter(self._analyses(lines))
         found = [[self._tree(words, next(analyses)) for words in line.sentences] for line in lines]
         return [under_one_root(trees) if trees else None for trees in found]
 
     def _analyses(self, lines: Sequence[Tokenized]) -> list[Analysis | None]:
-        """The analysis of each sentence of the lines, None for those over the model's limit."""
+        """Return the analysis of each sentence of the lines, None for those over the model's limit."""
         sentences = [
             InputSentence(words=as_in_treebanks(words), space_after=spaces)
             for line in lines
@@ -64,7 +64,7 @@ class BeneparParser:
         return [found.get(id(sentence)) for sentence in sentences]
 
     def _parsable(self, sentence: InputSentence) -> bool:
-        """Whether the sentence is within the model's limits, which count words, or subwords as well."""
+        """Return whether the sentence is within the model's limits, which count words, or subwords as well."""
         if len(sentence.words) > self._longest:
             return False
         if self._model.char_encoder is None:
@@ -82,7 +82,7 @@ class BeneparParser:
 
 
 def chart_analyses(model: CharacterModel, sentences: Sequence[InputSentence]) -> list[Analysis]:
-    """The best trees by the fast chart parser, in batches of similar length."""
+    """Return the best trees by the fast chart parser, in batches of similar length."""
     words = [sentence.words for sentence in sentences]
     analyses: list[Analysis] = subbatching.map(
         lambda batch: predict(model, batch), words, costs=list(map(len, words)), max_cost=BATCH_WORDS
@@ -91,7 +91,7 @@ def chart_analyses(model: CharacterModel, sentences: Sequence[InputSentence]) ->
 
 
 def benepar_analyses(model: Any, sentences: Sequence[InputSentence]) -> list[Analysis]:
-    """The best trees by benepar's own parsing, which every model can do."""
+    """Return the best trees by benepar's own parsing, which every model can do."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="torch_struct")
         outputs = model.parse(sentences, return_compressed=True, subbatch_max_tokens=BATCH_WORDS)
@@ -105,7 +105,7 @@ def benepar_analyses(model: Any, sentences: Sequence[InputSentence]) -> list[Ana
 
 
 def tree_of_spans(words: Sequence[str], tags: Sequence[str], spans: Sequence[Span]) -> Tree:
-    """The tree of an analysis's spans."""
+    """Return the tree of an analysis's spans."""
     nodes: list[str] = []
     parents: list[int] = []
     open_phrases: list[tuple[int, int]] = []  # (node, end)
@@ -132,7 +132,8 @@ def tree_of_spans(words: Sequence[str], tags: Sequence[str], spans: Sequence[Spa
 
 
 def flat_tree(words: Sequence[str]) -> Tree:
-    """`(X (XX w1) (XX w2) …)`: what a sentence too long to parse gets, marked by treebanks' labels for unknown."""
+    """Return `(X (XX w1) (XX w2) …)`, the tree of a sentence too long to parse, marked by treebanks' labels for
+    unknown."""
     nodes, parents = ["X"], [-1]
     for word in words:
         parents += [0, len(nodes)]
@@ -141,8 +142,8 @@ def flat_tree(words: Sequence[str]) -> Tree:
 
 
 def as_in_treebanks(words: Sequence[str]) -> list[str]:
-    """What the model gets to see: quotes, dashes and brackets as in its treebanks, no endless words, and a sentence
-    in capitals in lower case, for treebanks have next to none."""
+    """Return what the model gets to see: quotes, dashes and brackets as in its treebanks, no endless words, and a
+    sentence in capitals in lower case, for treebanks have next to none."""
     seen = [word[:LONGEST_WORD] or word for word in ptb_unescape(words)]
     in_capitals = len(seen) >= SHORTEST_SHOUT and "".join(seen).isupper()
     return [word.lower() for word in seen] if in_capitals else seen

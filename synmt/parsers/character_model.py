@@ -1,6 +1,6 @@
 """benepar's model over a character LSTM, put together from benepar's own layers.
 
-Its weights are those of benepar's `ChartParser` with `use_chars_lstm`, name for name. That class itself is
+Its parameters are those of benepar's `ChartParser` with `use_chars_lstm`, name for name. That class itself is
 not used because its module imports transformers, a second of start-up, for encoders that are
 not used here.
 """
@@ -56,7 +56,7 @@ class CharacterModel(nn.Module):
 
 
 def _check_vocabulary(name: str, vocabulary: dict[str, int]) -> None:
-    """Raises ValueError unless its numbers count up from 0 and no label breaks the line that it would stand in."""
+    """Raise ValueError unless its numbers count up from 0 and no label breaks the line that it would stand in."""
     if sorted(vocabulary.values()) != list(range(len(vocabulary))):
         raise ValueError(f"{name} is not numbered from 0")
     for label in vocabulary:

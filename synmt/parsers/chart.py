@@ -47,7 +47,7 @@ class Analysis(NamedTuple):
     tags: list[str]
 
 
-class Scores(NamedTuple):
+class ChartScores(NamedTuple):
     """What the model says of a batch: b sentences, k labels (0 is no constituent), N spans in all.
 
     spans: [N, k], for each sentence its (i, j) with i <= j in `triangle` order.
@@ -60,7 +60,7 @@ class Scores(NamedTuple):
 
 @lru_cache(maxsize=512)
 def triangle(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """First and last words of all spans of an n-word sentence, row by row, [n (n + 1) / 2] each."""
+    """Return the first and last words of all spans of an n-word sentence, row by row, [n (n + 1) / 2] each."""
     return np.triu_indices(n)
 
 
@@ -70,7 +70,7 @@ def device_of(model: ChartModel) -> torch.device:
 
 
 def word_vectors(model: ChartModel, sentences: Sequence[Sequence[str]]) -> Tensor:
-    """Character-LSTM vectors with sentence start and stop, [b, longest + 2, d / 2]."""
+    """Return character-LSTM vectors with sentence start and stop, [b, longest + 2, d / 2]."""
     vocabulary: dict[str, int] = {}
     rows = torch.zeros(len(sentences), max(map(len, sentences)) + 2, dtype=torch.long)
     for sentence, words in enumerate(sentences):
@@ -91,7 +91,7 @@ def word_vectors(model: ChartModel, sentences: Sequence[Sequence[str]]) -> Tenso
     return vectors[rows.to(device_of(model))]
 
 
-def score(model: ChartModel, sentences: Sequence[Sequence[str]]) -> Scores:
+def score(model: ChartModel, sentences: Sequence[Sequence[str]]) -> ChartScores:
     lengths = torch.tensor([len(words) for words in sentences], device=device_of(model))
     mask = torch.arange(int(lengths.max()) + 2, device=device_of(model)) < lengths[:, None] + 2
     encoded = model.encoder(model.add_timing(model.morpho_emb_dropout(word_vectors(model, sentences))), mask)
@@ -117,11 +117,11 @@ def score(model: ChartModel, sentences: Sequence[Sequence[str]]) -> Scores:
     )
     for layer in rest:
         hidden = layer(hidden)
-    return Scores(F.pad(hidden, (1, 0)), model.f_tag(encoded[words]))
+    return ChartScores(F.pad(hidden, (1, 0)), model.f_tag(encoded[words]))
 
 
 def best_spans(values: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
-    """CKY: the flat indices of the spans of each sentence's best binary tree, [sum of 2 n - 1].
+    """Return the flat indices of the spans of each sentence's best binary tree, by CKY, [sum of 2 n - 1].
 
     values: the best label's score of every span, in `triangle` order, [N].
     """
@@ -161,14 +161,14 @@ def best_spans(values: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
 
 
 def roots(lengths: Sequence[int]) -> Tensor:
-    """Flat index of each sentence's whole span, [b]."""
+    """Return the flat index of each sentence's whole span, [b]."""
     sizes = np.array([length * (length + 1) // 2 for length in lengths])
     return torch.from_numpy(np.cumsum(sizes) - sizes + np.array(lengths) - 1)
 
 
 @torch.no_grad()
 def predict(model: ChartModel, sentences: Sequence[Sequence[str]]) -> list[Analysis]:
-    """The best tree of each sentence; `model` must be in evaluation mode."""
+    """Return the best tree of each sentence; `model` must be in evaluation mode."""
     lengths = [len(words) for words in sentences]
     scores = score(model, sentences)
     scores.spans[roots(lengths), 0] = FORBIDDEN

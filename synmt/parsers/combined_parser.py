@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from synmt.parsers.benepar_parser import BeneparParser
-from synmt.parsers.tokenization import Input
+from synmt.parsers.tokenization import ParserInput
 from synmt.parsers.udpipe_parser import UDPipeParser
 from synmt.trees.record import ParseRecord
 
@@ -18,7 +18,7 @@ class CombinedParser:
         device: str = "cpu",
         trust_pickle: bool = False,
     ) -> None:
-        """Raises ModelError."""
+        """Open the models. Raises ModelError."""
         self._udpipe = UDPipeParser(udpipe_model)
         self._benepar = BeneparParser(benepar_model, device, trust_pickle)
 
@@ -26,7 +26,7 @@ class CombinedParser:
     def flattened(self) -> int:
         return self._udpipe.flattened + self._benepar.flattened
 
-    def parse(self, lines: Sequence[Input]) -> list[ParseRecord]:
+    def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
         analysed = [self._udpipe.analyse(line) for line in lines]
         trees = self._benepar.trees([tokenized for tokenized, _ in analysed])
         for (_, record), tree in zip(analysed, trees, strict=True):

@@ -10,7 +10,7 @@ DEPENDENCY = "dependency.udpipe"
 
 
 def embedded_model(kind: str, language: str = "en") -> Path:
-    """Path of the model of a kind (CONSTITUENCY or DEPENDENCY) for a language (ISO 639-1).
+    """Return the path of the model of a kind (CONSTITUENCY or DEPENDENCY) for a language (ISO 639-1).
 
     Raises ModelError where there is none.
     """

@@ -10,9 +10,9 @@ from multiprocessing import get_context, parent_process
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 
-from synmt.parsers.opening import open_parser
-from synmt.parsers.parser import Parser, ParserChoice
-from synmt.parsers.tokenization import Input
+from synmt.parsers.config import ParserConfig, open_parser
+from synmt.parsers.parser import Parser
+from synmt.parsers.tokenization import ParserInput
 from synmt.streams import BadInput
 from synmt.trees.record import ParseRecord
 
@@ -26,7 +26,7 @@ def _start_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """A worker that waits for work does not see that the process which gave it has been killed."""
+    """End this worker with its parent: one that waits for work does not see that its parent was killed."""
     parent = parent_process()
     assert parent
     parent.join()
@@ -34,18 +34,18 @@ def _end_with_parent() -> None:
 
 
 @cache
-def _worker_parser(choice: ParserChoice) -> Parser:
-    return open_parser(choice)
+def _worker_parser(config: ParserConfig) -> Parser:
+    return open_parser(config)
 
 
-def _parse(choice: ParserChoice, lines: Sequence[Input]) -> tuple[list[ParseRecord], int]:
-    parser = _worker_parser(choice)
+def _parse(config: ParserConfig, lines: Sequence[ParserInput]) -> tuple[list[ParseRecord], int]:
+    parser = _worker_parser(config)
     before = parser.flattened
     return parser.parse(lines), parser.flattened - before
 
 
 def one_thread() -> None:
-    """Keeps this process's numeric libraries to one thread; before they are imported."""
+    """Keep this process's numeric libraries to one thread; before they are imported."""
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = "1"
 
@@ -53,10 +53,10 @@ def one_thread() -> None:
 class ParserPool:
     """`jobs` processes that parse windows of lines; a context manager."""
 
-    def __init__(self, choice: ParserChoice, jobs: int) -> None:
+    def __init__(self, config: ParserConfig, jobs: int) -> None:
         self.flattened = 0
         self._parsed = 0
-        self._choice = choice
+        self._config = config
         self._jobs = jobs
         self._executor = ProcessPoolExecutor(jobs, get_context("spawn"), _start_worker)
 
@@ -66,8 +66,8 @@ class ParserPool:
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def parse_windows(self, windows: Iterable[Sequence[Input]]) -> Iterator[list[ParseRecord]]:
-        """The records of each window in order; at most two windows a process are under way.
+    def parse_windows(self, windows: Iterable[Sequence[ParserInput]]) -> Iterator[list[ParseRecord]]:
+        """Yield the records of each window in order; at most two windows a process are under way.
 
         Raises ModelError, BadInput when a process has died, and a BadInput of `windows` after all records.
         """
@@ -90,9 +90,9 @@ class ParserPool:
         if failure:
             raise failure
 
-    def _submit(self, window: Sequence[Input]) -> Parsing:
+    def _submit(self, window: Sequence[ParserInput]) -> Parsing:
         try:
-            return self._executor.submit(_parse, self._choice, window)
+            return self._executor.submit(_parse, self._config, window)
         except BrokenProcessPool:
             raise self._death() from None
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from synmt.text.tokenization import spaces_after
 from synmt.trees.record import ParseRecord
 
 SENTENCE_ENDS = frozenset({".", "!", "?", "…", "...", "?!", "!?", "!!", "??", "!!!", "???"})
@@ -15,7 +16,7 @@ CLOSERS = frozenset("\"'”’»)]}") | {"''"}
 OPENERS = frozenset("\"'“‘«([{¿¡") | {"``"}
 _WHITE_SPACE = re.compile(r"\s+")
 
-Input = str | Sequence[str]
+ParserInput = str | Sequence[str]
 
 
 @dataclass(slots=True)
@@ -32,25 +33,25 @@ class Tokenized:
     spaces: list[bool]
 
     def sentence_spaces(self) -> list[list[bool]]:
-        """`spaces` sentence by sentence, [k][n]."""
+        """Return `spaces` sentence by sentence, [k][n]."""
         rest = iter(self.spaces)
         return [[next(rest) for _ in sentence] for sentence in self.sentences]
 
     def record(self) -> ParseRecord:
-        """The line's parse record, without trees."""
+        """Return the line's parse record, without trees."""
         return ParseRecord(self.text, [token for tokens in self.sentences for token in tokens], self.spaces)
 
 
 def normalized(text: str) -> str:
-    """The text stripped, with single spaces. Raises ValueError for NUL and lone surrogates."""
+    """Return the text stripped, with single spaces. Raises ValueError for NUL and lone surrogates."""
     if "\0" in text:
         raise ValueError("NUL character in a text")
     text.encode()
     return _WHITE_SPACE.sub(" ", text).strip(" ")
 
 
-def tokenize(line: Input, split: Callable[[str], Iterable[list[str]]]) -> Tokenized:
-    """A line of text as sentences found by `split`, or a line of tokens as one sentence.
+def tokenize(line: ParserInput, split: Callable[[str], Iterable[list[str]]]) -> Tokenized:
+    """Return a line of text as sentences found by `split`, or a line of tokens as one sentence.
 
     Where the tokens of `split` do not make up the text, the text's white space separates the tokens instead.
     """
@@ -65,28 +66,15 @@ def tokenize(line: Input, split: Callable[[str], Iterable[list[str]]]) -> Tokeni
 
 
 def tokenize_at_spaces(line: str) -> Tokenized:
-    """A line as one sentence of the words between its white space."""
+    """Return a line as one sentence of the words between its white space."""
     tokens = normalized(line).split()
     if not tokens:
         return Tokenized("", [], [])
     return Tokenized(line, [tokens], [True] * (len(tokens) - 1) + [False])
 
 
-def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:
-    """Whether a space follows each token in `text`; None if the tokens are not what the text consists of."""
-    spaces: list[bool] = []
-    position = 0
-    for token in tokens:
-        if not token or " " in token or not text.startswith(token, position):
-            return None
-        position += len(token)
-        spaces.append(text[position : position + 1] == " ")
-        position += spaces[-1]
-    return spaces if position == len(text) else None
-
-
 def split_sentences(tokens: Sequence[str], spaces: Sequence[bool]) -> list[list[str]]:
-    """Cuts after a closing mark that a space and then a token in upper case or an opening mark follow."""
+    """Cut after a closing mark that a space and then a token in upper case or an opening mark follow."""
     sentences: list[list[str]] = []
     start = 0
     ended = False
@@ -111,7 +99,7 @@ class SpacyTokenizer:
         self._language = spacy.blank(language)
 
     def split(self, text: str) -> list[list[str]]:
-        """The tokens of a normalized text, sentence by sentence."""
+        """Return the tokens of a normalized text, sentence by sentence."""
         with self._language.memory_zone():
             tokens = [(token.text, bool(token.whitespace_)) for token in self._language.tokenizer(text)]
         if not tokens:

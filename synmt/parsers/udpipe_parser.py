@@ -11,7 +11,7 @@ from ufal.udpipe import Model, OutputFormat, ProcessingError, Sentence
 
 from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
-from synmt.parsers.tokenization import Input, Tokenized, normalized, tokenize
+from synmt.parsers.tokenization import ParserInput, Tokenized, normalized, tokenize
 from synmt.trees.dependency import UNKNOWN, joined, read_conllu
 from synmt.trees.record import ParseRecord
 
@@ -21,7 +21,7 @@ LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
 
 
 def load_model(model: str | None = None) -> Model:
-    """The embedded model or the one of a `.udpipe` file. Raises ModelError.
+    """Return the embedded model or the one of a `.udpipe` file. Raises ModelError.
 
     The header is read first: UDPipe ends the whole process on files that begin otherwise.
     """
@@ -41,7 +41,7 @@ class UDPipeParser:
     """UDPipe with the embedded model or another, on raw text (UDPipe's tokens) or on tokens."""
 
     def __init__(self, model: str | None = None) -> None:
-        """Raises ModelError."""
+        """Open the models. Raises ModelError."""
         self.flattened = 0
         self._model = load_model(model)
         self._tokenizer = self._model.newTokenizer(Model.DEFAULT)
@@ -51,11 +51,11 @@ class UDPipeParser:
         except ValueError as error:
             raise ModelError(f"UDPipe model {model}: {error}") from None
 
-    def parse(self, lines: Sequence[Input]) -> list[ParseRecord]:
+    def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
         return [self.analyse(line)[1] for line in lines]
 
-    def analyse(self, line: Input) -> tuple[Tokenized, ParseRecord]:
-        """The line's sentences as UDPipe finds them, and its record."""
+    def analyse(self, line: ParserInput) -> tuple[Tokenized, ParseRecord]:
+        """Return the line's sentences as UDPipe finds them, and its record."""
         found = self._sentences(line) if isinstance(line, str) else ()
         records = [self._analysed(sentence) for sentence in found]
         tokenized = tokenize(line, lambda _: [record.tokens for record in records])
@@ -66,7 +66,7 @@ class UDPipeParser:
         return tokenized, record
 
     def _sentences(self, text: str) -> Iterator[Sentence]:
-        """The sentences that UDPipe finds in a line of text."""
+        """Yield the sentences that UDPipe finds in a line of text."""
         if self._tokenizer is None:
             raise ValueError("it has no tokenizer: give it tokens")
         self._tokenizer.setText(normalized(text))
@@ -92,7 +92,7 @@ class UDPipeParser:
         return record
 
     def _record(self, sentence: Sentence) -> ParseRecord:
-        """The columns of a sentence: where a word is not just a token, its CoNLL-U is read."""
+        """Return the columns of a sentence: where a word is not just a token, its CoNLL-U is read."""
         words = list(sentence.words)[1:]  # the first is the root
         if len(sentence.multiwordTokens) or not all(w.upostag and w.deprel and _WORD.match(w.form) for w in words):
             return read_conllu(self._writer.writeSentence(sentence).strip("\n"))
@@ -106,7 +106,7 @@ class UDPipeParser:
 
 
 def sentence_of(tokens: Sequence[str]) -> Sentence:
-    """UDPipe's own form of a sentence of tokens."""
+    """Return UDPipe's own form of a sentence of tokens."""
     sentence = Sentence()
     for token in tokens:
         sentence.addWord(token)

@@ -1,1 +1,1 @@
-"""Words and pieces: tokenization, byte pair encoding, vocabulary. No torch."""
+"""Words and subwords: tokenization, byte pair encoding, vocabulary. No torch."""

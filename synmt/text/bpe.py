@@ -20,7 +20,7 @@ class CodesError(ValueError):
 
 
 def learn_bpe(lines: Iterable[str], merges: int) -> str:
-    """The text of the codes: at most `merges` merges of pairs seen twice or more, most frequent first.
+    """Return the text of the codes: at most `merges` merges of pairs seen twice or more, most frequent first.
 
     Raises CodesError if no word has two characters to merge.
     """
@@ -38,10 +38,10 @@ def learn_bpe(lines: Iterable[str], merges: int) -> str:
 
 
 class Bpe:
-    """Splits words into pieces by learned merges; every piece but a word's last ends in `@@`."""
+    """Splits words into subwords by learned merges; every subword but a word's last ends in `@@`."""
 
     def __init__(self, codes: str) -> None:
-        """Raises CodesError for text that is not a list of merges."""
+        """Read the codes. Raises CodesError for text that is not a list of merges."""
         from subword_nmt.apply_bpe import encode
 
         self.codes = codes
@@ -51,7 +51,7 @@ class Bpe:
 
     @classmethod
     def load(cls, path: str) -> "Bpe":
-        """The codes of a file. Raises BadInput."""
+        """Return the codes of a file. Raises BadInput."""
         codes = "".join(f"{line.text}\n" for line in read_lines([path]))
         try:
             return cls(codes)
@@ -59,27 +59,27 @@ class Bpe:
             raise BadInput(str(error), path) from None
 
     def segment(self, word: str) -> list[str]:
-        """The pieces of one word, at least one."""
-        return list(self._pieces(word))
+        """Return the subwords of one word, at least one."""
+        return list(self._subwords(word))
 
     def apply(self, tokens: list[str]) -> list[str]:
-        """The pieces of all tokens, in order; empty tokens vanish."""
-        return [piece for token in tokens if token for piece in self._pieces(token)]
+        """Return the subwords of all tokens, in order; empty tokens vanish."""
+        return [subword for token in tokens if token for subword in self._subwords(token)]
 
-    def _pieces(self, word: str) -> tuple[str, ...]:
+    def _subwords(self, word: str) -> tuple[str, ...]:
         if not word:
             return ("",)
-        pieces = self._cache.get(word)
-        if pieces is None:
+        subwords = self._cache.get(word)
+        if subwords is None:
             if len(self._cache) >= CACHED_WORDS:
                 self._cache.clear()
             *inner, last = self._encode(word, self._ranks, {}, None, JOINER, self._version, {})
-            pieces = self._cache[word] = (*(piece + JOINER for piece in inner), last)
-        return pieces
+            subwords = self._cache[word] = (*(subword + JOINER for subword in inner), last)
+        return subwords
 
 
 def _read_codes(codes: str) -> tuple[tuple[int, int], dict[tuple[str, str], int]]:
-    """The version of the format, and the rank of each merge."""
+    """Return the version of the format, and the rank of each merge."""
     lines = codes.removesuffix("\n").split("\n")
     has_version = lines[0].startswith("#version:")
     name = lines[0].removeprefix("#version:").strip() if has_version else "0.1"
@@ -94,17 +94,18 @@ def _read_codes(codes: str) -> tuple[tuple[int, int], dict[tuple[str, str], int]
     return VERSIONS[name], ranks
 
 
-def join_pieces(pieces: list[str]) -> list[str]:
-    """The words of a list of pieces: the inverse of `Bpe.apply` for words that do not end in `@@` themselves.
+def join_subwords(subwords: list[str]) -> list[str]:
+    """Return the words of a list of subwords: the inverse of `Bpe.apply` for words that do not end in `@@`
+    themselves.
 
-    A last piece that still waits for its next one, as in a translation cut short, loses its `@@` too.
+    A last subword that still waits for its next one, as in a translation cut short, loses its `@@` too.
     """
     words: list[str] = []
     started = ""
-    for piece in pieces:
-        if piece.endswith(JOINER):
-            started += piece.removesuffix(JOINER)
+    for subword in subwords:
+        if subword.endswith(JOINER):
+            started += subword.removesuffix(JOINER)
         else:
-            words.append(started + piece)
+            words.append(started + subword)
             started = ""
     return [*words, started] if started else words

@@ -33,7 +33,7 @@ class DirectedLinks:
 
 
 def read_links(text: str, base: int = 0) -> Links:
-    """The links of one line. Raises LinkError for what is no link, and for words before the first."""
+    """Return the links of one line. Raises LinkError for what is no link, and for words before the first."""
     sure, possible = set(), set()
     for item in text.split():
         found = _LINK.fullmatch(item)
@@ -49,7 +49,8 @@ def read_links(text: str, base: int = 0) -> Links:
 
 
 def detect_base(lines: Iterable[str]) -> int:
-    """From what the lines of a file count words: 0 if any link names a word 0, or if there are no links; else 1."""
+    """Return from what the lines of a file count words: 0 if any link names a word 0, or if there are no links;
+    else 1."""
     empty = True
     for line in lines:
         words = re.findall("[0-9]+", line)
@@ -60,12 +61,12 @@ def detect_base(lines: Iterable[str]) -> int:
 
 
 def write_links(links: Iterable[Link], base: int = 0) -> str:
-    """`i-j` for each, in order."""
+    """Return `i-j` for each, in order."""
     return " ".join(f"{source + base}-{target + base}" for source, target in sorted(links))
 
 
 def check_inside(links: Set[Link], source_words: int, target_words: int) -> None:
-    """Raises LinkError for a link that leaves its sentences."""
+    """Raise LinkError for a link that leaves its sentences."""
     for source, target in links:
         if source >= source_words or target >= target_words:
             raise LinkError(f"link {source}-{target} for {source_words} source and {target_words} target words")

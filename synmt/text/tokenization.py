@@ -1,5 +1,6 @@
 """Words of raw text, and back: by the rules of Moses (Koehn et al. 2007), through sacremoses, or at spaces."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -47,7 +48,10 @@ class MosesTokenizer:
     """Tokens of raw text, and back. Nothing is escaped as HTML: `&` stays `&`."""
 
     def __init__(self, language: str) -> None:
-        """language: ISO 639-1, such as `en`; it chooses the abbreviations that keep their full stop."""
+        """Open the tokenizer of a language.
+
+        language: ISO 639-1, such as `en`; it chooses the abbreviations that keep their full stop.
+        """
         import sacremoses
 
         self._tokenizer = sacremoses.MosesTokenizer(lang=language)
@@ -58,10 +62,26 @@ class MosesTokenizer:
         return tokens
 
     def detokenize(self, tokens: list[str], unescape: bool = False) -> str:
-        """unescape: the tokens are those of Moses' own tokenizer, which writes `&amp;` for `&`."""
+        """Return the text of tokens.
+
+        unescape: they are those of Moses' own tokenizer, which writes `&amp;` for `&`.
+        """
         text: str = self._detokenizer.detokenize(tokens, unescape=unescape)
         return text
 
 
 def open_tokenizer(name: TokenizerName, language: str) -> Tokenizer:
     return MosesTokenizer(language) if name == "moses" else SpaceTokenizer()
+
+
+def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:
+    """Return whether a space follows each token in `text`; None if the tokens are not what the text consists of."""
+    spaces: list[bool] = []
+    position = 0
+    for token in tokens:
+        if not token or " " in token or not text.startswith(token, position):
+            return None
+        position += len(token)
+        spaces.append(text[position : position + 1] == " ")
+        position += spaces[-1]
+    return spaces if position == len(text) else None

@@ -18,7 +18,7 @@ VOCABULARY_FILES = ("vocab.target.txt", "vocab.source.txt", "vocab.labels.txt")
 
 
 def structural(token: str) -> str:
-    """A label or bracket as a vocabulary entry, apart from every word."""
+    """Return a label or bracket as a vocabulary entry, apart from every word."""
     return f" {token}"
 
 
@@ -50,7 +50,7 @@ class Vocabulary:
 
     @property
     def label_counts(self) -> dict[str, int]:
-        """How many numbers the labels of each name have, 0 included."""
+        """Return how many numbers the labels of each name have, 0 included."""
         return {name: 1 + len(labels) for name, labels in self.labels.items()}
 
     @property
@@ -73,23 +73,26 @@ class Vocabulary:
         return [numbers.get(label, 0) for label in labels]
 
     def encode_target(self, tokens: Iterable[str]) -> list[int]:
-        """Ids with the end of sentence; a token that the target side does not know is unknown."""
+        """Return ids with the end of sentence; a token that the target side does not know is unknown."""
         limit = len(self.target)
         return [index if index < limit else UNKNOWN for index in self.encode(tokens)] + [END]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """The words of target ids; the end of sentence and unknowns are left out."""
+        """Return the words of target ids; the end of sentence and unknowns are left out."""
         return [self.target[index] for index in ids if index > UNKNOWN]
 
     def files(self) -> dict[str, str]:
-        """What its files hold, by their names."""
+        """Return what its files hold, by their names."""
         labels = [f"{name} {label}" for name, column in self.labels.items() for label in column]
         lists = zip(VOCABULARY_FILES, (self.target, self.source, labels), strict=True)
         return {name: "".join(f"{token}\n" for token in tokens) for name, tokens in lists}
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabulary":
-        """Raises OSError, UnicodeDecodeError, or ValueError for files that are no vocabulary."""
+        """Load the vocabulary of a folder.
+
+        Raises OSError, UnicodeDecodeError, or ValueError for files that are no vocabulary.
+        """
         target, source, lines = (
             (folder / name).read_bytes().decode().split("\n")[:-1] for name in VOCABULARY_FILES
         )
@@ -103,7 +106,7 @@ class Vocabulary:
     def build(
         cls, source: Counter[str], target: Counter[str], labels: Mapping[str, Counter[str]] | None = None
     ) -> "Vocabulary":
-        """All tokens and labels of a training corpus, the most frequent first."""
+        """Return all tokens and labels of a training corpus, the most frequent first."""
         known = [END_TOKEN, UNKNOWN_TOKEN, *_by_frequency(target)]
         seen = set(known)
         own = [token for token in _by_frequency(source) if token not in seen]

@@ -21,8 +21,8 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from synmt.model.files import naming, save_tensors
+from synmt.parameters import check_shapes
 from synmt.streams import BadInput
-from synmt.weights import check_shapes
 
 KEPT = 2
 NAME = re.compile(r"update-(\d+)\.safetensors")

@@ -1,11 +1,11 @@
-"""Arcs as tokens of a target string, between its word pieces: `John put LEFT-ARC:nsubj out RIGHT-ARC:advmod`.
+"""Arcs as tokens of a target string, between its subwords: `John put LEFT-ARC:nsubj out RIGHT-ARC:advmod`.
 
-In the vocabulary an arc is a structural entry, as labels and brackets are: it begins with a space, so no word piece
+In the vocabulary an arc is a structural entry, as labels and brackets are: it begins with a space, so no subword
 can be taken for one, however it is spelled. An arc is one token, `LEFT-ARC:nsubj`, or split in two, `LEFT-ARC` and
 `ARC:nsubj`.
 
-In plain text the space is left out, and a piece that is spelled like an arc gets a backslash before it, as does one
-that is spelled like such a piece: `\\LEFT-ARC:nsubj` is a word. Nothing else is escaped.
+In plain text the space is left out, and a subword that is spelled like an arc gets a backslash before it, as does
+one that is spelled like such a subword: `\\LEFT-ARC:nsubj` is a word. Nothing else is escaped.
 """
 
 import re
@@ -26,7 +26,7 @@ _BEGINNINGS = (_LEFT, _RIGHT, _LABEL, "\\")  # of every look-alike
 class Kind:
     """What a token does. Flags, so that a set of kinds is one number, and the mask of a vocabulary one `&`.
 
-    OPEN is a piece that its word goes on after, WORD one that ends its word. LEFT and RIGHT are arcs, or their
+    OPEN is a subword that its word goes on after, WORD one that ends its word. LEFT and RIGHT are arcs, or their
     directions where arcs are split; LABEL is then their second half. ROOT is the arc from the begin of sentence to
     the root, or its second half. OTHER is structure that belongs to no target string, such as a bracket.
     """
@@ -66,18 +66,18 @@ class ArcStyle:
         return self._arc(_RIGHT, label)
 
     def _arc(self, direction: str, label: str) -> list[str]:
-        """The entries of one arc."""
+        """Return the entries of one arc."""
         if self.split:
             return [structural(direction), structural(f"{_LABEL}:{label}")]
         return [structural(f"{direction}:{label}")]
 
     def entries(self, labels: Iterable[str]) -> list[str]:
-        """What a vocabulary must hold, so that every relation has an arc in both directions."""
+        """Return what a vocabulary must hold, so that every relation has an arc in both directions."""
         found = dict.fromkeys(entry for label in labels for entry in (*self.left(label), *self.right(label)))
         return list(found | dict.fromkeys(self.right(ROOT_RELATION) if self.root_arc else []))
 
     def token(self, entry: str) -> Token:
-        """What a vocabulary entry does to a string of this style. The unknown token is a word."""
+        """Return what a vocabulary entry does to a string of this style. The unknown token is a word."""
         if not is_structural(entry):
             return _OPEN if entry.endswith(JOINER) else _WORD
         name, _, label = entry[1:].partition(":")
@@ -94,27 +94,27 @@ _HALVES = _PLAIN | {(_LEFT, False): Kind.LEFT, (_RIGHT, False): Kind.RIGHT, (_LA
 
 
 def is_arc(entry: str) -> bool:
-    """Whether a vocabulary entry is an arc or half of one."""
+    """Return whether a vocabulary entry is an arc or half of one."""
     return is_structural(entry) and _ARC.match(entry, 1) is not None
 
 
 def arc_labels(entries: Iterable[str]) -> list[str]:
-    """The relations of all arcs among the entries, each once, sorted."""
+    """Return the relations of all arcs among the entries, each once, sorted."""
     return sorted({entry.partition(":")[2] for entry in entries if ":" in entry and is_arc(entry)})
 
 
 def write_entries(entries: Sequence[str]) -> str:
-    """The line of text of a target string's vocabulary entries."""
+    """Return the line of text of a target string's vocabulary entries."""
     return " ".join(entry[1:] if is_structural(entry) else _escaped(entry) for entry in entries)
 
 
 def read_entries(line: str) -> list[str]:
-    """The inverse of `write_entries`: the vocabulary entries of a line; its tokens stand between spaces."""
+    """Invert `write_entries`: return the vocabulary entries of a line; its tokens stand between spaces."""
     return [_entry(token) for token in line.split(" ") if token]
 
 
-def _escaped(piece: str) -> str:
-    return f"\\{piece}" if piece.startswith(_BEGINNINGS) and _LOOKALIKE.match(piece) else piece
+def _escaped(subword: str) -> str:
+    return f"\\{subword}" if subword.startswith(_BEGINNINGS) and _LOOKALIKE.match(subword) else subword
 
 
 def _entry(token: str) -> str:

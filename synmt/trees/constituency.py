@@ -40,26 +40,26 @@ class Tree:
         return len(self.nodes)
 
     def is_leaf(self) -> list[bool]:
-        """Whether each node is a leaf, [n]. In preorder a first child follows its parent at once."""
+        """Return whether each node is a leaf, [n]. In preorder a first child follows its parent at once."""
         return [following != node for node, following in enumerate([*self.parents[1:], -1])]
 
     def leaves(self) -> list[str]:
         return [node for node, leaf in zip(self.nodes, self.is_leaf(), strict=True) if leaf]
 
     def depths(self) -> list[int]:
-        """Edges between each node and the root, [n]."""
+        """Return how many edges lie between each node and the root, [n]."""
         depths: list[int] = []
         for parent in self.parents:
             depths.append(depths[parent] + 1 if parent >= 0 else 0)
         return depths
 
     def closings(self) -> list[int]:
-        """How many brackets close right after each node, [n]; 0 after an interior node."""
+        """Return how many brackets close right after each node, [n]; 0 after an interior node."""
         depths = self.depths()
         return [max(0, depth - after) for depth, after in zip(depths, [*depths[1:], 0], strict=True)]
 
     def check(self) -> None:
-        """Raises TreeError unless `parents` describes one tree in preorder."""
+        """Raise TreeError unless `parents` describes one tree in preorder."""
         if not self.nodes or len(self.nodes) != len(self.parents):
             raise TreeError(f"{len(self.nodes)} nodes but {len(self.parents)} parents")
         path: list[int] = []
@@ -72,17 +72,17 @@ class Tree:
 
 
 def escape(word: str) -> str:
-    """A word as it stands between brackets: ( becomes -LRB-, and so on, anywhere in the word."""
+    """Return a word as it stands between brackets: ( becomes -LRB-, and so on, anywhere in the word."""
     return _ESCAPABLE.sub(lambda match: ESCAPES[match.group()], word)
 
 
 def unescape(word: str) -> str:
-    """The inverse of `escape`."""
+    """Invert `escape`."""
     return _ESCAPED.sub(lambda match: _UNESCAPES[match.group()], word) if "-" in word else word
 
 
 def subtree_ends(parents: Sequence[int]) -> list[int]:
-    """Where the subtree of each node ends, exclusive: it is the preorder interval [node, end), [n]."""
+    """Return where the subtree of each node ends, exclusive: it is the preorder interval [node, end), [n]."""
     ends = list(range(1, len(parents) + 1))
     for node in range(len(parents) - 1, 0, -1):
         parent = parents[node]
@@ -92,7 +92,7 @@ def subtree_ends(parents: Sequence[int]) -> list[int]:
 
 
 def read_brackets(text: str) -> Tree:
-    """The tree of one bracket string such as `(S (NP (PRP He)) (VP (VBZ is)))`.
+    """Return the tree of one bracket string such as `(S (NP (PRP He)) (VP (VBZ is)))`.
 
     An unlabelled outermost bracket with one child, as in `( (S …))`, is dropped.
     Raises TreeError for anything but exactly one well-formed tree.
@@ -104,7 +104,7 @@ def read_brackets(text: str) -> Tree:
 
 
 def read_all_brackets(text: str) -> Iterator[Tree]:
-    """Every tree of a string that holds any number of them, one after another. Raises TreeError."""
+    """Yield every tree of a string that holds any number of them, one after another. Raises TreeError."""
     nodes: list[str] = []
     parents: list[int] = []
     path: list[int] = []  # the open brackets, as node indices
@@ -137,7 +137,7 @@ def read_all_brackets(text: str) -> Iterator[Tree]:
 
 
 def write_brackets(tree: Tree) -> str:
-    """The tree on one line, `(S (NP (PRP He)) …)`, its words escaped."""
+    """Return the tree on one line, `(S (NP (PRP He)) …)`, its words escaped."""
     closings = tree.closings()
     return " ".join(
         escape(node) + ")" * closing if leaf else f"({node}"
@@ -146,7 +146,7 @@ def write_brackets(tree: Tree) -> str:
 
 
 def without_root(tree: Tree, labels: frozenset[str] = ROOT_LABELS) -> Tree:
-    """The tree without roots that only wrap one phrase, as in `(ROOT (S …))` or `( (ROOT (S …)))`."""
+    """Return the tree without roots that only wrap one phrase, as in `(ROOT (S …))` or `( (ROOT (S …)))`."""
     if tree.nodes[0] not in labels:
         return tree
     children = Counter(tree.parents)
@@ -157,7 +157,8 @@ def without_root(tree: Tree, labels: frozenset[str] = ROOT_LABELS) -> Tree:
 
 
 def without_function_tags(tree: Tree) -> Tree:
-    """Interior labels cut at their first `-`, `=` or `|`: NP-SBJ=2 becomes NP; -LRB- and -NONE- stay."""
+    """Return the tree with interior labels cut at their first `-`, `=` or `|`: NP-SBJ=2 becomes NP; -LRB- and
+    -NONE- stay."""
     labels = [
         node if leaf else _FUNCTION_TAG.sub(r"\1", node)
         for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)
@@ -166,7 +167,7 @@ def without_function_tags(tree: Tree) -> Tree:
 
 
 def without_traces(tree: Tree) -> Tree | None:
-    """The tree without empty elements (`-NONE-`) and the phrases that leaves empty; None if all is."""
+    """Return the tree without empty elements (`-NONE-`) and the phrases that leaves empty; None if all is."""
     overt = [
         leaf and tree.nodes[parent] != TRACE for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True)
     ]
@@ -184,7 +185,7 @@ def without_traces(tree: Tree) -> Tree | None:
 
 
 def under_one_root(trees: Sequence[Tree], label: str = "TOP") -> Tree:
-    """Several trees as the children of one new root; a single tree stays as it is."""
+    """Return several trees as the children of one new root; a single tree stays as it is."""
     if len(trees) == 1:
         return trees[0]
     nodes, parents = [label], [-1]

@@ -1,6 +1,6 @@
 """Dependency trees of CoNLL-U files as parse records, and back.
 
-One sentence block is one record. Its tokens are the pieces of the text: a multiword token stays two or more
+One sentence block is one record. Its tokens are the parts of the text: a multiword token stays two or more
 tokens where the text itself divides (`do|n't`), and becomes one where it does not (German `zum`: zu + dem).
 Empty nodes and comments other than `# sent_id` and `# text` are left out, and so are all columns that a record
 does not hold. A record of several sentences is one block with a comment such as `# sentences = 5 3`, the words of
@@ -27,7 +27,7 @@ class DependencyError(ValueError):
 
 
 @dataclass(slots=True)
-class Word:
+class SyntacticWord:
     """A syntactic word: `head` counts from 1, 0 for the root, -1 if unknown."""
 
     form: str
@@ -58,7 +58,7 @@ class Block(Line):
 
 
 def conllu_blocks(lines: Iterable[Line]) -> Iterator[Block]:
-    """The sentence blocks of CoNLL-U lines, which empty lines and ends of files divide."""
+    """Yield the sentence blocks of CoNLL-U lines, which empty lines and ends of files divide."""
     block: list[Line] = []
     for line in lines:
         ends = not line.text.strip() and not line.fault
@@ -78,13 +78,13 @@ def _block(lines: Sequence[Line]) -> Block:
 
 
 def read_conllu(block: str) -> ParseRecord:
-    """The record of one sentence block; one of comments alone gives a record without tokens.
+    """Return the record of one sentence block; one of comments alone gives a record without tokens.
 
     Raises DependencyError, and RecordError for heads that are no tree and a text that is not the words'.
     """
     comments: dict[str, str] = {}
     sentences: list[int] = []
-    words: list[Word] = []
+    words: list[SyntacticWord] = []
     multiword: list[MultiwordToken] = []
     for row, line in enumerate(block.split("\n"), 1):
         try:
@@ -111,7 +111,7 @@ def read_conllu(block: str) -> ParseRecord:
     return record
 
 
-def _read_row(line: str, words: list[Word], multiword: list[MultiwordToken]) -> None:
+def _read_row(line: str, words: list[SyntacticWord], multiword: list[MultiwordToken]) -> None:
     columns = line.split("\t")
     if len(columns) != COLUMNS:
         raise ValueError(f"{len(columns)} columns instead of {COLUMNS}")
@@ -129,11 +129,11 @@ def _read_row(line: str, words: list[Word], multiword: list[MultiwordToken]) -> 
             raise ValueError(f"word {number!r} where word {len(words) + 1} should be")
         if head != UNKNOWN and not (head.isascii() and head.isdigit()):
             raise ValueError(f"head {head!r} is not a number")
-        words.append(Word(form, upos, feats, -1 if head == UNKNOWN else int(head), deprel, space_after))
+        words.append(SyntacticWord(form, upos, feats, -1 if head == UNKNOWN else int(head), deprel, space_after))
 
 
 def depths(heads: Sequence[int]) -> list[int]:
-    """Arcs between each word and the top, 1 for a root, [n]. The heads must have passed `check_heads`."""
+    """Return how many arcs each word is from the top, 1 for a root, [n]. The heads have passed `check_heads`."""
     found = [0] + [-1] * len(heads)
     for word in range(1, len(heads) + 1):
         path = []
@@ -146,7 +146,8 @@ def depths(heads: Sequence[int]) -> list[int]:
 
 
 def dependents(heads: Sequence[int]) -> list[list[int]]:
-    """The words whose head each word is, counted from 1, in the order of the sentence, [n+1]; at 0 the roots."""
+    """Return the words whose head each word is, counted from 1, in the order of the sentence, [n+1]; at 0 the
+    roots."""
     found: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads, 1):
         found[head].append(word)
@@ -154,7 +155,8 @@ def dependents(heads: Sequence[int]) -> list[list[int]]:
 
 
 def preorder(heads: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Where each word stands in the preorder of its tree, from 1, and where its subtree ends there, [n] each.
+    """Return where each word stands in the preorder of its tree, from 1, and where its subtree ends there, [n]
+    each.
 
     Dependents come in the order of the sentence; crossing arcs are fine. The heads must have passed `check_heads`.
     """
@@ -173,12 +175,14 @@ def preorder(heads: Sequence[int]) -> tuple[list[int], list[int]]:
     return orders[1:], [order + size for order, size in zip(orders[1:], sizes[1:], strict=True)]
 
 
-def _merged(words: Sequence[Word], multiword: Sequence[MultiwordToken]) -> tuple[list[Word], list[int]]:
-    """The words with each multiword token either spread over them or in their place, and, for each old word,
+def _merged(
+    words: Sequence[SyntacticWord], multiword: Sequence[MultiwordToken]
+) -> tuple[list[SyntacticWord], list[int]]:
+    """Return the words with each multiword token either spread over them or in their place, and, for each old word,
     which new one it went into (from 1)."""
     depth = depths([word.head for word in words]) if words and words[0].head >= 0 else [1] * len(words)
     beginning = {token.first: token for token in multiword}
-    merged: list[Word] = []
+    merged: list[SyntacticWord] = []
     place: list[int] = []
     number = 1
     while number <= len(words):
@@ -203,14 +207,14 @@ def _merged(words: Sequence[Word], multiword: Sequence[MultiwordToken]) -> tuple
     return merged, place
 
 
-def _record(text: str, words: Sequence[Word], place: Sequence[int]) -> ParseRecord:
-    """A word with white space inside becomes several tokens, the later ones `goeswith` the first."""
-    pieces = [word.form.split() for word in words]
+def _record(text: str, words: Sequence[SyntacticWord], place: Sequence[int]) -> ParseRecord:
+    """Return the record; a word with white space inside is several tokens, the later ones `goeswith` the first."""
+    forms = [word.form.split() for word in words]
     first = [1]
-    for parts in pieces:
+    for parts in forms:
         first.append(first[-1] + len(parts))
     record = ParseRecord(text)
-    for number, (word, parts) in enumerate(zip(words, pieces, strict=True)):
+    for number, (word, parts) in enumerate(zip(words, forms, strict=True)):
         extra = len(parts) - 1
         head = first[place[word.head - 1] - 1] if word.head > 0 else word.head
         record.tokens += parts
@@ -234,12 +238,12 @@ def _record(text: str, words: Sequence[Word], place: Sequence[int]) -> ParseReco
 
 
 def written(record: ParseRecord) -> str:
-    """The record's tokens with their spaces."""
+    """Return the record's tokens with their spaces."""
     return "".join(token + " " * space for token, space in zip(record.tokens, record.spaces, strict=True))
 
 
 def write_conllu(record: ParseRecord) -> str:
-    """The record as a sentence block without its closing blank line; unknown columns are `_`."""
+    """Return the record as a sentence block without its closing blank line; unknown columns are `_`."""
     n = len(record.tokens)
     unknown = [UNKNOWN] * n
     lines = [f"# sent_id = {_one_line(record.sent_id)}"] if record.sent_id else []
@@ -266,7 +270,7 @@ def _one_line(text: str) -> str:
 
 
 def conllu_of_record(record: ParseRecord) -> str:
-    """The sentence block with the blank line that closes it, nothing for the empty record.
+    """Return the sentence block with the blank line that closes it, nothing for the empty record.
 
     Raises RecordError for a sentence without heads.
     """
@@ -278,7 +282,7 @@ def conllu_of_record(record: ParseRecord) -> str:
 
 
 def joined(records: Sequence[ParseRecord]) -> ParseRecord:
-    """The dependency columns of several sentences as one record, each keeping its own root."""
+    """Return the dependency columns of several sentences as one record, each keeping its own root."""
     whole = ParseRecord(sentences=[len(record.tokens) for record in records] if len(records) > 1 else [])
     for record in records:
         offset = len(whole.tokens)

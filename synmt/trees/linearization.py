@@ -8,20 +8,22 @@ preorder is the input of McDonald & Chiang, "Syntax-based attention masking for 
 from collections.abc import Callable, Sequence
 
 from synmt.trees.constituency import Tree, TreeError, escape, read_brackets
+from synmt.trees.record import read_tree
+from synmt.trees.subwords import split_leaves
 
 
 def bracket_tokens(tree: Tree) -> list[str]:
-    """`(S (NP (PRP He ) ) …`: a token for each opening bracket with its label, word, and closing bracket."""
+    """Return `(S (NP (PRP He ) ) …`: a token for each opening bracket with its label, word, and closing bracket."""
     return _brackets(tree, with_words=True)
 
 
 def label_tokens(tree: Tree) -> list[str]:
-    """`(S (NP (PRP ) ) …`: the bracket tokens without the words, so that the shape of the tree is kept."""
+    """Return `(S (NP (PRP ) ) …`: the bracket tokens without the words, so that the shape of the tree is kept."""
     return _brackets(tree, with_words=False)
 
 
 def preorder_tokens(tree: Tree) -> list[str]:
-    """`S NP PRP He …`: every node before its children, [n], without brackets; the tree cannot be read back.
+    """Return `S NP PRP He …`: every node before its children, [n], without brackets; the tree cannot be read back.
 
     Raises TreeError for a node without a label, which no token can stand for.
     """
@@ -31,7 +33,7 @@ def preorder_tokens(tree: Tree) -> list[str]:
 
 
 def phrase_tokens(tree: Tree) -> list[str]:
-    """`(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and their parts of speech."""
+    """Return `(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and their parts of speech."""
     leaf = [*tree.is_leaf(), False]
     phrases = [
         (node, depth)
@@ -52,8 +54,19 @@ LINEARIZATIONS: dict[str, Callable[[Tree], list[str]]] = {
 }
 
 
+def linearized(line: str, form: str, segment: Callable[[str], list[str]] | None = None) -> str:
+    """Return the token line of a parse record, its words split by `segment`; "" for one without a sentence.
+
+    Raises ValueError for a line that is no record with a tree.
+    """
+    tree = read_tree(line)
+    if tree and segment:
+        tree = split_leaves(tree, segment)
+    return " ".join(LINEARIZATIONS[form](tree)) if tree else ""
+
+
 def read_bracket_tokens(tokens: Sequence[str]) -> Tree:
-    """The inverse of `bracket_tokens`. Raises TreeError for tokens that are not exactly one tree."""
+    """Invert `bracket_tokens`. Raises TreeError for tokens that are not exactly one tree."""
     return read_brackets(" ".join(tokens))
 
 

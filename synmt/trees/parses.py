@@ -1,33 +1,41 @@
-"""Parsed sentences from either of their two formats: parse records, or CoNLL-U."""
+"""Parsed sentences in their formats: parse records and brackets, one a line, and blocks of CoNLL-U."""
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 
-from synmt.streams import BadInput, Line
-from synmt.trees.dependency import conllu_blocks, read_conllu
-from synmt.trees.record import ParseRecord, read_record
+from synmt.streams import BadLines, Line, sniff
+from synmt.trees.dependency import conllu_blocks, conllu_of_record, read_conllu
+from synmt.trees.record import ParseRecord, brackets_of_record, read_record, record_of_brackets, write_record
+
+READERS: dict[str, Callable[[str], ParseRecord]] = {
+    "records": read_record,
+    "conllu": read_conllu,
+    "ptb": record_of_brackets,
+    "stripped ptb": lambda text: record_of_brackets(text, strip=True),
+}
+WRITERS: dict[str, Callable[[ParseRecord], str]] = {
+    "records": write_record,
+    "conllu": conllu_of_record,
+    "ptb": brackets_of_record,
+    "text": lambda record: record.text,
+}
 
 
-def read_parses(lines: Iterable[Line], on_bad: Callable[[BadInput], None]) -> Iterator[tuple[Line, ParseRecord]]:
-    """The sentences of the lines, each with its line or block; the first line with text tells which format it is.
+def blank(form: str) -> str:
+    """Return what stands for no sentence in a format of WRITERS."""
+    return "{}" if form == "records" else ""
 
-    A bad sentence is handed to `on_bad`; if that does not raise, its record is empty.
+
+def sentences(lines: Iterable[Line], kind: str) -> Iterable[Line]:
+    """Return the lines of a format of READERS, those of a block of CoNLL-U as one."""
+    return conllu_blocks(lines) if kind == "conllu" else lines
+
+
+def read_parses(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, ParseRecord]]:
+    """Yield the sentences of records or CoNLL-U, each with its line or block; a bad one is an empty record.
+
+    The first line with text tells which of the two it is.
     """
-    rest = iter(lines)
-    head: list[Line] = []
-    for line in rest:
-        head.append(line)
-        if line.text.strip():
-            break
-    whole = chain(head, rest)
-    is_record = head and head[-1].text.startswith("{")
-    read, places = (read_record, whole) if is_record else (read_conllu, conllu_blocks(whole))
-    for place in places:
-        record = ParseRecord()
-        try:
-            if place.fault:
-                raise ValueError(place.fault)
-            record = read(place.text)
-        except ValueError as error:
-            on_bad(place.error(error))
-        yield place, record
+    first, lines = sniff(lines)
+    kind = "records" if first.startswith("{") else "conllu"
+    for line in sentences(lines, kind):
+        yield line, bad.read(line, READERS[kind], ParseRecord())

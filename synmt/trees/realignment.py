@@ -12,7 +12,7 @@ from synmt.trees.record import ParseRecord, RecordError, check_heads
 
 
 def realigned(record: ParseRecord, words: Sequence[str]) -> ParseRecord:
-    """The record with `words`, [n], in place of its tokens; without its constituency tree.
+    """Return the record with `words`, [n], in place of its tokens; without its constituency tree.
 
     A token belongs to the word that holds most of it, the first of equals. A word that no token belongs to hangs as
     `goeswith` on the word of the token that it is a part of; its part of speech is X.
@@ -57,7 +57,7 @@ def realigned(record: ParseRecord, words: Sequence[str]) -> ParseRecord:
 
 
 def _owners(tokens: Sequence[str], word_at: Sequence[int]) -> list[int]:
-    """The word that each token belongs to; word_at: the word of each character."""
+    """Return the word that each token belongs to; word_at: the word of each character."""
     owners = []
     end = 0
     for token in tokens:
@@ -68,7 +68,7 @@ def _owners(tokens: Sequence[str], word_at: Sequence[int]) -> list[int]:
 
 
 def _highest(owner: Sequence[int], heads: Sequence[int]) -> dict[int, int]:
-    """Of each word that owns tokens, the one with the fewest arcs above it, the first of equals."""
+    """Return, of each word that owns tokens, the token with the fewest arcs above it, the first of equals."""
     depth = depths(heads) if heads else [1] * len(owner)
     highest: dict[int, int] = {}
     for token, word in enumerate(owner):
@@ -78,7 +78,7 @@ def _highest(owner: Sequence[int], heads: Sequence[int]) -> dict[int, int]:
 
 
 def _spaces(record: ParseRecord, words: Sequence[str]) -> list[bool]:
-    """Whether a space follows each word in the text, where the record says so of its tokens."""
+    """Return whether a space follows each word in the text, where the record says so of its tokens."""
     if not record.spaces:
         return []
     ends = accumulate(map(len, record.tokens))

@@ -62,9 +62,9 @@ class ParseRecord:
     sent_id: str = ""
 
     def check(self) -> None:
-        """Raises RecordError where a column's length, the text or the tree's leaves do not fit the tokens, for
-        heads that make no trees, and for white space in a token or label, which would break lines of tokens,
-        brackets or CoNLL-U."""
+        """Raise RecordError where a column's length, the text or the tree's leaves do not fit the tokens, for heads
+        that make no trees, and for white space in a token or label, which would break lines of tokens, brackets or
+        CoNLL-U."""
         n = len(self.tokens)
         for name in ("spaces", *WORD_COLUMNS):
             column = getattr(self, name)
@@ -90,7 +90,7 @@ class ParseRecord:
 
 
 def check_heads(heads: Sequence[int], sentences: Sequence[int] = ()) -> None:
-    """Raises RecordError unless the heads of n words make one tree of each sentence.
+    """Raise RecordError unless the heads of n words make one tree of each sentence.
 
     sentences: number of words of each; one of all n if empty.
     """
@@ -119,7 +119,7 @@ def _check_tree(heads: Sequence[int], words: range) -> None:
 
 
 def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
-    """The record of one bracket string; `strip` takes out traces, function tags and a root that only wraps.
+    """Return the record of one bracket string; `strip` takes out traces, function tags and a root that only wraps.
 
     Raises TreeError, and RecordError for white space in a word or label, such as a no-break space.
     """
@@ -135,7 +135,7 @@ def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
 
 
 def read_record(line: str) -> ParseRecord:
-    """The record of one JSON line; an empty line is the empty record. A mask record gives its tree.
+    """Return the record of one JSON line; an empty line is the empty record. A mask record gives its tree.
 
     Raises RecordError for broken JSON, fields of the wrong type, and fields that contradict each other.
     """
@@ -174,7 +174,7 @@ def read_record(line: str) -> ParseRecord:
 
 
 def _tree(fields: dict[str, object]) -> Tree | None:
-    """From brackets, or from a mask record's preorder nodes (`tokens`) and their `parents`."""
+    """Read the tree from brackets, or from a mask record's preorder nodes (`tokens`) and their `parents`."""
     if "parents" in fields:
         tree = Tree(_column(fields, "tokens", str), _column(fields, "parents", int))
         tree.check()
@@ -186,7 +186,7 @@ def _tree(fields: dict[str, object]) -> Tree | None:
 
 
 def _with_leaves(tree: Tree, tokens: list[str]) -> Tree:
-    """The tree over the tokens themselves where brackets cannot spell them: -LRB- reads as ( in brackets."""
+    """Return the tree over the tokens themselves where brackets cannot spell them: -LRB- reads as ( in brackets."""
     if tree.leaves() == tokens or tree.leaves() != [unescape(token) for token in tokens]:
         return tree
     rest = iter(tokens)
@@ -216,7 +216,7 @@ def _masks(fields: dict[str, object]) -> dict[str, list[str]]:
 
 
 def write_record(record: ParseRecord) -> str:
-    """The record as one JSON line, its empty fields left out."""
+    """Return the record as one JSON line, its empty fields left out."""
     fields: dict[str, object] = {}
     for name in ("sent_id", "text", "tokens", "spaces"):
         if getattr(record, name):
@@ -230,7 +230,7 @@ def write_record(record: ParseRecord) -> str:
 
 
 def brackets_of_record(record: ParseRecord) -> str:
-    """The constituency tree on one line, nothing for the empty record.
+    """Return the constituency tree on one line, nothing for the empty record.
 
     Raises RecordError for a sentence without a constituency tree.
     """
@@ -239,14 +239,14 @@ def brackets_of_record(record: ParseRecord) -> str:
 
 
 def tree_of_record(record: ParseRecord) -> Tree | None:
-    """The constituency tree, None for the empty record. Raises RecordError for a sentence without one."""
+    """Return the constituency tree, None for the empty record. Raises RecordError for a sentence without one."""
     if record.tree is None and (record.tokens or record.text.strip()):
         raise RecordError("record has no constituency tree")
     return record.tree
 
 
 def read_tree(line: str) -> Tree | None:
-    """The constituency tree of one JSON line, and None for a record without a sentence.
+    """Return the constituency tree of one JSON line, and None for a record without a sentence.
 
     Raises RecordError as `read_record` does, and for a sentence without a constituency tree.
     """

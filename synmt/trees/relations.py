@@ -30,7 +30,7 @@ _TO_LEGEND = bytes.maketrans(bytes(range(len(LEGEND))), LEGEND.encode())
 
 
 def relation_matrix(parents: Sequence[int]) -> npt.NDArray[np.uint8]:
-    """The index in RELATIONS of what each key (column) is to each query (row), uint8 [n, n].
+    """Return the index in RELATIONS of what each key (column) is to each query (row), uint8 [n, n].
 
     parents: index of each node's parent in preorder, -1 for the root, [n]; at least one node.
 
@@ -56,7 +56,7 @@ def relation_matrix(parents: Sequence[int]) -> npt.NDArray[np.uint8]:
 
 
 def relation_rows(parents: Sequence[int]) -> list[str]:
-    """The relation matrix as n strings of n characters of LEGEND, one string a query."""
+    """Return the relation matrix as n strings of n characters of LEGEND, one string a query."""
     n = len(parents)
     cells = relation_matrix(parents).tobytes().translate(_TO_LEGEND).decode("ascii")
     return [cells[start : start + n] for start in range(0, n * n, n)]

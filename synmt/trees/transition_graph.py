@@ -15,7 +15,7 @@ class Edges:
     """E edges from parent to child, each [E] int32, the oldest first.
 
     parents, children, births: positions in the decoder's input, where 0 is the begin of sentence. A prefix whose
-    last input stands at position t has the edges with birth ≤ t, which are the first so many.
+    last input stands at position t has the edges with birth ≤ t, which come first.
     """
 
     parents: NDArray[np.int32]
@@ -28,7 +28,7 @@ class Edges:
 
 
 def edges_of_string(entries: Sequence[str], style: ArcStyle, numbers: Mapping[str, int]) -> Edges:
-    """The edges of a target string's vocabulary entries; numbers: of each relation."""
+    """Return the edges of a target string's vocabulary entries; numbers: of each relation."""
     state = State(style)
     arcs = []
     for entry in entries:
@@ -39,6 +39,6 @@ def edges_of_string(entries: Sequence[str], style: ArcStyle, numbers: Mapping[st
 
 
 def edges_of_arcs(arcs: Sequence[Arc], numbers: Mapping[str, int]) -> Edges:
-    """The edges of arcs, in the order of the arcs."""
+    """Return the edges of arcs, in the order of the arcs."""
     rows = [(*edge, numbers[arc.label], arc.birth) for arc in arcs for edge in arc.edges()]
     return Edges(*np.array(rows, np.int32).reshape(-1, 4).T.copy())

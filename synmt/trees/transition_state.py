@@ -11,41 +11,42 @@ from typing import Literal
 from synmt.trees.arc_tokens import ArcStyle, Kind, Token
 
 Constraints = Literal["none", "legal", "strict"]
-Word = tuple[int, ...]  # the positions of its pieces
-BEGIN: Word = (0,)
+Positions = tuple[int, ...]  # the positions of its subwords
+BEGIN: Positions = (0,)
 
-PIECES = Kind.OPEN | Kind.WORD
+SUBWORDS = Kind.OPEN | Kind.WORD
 ARCS = Kind.LEFT | Kind.RIGHT
-PIECES_END = PIECES | Kind.END
-PIECES_ARCS_END = PIECES | ARCS | Kind.END
-EVERYTHING = PIECES_ARCS_END | Kind.LABEL | Kind.ROOT
+SUBWORDS_END = SUBWORDS | Kind.END
+SUBWORDS_ARCS_END = SUBWORDS | ARCS | Kind.END
+EVERYTHING = SUBWORDS_ARCS_END | Kind.LABEL | Kind.ROOT
 
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """A dependency as a piece of graph. head, dependent: words; middle: the token of the arc, or both if split."""
+    """A dependency in the graph. head, dependent: words; middle: the token of the arc, or both if it is split."""
 
-    head: Word
-    dependent: Word
-    middle: Word
+    head: Positions
+    dependent: Positions
+    middle: Positions
     label: str
 
     @property
     def birth(self) -> int:
-        """The position from which on the arc is known."""
+        """Return the position from which on the arc is known."""
         return self.middle[-1]
 
     def edges(self) -> Iterator[tuple[int, int]]:
-        """(parent, child): from each piece of the head to each of the dependent, and the same through the middle.
+        """Yield (parent, child): from each subword of the head to each of the dependent, and the same through the
+        middle.
 
-        With h and m pieces and k tokens of the arc, hm + km + hk edges; all have the arc's label and birth.
+        With h and m subwords and k tokens of the arc, hm + km + hk edges; all have the arc's label and birth.
         """
         yield from product(self.head, self.dependent)
         yield from product(self.middle, self.dependent)
         yield from product(self.head, self.middle)
 
 
-Stack = tuple[Word, "Stack"] | None  # top, rest
+Stack = tuple[Positions, "Stack"] | None  # top, rest
 Arcs = tuple[Arc, "Arcs"] | None  # newest, rest
 
 
@@ -54,7 +55,7 @@ class State:
     """What a prefix of a target string has built. It is never changed: `after` gives a new one, which shares all it
     can with the old, so hypotheses copy, branch and are forgotten in O(1).
 
-    length: tokens read; stack of `words` complete words; open_word: the pieces of one that is not complete;
+    length: tokens read; stack of `words` complete words; open_word: the subwords of one that is not complete;
     direction: of a split arc that lacks its label, at the position of the last token; closed: by the root's arc;
     arc: what the last token has added; arcs: all so far, the newest first.
     """
@@ -63,14 +64,14 @@ class State:
     length: int = 0
     stack: Stack = None
     words: int = 0
-    open_word: Word = ()
+    open_word: Positions = ()
     direction: int = Kind.OTHER
     closed: bool = False
     arc: Arc | None = None
     arcs: Arcs = None
 
     def after(self, token: Token) -> "State":
-        """The state with one more token. An arc that is not legal here changes nothing but the length."""
+        """Return the state with one more token. An arc that is not legal here changes nothing but the length."""
         kind, label = token
         position = self.length + 1
         state = State(
@@ -89,7 +90,7 @@ class State:
                 state._attach(self.direction if kind == Kind.LABEL else kind, middle, label)
         return state
 
-    def _attach(self, kind: int, middle: Word, label: str) -> None:
+    def _attach(self, kind: int, middle: Positions, label: str) -> None:
         assert self.stack
         top, rest = self.stack
         if kind == Kind.ROOT:
@@ -108,21 +109,21 @@ class State:
         self.arc, self.arcs = arc, (arc, self.arcs)
 
     def legal(self) -> int:
-        """The kinds of token that make sense next."""
+        """Return the kinds of token that make sense next."""
         if self.closed:
             return Kind.END
         if self.open_word:
-            return PIECES
+            return SUBWORDS
         if self.direction:
             return Kind.LABEL if self.words > 1 else Kind.ROOT
         if self.words > 1:
-            return PIECES_ARCS_END
+            return SUBWORDS_ARCS_END
         if self.words and self.style.root_arc:
-            return PIECES_END | (Kind.RIGHT if self.style.split else Kind.ROOT)
-        return PIECES_END
+            return SUBWORDS_END | (Kind.RIGHT if self.style.split else Kind.ROOT)
+        return SUBWORDS_END
 
     def allowed(self, constraints: Constraints, left: int) -> int:
-        """The kinds of token that a search may go on with, never none of them.
+        """Return the kinds of token that a search may go on with, never none of them.
 
         left: how many more tokens the string may have, its end included. With `strict`, the string ends as a tree,
         or at once and empty; a tree of one word takes 2 tokens, with an arc for the root 3, or 4 if split.
@@ -135,19 +136,19 @@ class State:
                 kinds &= ~Kind.END
             spare = left - self._to_end(self.words + 1)
             if spare < 2:
-                kinds &= ~PIECES if spare < 1 else ~Kind.OPEN
+                kinds &= ~SUBWORDS if spare < 1 else ~Kind.OPEN
         return kinds
 
     def _to_end(self, words: int) -> int:
-        """How many tokens a stack of so many words needs, to be attached and for the end of the string."""
+        """Return how many tokens a stack of that many words needs, to be attached and for the end of the string."""
         return (words - 1 + self.style.root_arc) * (2 if self.style.split else 1) + 1
 
     def is_tree(self) -> bool:
-        """Whether the string may end here: one word is left, and has its arc if the root has one."""
+        """Return whether the string may end here: one word is left, and has its arc if the root has one."""
         return self.words == 1 and self.closed == self.style.root_arc and not self.open_word and not self.direction
 
     def objection(self, kind: int) -> str:
-        """Why a token is not legal here."""
+        """Return why a token is not legal here."""
         stack = "1 word waits" if self.words == 1 else f"{self.words} words wait"
         if kind == Kind.OTHER:
             return "not an arc of this style"
@@ -164,7 +165,7 @@ class State:
         return f"the arc of the root takes the last word, and {stack} for a head"
 
     def lack(self) -> str:
-        """What the string lacks to be a tree."""
+        """Return what the string lacks to be a tree."""
         if self.open_word:
             return "its last word is not complete"
         if self.direction:

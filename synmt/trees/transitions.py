@@ -1,17 +1,17 @@
 """Trees as they grow: the transition system of Choshen & Abend, "Enhancing the Transformer Decoder with
 Transition-based Syntax" (CoNLL 2022), section 3.
 
-A target string is word pieces and arcs. A word is pushed on a stack when its last piece is read. With a on top and
+A target string is subwords and arcs. A word is pushed on a stack when its last subword is read. With a on top and
 b below it, LEFT-ARC:l attaches b to a and removes b; RIGHT-ARC:l attaches a to b and removes a (arc-standard, Nivre
 2004). One word is left at the end: the root.
 """
 
 from collections.abc import Callable, Sequence
 
-from synmt.text.bpe import JOINER, join_pieces
+from synmt.text.bpe import JOINER, join_subwords
 from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind, write_entries
 from synmt.trees.record import ParseRecord, RecordError, check_heads
-from synmt.trees.transition_state import PIECES, State
+from synmt.trees.transition_state import SUBWORDS, State
 
 
 class TreeNotDerivable(ValueError):
@@ -35,26 +35,26 @@ class TransitionError(ValueError):
 
 
 def transitions(
-    pieces: Sequence[Sequence[str]], heads: Sequence[int], deprels: Sequence[str], style: ArcStyle
+    subwords: Sequence[Sequence[str]], heads: Sequence[int], deprels: Sequence[str], style: ArcStyle
 ) -> list[str]:
-    """The target string of a tree over n words, as vocabulary entries: the arc-standard oracle.
+    """Return the target string of a tree over n words, as vocabulary entries: the arc-standard oracle.
 
     A word is attached as soon as it has all its own dependents, to the left before to the right.
 
-    pieces: of each word, [n][at least 1]; heads: from 1, 0 for the root, [n]; deprels: [n].
+    subwords: of each word, [n][at least 1]; heads: from 1, 0 for the root, [n]; deprels: [n].
     Raises TreeNotDerivable, RecordError for heads that are no tree, and ValueError for words and relations that
     the string could not give back.
     """
     if heads.count(0) > 1:
         raise SeveralRoots("the tree has several roots")
     check_heads(heads)
-    _check_spelling(pieces, heads, deprels, style)
+    _check_spelling(subwords, heads, deprels, style)
     missing = [0] * (len(heads) + 1)  # dependents still to come
     for head in heads:
         missing[head] += 1
     entries: list[str] = []
     stack: list[int] = []
-    for word, parts in enumerate(pieces, 1):
+    for word, parts in enumerate(subwords, 1):
         entries += parts
         stack.append(word)
         while len(stack) > 1:
@@ -77,10 +77,10 @@ def transitions(
 
 
 def _check_spelling(
-    pieces: Sequence[Sequence[str]], heads: Sequence[int], deprels: Sequence[str], style: ArcStyle
+    subwords: Sequence[Sequence[str]], heads: Sequence[int], deprels: Sequence[str], style: ArcStyle
 ) -> None:
-    """Raises ValueError for words and relations that the string could not give back."""
-    for word, (parts, head, deprel) in enumerate(zip(pieces, heads, deprels, strict=True), 1):
+    """Raise ValueError for words and relations that the string could not give back."""
+    for word, (parts, head, deprel) in enumerate(zip(subwords, heads, deprels, strict=True), 1):
         if not parts[-1]:
             raise ValueError(f"word {word} is empty")
         if parts[-1].endswith(JOINER):
@@ -92,7 +92,7 @@ def _check_spelling(
 
 
 def read_transitions(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
-    """The inverse of `transitions`: words, heads and relations; no entries are the empty record.
+    """Invert `transitions`: return words, heads and relations; no entries are the empty record.
 
     Raises TransitionError with the first token that breaks a rule.
     """
@@ -108,7 +108,8 @@ def read_transitions(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
 
 
 def read_forest(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
-    """As `read_transitions`, of any string: arcs that are not legal do nothing, words left over are roots."""
+    """Return what `read_transitions` does, but of any string: arcs that are not legal do nothing, words left over
+    are roots."""
     state = State(style)
     for entry in entries:
         state = state.after(style.token(entry))
@@ -116,9 +117,9 @@ def read_forest(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
 
 
 def _record(entries: Sequence[str], state: State) -> ParseRecord:
-    """The words among the entries with the arcs of the state; what has no arc is a root."""
+    """Return the words among the entries with the arcs of the state; what has no arc is a root."""
     kinds = [state.style.token(entry).kind for entry in entries]
-    tokens = join_pieces([entry for entry, kind in zip(entries, kinds, strict=True) if kind & PIECES])
+    tokens = join_subwords([entry for entry, kind in zip(entries, kinds, strict=True) if kind & SUBWORDS])
     number = {0: 0}  # of each word, by its last position
     for position, kind in enumerate(kinds, 1):
         if kind == Kind.WORD:
@@ -139,7 +140,8 @@ def _record(entries: Sequence[str], state: State) -> ParseRecord:
 
 
 def transitions_of_record(record: ParseRecord, segment: Callable[[str], list[str]], style: ArcStyle) -> list[str]:
-    """The target string of a record's dependency tree, its words split by `segment`; nothing for the empty record.
+    """Return the target string of a record's dependency tree, its words split by `segment`; nothing for the empty
+    record.
 
     Raises as `transitions` does, and RecordError for a sentence without heads and relations.
     """

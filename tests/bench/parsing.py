@@ -11,9 +11,9 @@ from ufal.udpipe import Model, Pipeline, ProcessingError
 from synmt.demo.corpus import draw_pairs
 from synmt.parsers.benepar_models import load_model
 from synmt.parsers.benepar_parser import BATCH_WORDS, BeneparParser
+from synmt.parsers.config import ParserConfig, open_parser
 from synmt.parsers.embedded import DEPENDENCY, embedded_model
-from synmt.parsers.opening import open_parser
-from synmt.parsers.parser import Parser, ParserChoice
+from synmt.parsers.parser import Parser
 from synmt.parsers.stream import LAST_WINDOW, parse_texts
 from synmt.trees.record import write_record
 from tests.bench.pairs import Comparison, compare
@@ -71,7 +71,7 @@ def compare_parsing(rounds: int) -> list[Comparison]:
         compare(
             f"parse: {name} / the bare library",
             "sentences",
-            ours(open_parser(ParserChoice(name)), lines),  # type: ignore[arg-type]
+            ours(open_parser(ParserConfig(name)), lines),  # type: ignore[arg-type]
             bare(lines),
             rounds,
         )

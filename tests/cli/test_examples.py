@@ -11,7 +11,7 @@ TEXTS = {"train.jsonl": f"{RECORD}\n\n", "codes.bpe": CODES, "gold.ptb": GOLD, "
 
 
 @pytest.mark.parametrize(
-    "name", ["linearize", "make-masks", "transitions", "bpe", "score", "significance", "challenge"]
+    "name", ["parse", "linearize", "make-masks", "transitions", "bpe", "score", "significance", "challenge"]
 )
 def test_the_examples_of_help_run(name: str, tmp_path: Path) -> None:
     for file, text in TEXTS.items():

@@ -13,7 +13,7 @@ from synmt.systems.translation import EncodedSource, TranslationModel
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
 from synmt.trees.transition_graph import edges_of_arcs
-from synmt.trees.transition_state import PIECES, State
+from synmt.trees.transition_state import SUBWORDS, State
 from tests.nn.slow_decoder import slow_state
 
 
@@ -82,7 +82,7 @@ def may_follow(
     for index in ids:
         state = state.after(transitions.tokens[index])
     kind = transitions.tokens[token].kind
-    left = pieces - sum(bool(transitions.tokens[index].kind & PIECES) for index in ids)
-    if kind & PIECES and (left == 0 or (left == 1 and kind == Kind.OPEN)):
+    left = pieces - sum(bool(transitions.tokens[index].kind & SUBWORDS) for index in ids)
+    if kind & SUBWORDS and (left == 0 or (left == 1 and kind == Kind.OPEN)):
         return False
     return bool(kind & state.allowed(config.constraints, limit - len(ids)))

@@ -3,15 +3,15 @@ from typing import Any
 
 import pytest
 
+from synmt.metrics.config import MetricConfig
 from synmt.metrics.lengths import LengthBuckets
-from synmt.metrics.opening import Choices
 from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.scoring import score_systems
 from synmt.streams import BadInput
 
 
 def given(folder: Path, metric: str, hypothesis: str, reference: str, **options: Any) -> Input:
-    """The input of files with these texts; other texts go by the names of fields of Files, the rest is choices."""
+    """The input of files with these texts; other texts go by the names of fields of Files, the rest is settings."""
     sides = {name: folder / name for name in ("source", "target") if name in options}
     texts = {folder / "hypothesis": hypothesis, folder / "reference": reference}
     for path, text in {**texts, **{path: options.pop(name) for name, path in sides.items()}}.items():
@@ -22,7 +22,7 @@ def given(folder: Path, metric: str, hypothesis: str, reference: str, **options:
         [str(folder / "reference")],
         **{name: str(path) for name, path in sides.items()},
     )
-    return open_input([metric], files, Choices(**options), buckets)
+    return open_input([metric], files, MetricConfig(**options), buckets)
 
 
 def score(*arguments: Any, **options: Any) -> tuple[float, str]:
@@ -106,6 +106,6 @@ def test_a_sentence_that_cannot_be_compared_is_named(tmp_path: Path) -> None:
 
 def test_one_reference_for_all_but_translations() -> None:
     with pytest.raises(ValueError, match="aer takes one reference"):
-        open_input(["aer"], Files(["a"], ["b", "c"]), Choices())
+        open_input(["aer"], Files(["a"], ["b", "c"]), MetricConfig())
     with pytest.raises(ValueError, match="bleu and aer compare different things"):
-        open_input(["bleu", "aer"], Files(["a"], ["b"]), Choices())
+        open_input(["bleu", "aer"], Files(["a"], ["b"]), MetricConfig())

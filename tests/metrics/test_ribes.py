@@ -2,11 +2,13 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import corpus_score
 from synmt.metrics.ribes import Ribes, reference_places, ribes
 
@@ -79,8 +81,8 @@ def test_words_that_all_differ_match_themselves(words: list[str]) -> None:
     assert ribes(numbered, numbered) == 1
 
 
-def metric(**options: float | bool) -> Ribes:
-    return Ribes(str, "none", **options)  # type: ignore[arg-type]
+def metric(**settings: Any) -> Ribes:
+    return Ribes(MetricConfig("none", **settings))
 
 
 def test_case_references_and_mean() -> None:
@@ -88,8 +90,8 @@ def test_case_references_and_mean() -> None:
     score = corpus_score(metric(), hypotheses, [references])
     assert score.score == 50
     assert score.line.startswith("RIBES|nrefs:1|case:lc|tok:none|alpha:0.25|beta:0.1|synmt:")
-    assert corpus_score(metric(lowercase=False), hypotheses, [references]).score == 0
-    best = corpus_score(metric(alpha=0.5), hypotheses, [references, ["z", "x y"]])
+    assert corpus_score(metric(case="mixed"), hypotheses, [references]).score == 0
+    best = corpus_score(metric(ribes_alpha=0.5), hypotheses, [references, ["z", "x y"]])
     assert best.score == 100
     assert best.signature.startswith("nrefs:2|case:lc|tok:none|alpha:0.5|")
 
@@ -112,9 +114,14 @@ def test_sentences_as_the_program_scores_them() -> None:
     ("hypotheses", "references", "options", "expected"),
     [
         ("edge.hyp", ["edge.ref"], {}, 0.458396),
-        ("nt16.de-en.transformer_pascal.hyp.tok.en", ["nt16.de-en.ref.tok.en"], {"lowercase": False}, 0.809140),
+        ("nt16.de-en.transformer_pascal.hyp.tok.en", ["nt16.de-en.ref.tok.en"], {"case": "mixed"}, 0.809140),
         ("nt17.en-tr.transformer.hyp.tok.tr", ["nt17.en-tr.ref.tok.tr"], {}, 0.734305),
-        ("nt16.de-en.transformer.hyp.tok.en", ["nt16.de-en.ref.tok.en"], {"alpha": 0.5, "beta": 0.2}, 0.713075),
+        (
+            "nt16.de-en.transformer.hyp.tok.en",
+            ["nt16.de-en.ref.tok.en"],
+            {"ribes_alpha": 0.5, "ribes_beta": 0.2},
+            0.713075,
+        ),
         (
             "nt16.de-en.transformer.hyp.tok.en",
             ["nt16.de-en.ref.tok.en", "nt16.de-en.transformer_pascal.hyp.tok.en"],
@@ -125,7 +132,7 @@ def test_sentences_as_the_program_scores_them() -> None:
     ids=["edge cases", "case", "Turkish", "alpha and beta", "two references"],
 )
 def test_corpora_as_the_program_scores_them(
-    hypotheses: str, references: list[str], options: dict[str, float], expected: float
+    hypotheses: str, references: list[str], options: dict[str, Any], expected: float
 ) -> None:
     score = corpus_score(metric(**options), lines(hypotheses), [lines(name) for name in references])
     assert score.score / 100 == pytest.approx(expected, abs=5e-7)

@@ -2,13 +2,15 @@ import json
 
 import pytest
 
+from synmt.metrics.config import MetricConfig
 from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import corpus_score
 from synmt.metrics.sacre import bleu
 from synmt.metrics.scoring import LENGTH_FORMATS, score_by_length, score_systems
 from tests.metrics.inputs import given_input
 
-METRICS = [bleu("none"), bleu("char")]
+NONE = MetricConfig("none")
+METRICS = [bleu(NONE), bleu(MetricConfig("char"))]
 REFERENCE = [f"a b {n % 7} d e f g" for n in range(1100)]
 SYSTEMS = [[f"a b {n} d e f" for n in range(1100)], [f"a b c {n} e f" for n in range(1100)]]
 
@@ -43,7 +45,7 @@ def test_no_lines_have_no_score() -> None:
 
 
 def test_tables_by_length() -> None:
-    given = given_input([bleu("none")], [["a b c d", "x"], ["a b c d", "y"]], [["a b c d", "y"]], [0, 0])
+    given = given_input([bleu(NONE)], [["a b c d", "x"], ["a b c d", "y"]], [["a b c d", "y"]], [0, 0])
     buckets = score_by_length(given, LengthBuckets((3,)))
     text = list(LENGTH_FORMATS["text"](buckets))
     assert text[:4] == [

@@ -12,6 +12,7 @@ from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 from synmt.metrics.bracketing import Bracketing, read_parse
+from synmt.metrics.config import MetricConfig
 from synmt.metrics.links import LinkMetric
 from synmt.metrics.metric import Metric, corpus_score
 from synmt.metrics.ribes import Ribes
@@ -31,7 +32,8 @@ from synmt.metrics.significance import (
 from synmt.text.links import read_links
 from tests.metrics.inputs import given_input
 
-RIBES = Ribes(str, "none")
+NONE = MetricConfig("none")
+RIBES = Ribes(NONE)
 
 
 def noisy(lines: Sequence[str], errors: float, seed: int) -> list[str]:
@@ -94,7 +96,7 @@ def test_swaps_are_halves() -> None:
 
 
 def test_products_are_sums_of_drawn_sentences() -> None:
-    metrics = [bleu("none"), chrf(), ter()]
+    metrics = [bleu(NONE), chrf(), ter()]
     parts = [metric.statistics(BASE[:30], [REFERENCE[:30]]) for metric in metrics]
     (weights,) = draws(30, 20, 1)
     for metric, sums in zip(metrics, weighted_sums([weights[:7], weights[7:]], parts), strict=True):
@@ -113,7 +115,7 @@ def test_p_is_sacrebleus(ours: str, theirs: str, other: list[str], monkeypatch: 
     metrics = {"BLEU": BLEU(tokenize="none", force=True), "chrF2": CHRF()}
     named = [("base", BASE), ("other", other)]
     _, results = PairedTest(named, metrics, [REFERENCE], theirs, resamples)()
-    for name, metric in (("BLEU", bleu("none")), ("chrF2", chrf())):
+    for name, metric in (("BLEU", bleu(NONE)), ("chrF2", chrf())):
         (expected,) = (result.p_value for result in results[name] if result.p_value is not None)
         _, comparison = found(metric, [BASE, other], ours, resamples=resamples)
         error = 4 * (2 * max(expected * (1 - expected), 1 / resamples) / resamples) ** 0.5
@@ -121,15 +123,15 @@ def test_p_is_sacrebleus(ours: str, theirs: str, other: list[str], monkeypatch: 
 
 
 def test_forms_of_the_bootstrap_agree_on_a_large_difference_and_not_on_a_small_one() -> None:
-    small = {test: found(bleu("none"), [BASE, LIKE_BASE], test)[1].p for test in TESTS}
-    large = {test: found(bleu("none"), [BASE, BETTER], test)[1].p for test in TESTS}
+    small = {test: found(bleu(NONE), [BASE, LIKE_BASE], test)[1].p for test in TESTS}
+    large = {test: found(bleu(NONE), [BASE, BETTER], test)[1].p for test in TESTS}
     assert max(large.values()) < 0.02
     assert all(0.05 < p < 1 for p in small.values())
     assert small["bootstrap-wins"] != small["bootstrap-sacrebleu"]
 
 
 CASES: dict[str, tuple[Metric[Any], Any, Any]] = {
-    "BLEU": (bleu("none"), "a b x d", "a b c d"),
+    "BLEU": (bleu(NONE), "a b x d", "a b c d"),
     "chrF": (chrf(), "a b x d", "a b c d"),
     "TER": (ter(), "a b x d", "a b c d"),
     "RIBES": (RIBES, "a c b d", "a b c d"),
@@ -164,7 +166,7 @@ WORDS = st.lists(st.sampled_from("abcd"), max_size=6).map(" ".join)
 @given(st.lists(st.tuples(WORDS, WORDS, WORDS.filter(bool)), min_size=1, max_size=8), st.integers(0, 99))
 def test_laws_of_small_corpora(test: str, rows: list[tuple[str, str, str]], seed: int) -> None:
     one, other, reference = map(list, zip(*rows, strict=True))
-    for metric in (bleu("none"), ter(), RIBES):
+    for metric in (bleu(NONE), ter(), RIBES):
         _, comparison = found(metric, [one, other], test, reference, 50, seed)
         _, reverse = found(metric, [other, one], test, reference, 50, seed)
         scores = [corpus_score(metric, system, [reference]).score for system in (one, other)]
@@ -180,13 +182,13 @@ def test_laws_of_small_corpora(test: str, rows: list[tuple[str, str, str]], seed
 def test_the_order_of_sentences_changes_p_by_chance_alone(test: str) -> None:
     order = random.Random(4).sample(range(150), 150)
     shuffled = [[lines[i] for i in order] for lines in (BASE, LIKE_BASE, REFERENCE)]
-    p = found(bleu("none"), [BASE, LIKE_BASE], test, resamples=2000)[1].p
-    other = found(bleu("none"), shuffled[:2], test, shuffled[2], resamples=2000)[1].p
+    p = found(bleu(NONE), [BASE, LIKE_BASE], test, resamples=2000)[1].p
+    other = found(bleu(NONE), shuffled[:2], test, shuffled[2], resamples=2000)[1].p
     assert other == pytest.approx(p, abs=4 * (2 * 0.25 / 2000) ** 0.5)
 
 
 def test_the_best_system_by_each_metric_is_the_one_to_beat() -> None:
-    metrics = [bleu("none"), ter()]
+    metrics = [bleu(NONE), ter()]
     findings = compare(
         given_input(metrics, [BASE, BETTER, LIKE_BASE], [REFERENCE]), "bootstrap-wins", 200, 1, "best"
     )
@@ -197,7 +199,7 @@ def test_the_best_system_by_each_metric_is_the_one_to_beat() -> None:
 
 def test_findings_say_how_they_came_about_and_come_again() -> None:
     once, again, other = (
-        compare(given_input([bleu("none")], [BASE, LIKE_BASE], [REFERENCE]), "bootstrap-wins", 100, seed)
+        compare(given_input([bleu(NONE)], [BASE, LIKE_BASE], [REFERENCE]), "bootstrap-wins", 100, seed)
         for seed in (1, 1, 2)
     )
     assert once == again != other

@@ -94,7 +94,7 @@ def test_a_checkpoint_cannot_run_code(tmp_path: Path, monkeypatch: pytest.Monkey
     torch.save({"config": {}, "state_dict": Code()}, "evil.pt")
     with pytest.raises(ModelError, match=r"a pickle, which can run code as it is loaded; .* add --trust-pickle"):
         BeneparParser("evil.pt")
-    with pytest.raises(ModelError, match="not a file of weights alone: loading it could run code"):
+    with pytest.raises(ModelError, match="not a file of tensors alone: loading it could run code"):
         BeneparParser("evil.pt", trust_pickle=True)
     assert not Path("pwned").exists()
 

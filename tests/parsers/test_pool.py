@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from synmt.parsers.parser import ParserChoice
+from synmt.parsers.config import ParserConfig
 from synmt.parsers.pool import ParserPool
 from synmt.streams import BadInput
 from synmt.trees.record import ParseRecord
@@ -74,7 +74,7 @@ class DyingExecutor:
 
 @pytest.mark.parametrize("windows", [2, 4, 5])
 def test_nothing_comes_after_what_a_dead_process_has_lost(windows: int) -> None:
-    pool = ParserPool(ParserChoice("udpipe"), jobs=2)
+    pool = ParserPool(ParserConfig("udpipe"), jobs=2)
     pool._executor = DyingExecutor()  # type: ignore[assignment]
     came = []
     with pytest.raises(BadInput, match="a parser process has died; 0 lines"):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synmt.parsers import Parser, ParserChoice, parse_texts
+from synmt.parsers import Parser, ParserConfig, parse_texts
 from synmt.parsers.pool import ParserPool
 from synmt.parsers.stream import FIRST_WINDOW
 from synmt.streams import BadInput
@@ -79,7 +79,7 @@ def test_a_record_does_not_depend_on_its_neighbours(parser: Parser) -> None:
 
 def test_two_processes_keep_the_order(udpipe: Parser) -> None:
     lines = [f"{sentence} {number}" for number in range(60) for sentence in SENTENCES]
-    with ParserPool(ParserChoice("udpipe"), jobs=2) as pool:
+    with ParserPool(ParserConfig("udpipe"), jobs=2) as pool:
         assert list(parse_texts(lines, pool)) == list(parse_texts(lines, udpipe))
         (long,) = parse_texts([["a"] * 1001], pool)
     assert pool.flattened == 1
@@ -96,7 +96,7 @@ def test_bad_input_comes_after_the_records_before_it(udpipe: Parser) -> None:
 
 
 def test_bad_input_comes_after_the_records_of_all_processes() -> None:
-    with ParserPool(ParserChoice("udpipe"), jobs=2) as pool:
+    with ParserPool(ParserConfig("udpipe"), jobs=2) as pool:
         check_failure(parse_texts(failing(["a"] * (FIRST_WINDOW + 1)), pool))
 
 

@@ -1,1 +1,1 @@
-"""Pieces and tokens."""
+"""Subwords and tokens."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.streams import BadInput
-from synmt.text.bpe import Bpe, CodesError, join_pieces, learn_bpe
+from synmt.text.bpe import Bpe, CodesError, join_subwords, learn_bpe
 
 LINES = ["low low low lower newest newest wider", "lower (newer) wider the new lowest", "a b"]
 CODES = learn_bpe(LINES, 12)
@@ -27,7 +27,7 @@ def test_learning_finds_the_frequent_pairs() -> None:
     assert "lo w" in CODES or "l o" in CODES
 
 
-def test_codes_and_pieces_are_those_of_subword_nmt(tmp_path: Path) -> None:
+def test_codes_and_subwords_are_those_of_subword_nmt(tmp_path: Path) -> None:
     text, codes = tmp_path / "text", tmp_path / "codes"
     text.write_text("".join(f"{line}\n" for line in LINES))
     command = [sys.executable, "-c", "from subword_nmt.subword_nmt import main; main()"]
@@ -59,21 +59,21 @@ def test_what_is_learned_can_be_loaded_and_undone(lines: list[str], merges: int)
         return
     for line in lines:
         words = [word for word in line.split(" ") if word]
-        assert join_pieces(bpe.apply(words)) == words
+        assert join_subwords(bpe.apply(words)) == words
 
 
 @given(WORDS)
-def test_pieces_are_the_word(word: str) -> None:
-    pieces = Bpe(CODES).segment(word)
-    assert all(piece.endswith("@@") for piece in pieces[:-1])
-    assert not pieces[-1].endswith("@@")
-    assert join_pieces(pieces) == [word]
+def test_subwords_are_the_word(word: str) -> None:
+    subwords = Bpe(CODES).segment(word)
+    assert all(subword.endswith("@@") for subword in subwords[:-1])
+    assert not subwords[-1].endswith("@@")
+    assert join_subwords(subwords) == [word]
 
 
 def test_a_caller_cannot_spoil_the_cache() -> None:
     bpe = Bpe(CODES)
     bpe.segment("lower").clear()
-    assert join_pieces(bpe.segment("lower")) == ["lower"]
+    assert join_subwords(bpe.segment("lower")) == ["lower"]
 
 
 def test_codes_without_merges_split_into_characters() -> None:
@@ -109,7 +109,7 @@ def test_codes_are_read_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "words"),
+    ("subwords", "words"),
     [
         ([], []),
         (["fa@@", "ther", "is"], ["father", "is"]),
@@ -118,5 +118,5 @@ def test_codes_are_read_from_a_file(tmp_path: Path) -> None:
         (["a@@", "@@", "b"], ["ab"]),
     ],
 )
-def test_joining(pieces: list[str], words: list[str]) -> None:
-    assert join_pieces(pieces) == words
+def test_joining(subwords: list[str], words: list[str]) -> None:
+    assert join_subwords(subwords) == words

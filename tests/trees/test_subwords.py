@@ -13,7 +13,7 @@ def characters(word: str) -> list[str]:
 PLAIN = WORDS.filter(lambda word: "@" not in word)
 
 
-def test_pieces_hang_under_the_preterminal() -> None:
+def test_subwords_hang_under_the_preterminal() -> None:
     tree = read_brackets("(NP (PRP$ my) (NN father))")
     split = split_leaves(tree, lambda word: ["fa@@", "ther"] if word == "father" else [word])
     assert split == read_brackets("(NP (PRP$ my) (NN fa@@ ther))")
@@ -29,7 +29,7 @@ def test_joining_undoes_splitting(tree: Tree) -> None:
 @given(trees(words=PLAIN))
 def test_splitting_keeps_the_yield_and_the_labels(tree: Tree) -> None:
     split = split_leaves(tree, characters)
-    assert split.leaves() == [piece for word in tree.leaves() for piece in characters(word)]
+    assert split.leaves() == [subword for word in tree.leaves() for subword in characters(word)]
     labels, split_labels = (
         [node for node, leaf in zip(each.nodes, each.is_leaf(), strict=True) if not leaf] for each in (tree, split)
     )
@@ -53,7 +53,7 @@ def test_two_words_under_one_phrase_stay_two() -> None:
     assert join_leaves(split) == tree
 
 
-def test_a_lone_word_cannot_have_pieces() -> None:
+def test_a_lone_word_cannot_have_subwords() -> None:
     assert split_leaves(Tree(["a"], [-1]), characters).nodes == ["a"]
     with pytest.raises(TreeError, match="no label above"):
         split_leaves(Tree(["ab"], [-1]), characters)

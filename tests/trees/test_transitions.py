@@ -28,7 +28,7 @@ from tests.trees.strategies import projective_heads
 PLAIN = ArcStyle()
 STYLES = [ArcStyle(split, root_arc) for split in (False, True) for root_arc in (False, True)]
 COALS = "Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIGHT-ARC:compound:prt"
-PIECES = [["Jo@@", "hn"], ["put"], ["the"], ["coals"], ["out"]]
+SUBWORDS = [["Jo@@", "hn"], ["put"], ["the"], ["coals"], ["out"]]
 HEADS = [2, 0, 4, 2, 2]
 DEPRELS = ["nsubj", "root", "det", "obj", "compound:prt"]
 
@@ -46,7 +46,7 @@ def edges_of(line: str, style: ArcStyle = PLAIN) -> list[tuple[int, int, str, in
 
 
 def test_john_puts_the_coals_out() -> None:
-    assert write_entries(transitions(PIECES, HEADS, DEPRELS, PLAIN)) == COALS
+    assert write_entries(transitions(SUBWORDS, HEADS, DEPRELS, PLAIN)) == COALS
     assert edges_of(COALS) == [
         (2, 0, "nsubj", 3),
         (2, 1, "nsubj", 3),
@@ -138,30 +138,30 @@ SPELLINGS = st.sampled_from(["a", "bc", "é", "@@d", *LOOKALIKES])
 
 @st.composite
 def trees(draw: st.DrawFn) -> tuple[list[list[str]], list[int], list[str]]:
-    """Pieces, heads and relations of a projective tree."""
+    """Subwords, heads and relations of a projective tree."""
     heads = draw(projective_heads())
-    pieces = [
+    subwords = [
         [f"{part}{JOINER}" for part in draw(st.lists(SPELLINGS, max_size=2))] + [draw(SPELLINGS)] for _ in heads
     ]
     labels = st.sampled_from(["nsubj", "a:b", "ARC", "left"])
-    return pieces, heads, [draw(labels) if head else "root" for head in heads]
+    return subwords, heads, [draw(labels) if head else "root" for head in heads]
 
 
 @given(tree=trees(), style=st.sampled_from(STYLES))
 def test_a_string_gives_its_tree_back(tree: tuple[list[list[str]], list[int], list[str]], style: ArcStyle) -> None:
-    pieces, heads, deprels = tree
-    entries = transitions(pieces, heads, deprels, style)
+    subwords, heads, deprels = tree
+    entries = transitions(subwords, heads, deprels, style)
     assert read_entries(write_entries(entries)) == entries
     record = read_transitions(entries, style)
     assert (record.heads, record.deprels) == (heads, deprels)
-    assert record.tokens == ["".join(part.removesuffix(JOINER) for part in parts) for parts in pieces]
+    assert record.tokens == ["".join(part.removesuffix(JOINER) for part in parts) for parts in subwords]
     assert record == read_forest(entries, style)
     record.check()
 
     arcs = len(heads) - 1 + style.root_arc
     tokens = 2 if style.split else 1
-    assert [entry for entry in entries if not is_arc(entry)] == [piece for parts in pieces for piece in parts]
-    assert len(entries) == sum(map(len, pieces)) + arcs * tokens
+    assert [entry for entry in entries if not is_arc(entry)] == [subword for parts in subwords for subword in parts]
+    assert len(entries) == sum(map(len, subwords)) + arcs * tokens
 
     state = State(style)
     for entry in entries:
@@ -171,7 +171,7 @@ def test_a_string_gives_its_tree_back(tree: tuple[list[list[str]], list[int], li
     assert state.words == 1
     assert state.is_tree()
 
-    sizes = [1, *map(len, pieces)]  # of the begin of sentence, and of each word
+    sizes = [1, *map(len, subwords)]  # of the begin of sentence, and of each word
     edges = edges_of_string(entries, style, dict.fromkeys(arc_labels(entries), 0))
     attached = [(sizes[head], sizes[word]) for word, head in enumerate(heads, 1) if head or style.root_arc]
     assert len(edges) == sum(h * m + tokens * (h + m) for h, m in attached)
@@ -184,12 +184,12 @@ def test_a_string_gives_its_tree_back(tree: tuple[list[list[str]], list[int], li
 def test_edges_lead_from_heads_to_dependents_straight_and_through_the_arc(
     tree: tuple[list[list[str]], list[int], list[str]], style: ArcStyle
 ) -> None:
-    pieces, heads, deprels = tree
-    entries = transitions(pieces, heads, deprels, style)
+    subwords, heads, deprels = tree
+    entries = transitions(subwords, heads, deprels, style)
     labels = arc_labels(entries)
     edges = edge_set(edges_of_string(entries, style, {label: n for n, label in enumerate(labels)}), labels)
     places = iter([place for place, entry in enumerate(entries) if not is_arc(entry)])
-    words = [[-1], *([next(places) for _ in parts] for parts in pieces)]
+    words = [[-1], *([next(places) for _ in parts] for parts in subwords)]
     straight = {
         (parent, child, deprels[word - 1])
         for word, head in enumerate(heads, 1)
@@ -348,21 +348,21 @@ def test_the_constraints() -> None:
             state = state.after(style.token(entry))
         return state.allowed(constraints, left)
 
-    pieces, arcs, end = Kind.OPEN | Kind.WORD, Kind.LEFT | Kind.RIGHT, Kind.END
-    assert allowed("a@@", "legal") == allowed("a@@", "strict") == pieces
-    assert allowed("a b", "legal") == pieces | arcs | end
-    assert allowed("a b", "strict") == pieces | arcs
-    assert allowed("a b", "strict", left=5) == pieces | arcs
+    subwords, arcs, end = Kind.OPEN | Kind.WORD, Kind.LEFT | Kind.RIGHT, Kind.END
+    assert allowed("a@@", "legal") == allowed("a@@", "strict") == subwords
+    assert allowed("a b", "legal") == subwords | arcs | end
+    assert allowed("a b", "strict") == subwords | arcs
+    assert allowed("a b", "strict", left=5) == subwords | arcs
     assert allowed("a b", "strict", left=4) == Kind.WORD | arcs
     assert allowed("a b", "strict", left=3) == arcs
     assert allowed("a", "strict", left=1) == end
-    assert allowed("", "strict") == pieces | end
+    assert allowed("", "strict") == subwords | end
     assert allowed("", "strict", left=1) == end
     assert allowed("a@@", "none") & (arcs | end) == arcs | end
     rooted, split = ArcStyle(root_arc=True), ArcStyle(split=True, root_arc=True)
-    assert allowed("a", "strict", style=rooted) == pieces | Kind.ROOT
+    assert allowed("a", "strict", style=rooted) == subwords | Kind.ROOT
     assert allowed("a RIGHT-ARC:root", "strict", style=rooted) == end
-    assert allowed("a", "legal", style=split) == pieces | Kind.RIGHT | end
+    assert allowed("a", "legal", style=split) == subwords | Kind.RIGHT | end
     assert allowed("a RIGHT-ARC", "legal", style=split) == Kind.ROOT
     assert allowed("a b RIGHT-ARC", "legal", style=split) == Kind.LABEL
 

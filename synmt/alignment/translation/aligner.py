@@ -23,10 +23,10 @@ from synmt.model.files import CONFIG_FILE, PARAMETERS_FILE, check_inside, naming
 from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair
 from synmt.model.translation import TranslationModel
+from synmt.parameters import load_parameters
 from synmt.streams import BadInput
 from synmt.text.tokenization import TokenizerName
 from synmt.training.corpus import Corpus
-from synmt.weights import load_weights
 
 DIRECTIONS = ("forward", "backward")
 BATCH_TOKENS = 4096
@@ -134,7 +134,7 @@ def open_direction(path: Path, name: str, idea: LinkIdea, layer: int, device: to
         parameters = part_folder(path, name) / PARAMETERS_FILE
         check_inside(path, parameters)
         with naming(parameters):
-            part = load_weights(lambda: _holder(idea, folder), parameters)["part"].to(device).eval()
+            part = load_parameters(lambda: _holder(idea, folder), parameters)["part"].to(device).eval()
     with naming(path / CONFIG_FILE):
         if not 0 < layer <= folder.config.network.decoder_layers:
             raise ValueError(f"no decoder layer {layer}")

@@ -12,13 +12,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from synmt.parsers.chart import FORBIDDEN, ChartModel, best_spans, device_of, roots, score, triangle
-from synmt.parsers.training.treebank import Example
+from synmt.parsers.training.treebank import TreebankSentence
 
 TAG_LOSS_SCALE = 0.5
 
 
-def gold_labels(model: ChartModel, examples: Sequence[Example]) -> Tensor:
-    """The label of every span in `triangle` order, 0 for none and for unseen ones, [N]."""
+def gold_labels(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tensor:
+    """Return the label of every span in `triangle` order, 0 for none and for unseen ones, [N]."""
     labels = []
     for each in examples:
         n = len(each.words)
@@ -29,8 +29,8 @@ def gold_labels(model: ChartModel, examples: Sequence[Example]) -> Tensor:
     return torch.from_numpy(np.concatenate(labels))
 
 
-def loss(model: ChartModel, examples: Sequence[Example]) -> Tensor:
-    """Structured hinge loss of the trees plus cross-entropy of the tags, both per word."""
+def loss(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tensor:
+    """Return the structured hinge loss of the trees plus cross-entropy of the tags, both per word."""
     lengths = [len(each.words) for each in examples]
     scores = score(model, [each.words for each in examples])
     gold = gold_labels(model, examples).to(device_of(model))

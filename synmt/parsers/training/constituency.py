@@ -23,7 +23,7 @@ from synmt.parsers.benepar_models import save_model
 from synmt.parsers.character_model import CharacterModel
 from synmt.parsers.chart import predict
 from synmt.parsers.training.chart import TAG_LOSS_SCALE, loss
-from synmt.parsers.training.treebank import Example, read_dependency_examples, read_examples
+from synmt.parsers.training.treebank import TreebankSentence, read_dependency_examples, read_examples
 
 HYPERPARAMETERS: dict[str, Any] = {
     "attention_dropout": 0.1,
@@ -52,15 +52,16 @@ LONGEST = 100  # words; longer sentences cost quadratic time and are rare
 BATCH_WORDS = 400
 PEAK_LEARNING_RATE = 1e-3
 WARM_UP = 0.02  # of the budget
-AVERAGED_STEPS = 500  # the averaged weights' horizon, at most a twentieth of the steps so far
+AVERAGED_STEPS = 500  # the horizon of the averaged parameters, at most a twentieth of the steps so far
 RAREST_CHARACTER = 5  # occurrences; rarer ones are learnt as unknown
 SPECIAL_SHARE = 2  # sentences at first as a multiple of the general treebank's; half of it at the end
 DEPENDENCY_SHARE = 1  # the same
 EVALUATIONS = 20
 
 
-def new_model(examples: Sequence[Example], further: Sequence[Example] = ()) -> CharacterModel:
-    """An untrained model with the labels of the examples, and the characters and tags of the further ones too."""
+def new_model(examples: Sequence[TreebankSentence], further: Sequence[TreebankSentence] = ()) -> CharacterModel:
+    """Return an untrained model with the labels of the examples, and the characters and tags of the further ones
+    too."""
     everything = [*examples, *further]
     characters = Counter(char for each in everything for word in each.words for char in word)
     frequent = [char for char, count in characters.items() if count >= RAREST_CHARACTER]
@@ -75,14 +76,14 @@ def new_model(examples: Sequence[Example], further: Sequence[Example] = ()) -> C
     )
 
 
-def label_vocabulary(examples: Sequence[Example]) -> dict[str, int]:
-    """Labels of spans by index, none first."""
+def label_vocabulary(examples: Sequence[TreebankSentence]) -> dict[str, int]:
+    """Return the labels of spans by index, none first."""
     labels = sorted({label for each in examples for _, _, label in each.spans})
     return {label: index for index, label in enumerate(["", *labels])}
 
 
 def with_labels(model: CharacterModel, labels: dict[str, int]) -> CharacterModel:
-    """A model that labels spans by itself, and shares everything else with the other one."""
+    """Return a model that labels spans by itself, and shares everything else with the other one."""
     twin = CharacterModel({**model.config, "label_vocab": labels})
     for name, part in model.named_children():
         if name != "f_label":
@@ -90,10 +91,10 @@ def with_labels(model: CharacterModel, labels: dict[str, int]) -> CharacterModel
     return twin
 
 
-def batches(examples: Sequence[Example], randomness: random.Random) -> Iterator[list[Example]]:
-    """Batches of about BATCH_WORDS words, sentences of similar length together, in random order."""
+def batches(examples: Sequence[TreebankSentence], randomness: random.Random) -> Iterator[list[TreebankSentence]]:
+    """Yield batches of about BATCH_WORDS words, sentences of similar length together, in random order."""
     ordered = sorted(examples, key=lambda each: len(each.words) + 2 * randomness.random())
-    whole: list[list[Example]] = [[]]
+    whole: list[list[TreebankSentence]] = [[]]
     for each in ordered:
         if (len(whole[-1]) + 1) * len(each.words) > BATCH_WORDS and whole[-1]:
             whole.append([])
@@ -102,8 +103,8 @@ def batches(examples: Sequence[Example], randomness: random.Random) -> Iterator[
     yield from whole
 
 
-def span_f1(model: CharacterModel, examples: Sequence[Example]) -> float:
-    """F1 of the labelled spans in percent, unary chains as one label: a quick guide while training."""
+def span_f1(model: CharacterModel, examples: Sequence[TreebankSentence]) -> float:
+    """Return the F1 of the labelled spans in percent, unary chains as one label: a quick guide while training."""
     model.eval()
     matched = gold = predicted = 0
     for batch in batches(examples, random.Random(0)):
@@ -116,7 +117,7 @@ def span_f1(model: CharacterModel, examples: Sequence[Example]) -> float:
 
 
 def learning_rate(progress: float) -> float:
-    """Linear warm-up, then a cosine to zero, over the share of the budget used."""
+    """Return the rate: linear warm-up, then a cosine to zero, over the share of the budget used."""
     if progress < WARM_UP:
         return PEAK_LEARNING_RATE * progress / WARM_UP
     return PEAK_LEARNING_RATE * 0.5 * (1 + cos(pi * (progress - WARM_UP) / (1 - WARM_UP)))
@@ -126,13 +127,13 @@ def learning_rate(progress: float) -> float:
 class Treebanks:
     """general, special and dev: trees; dependencies: spans of the second task."""
 
-    general: Sequence[Example]
-    special: Sequence[Example]
-    dependencies: Sequence[Example]
-    dev: Sequence[Example]
+    general: Sequence[TreebankSentence]
+    special: Sequence[TreebankSentence]
+    dependencies: Sequence[TreebankSentence]
+    dev: Sequence[TreebankSentence]
 
-    def epoch(self, progress: float, randomness: random.Random) -> list[tuple[bool, list[Example]]]:
-        """The batches of one epoch in random order, each with whether it is one of trees."""
+    def epoch(self, progress: float, randomness: random.Random) -> list[tuple[bool, list[TreebankSentence]]]:
+        """Return the batches of one epoch in random order, each with whether it is one of trees."""
         special, dependencies = (
             randomness.sample(examples, min(len(examples), int(len(self.general) * share * (1 - progress / 2))))
             for examples, share in ((self.special, SPECIAL_SHARE), (self.dependencies, DEPENDENCY_SHARE))
@@ -143,7 +144,7 @@ class Treebanks:
 
 
 class Averaged:
-    """A model under training, and the mean of its recent weights."""
+    """A model under training, and the mean of its recent parameters."""
 
     def __init__(self, model: CharacterModel) -> None:
         self.model = model
@@ -159,7 +160,7 @@ class Averaged:
 
 
 def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterModel], None]) -> None:
-    """Trains for `seconds` of CPU time; saves the averaged model whenever it is the best on `dev` so far."""
+    """Train for `seconds` of CPU time; save the averaged model whenever it is the best on `dev` so far."""
     torch.manual_seed(seed)
     randomness = random.Random(seed)
     model = new_model([*data.general, *data.special], data.dependencies)
@@ -206,7 +207,7 @@ file_option = click.Path(path_type=Path, exists=True)
 def main(
     general: Path, special: Path, dependencies: Path, dev: Path, output: Path, minutes: float, seed: int
 ) -> None:
-    """Trains a constituency model on one thread and writes OUTPUT and its .json."""
+    """Train a constituency model on one thread, and write OUTPUT and its .json."""
     torch.set_num_threads(1)
     data = Treebanks(
         read_examples(general, LONGEST),

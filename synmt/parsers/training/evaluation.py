@@ -13,7 +13,7 @@ from synmt.trees.constituency import Tree
 
 
 def predicted_trees(parser: BeneparParser, gold: list[Tree]) -> list[Tree]:
-    """The parser's trees over the words of the gold trees."""
+    """Return the parser's trees over the words of the gold trees."""
     records = parse_texts((tree.leaves() for tree in gold), parser)
     return [record.tree for record in records if record.tree is not None]
 
@@ -22,7 +22,7 @@ def predicted_trees(parser: BeneparParser, gold: list[Tree]) -> list[Tree]:
 @click.option("--model", help="Default: the embedded model.")
 @click.argument("treebanks", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 def main(model: str | None, treebanks: tuple[Path, ...]) -> None:
-    """Prints evalb's scores of each PTB file."""
+    """Print evalb's scores of each PTB file."""
     parser = BeneparParser(model)
     for path in treebanks:
         gold = list(read_trees(path))

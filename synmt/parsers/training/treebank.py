@@ -26,7 +26,7 @@ UNARY = "::"  # joins the labels of a unary chain, as benepar does
 
 
 @dataclass(slots=True)
-class Example:
+class TreebankSentence:
     """One sentence of n words as benepar learns it.
 
     words: spelt the Penn Treebank's way, [n].
@@ -41,7 +41,7 @@ class Example:
 
 
 def read_trees(path: Path) -> Iterator[Tree]:
-    """The trees of a PTB file, one a line, overt and with plain labels; empty lines have none."""
+    """Yield the trees of a PTB file, one a line, overt and with plain labels; empty lines have none."""
     for line in read_lines([str(path)]):
         if not line.text.strip():
             continue
@@ -54,7 +54,7 @@ def read_trees(path: Path) -> Iterator[Tree]:
 
 
 def _spliced(tree: Tree) -> Tree:
-    """The tree with the children of SPLICED nodes in these nodes' place, a leftover wrapper called FRAG."""
+    """Return the tree with the children of SPLICED nodes in these nodes' place, a leftover wrapper called FRAG."""
     leaf = tree.is_leaf()
     new_index: list[int] = []
     nodes: list[str] = []
@@ -70,7 +70,8 @@ def _spliced(tree: Tree) -> Tree:
 
 
 def phrases(tree: Tree) -> list[Span]:
-    """(first word, word after the last, label) of each phrase in preorder: all nodes but words and their tags."""
+    """Return (first word, word after the last, label) of each phrase in preorder: all nodes but words and their
+    tags."""
     leaf = tree.is_leaf()
     words_before = list(accumulate(leaf, initial=0))
     after = subtree_ends(tree.parents)
@@ -82,32 +83,32 @@ def phrases(tree: Tree) -> list[Span]:
 
 
 def tags(tree: Tree) -> list[str]:
-    """The label above each leaf, [leaves]."""
+    """Return the label above each leaf, [leaves]."""
     return [tree.nodes[parent] for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True) if leaf]
 
 
-def example(tree: Tree) -> Example:
-    """The training example of a tree."""
+def example(tree: Tree) -> TreebankSentence:
+    """Return the training example of a tree."""
     spans: list[Span] = []
     for first, end, label in phrases(tree):
         if spans and spans[-1][:2] == (first, end):
             label = spans.pop()[2] + UNARY + label
         spans.append((first, end, label))
-    return Example(ptb_unescape(tree.leaves()), tags(tree), spans)
+    return TreebankSentence(ptb_unescape(tree.leaves()), tags(tree), spans)
 
 
-def read_examples(path: Path, longest: int) -> list[Example]:
-    """The sentences of a PTB file that have a phrase at their root and at most `longest` words."""
+def read_examples(path: Path, longest: int) -> list[TreebankSentence]:
+    """Return the sentences of a PTB file that have a phrase at their root and at most `longest` words."""
     examples = map(example, read_trees(path))
     return [each for each in examples if len(each.words) <= longest and _has_root(each)]
 
 
-def _has_root(each: Example) -> bool:
+def _has_root(each: TreebankSentence) -> bool:
     return bool(each.spans) and each.spans[0][:2] == (0, len(each.words))
 
 
-def read_dependency_examples(path: Path, longest: int) -> list[Example]:
-    """The sentences of a CoNLL-U file with at most `longest` words: the spans of their subtrees, by deprel.
+def read_dependency_examples(path: Path, longest: int) -> list[TreebankSentence]:
+    """Return the sentences of a CoNLL-U file with at most `longest` words: the spans of their subtrees, by deprel.
 
     Subtrees with gaps are left out. Tags are the XPOS column's, which is the Penn Treebank's for English.
     """
@@ -117,7 +118,7 @@ def read_dependency_examples(path: Path, longest: int) -> list[Example]:
         return [each for each in examples if len(each.words) <= longest]
 
 
-def _dependency_example(sentence: TokenList) -> Example:
+def _dependency_example(sentence: TokenList) -> TreebankSentence:
     heads = [token["head"] - 1 for token in sentence]
     below = [{word} for word in range(len(heads))]  # each word and its descendants
     for word in range(len(heads)):
@@ -131,4 +132,4 @@ def _dependency_example(sentence: TokenList) -> Example:
         if max(words) - min(words) == len(words) - 1
     ]
     words = ptb_unescape([token["form"] for token in sentence])
-    return Example(words, [token["xpos"] or "UNK" for token in sentence], spans)
+    return TreebankSentence(words, [token["xpos"] or "UNK" for token in sentence], spans)

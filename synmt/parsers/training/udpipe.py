@@ -45,7 +45,7 @@ TAGGER_TEMPLATES = [
 
 
 def read_treebank(path: Path) -> list[Sentence]:
-    """The sentences of a CoNLL-U file as UDPipe holds them."""
+    """Return the sentences of a CoNLL-U file as UDPipe holds them."""
     reader = InputFormat.newConlluInputFormat()
     reader.setText(path.read_text(encoding="utf-8"))
     error = ProcessingError()
@@ -60,7 +60,7 @@ def read_treebank(path: Path) -> list[Sentence]:
 
 
 def train(train_files: Sequence[Path], dev_file: Path | None) -> bytes:
-    """The model's bytes. Without a dev file, every tenth sentence is held out to choose the iteration."""
+    """Return the model's bytes. Without a dev file, every tenth sentence is held out to choose the iteration."""
     sentences = [sentence for path in train_files for sentence in read_treebank(path)]
     if dev_file:
         training, heldout = sentences, read_treebank(dev_file)
@@ -88,7 +88,7 @@ def train(train_files: Sequence[Path], dev_file: Path | None) -> bytes:
 
 
 def write_embeddings(sentences: Sequence[Sequence[str]], path: Path) -> None:
-    """Writes word2vec's embeddings of the words as text: skip-gram, 50 numbers a word, those seen twice or more."""
+    """Write word2vec's embeddings of the words as text: skip-gram, 50 numbers a word, those seen twice or more."""
     from gensim.models import Word2Vec
 
     trained = Word2Vec(
@@ -98,7 +98,7 @@ def write_embeddings(sentences: Sequence[Sequence[str]], path: Path) -> None:
 
 
 def evaluate(model: Model, test_file: Path) -> str:
-    """UDPipe's own report on a test file: from raw text, and with gold tokens."""
+    """Return UDPipe's own report on a test file: from raw text, and with gold tokens."""
     gold = test_file.read_text(encoding="utf-8")
     reports = []
     for tokenizer in (Model.DEFAULT, Evaluator.NONE):
@@ -119,7 +119,7 @@ treebank = click.Path(path_type=Path, exists=True)
 @click.option("--test", "test_file", type=treebank, required=True)
 @click.option("--output", type=click.Path(path_type=Path), required=True)
 def main(train_files: tuple[Path, ...], dev_file: Path | None, test_file: Path, output: Path) -> None:
-    """Trains a UDPipe model on CoNLL-U files, writes it and prints its scores on the test file."""
+    """Train a UDPipe model on CoNLL-U files, write it and print its scores on the test file."""
     started = time.process_time()
     output.write_bytes(train(train_files, dev_file))
     print(f"{output}: {output.stat().st_size} bytes, {time.process_time() - started:.0f} CPU seconds")

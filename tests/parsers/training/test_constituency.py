@@ -8,7 +8,7 @@ from synmt.parsers.benepar_models import load_model, save_model
 from synmt.parsers.benepar_parser import BeneparParser
 from synmt.parsers.training.chart import TAG_LOSS_SCALE, loss
 from synmt.parsers.training.constituency import Treebanks, new_model, span_f1, train
-from synmt.parsers.training.treebank import UNARY, Example, example
+from synmt.parsers.training.treebank import UNARY, TreebankSentence, example
 from synmt.trees.constituency import read_brackets
 
 BRACKETS = [
@@ -17,7 +17,7 @@ BRACKETS = [
     "(FRAG (NP (NN father)))",
     "(S (NP (NP (DT the) (NN man)) (PP (IN of) (NP (DT the) (NN house)))) (VP (VBZ is) (ADVP (RB here))) (. .))",
 ]
-EXAMPLES: list[Example] = [example(read_brackets(brackets)) for brackets in BRACKETS]
+EXAMPLES: list[TreebankSentence] = [example(read_brackets(brackets)) for brackets in BRACKETS]
 
 
 def test_the_loss_is_benepars() -> None:
@@ -55,7 +55,7 @@ def test_the_loss_is_benepars() -> None:
 
 def test_training_learns_and_its_model_parses(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
-    dependencies = [Example(["He", "sleeps"], ["PRP", "VBZ"], [(0, 2, "root"), (0, 1, "nsubj")])]
+    dependencies = [TreebankSentence(["He", "sleeps"], ["PRP", "VBZ"], [(0, 2, "root"), (0, 1, "nsubj")])]
     train(
         Treebanks(EXAMPLES * 20, EXAMPLES[:1], dependencies, EXAMPLES),
         seconds=5,

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from synmt.parsers.training.treebank import (
-    Example,
+    TreebankSentence,
     example,
     read_dependency_examples,
     read_examples,
@@ -42,7 +42,7 @@ def test_a_broken_tree_is_named(tmp_path: Path) -> None:
 def test_spans_are_collapsed_chains_of_phrases() -> None:
     tree = read_brackets("(S (NP (PRP He)) (VP (MD can) (S (VP (VB go)))) (. .))")
     spans = [(0, 4, "S"), (0, 1, "NP"), (1, 3, "VP"), (2, 3, "S::VP")]
-    assert example(tree) == Example(["He", "can", "go", "."], ["PRP", "MD", "VB", "."], spans)
+    assert example(tree) == TreebankSentence(["He", "can", "go", "."], ["PRP", "MD", "VB", "."], spans)
 
 
 def test_sentences_without_a_phrase_at_the_root_are_left_out(tmp_path: Path) -> None:

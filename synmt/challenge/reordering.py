@@ -12,7 +12,7 @@ from synmt.text.links import Link, check_inside
 
 
 def reordering_distance(links: Set[Link], source: Sequence[str], target: Sequence[str]) -> int:
-    """The greatest |i − j| of links between words of letters; 0 if there are none.
+    """Return the greatest |i − j| of links between words of letters; 0 if there are none.
 
     Raises LinkError for a link outside of the sentences.
     """

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.challenge.reordering import reordering_distance
 from synmt.text.links import Link, LinkError
-from synmt.trees.reordering import reordering_distance
 
 SOURCE = ["he", "has", "the", "coals", "put", "out", "."]
 TARGET = ["er", "hat", "die", "Kohlen", "gelöscht", "."]

@@ -13,7 +13,7 @@ from synmt.trees.record import ParseRecord, write_record
 
 
 @dataclass(frozen=True, slots=True)
-class Noun:
+class NounPhrase:
     article: str  # in the nominative
     german: str
     english: str
@@ -28,10 +28,12 @@ class Noun:
         return [f"Case={case}|Definite=Def|Gender={gender}|Number=Sing|PronType=Art", noun]
 
 
-BALL, STONE, TABLE = Noun("der", "Ball", "ball"), Noun("der", "Stein", "stone"), Noun("der", "Tisch", "table")
-HAMSTER, HORSE = Noun("der", "Hamster", "hamster"), Noun("das", "Pferd", "horse")
-CHILD, MOTHER, GIRL = Noun("das", "Kind", "child"), Noun("die", "Mutter", "mother"), Noun("das", "Mädchen", "girl")
-FATHER, DOG, STUDENT = Noun("der", "Vater", "father"), Noun("der", "Hund", "dog"), Noun("der", "Student", "student")
+BALL, STONE = NounPhrase("der", "Ball", "ball"), NounPhrase("der", "Stein", "stone")
+TABLE, HAMSTER = NounPhrase("der", "Tisch", "table"), NounPhrase("der", "Hamster", "hamster")
+HORSE, CHILD = NounPhrase("das", "Pferd", "horse"), NounPhrase("das", "Kind", "child")
+MOTHER, GIRL = NounPhrase("die", "Mutter", "mother"), NounPhrase("das", "Mädchen", "girl")
+FATHER, DOG = NounPhrase("der", "Vater", "father"), NounPhrase("der", "Hund", "dog")
+STUDENT = NounPhrase("der", "Student", "student")
 VERBS = {"bringt": "brings", "wirft": "throws", "drückt": "pushes", "drängt": "urges", "zieht": "pulls"}
 VERB_FEATURES = "Mood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin"
 
@@ -44,16 +46,16 @@ SETS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class TransitiveClause:
     """marked: what case marks, `object`, `subject` or `both`."""
 
     marked: str
-    object: Noun
+    object: NounPhrase
     verb: str
-    subject: Noun
+    subject: NounPhrase
 
     def record(self, subject_first: bool = False) -> ParseRecord:
-        """The clause with its dependency tree."""
+        """Return the clause with its dependency tree."""
         phrases = [(self.object, "Acc", "obj"), (self.subject, "Nom", "nsubj")]
         (first, first_case, first_deprel), (last, last_case, last_deprel) = phrases[:: -1 if subject_first else 1]
         article, noun = first.phrase(first_case)
@@ -69,21 +71,26 @@ class Clause:
         )
 
     def row(self, subject_first: bool = False) -> list[str]:
-        """The clause, what case marks, the subject, the object, and a translation."""
+        """Return the clause, what case marks, the subject, the object, and a translation."""
         translation = f"The {self.subject.english} {VERBS[self.verb]} the {self.object.english}"
         phrases = [" ".join(self.subject.phrase("Nom")), " ".join(self.object.phrase("Acc"))]
         return [self.record(subject_first).text, self.marked, *phrases, translation]
 
 
-def clauses() -> Iterator[Clause]:
-    """The 99 clauses, set by set."""
+def clauses() -> Iterator[TransitiveClause]:
+    """Yield the 99 clauses, set by set."""
     for marked, objects, verbs, subjects in SETS:
         for noun, verb, subject in product(objects, verbs, subjects):
-            yield Clause(marked, noun, verb, subject)
+            yield TransitiveClause(marked, noun, verb, subject)
 
 
-FORMS: dict[str, Callable[[Clause, bool], str]] = {
+FORMS: dict[str, Callable[[TransitiveClause, bool], str]] = {
     "text": lambda clause, subject_first: clause.record(subject_first).text,
     "tsv": lambda clause, subject_first: "\t".join(clause.row(subject_first)),
     "records": lambda clause, subject_first: write_record(clause.record(subject_first)),
 }
+
+
+def clause_lines(form: str, subject_first: bool) -> Iterator[str]:
+    """Yield the clauses in one of the FORMS."""
+    return (FORMS[form](clause, subject_first) for clause in clauses())

@@ -1,29 +1,46 @@
 """A challenge set: the sentences of a corpus that show a phenomenon, and their lines in files beside the corpus."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from synmt.streams import BadInput, Line, read_lines, read_parallel, side_by_side
+from synmt.challenge.phenomena import PHENOMENA, Phenomenon, marked, occurrences
+from synmt.challenge.reordering import reordering_distance
+from synmt.streams import BadInput, BadLines, Line, check_stdin_once, read_lines, read_parallel, side_by_side
 from synmt.text.links import read_links
 from synmt.trees.parses import read_parses
-from synmt.trees.phenomena import Phenomenon, marked, occurrences
 from synmt.trees.record import read_record
-from synmt.trees.reordering import reordering_distance
 
 Form = Literal["numbers", "ids", "marked"]
 
 
-def phenomenon_cells(
-    lines: Iterable[Line], phenomenon: Phenomenon, min_distance: int, form: Form, on_bad: Callable[[BadInput], None]
+def phenomenon_set(
+    name: str, files: Sequence[str], min_distance: int, form: Form | None, texts: Sequence[str], bad: BadLines
 ) -> Iterator[str]:
-    """For each sentence of parse records or CoNLL-U its number, its sent_id, or its tokens with stars; "" for one
-    that does not belong to the set.
+    """Return the set of a phenomenon of PHENOMENA among files of parse records or CoNLL-U. Raises BadInput."""
+    check_stdin_once([*files, *texts])
+    lines = read_lines(files, bad.on_error)
+    cells = phenomenon_cells(lines, PHENOMENA[name], min_distance, form or "numbers", bad)
+    return challenge_set(cells, " + ".join(files), texts, with_cells=bool(form or not texts))
+
+
+def reordering_set(source: str, target: str, links: str, min_distance: int, texts: Sequence[str]) -> Iterator[str]:
+    """Return the set of pairs in which a word moves far, by three files. Raises BadInput."""
+    check_stdin_once([source, target, links, *texts])
+    cells = reordering_cells(source, target, links, min_distance)
+    return challenge_set(cells, links, texts, with_cells=not texts)
+
+
+def phenomenon_cells(
+    lines: Iterable[Line], phenomenon: Phenomenon, min_distance: int, form: Form, bad: BadLines
+) -> Iterator[str]:
+    """Yield for each sentence of parse records or CoNLL-U its number, its sent_id, or its tokens with stars; "" for
+    one that does not belong to the set.
 
     Raises BadInput at the end if no sentence has the features that tell the phenomenon.
     """
     number = 0
     lacks_feats = "feats" in phenomenon.columns
-    for number, (place, record) in enumerate(read_parses(lines, on_bad), 1):
+    for number, (place, record) in enumerate(read_parses(lines, bad), 1):
         lacks_feats = lacks_feats and not record.feats
         found = []
         try:
@@ -31,7 +48,7 @@ def phenomenon_cells(
             if found and form == "ids" and not record.sent_id:
                 raise ValueError("sentence has no sent_id")
         except ValueError as error:
-            on_bad(place.error(error))
+            bad.add(place.error(error))
         cells = {"numbers": str(number), "ids": " ".join(record.sent_id.split()), "marked": marked(record, found)}
         yield cells[form] if found else ""
     if number and lacks_feats:
@@ -39,8 +56,10 @@ def phenomenon_cells(
 
 
 def reordering_cells(source: str, target: str, links: str, min_distance: int) -> Iterator[str]:
-    """For each pair of three files, tokens or parse records of both sides and their links, its number, or "" if no
-    word moves that far. Raises BadInput."""
+    """Yield for each pair its number, or "" if no word moves that far. Raises BadInput.
+
+    source, target: files of tokens or parse records; links: a file of their links.
+    """
     for number, (first, second, line) in enumerate(read_parallel([source, target, links]), 1):
         words = _words(first), _words(second)
         try:
@@ -58,7 +77,7 @@ def _words(line: Line) -> list[str]:
 
 
 def challenge_set(cells: Iterator[str], name: str, texts: Sequence[str], with_cells: bool) -> Iterator[str]:
-    """Of each sentence of the set its cell, its lines in the text files, or both, with tabs between.
+    """Yield of each sentence of the set its cell, its lines in the text files, or both, with tabs between.
 
     name: of the corpus. Raises BadInput for a text of another length than the corpus.
     """

@@ -1,4 +1,4 @@
-"""Weights from a stranger: what a safetensors file holds is compared with what a model needs before either takes
+"""Parameters from a stranger: what a safetensors file holds is compared with what a model needs before either takes
 memory."""
 
 import stat
@@ -14,8 +14,8 @@ from torch import Tensor, nn
 Model = TypeVar("Model", bound=nn.Module)
 
 
-def load_weights(make: Callable[[], Model], path: Path) -> Model:
-    """The model that `make` makes, with the weights of a file. `make` is called twice, first for the shapes alone.
+def load_parameters(make: Callable[[], Model], path: Path) -> Model:
+    """Return the model that `make` makes, with the parameters of a file. `make` is called twice, first for shapes.
 
     Raises ValueError, OSError or SafetensorError for a file that is damaged or of another model.
     """
@@ -28,7 +28,7 @@ def load_weights(make: Callable[[], Model], path: Path) -> Model:
 
 
 def shapes_in(path: Path) -> dict[str, list[int]]:
-    """The shapes of the tensors in a safetensors file, by its header alone."""
+    """Return the shapes of the tensors in a safetensors file, by its header alone."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise ValueError("not a file")
     with safe_open(path, "pt") as file:
@@ -36,7 +36,7 @@ def shapes_in(path: Path) -> dict[str, list[int]]:
 
 
 def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, list[int]]) -> None:
-    """Raises ValueError at the first tensor that is missing, unknown, or of another shape."""
+    """Raise ValueError at the first tensor that is missing, unknown, or of another shape."""
     for name in sorted(expected.keys() | found.keys()):
         if name not in found or name not in expected:
             raise ValueError(f"tensor {name} is {'missing' if name in expected else 'not of this model'}")

@@ -1,7 +1,7 @@
 from collections import Counter
 
+from synmt.challenge.object_verb_subject import TransitiveClause, clauses
 from synmt.trees.dependency import check_heads
-from synmt.trees.object_verb_subject import Clause, clauses
 
 
 def test_there_are_36_27_and_36() -> None:
@@ -17,7 +17,7 @@ def test_the_paper_s_sentences_are_among_them() -> None:
     assert texts["Den Hamster drückt die Mutter"] == "Die Mutter drückt den Hamster"
 
 
-def role(clause: Clause, deprel: str, subject_first: bool) -> list[str]:
+def role(clause: TransitiveClause, deprel: str, subject_first: bool) -> list[str]:
     """The article and noun of a relation, and their case."""
     record = clause.record(subject_first)
     noun = record.deprels.index(deprel)

@@ -1,8 +1,8 @@
 """Phenomena whose words stand far from their heads, for challenge sets.
 
 Choshen & Abend (2019), "Automatically Extracting Challenge Sets for Non-local Phenomena in Neural Machine
-Translation", CoNLL. A sentence belongs to a set if one of its words shows the phenomenon and is more than so many
-positions away from its head. As in the published sets, a root counts as far from its head as its own position.
+Translation", CoNLL. A sentence belongs to a set if one of its words shows the phenomenon and is more than a given
+number of positions away from its head. As in the published sets, the distance of a root is its own position.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ PHENOMENA = {
 
 
 def occurrences(record: ParseRecord, phenomenon: Phenomenon, min_distance: int) -> list[tuple[int, int]]:
-    """The words that show the phenomenon more than `min_distance` positions from their heads.
+    """Return the words that show the phenomenon more than `min_distance` positions from their heads.
 
     Each as (word, head), counted from 1; the head of a root is 0. Raises RecordError for a sentence without heads
     or without what tells the phenomenon; one without features merely has no such words.
@@ -59,6 +59,6 @@ def occurrences(record: ParseRecord, phenomenon: Phenomenon, min_distance: int) 
 
 
 def marked(record: ParseRecord, found: list[tuple[int, int]]) -> str:
-    """The tokens, with stars around the words that were found and their heads."""
+    """Return the tokens, with stars around the words that were found and their heads."""
     chosen = {number for pair in found for number in pair}
     return " ".join(f"*{token}*" if word in chosen else token for word, token in enumerate(record.tokens, 1))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from synmt.streams import Line, fail
-from synmt.trees.challenge import phenomenon_cells
-from synmt.trees.phenomena import PHENOMENA, marked, occurrences
+from synmt.challenge.phenomena import PHENOMENA, marked, occurrences
+from synmt.challenge.sets import phenomenon_cells
+from synmt.streams import BadLines, Line
 from synmt.trees.record import ParseRecord, RecordError
 
 PUBLISHED = Path(__file__).parents[2] / ".." / "shared" / "data" / "challenge"
@@ -104,7 +104,7 @@ def published_ids(name: str) -> list[str]:
 
 
 def extracted(name: str, phenomenon: str) -> list[str]:
-    cells = phenomenon_cells(published_parses(name), PHENOMENA[phenomenon], 1, "ids", fail)
+    cells = phenomenon_cells(published_parses(name), PHENOMENA[phenomenon], 1, "ids", BadLines())
     return [cell for cell in cells if cell]
 
 

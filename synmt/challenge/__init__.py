@@ -1,0 +1,1 @@
+"""Challenge sets: sentences in which words stand far from what they belong to. No torch."""

@@ -1,0 +1,57 @@
+"""Which parser to open, and opening it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from synmt.options import setting
+from synmt.parsers.embedded import CONSTITUENCY, DEPENDENCY, embedded_model
+from synmt.parsers.parser import ModelError, Parser
+
+ParserName = Literal["benepar", "udpipe", "benepar+udpipe"]
+
+
+@dataclass(frozen=True)
+class ParserConfig:
+    """A parser and its models, at most one a parser; of two parsers, UDPipe's model is the one in `.udpipe`."""
+
+    parser: ParserName = setting(
+        "benepar",
+        "Constituency trees (benepar), dependency trees (udpipe) or both, for text and tokens.",
+        common=True,
+    )
+    model: tuple[str, ...] = setting(
+        (),
+        "A benepar model's name (benepar_en3), checkpoint or folder; a .udpipe file."
+        "  [default: a small model that is part of synmt]",
+        common=True,
+        metavar="NAME|PATH",
+    )
+    language: str = setting("en", "Of the model that is part of synmt: en, de (udpipe).", common=True)
+    device: str = setting("cpu", "Of benepar: auto, cpu, cuda or cuda:N.", common=True)
+    trust_pickle: bool = setting(False, "Load a benepar model that is a pickle, which can run code.", common=True)
+
+
+def open_parser(config: ParserConfig) -> Parser:
+    """Open the parser, or both as one. Raises ModelError."""
+    if config.parser == "benepar":
+        from synmt.parsers.benepar_parser import BeneparParser
+
+        return BeneparParser(_only_model(config, CONSTITUENCY, config.model), config.device, config.trust_pickle)
+    if config.parser == "udpipe":
+        from synmt.parsers.udpipe_parser import UDPipeParser
+
+        return UDPipeParser(_only_model(config, DEPENDENCY, config.model))
+    from synmt.parsers.combined_parser import CombinedParser
+
+    of_udpipe = tuple(model for model in config.model if model.endswith(".udpipe"))
+    of_benepar = tuple(model for model in config.model if model not in of_udpipe)
+    benepar_model = _only_model(config, CONSTITUENCY, of_benepar)
+    udpipe_model = _only_model(config, DEPENDENCY, of_udpipe)
+    return CombinedParser(benepar_model, udpipe_model, config.device, config.trust_pickle)
+
+
+def _only_model(config: ParserConfig, kind: str, models: tuple[str, ...]) -> str:
+    """Return the model given for a parser, or the embedded one of its kind."""
+    if len(models) > 1:
+        raise ModelError(f"{len(models)} models ({', '.join(models)}) for one parser of --parser {config.parser}")
+    return models[0] if models else str(embedded_model(kind, config.language))

@@ -1,0 +1,44 @@
+"""Lines of words and arcs: what `synmt transitions` makes of dependency trees, and trees of."""
+
+from collections.abc import Callable
+
+from synmt.streams import BadLines
+from synmt.text.tokenization import Tokenizer, spaces_after
+from synmt.trees.arc_tokens import ArcStyle, read_entries, write_entries
+from synmt.trees.dependency import written
+from synmt.trees.realignment import realigned
+from synmt.trees.record import ParseRecord
+from synmt.trees.transitions import TreeNotDerivable, read_transitions, transitions_of_record
+
+
+def write_string(
+    record: ParseRecord,
+    style: ArcStyle,
+    tokenizer: Tokenizer | None,
+    segment: Callable[[str], list[str]] | None,
+    bad: BadLines,
+) -> str:
+    """Return the line of a record's tree, on the tokenizer's words if there is one; "" for a tree that has none.
+
+    Raises ValueError for a record that cannot be used.
+    """
+    if tokenizer:
+        record = realigned(record, tokenizer.tokenize(record.text or written(record)))
+    try:
+        return write_entries(transitions_of_record(record, segment or _whole, style))
+    except TreeNotDerivable as error:
+        bad.leave_empty(f"line where {error}")
+        return ""
+
+
+def _whole(word: str) -> list[str]:
+    return [word]
+
+
+def read_string(line: str, style: ArcStyle, tokenizer: Tokenizer | None) -> ParseRecord:
+    """Return the record of a line, its text as the tokenizer joins it. Raises TransitionError."""
+    record = read_transitions(read_entries(line), style)
+    if tokenizer:
+        record.text = tokenizer.detokenize(record.tokens)
+        record.spaces = spaces_after(record.tokens, record.text) or []
+    return record

@@ -1,0 +1,1 @@
+"""Trees: their notations, their relations, and slow definitions of them."""
