@@ -20,15 +20,15 @@ import click
 import torch
 from safetensors.torch import save
 
-from synmt.alignment.aligner import Pair
+from synmt.alignment.mask_align.config import AlignerFolder
 from synmt.alignment.pairs import with_known_links
 from synmt.metrics.bracketing import read_parse
 from synmt.metrics.prediction import read_prediction
+from synmt.model.folder import ModelFolder, naming
+from synmt.model.records import SentencePair
 from synmt.parsers import benepar_models, udpipe_parser
 from synmt.parsers.parser import ModelError
 from synmt.streams import BadInput, Line, read_lines
-from synmt.systems.aligner_folder import AlignerFolder
-from synmt.systems.model_folder import ModelFolder, naming
 from synmt.text.bpe import Bpe
 from synmt.training.bitext import read_tsv
 from synmt.training.checkpoint import checksum, read_checkpoint
@@ -156,7 +156,7 @@ def parser_part(suffix: str) -> Callable[[Path], object]:
 def read_links_of(path: Path) -> None:
     """Links, or an A3 file, of endless pairs of two words."""
     words = ParseRecord(tokens=["a", "b"])
-    pairs = (Pair(words, words, Line("", "pairs", number)) for number in count(1))
+    pairs = (SentencePair(words, words, Line("", "pairs", number)) for number in count(1))
     for pair in islice(with_known_links(pairs, [str(path)]), 100):
         assert pair.known
 

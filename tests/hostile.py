@@ -21,12 +21,14 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from synmt.alignment.mask_align.config import AlignerConfig, AlignerFolder
+from synmt.alignment.mask_align.idea import MaskAlign
 from synmt.cli import main
-from synmt.systems.aligner_folder import AlignerConfig, AlignerFolder
-from synmt.systems.mask_align import MaskAlign
-from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
-from synmt.systems.source import source_side
-from synmt.systems.target import target_side
+from synmt.model.config import ModelConfig
+from synmt.model.files import save_tensors
+from synmt.model.folder import ModelFolder
+from synmt.model.source import source_side
+from synmt.model.target import target_side
 from synmt.text.bpe import Bpe
 from tests import tiny
 from tests.cli.commands import CODES, RECORD

@@ -13,7 +13,7 @@ SMALLER = {
     "synmt.demo --out .": "synmt.demo --sentences 60 --held-out 8 --out .",
     "--minutes 3": "--updates 2 --merges 300",
     "--minutes 6": "--updates 4",
-    "synmt translate parent": "synmt translate parent --beam 2 --extra-length 5",
+    "synmt translate parent": "synmt translate parent --beam 2 --max-length-offset 5",
 }
 
 

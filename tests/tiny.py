@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from synmt.model.batches import Sources
+from synmt.model.source import source_side
+from synmt.model.target import TargetSide, numbered_labels, target_side
+from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
-from synmt.systems.batches import Sources
-from synmt.systems.source import source_side
-from synmt.systems.target import TargetSide, numbered_labels, target_side
-from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.corpus import Corpus
 from synmt.training.prefixes import PrefixPlan
@@ -30,7 +30,7 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "pascal, all heads": {"pascal": {"heads": 2, "layer": 2, "weighting": "parent-only"}},
     "lisa": {"lisa": {}},
     "lisa, gold": {"lisa": {"layer": 2, "train_parents": "gold", "test_parents": "gold"}},
-    "label-features": {"label-features": {"columns": "deprels", "size": 4}},
+    "label-features": {"label-features": {"fields": "deprels", "size": 4}},
     "multitask": {"multitask": {}},
     "all but multitask": {"mask": {}, "lisa": {}, "pascal": {"heads": 1}, "label-features": {"size": 4}},
     "mask+pascal": {"mask": {}, "pascal": {"heads": 1}},
@@ -39,9 +39,9 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
 }
 TARGET_SYSTEMS: dict[str, TargetSide] = {
     "sequence": target_side({"sequence": {}}),
-    "linearized": target_side({"linearized": {}}),
+    "transitions": target_side({"transitions": {}}),
     "bitran": target_side({"bitran": {}}),
-    "bitran with arcs": target_side({"linearized": {}, "bitran": {}}),
+    "bitran with arcs": target_side({"transitions": {}, "bitran": {}}),
     "parent": target_side({"parent": {}}),
     "parent, split arcs": target_side({"parent": {}}, {"split": True, "root_arc": True}),
     "gcn": target_side({"gcn": {}}),

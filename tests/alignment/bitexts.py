@@ -5,7 +5,7 @@ from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from synmt.alignment.aligner import Fit, Pair
+from synmt.model.records import SentencePair
 from synmt.text.links import Link
 from tests.alignment.words import pair
 
@@ -27,7 +27,7 @@ QUICK: dict[str, Any] = {
 }
 
 
-def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[Pair], list[Set[Link]]]:
+def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[SentencePair], list[Set[Link]]]:
     """Pairs in which each word is translated by its letters in reverse, the last one first; and their links."""
     draws = random.Random(seed)
     pairs, links = [], []
@@ -40,7 +40,7 @@ def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[
 
 
 def fit_to(
-    pairs: Sequence[Pair],
+    pairs: Sequence[SentencePair],
     out: Path,
     guide: Sequence[Set[Link]] | None = None,
     resume: bool = False,

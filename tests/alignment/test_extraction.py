@@ -7,16 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from synmt.alignment.extraction import (
-    Extraction,
-    HardLinks,
-    Rule,
-    SoftLinks,
-    directions,
-    extract,
-    harmonic_mean,
-    word_scores,
-)
+from synmt.alignment.extraction import Extraction, Rule, SoftLinks, directions, extract, harmonic_mean, word_scores
+from synmt.text.links import DirectedLinks
 
 # `das Ha@@ us .` and `the hou@@ se`: target × source, and source × target.
 FORWARD = np.array([[0.60, 0.10, 0.05, 0.05], [0.02, 0.70, 0.10, 0.03], [0.01, 0.30, 0.50, 0.05]], np.float32).T
@@ -84,7 +76,7 @@ def test_links_stay_inside_and_scores_between_zero_and_one(found: SoftLinks, rul
 
 def test_end_punctuation_is_linked_with_end_punctuation_alone() -> None:
     forward = np.array([[0.3, 0.2], [0.6, 0.7]], np.float32)
-    soft, hard = SoftLinks(forward, forward, [0, 1], [0, 1]), HardLinks({(1, 0), (1, 1)}, {(1, 0), (0, 0)})
+    soft, hard = SoftLinks(forward, forward, [0, 1], [0, 1]), DirectedLinks({(1, 0), (1, 1)}, {(1, 0), (0, 0)})
     for found, rule in ((soft, "harmonic"), (soft, "union"), (hard, "union")):
         for source, target, links in (
             (["a", "."], ["b", "!"], {(0, 0), (1, 1)}),
@@ -96,7 +88,7 @@ def test_end_punctuation_is_linked_with_end_punctuation_alone() -> None:
 
 
 def test_hard_links_are_symmetrized_and_scored_by_how_many_directions_have_them() -> None:
-    found = HardLinks({(0, 0), (1, 1)}, {(0, 0)})
+    found = DirectedLinks({(0, 0), (1, 1)}, {(0, 0)})
     assert extract(found, ["a", "b"], ["c", "d"], Extraction("union")).links == {(0, 0): 1.0, (1, 1): 0.5}
     assert word_scores(found, 2, 2).tolist() == [[1.0, 0.0], [0.0, 0.5]]
     with pytest.raises(ValueError, match="links without weights have no harmonic mean"):

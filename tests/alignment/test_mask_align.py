@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synmt.alignment.aligner import Fit, open_aligner
-from synmt.alignment.mask_align import MaskAligner, MaskAlignMethod
+from synmt.alignment.aligner import open_aligner
+from synmt.alignment.mask_align.aligner import MaskAligner, MaskAlignMethod
 from synmt.streams import BadInput
 from tests.alignment.words import TINY, bitext, error_rate, fit, links, pair
 

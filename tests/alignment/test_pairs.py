@@ -2,10 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from synmt.alignment.aligner import Pair
 from synmt.alignment.pairs import read_pairs, with_known_links
-from synmt.streams import BadInput, Line
-from synmt.systems.records import fail
+from synmt.model.records import SentencePair
+from synmt.streams import BadInput, Line, fail
 from synmt.text.links import Link
 from tests.alignment.words import pair
 
@@ -13,14 +12,14 @@ NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
 PAIRS = [pair(["a", "b"], ["c"]), pair([], ["d"]), pair(["e"], ["f", "g"])]
 
 
-def read(*texts: str, bad: list[BadInput] | None = None, faults: tuple[str, ...] = ()) -> list[Pair]:
+def read(*texts: str, bad: list[BadInput] | None = None, faults: tuple[str, ...] = ()) -> list[SentencePair]:
     lines = [Line(text, "in", number) for number, text in enumerate(texts, 1)]
     lines += [Line("", "in", len(texts) + 1, fault) for fault in faults]
     on_bad = fail if bad is None else bad.append
     return list(read_pairs(lines, NOTHING, "none", ("en", "de"), 5, on_bad))
 
 
-def words(pairs: list[Pair]) -> list[tuple[str, str]]:
+def words(pairs: list[SentencePair]) -> list[tuple[str, str]]:
     return [(" ".join(each.source.tokens), " ".join(each.target.tokens)) for each in pairs]
 
 

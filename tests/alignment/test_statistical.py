@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from synmt.alignment.aligner import Fit, Pair, open_aligner, open_method
+from synmt.alignment.aligner import open_aligner, open_method
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.statistical import plain_words
+from synmt.model.records import SentencePair
 from synmt.streams import BadInput
 from tests.alignment.bitexts import bitext, fit_to
 from tests.alignment.words import pair
@@ -25,7 +26,7 @@ STRANGE = [
 ]
 
 
-def plain(pairs: list[Pair], out: Path) -> Fit:
+def plain(pairs: list[SentencePair], out: Path) -> Fit:
     """Without any settings."""
     return replace(fit_to(pairs, out), settings={})
 

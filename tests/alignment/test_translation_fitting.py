@@ -10,12 +10,13 @@ import torch
 
 from synmt.alignment.aligner import open_aligner, open_method
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
-from synmt.alignment.layers import disagreement
-from synmt.alignment.translation_fitting import links_of
-from synmt.alignment.translation_models import TranslationAligner
+from synmt.alignment.translation.aligner import TranslationAligner
+from synmt.alignment.translation.fitting import links_of
+from synmt.alignment.translation.layers import disagreement
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
 from synmt.systems import LINK_IDEAS
-from synmt.systems.model_folder import ModelFolder
 from tests.alignment.bitexts import bitext, fit_to
 from tests.alignment.words import pair
 
@@ -77,7 +78,9 @@ def test_models_are_those_of_the_base_and_translate_too(folders: dict[str, Path]
     for direction in ("forward", "backward"):
         base, copy = (folders[name] / direction / "model.safetensors" for name in ("naive-att", "shift-aet"))
         assert base.read_bytes() == copy.read_bytes()
-        ModelFolder.open(folders["mtl-fullc"] / direction).load_model(torch.device("cpu"))  # has no other tensors
+        ModelFolder.open(folders["mtl-fullc"] / direction, ModelConfig).load_model(
+            torch.device("cpu")
+        )  # has no other tensors
     codes = [folders["naive-att"] / direction / "codes.bpe" for direction in ("forward", "backward")]
     assert codes[0].read_bytes() == codes[1].read_bytes()
 

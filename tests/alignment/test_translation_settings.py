@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from synmt.alignment.aligner import open_method
-from synmt.alignment.translation_settings import choose
+from synmt.alignment.translation.config import choose
+from synmt.alignment.translation.idea import open_link_idea
 from synmt.streams import BadInput
 from synmt.systems import LINK_IDEAS
-from synmt.systems.linking import open_link_idea
 from tests.alignment.bitexts import bitext, fit_to
 
 

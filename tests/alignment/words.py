@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from synmt.alignment.aligner import Fit, Pair
 from synmt.alignment.extraction import Extraction, extract
-from synmt.alignment.mask_align import MaskAligner, MaskAlignMethod
+from synmt.alignment.mask_align.aligner import MaskAligner, MaskAlignMethod
 from synmt.metrics.links import LinkMetric
 from synmt.metrics.metric import corpus_score
+from synmt.model.records import SentencePair
 from synmt.streams import Line
 from synmt.text.links import Link, Links
 from synmt.trees.record import ParseRecord
@@ -41,16 +41,18 @@ def bitext(count: int, seed: int = 1) -> list[tuple[list[str], list[str], set[Li
     return made
 
 
-def pair(source: Sequence[str], target: Sequence[str], number: int = 1) -> Pair:
-    return Pair(ParseRecord(tokens=[*source]), ParseRecord(tokens=[*target]), Line("", "bitext", number))
+def pair(source: Sequence[str], target: Sequence[str], number: int = 1) -> SentencePair:
+    return SentencePair(ParseRecord(tokens=[*source]), ParseRecord(tokens=[*target]), Line("", "bitext", number))
 
 
-def fit(out: Path, pairs: Sequence[Pair], guide: list[set[Link]] | None = None, **settings: Any) -> MaskAligner:
+def fit(
+    out: Path, pairs: Sequence[SentencePair], guide: list[set[Link]] | None = None, **settings: Any
+) -> MaskAligner:
     asked = Fit(pairs, guide, ("en", "de"), "none", {**TINY, **settings}, out, False, "cpu")
     return MaskAlignMethod().fit(asked)
 
 
-def links(aligner: MaskAligner, pairs: Sequence[Pair]) -> list[dict[Link, float]]:
+def links(aligner: MaskAligner, pairs: Sequence[SentencePair]) -> list[dict[Link, float]]:
     how = Extraction(aligner.rule)
     found = zip(aligner.align(pairs), pairs, strict=True)
     return [extract(each, pair.source.tokens, pair.target.tokens, how).links for each, pair in found]

@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
-from synmt.alignment.aligner import Aligner, Fit, Pair, open_method
+from synmt.alignment.aligner import Aligner, Fit, open_method
 from synmt.alignment.extraction import Extraction, extract
 from synmt.demo.corpus import draw_pairs
+from synmt.model.records import SentencePair
 from synmt.streams import Line
 from tests.bench.pairs import Comparison, clock_of, compare
 from tests.bench.streams import record_of
@@ -19,21 +20,21 @@ FITTED, ALIGNED = 1000, 500  # pairs
 SETTINGS: dict[str, dict[str, Any]] = {"mask-align": {"updates": 1}, "eflomal": {}, "systran-align": {}}
 
 
-def demo_pairs() -> list[Pair]:
+def demo_pairs() -> list[SentencePair]:
     drawn = islice(draw_pairs(seed=7), FITTED + ALIGNED)
     return [
-        Pair(record_of(pair.english), record_of(pair.kel), Line("", "demo", number))
+        SentencePair(record_of(pair.english), record_of(pair.kel), Line("", "demo", number))
         for number, pair in enumerate(drawn, 1)
     ]
 
 
-def fitted(method: str, pairs: list[Pair], out: Path, device: torch.device) -> Aligner:
+def fitted(method: str, pairs: list[SentencePair], out: Path, device: torch.device) -> Aligner:
     settings = SETTINGS[method]
     what = Fit(pairs, None, ("en", "en"), "none", settings, out, resume=False, device=str(device))
     return open_method(method).fit(what)
 
 
-def aligning(aligner: Aligner, pairs: list[Pair]) -> Callable[[], int]:
+def aligning(aligner: Aligner, pairs: list[SentencePair]) -> Callable[[], int]:
     """From the words of pairs to their links."""
     how = Extraction(aligner.rule)
 

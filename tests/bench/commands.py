@@ -16,7 +16,7 @@ PAIRS = 1000  # of a training
 SHORT = "--preset small --merges 1000 --tokenizer none --updates 20 --device cpu"
 MODELS = {
     "train": f"train --model mask {SHORT} --source records --target other --out model",
-    "translate": "translate model records --device cpu --beam 5 --extra-length 0",
+    "translate": "translate model records --device cpu --beam 5 --max-length-offset 0",
     "align --fit": f"align --fit {SHORT} --out aligner pairs",
     "align": "align aligner pairs --device cpu",
     "parse --parser benepar": "parse --parser benepar text",

@@ -11,13 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from synmt.decoding.beam import SearchConfig, beam_search
-from synmt.decoding.hypotheses import Transitions
+from synmt.decoding.beam import beam_search
+from synmt.decoding.config import SearchConfig
+from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.model.batches import Sources
+from synmt.model.source import SourceFeatures, source_side
+from synmt.model.target import TargetSide, numbered_labels, target_side
+from synmt.model.translation import TranslationModel
 from synmt.systems import MODELS
-from synmt.systems.batches import Sources
-from synmt.systems.source import SourceFeatures, source_side
-from synmt.systems.target import TargetSide, numbered_labels, target_side
-from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END, END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
@@ -110,10 +111,10 @@ def translation(name: str) -> Callable[[], int]:
     sources, side = Sources.encode(sentences()[0], VOCABULARY), target(name)
     by_length = sorted(range(SENTENCES), key=lambda index: len(sources.ids[index]))
     batch = sources.batch(by_length[SENTENCES // 2 :][:TRANSLATED], VOCABULARY.padding, CPU)
-    transitions = Transitions(side, VOCABULARY) if side.writes_arcs else None
+    transitions = ArcVocabulary(side, VOCABULARY) if side.writes_arcs else None
 
     def work() -> int:
-        beam_search(searched, batch, SearchConfig(beam=5, extra_length=0), transitions)
+        beam_search(searched, batch, SearchConfig(beam=5, max_length_offset=0), transitions)
         return int(batch.words.sum())
 
     return work

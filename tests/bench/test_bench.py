@@ -8,9 +8,9 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from synmt.systems.target import target_side
-from synmt.systems.translation import TranslationModel
-from synmt.trees.dependency import check_heads
+from synmt.model.target import target_side
+from synmt.model.translation import TranslationModel
+from synmt.trees.record import check_heads
 from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences
 from tests.bench.flops import GIGA, training_flops
 from tests.bench.pairs import clock_of, compare

@@ -9,19 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synmt.alignment.corpus import AlignerCorpus, Side
+from synmt.alignment.mask_align.corpus import AlignerCorpus, Side
+from synmt.alignment.mask_align.idea import MaskAlign
+from synmt.alignment.mask_align.model import MaskAlignModel
+from synmt.alignment.mask_align.presets import PAPER
+from synmt.model.batches import Sources
+from synmt.model.source import SourceSide, source_side
+from synmt.model.target import target_side
+from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
-from synmt.systems.batches import Sources
-from synmt.systems.mask_align import MaskAlign
-from synmt.systems.mask_align_model import MaskAlignModel
-from synmt.systems.source import SourceSide, source_side
-from synmt.systems.target import target_side
-from synmt.systems.translation import TranslationModel
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 from synmt.training.learning import Examples
-from synmt.training.presets import PAPER
 from synmt.training.update import Updater
 from synmt.trees.record import ParseRecord
 from tests.bench.bare import BareTraining, BareTransformer

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from synmt.decoding.beam import SearchConfig, beam_search
+from synmt.decoding.beam import beam_search
+from synmt.decoding.config import SearchConfig
 from synmt.device import autocast
+from synmt.model.target import target_side
+from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
-from synmt.systems.target import target_side
-from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END
 from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences
 from tests.bench.pairs import Comparison, clock_of, compare
@@ -41,7 +42,7 @@ class Searches:
         model = model.to(self.device).eval()
         model.network.output_bias.data[END] = -1e4
         sources = encoded(SYSTEMS[system], self.sentences).sources
-        config = SearchConfig(BEAM, extra_length=0)
+        config = SearchConfig(BEAM, max_length_offset=0)
 
         def work() -> int:
             done = 0

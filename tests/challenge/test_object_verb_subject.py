@@ -1,7 +1,7 @@
 from collections import Counter
 
 from synmt.challenge.object_verb_subject import TransitiveClause, clauses
-from synmt.trees.dependency import check_heads
+from synmt.trees.record import check_heads
 
 
 def test_there_are_36_27_and_36() -> None:

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from synmt.decoding.beam import Hypothesis, SearchConfig
-from synmt.decoding.hypotheses import Transitions
+from synmt.decoding.beam import Hypothesis
+from synmt.decoding.config import SearchConfig
+from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.decoders import CausalDecoder
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.translation import EncodedSource, TranslationModel
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
 from synmt.trees.transition_graph import edges_of_arcs
@@ -19,10 +20,10 @@ from tests.nn.slow_decoder import slow_state
 
 @torch.inference_mode()
 def slow_beam_search(
-    model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: Transitions | None = None
+    model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: ArcVocabulary | None = None
 ) -> list[Hypothesis]:
     encoded = model.encode(source)
-    limit = pieces = int(source.words[0]) + config.extra_length
+    limit = pieces = int(source.words[0]) + config.max_length_offset
     if transitions is not None:
         style = transitions.style
         limit = pieces + (pieces - 1 + style.root_arc) * (1 + style.split) + 1
@@ -52,7 +53,7 @@ def slow_beam_search(
 
 
 def next_logits(
-    model: TranslationModel, ids: Sequence[int], encoded: EncodedSource, transitions: Transitions | None
+    model: TranslationModel, ids: Sequence[int], encoded: EncodedSource, transitions: ArcVocabulary | None
 ) -> Tensor:
     prefix = [model.begin, *ids]
     if isinstance(model.decoder, CausalDecoder):
@@ -67,7 +68,7 @@ def next_logits(
     return state @ model.network.output_weight.t() + model.network.output_bias
 
 
-def arcs_of(ids: Sequence[int], transitions: Transitions) -> list:
+def arcs_of(ids: Sequence[int], transitions: ArcVocabulary) -> list:
     state, arcs = State(transitions.style), []
     for index in ids:
         state = state.after(transitions.tokens[index])
@@ -76,7 +77,7 @@ def arcs_of(ids: Sequence[int], transitions: Transitions) -> list:
 
 
 def may_follow(
-    ids: Sequence[int], token: int, transitions: Transitions, config: SearchConfig, pieces: int, limit: int
+    ids: Sequence[int], token: int, transitions: ArcVocabulary, config: SearchConfig, pieces: int, limit: int
 ) -> bool:
     state = State(transitions.style)
     for index in ids:

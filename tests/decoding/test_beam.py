@@ -1,11 +1,12 @@
 import pytest
 import torch
 
-from synmt.decoding.beam import SearchConfig, beam_search
-from synmt.decoding.hypotheses import Transitions
+from synmt.decoding.beam import beam_search
+from synmt.decoding.config import SearchConfig
+from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import is_arc
-from synmt.trees.dependency import check_heads
+from synmt.trees.record import check_heads
 from synmt.trees.transition_state import Constraints
 from synmt.trees.transitions import TransitionError, read_transitions
 from tests import tiny
@@ -22,7 +23,7 @@ def test_a_batch_with_caches_finds_what_the_slow_search_finds(system: str, beam:
     sources, vocabulary = tiny.sources_and_vocabulary(system)
     model = tiny.model(system, vocabulary)
     model.network.output_bias.data[END] = end_bias
-    config = SearchConfig(beam=beam, extra_length=4)
+    config = SearchConfig(beam=beam, max_length_offset=4)
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
     for index, found in enumerate(beam_search(model, batch, config)):
         expected = slow_beam_search(model, sources.batch([index], vocabulary.padding, CPU), config)
@@ -38,8 +39,8 @@ def test_every_target_side_is_searched_as_the_slow_search_does(target: str, cons
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     model.network.output_bias.data[END] = 1.0
     side = tiny.TARGET_SYSTEMS[target]
-    transitions = Transitions(side, vocabulary) if side.writes_arcs else None
-    config = SearchConfig(beam=2, extra_length=2, constraints=constraints)
+    transitions = ArcVocabulary(side, vocabulary) if side.writes_arcs else None
+    config = SearchConfig(beam=2, max_length_offset=2, constraints=constraints)
     batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
     for index, found in enumerate(beam_search(model, batch, config, transitions)):
         alone = sources.batch([index], vocabulary.padding, CPU)
@@ -50,13 +51,13 @@ def test_every_target_side_is_searched_as_the_slow_search_does(target: str, cons
 
 @pytest.mark.parametrize("target", tiny.TREE_SYSTEMS)
 @pytest.mark.parametrize("end_bias", [-20.0, 0.0, 3.0])
-@pytest.mark.parametrize("extra_length", [0, 3])
-def test_strict_translations_are_trees(target: str, end_bias: float, extra_length: int) -> None:
+@pytest.mark.parametrize("max_length_offset", [0, 3])
+def test_strict_translations_are_trees(target: str, end_bias: float, max_length_offset: int) -> None:
     """Of random models, whether they want to end early or never."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     side = tiny.TARGET_SYSTEMS[target]
-    transitions = Transitions(side, vocabulary)
-    config = SearchConfig(beam=3, extra_length=extra_length)
+    transitions = ArcVocabulary(side, vocabulary)
+    config = SearchConfig(beam=3, max_length_offset=max_length_offset)
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
     for seed in range(5):
         model = tiny.model("sequence", vocabulary, target=target, seed=seed)
@@ -68,18 +69,18 @@ def test_strict_translations_are_trees(target: str, end_bias: float, extra_lengt
                 record = read_transitions(entries, side.style)
                 check_heads(record.heads)
                 assert record.heads.count(0) == 1
-                assert sum(not is_arc(entry) for entry in entries) <= sources.words[sentence] + extra_length
+                assert sum(not is_arc(entry) for entry in entries) <= sources.words[sentence] + max_length_offset
 
 
 def test_without_constraints_a_string_need_not_be_a_tree() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", "parent")
     side = tiny.TARGET_SYSTEMS["parent"]
-    config = SearchConfig(beam=3, constraints="none", extra_length=3)
+    config = SearchConfig(beam=3, constraints="none", max_length_offset=3)
     faults = 0
     for seed in range(5):
         model = tiny.model("sequence", vocabulary, target="parent", seed=seed)
         batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
-        for hypotheses in beam_search(model, batch, config, Transitions(side, vocabulary)):
+        for hypotheses in beam_search(model, batch, config, ArcVocabulary(side, vocabulary)):
             for hypothesis in hypotheses:
                 try:
                     read_transitions(vocabulary.decode(hypothesis.ids), side.style)
@@ -113,5 +114,5 @@ def test_the_limit_counts_words_not_nodes() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("mask")
     model = tiny.model("mask", vocabulary)
     model.network.output_bias.data[END] = -50.0
-    found = beam_search(model, sources.batch([0], vocabulary.padding, CPU), SearchConfig(extra_length=2))
+    found = beam_search(model, sources.batch([0], vocabulary.padding, CPU), SearchConfig(max_length_offset=2))
     assert {len(hypothesis.ids) for hypothesis in found[0]} == {sources.words[0] + 2}

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from synmt.model.config import ModelConfig
+from synmt.model.files import save_tensors
+from synmt.model.folder import ModelFolder
+from synmt.model.source import source_side
 from synmt.streams import Line
-from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
-from synmt.systems.source import source_side
 from synmt.text.bpe import Bpe
 from synmt.trees.record import write_record
 from tests import tiny

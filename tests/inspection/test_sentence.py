@@ -8,9 +8,9 @@ from safetensors.numpy import load_file, save_file
 from synmt.inspection.attention import head_matrices
 from synmt.inspection.sentence import read_sentence, source_of
 from synmt.inspection.strengths import mask_parts
+from synmt.model.batches import Sources
+from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput, Line
-from synmt.systems.batches import Sources
-from synmt.systems.model_folder import ModelFolder
 from synmt.trees.record import read_record
 from synmt.trees.relations import relation_matrix
 from tests import tiny

@@ -6,8 +6,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from synmt.inspection.strengths import as_json, as_text, as_tsv, open_strengths, strengths_matrices
+from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
-from synmt.systems.model_folder import ModelFolder
 from synmt.trees.relations import RELATIONS
 from tests import tiny
 from tests.inspection.models import write_model

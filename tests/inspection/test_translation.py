@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.decoding.beam import SearchConfig
+from synmt.decoding.config import SearchConfig
 from synmt.decoding.translation import Translator
 from synmt.inspection.attention import head_matrices
 from synmt.inspection.sentence import source_of

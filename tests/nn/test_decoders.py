@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
+from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
-from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.corpus import Corpus
 from tests import tiny

@@ -4,7 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.nn.graphs import NEVER, Graph, GraphConvolution, ParentHead
+from synmt.nn.graphs import NEVER, Graph
+from synmt.systems.gcn.convolution import GraphConvolution
+from synmt.systems.parent.attention import TreeParents
 from synmt.trees.arc_tokens import ArcStyle, arc_labels, read_entries
 from synmt.trees.transition_graph import edges_of_string
 from tests.nn.slow_decoder import slow_convolution
@@ -29,7 +31,7 @@ def parents_seen(bias: Tensor) -> dict[int, list[int]]:
 
 
 def test_the_parents_of_the_worked_example() -> None:
-    seen = parents_seen(ParentHead()(example())[0, 0])
+    seen = parents_seen(TreeParents((0,))(example())[0, 0])
     assert seen.pop(-1) == [-1]  # the begin of sentence sees itself
     assert seen == {
         0: [0, 2, 3], 1: [1, 2, 3], 2: [2], 3: [2, 3], 4: [4, 5, 6],
@@ -40,14 +42,14 @@ def test_the_parents_of_the_worked_example() -> None:
 def test_parents_are_seen_from_their_birth_on() -> None:
     """What `the`, token 4, sees when the last input is token t; before t = 4, there is no such position."""
     rows = torch.tensor([0])
-    prefixes = {t: ParentHead()(example().prefixes(rows, t + 2))[0, 0] for t in range(3, 10)}
+    prefixes = {t: TreeParents((0,))(example().prefixes(rows, t + 2))[0, 0] for t in range(3, 10)}
     assert 4 not in parents_seen(prefixes[3])
     assert {t: parents_seen(prefixes[t])[4] for t in range(4, 8)} == {4: [4], 5: [4], 6: [4, 5, 6], 7: [4, 5, 6]}
 
 
 def test_every_row_of_a_parent_head_sees_something() -> None:
     for length in range(1, 12):
-        assert ParentHead()(example().prefixes(torch.tensor([0]), length)).isfinite().any(dim=-1).all()
+        assert TreeParents((0,))(example().prefixes(torch.tensor([0]), length)).isfinite().any(dim=-1).all()
 
 
 def test_a_graph_grown_token_by_token_is_the_whole_one() -> None:

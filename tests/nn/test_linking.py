@@ -5,8 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.alignment.guidance import guided_loss, weights_of_words
+from synmt.alignment.ideas.add_sgd import descend
+from synmt.alignment.ideas.bao import contiguity_loss
 from synmt.nn.attention import CrossAttention
-from synmt.nn.linking import contiguity_loss, descend, guided_loss, weights_of_words
 
 LINKS = torch.tensor([[0, 0, 0], [0, 1, 1], [0, 1, 2]])  # 0-0 1-1 2-1, as source-target
 

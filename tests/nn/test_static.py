@@ -1,8 +1,8 @@
 import pytest
 import torch
 
+from synmt.alignment.mask_align.decoder import LinkingAttention, Sight, StaticDecoder
 from synmt.nn.config import TransformerConfig
-from synmt.nn.static import LinkingAttention, LinkingDecoder, Sight
 
 CONFIG = TransformerConfig(
     width=16,
@@ -17,9 +17,9 @@ CONFIG = TransformerConfig(
 )
 
 
-def random_decoder(causal: bool = False, **config: str) -> LinkingDecoder:
+def random_decoder(causal: bool = False, **config: str) -> StaticDecoder:
     torch.manual_seed(1)
-    decoder = LinkingDecoder(TransformerConfig(**{**CONFIG.__dict__, **config}), causal, leaky=True).eval()
+    decoder = StaticDecoder(TransformerConfig(**{**CONFIG.__dict__, **config}), causal, leaky=True).eval()
     for parameter in decoder.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return decoder

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synmt.parsers import Parser, ParserConfig, parse_texts
+from synmt.parsers.config import ParserConfig
+from synmt.parsers.parser import Parser
 from synmt.parsers.pool import ParserPool
-from synmt.parsers.stream import FIRST_WINDOW
+from synmt.parsers.stream import FIRST_WINDOW, parse_texts
 from synmt.streams import BadInput
 from synmt.trees.dependency import written
 from synmt.trees.record import ParseRecord, read_record, write_record

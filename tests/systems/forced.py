@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from synmt.alignment.translation.idea import Forced, LinkIdea
+from synmt.model.batches import Sources
+from synmt.model.records import SentencePair
+from synmt.model.source import SourceFeatures, source_side
+from synmt.model.target import target_side
+from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
-from synmt.systems.batches import Sources
-from synmt.systems.linking import Forced, LinkIdea
-from synmt.systems.source import SourceFeatures, source_side
-from synmt.systems.target import target_side
-from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.corpus import Corpus
 from tests import tiny
@@ -41,7 +42,7 @@ def models(idea: LinkIdea, seed: int = 1) -> list[tuple[TranslationModel, torch.
 def force(
     idea: LinkIdea,
     made: Sequence[tuple[TranslationModel, torch.nn.Module | None]],
-    pairs: Sequence[Pair] = PAIRS,
+    pairs: Sequence[SentencePair] = PAIRS,
     layer: int = 0,
     config: TransformerConfig = tiny.CONFIG,
 ) -> tuple[Forced, Forced]:

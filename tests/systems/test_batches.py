@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.systems.batches import token_batches
+from synmt.model.batches import token_batches
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 200))

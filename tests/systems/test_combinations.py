@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from synmt.decoding.beam import SearchConfig, beam_search
-from synmt.decoding.hypotheses import Transitions
+from synmt.decoding.beam import beam_search
+from synmt.decoding.config import SearchConfig
+from synmt.decoding.hypotheses import ArcVocabulary
 from tests import tiny
 
 CPU = torch.device("cpu")
@@ -19,8 +20,8 @@ def test_a_batch_is_its_sentences_in_training_and_in_search(system: str, target:
     alone = [model.loss(*data.batch([index], vocabulary, CPU)).total() for index in (0, 1, 3)]
     torch.testing.assert_close(together, torch.stack(alone).sum(), atol=1e-4, rtol=1e-5)
 
-    side, config = tiny.TARGET_SYSTEMS[target], SearchConfig(beam=2, extra_length=2)
-    transitions = Transitions(side, vocabulary) if side.writes_arcs else None
+    side, config = tiny.TARGET_SYSTEMS[target], SearchConfig(beam=2, max_length_offset=2)
+    transitions = ArcVocabulary(side, vocabulary) if side.writes_arcs else None
     found = beam_search(model, data.sources.batch([0, 1], vocabulary.padding, CPU), config, transitions)
     for index, hypotheses in enumerate(found):
         (one,) = beam_search(model, data.sources.batch([index], vocabulary.padding, CPU), config, transitions)

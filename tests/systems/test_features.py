@@ -2,7 +2,7 @@
 
 import pytest
 
-from synmt.systems.source import source_side
+from synmt.model.source import source_side
 from synmt.trees.constituency import read_brackets
 from synmt.trees.record import ParseRecord
 from tests.tiny import segment
@@ -29,8 +29,8 @@ def test_mask() -> None:
     assert (
         " ".join(token.strip() for token in features.tokens) == "S NP PRP He VP VBZ is NP PRP$ my NN fat@@ her . ."
     )
-    assert features.vectors["parents"] == [-1, 0, 1, 2, 0, 4, 5, 4, 7, 8, 7, 10, 10, 0, 13]
-    assert features.vectors["ends"] == [15, 4, 4, 4, 13, 7, 7, 13, 10, 10, 13, 12, 13, 15, 15]
+    assert features.columns["parents"] == [-1, 0, 1, 2, 0, 4, 5, 4, 7, 8, 7, 10, 10, 0, 13]
+    assert features.columns["ends"] == [15, 4, 4, 4, 13, 7, 7, 13, 10, 10, 13, 12, 13, 15, 15]
 
 
 @pytest.mark.parametrize("system", ["linearized", "mask"])

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from synmt.nn.features import LabelEmbeddings
-from synmt.systems.source import source_side
+from synmt.model.source import source_side
+from synmt.systems.label_features.embeddings import LabelEmbeddings
 from synmt.trees.record import ParseRecord
 from tests import tiny
 
@@ -28,7 +28,7 @@ def test_labels_stand_in_the_last_channels_before_the_positions() -> None:
     features = part(source).features
     embedded = network.embed(source.ids, features=features) - network.positions(source.ids.shape[1])
     table = model.get_parameter("source_parts.label-features.tables.deprels.weight")
-    torch.testing.assert_close(embedded[..., -4:], table[source.vectors["deprels"]])
+    torch.testing.assert_close(embedded[..., -4:], table[source.columns["deprels"]])
     torch.testing.assert_close(embedded[..., :-4], network.embedding[source.ids][..., :-4] * 4)
 
 

@@ -5,22 +5,22 @@ from dataclasses import replace
 import pytest
 import torch
 
+from synmt.alignment.ideas.add_sgd import AddSgd, Reading, descend
+from synmt.alignment.ideas.bao import Bao
+from synmt.alignment.ideas.mtl_fullc import MtlFullc
+from synmt.alignment.ideas.naive_att import NaiveAtt, NaiveAttLast
+from synmt.alignment.ideas.shift_att import ShiftAtt
+from synmt.alignment.translation.idea import link_idea
+from synmt.model.records import SentencePair
 from synmt.nn.config import TransformerConfig
-from synmt.nn.linking import descend
 from synmt.systems import LINK_IDEAS
-from synmt.systems.add_sgd import AddSgd, Reading
-from synmt.systems.bao import Bao
-from synmt.systems.linking import link_idea
-from synmt.systems.mtl_fullc import MtlFullc
-from synmt.systems.naive_att import NaiveAtt, NaiveAttLast
-from synmt.systems.shift_att import ShiftAtt
 from tests import tiny
-from tests.systems.forced import PAIRS, WORDS, Pair, force, models
+from tests.systems.forced import PAIRS, WORDS, force, models
 
 IDEAS = list(LINK_IDEAS)
 
 
-def matrices(name: str, pairs: list[Pair]) -> tuple[torch.Tensor, torch.Tensor]:
+def matrices(name: str, pairs: list[SentencePair]) -> tuple[torch.Tensor, torch.Tensor]:
     idea = link_idea(name)
     return idea.matrices(*force(idea, models(idea), pairs))
 

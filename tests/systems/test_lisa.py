@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from synmt.nn.biaffine import ParentHead, Parents
 from synmt.nn.encoding import EncoderPass, SourceBatch
-from synmt.systems.lisa import Lisa
-from synmt.systems.source import pieces
+from synmt.systems.idea import subwords
+from synmt.systems.lisa.attention import ParentHead, Parents
+from synmt.systems.lisa.idea import Lisa
 from synmt.trees.record import ParseRecord
 from tests import tiny
 
@@ -21,7 +21,7 @@ def head(train: Parents = "predicted", test: Parents = "predicted", weight: floa
 
 def batch(parents: list[list[int]], padding: torch.Tensor | None = None) -> SourceBatch:
     ids = torch.tensor(parents)
-    return SourceBatch(ids, padding, torch.tensor([1]), {"parent_pieces": ids})
+    return SourceBatch(ids, padding, torch.tensor([1]), {"parent_subwords": ids})
 
 
 def run(module: ParentHead, source: SourceBatch, states: torch.Tensor) -> tuple[torch.Tensor, EncoderPass]:
@@ -31,10 +31,10 @@ def run(module: ParentHead, source: SourceBatch, states: torch.Tensor) -> tuple[
 
 
 def test_pieces_point_to_the_first_piece_of_the_parent() -> None:
-    split = pieces(MONKEY, lambda word: ["mon@@", "key"] if word == "monkey" else [word])
-    assert Lisa().vectors(MONKEY, split) == {"parent_pieces": [1, 3, 3, 3, 5, 3]}
-    assert Lisa().vectors(ParseRecord(tokens=["a"]), pieces(ParseRecord(tokens=["a"]), list)) == {
-        "parent_pieces": [-1]
+    split = subwords(MONKEY, lambda word: ["mon@@", "key"] if word == "monkey" else [word])
+    assert Lisa().columns(MONKEY, split) == {"parent_subwords": [1, 3, 3, 3, 5, 3]}
+    assert Lisa().columns(ParseRecord(tokens=["a"]), subwords(ParseRecord(tokens=["a"]), list)) == {
+        "parent_subwords": [-1]
     }
 
 

@@ -5,10 +5,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.model.source import source_side
 from synmt.nn.encoding import SourceBatch
-from synmt.nn.masks import TreeMasks, relations
-from synmt.systems.mask import Mask
-from synmt.systems.source import Layout, source_side
+from synmt.systems.idea import Layout
+from synmt.systems.mask.attention import TreeMasks, relations
+from synmt.systems.mask.idea import Mask
 from synmt.trees.constituency import subtree_ends
 from synmt.trees.record import ParseRecord
 from synmt.trees.relations import RELATIONS, relation_matrix
@@ -95,7 +96,7 @@ def test_gradient_by_finite_differences() -> None:
 @given(parents(max_nodes=20), parents(max_nodes=20))
 def test_relations_on_the_device_equal_those_of_the_trees(first: list[int], second: list[int]) -> None:
     batch = batch_of([first, second])
-    cells = relations(batch.vectors["parents"], batch.vectors["ends"])
+    cells = relations(batch.columns["parents"], batch.columns["ends"])
     for row, parent_list in enumerate([first, second]):
         n = len(parent_list)
         assert cells[row, :n, :n].tolist() == relation_matrix(parent_list).tolist()
@@ -145,7 +146,7 @@ def test_relations_of_a_dependency_tree_against_walking_it(parent_list: list[int
     words = [word for word in range(n) for _ in range(data.draw(st.integers(1, 2)))]
     words.insert(data.draw(st.integers(0, len(words))), -1)  # a token that is no word
     record = ParseRecord(tokens=["w"] * n, heads=heads)
-    vectors = Mask(tree="dependency").vectors(record, Layout([""] * len(words), words))
+    vectors = Mask(tree="dependency").columns(record, Layout([""] * len(words), words))
     rows = {name: torch.tensor([column]) for name, column in vectors.items()}
     found = relations(rows["parents"], rows["ends"], rows["nodes"], rows["orders"])[0]
 

@@ -7,11 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.alignment.corpus import AlignerCorpus, Side, build_vocabulary, links_of_pieces
+from synmt.alignment.guidance import links_of_subwords
+from synmt.alignment.mask_align.corpus import AlignerCorpus, Side, build_vocabulary
+from synmt.alignment.mask_align.idea import MaskAlign
+from synmt.alignment.mask_align.model import MaskAlignModel
+from synmt.model.source import SourceFeatures, source_side
 from synmt.nn.config import TransformerConfig
-from synmt.systems.mask_align import MaskAlign
-from synmt.systems.mask_align_model import MaskAlignModel
-from synmt.systems.source import SourceFeatures, source_side
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.record import ParseRecord
 from tests import tiny
@@ -106,7 +107,7 @@ def test_every_ablation_has_a_loss_with_finite_gradients(ablation: str, guided: 
     if guided:
         links = {(0, 0)}
         words = zip(corpus.source.words, corpus.target.words, strict=True)
-        corpus.links = [links_of_pieces(links, *pair) for pair in words]
+        corpus.links = [links_of_subwords(links, *pair) for pair in words]
     loss = model.train().loss(*corpus.batch(range(4), vocabularies, CPU), 0.1)
     loss.total().backward()
     pieces = sum(len(ids) for side in (corpus.source, corpus.target) for ids in side.pieces)
@@ -167,7 +168,7 @@ def slow_entropy(row: Tensor) -> float:
 def test_guidance_counts_each_linked_piece_once_a_direction() -> None:
     model, corpus, vocabularies = aligner(no_agreement=True, guidance=2.0)
     links = {(0, 0), (0, 1), (2, 1)}
-    corpus = AlignerCorpus(corpus.source, corpus.target, [links_of_pieces(links, *words) for words in zip(
+    corpus = AlignerCorpus(corpus.source, corpus.target, [links_of_subwords(links, *words) for words in zip(
         corpus.source.words, corpus.target.words, strict=True)])  # fmt: skip
     x, y, guide = corpus.batch([3], vocabularies, CPU)
     forward, backward = model.weights(x, y)

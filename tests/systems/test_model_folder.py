@@ -10,10 +10,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from synmt.model.config import ModelConfig
+from synmt.model.files import save_tensors
+from synmt.model.folder import ModelFolder
+from synmt.model.source import source_side
+from synmt.model.target import target_side
 from synmt.streams import BadInput
-from synmt.systems.model_folder import ModelConfig, ModelFolder, save_tensors
-from synmt.systems.source import source_side
-from synmt.systems.target import target_side
 from synmt.text.bpe import Bpe
 from tests import tiny
 from tests.cli.commands import CODES
@@ -46,7 +48,7 @@ def edit_config(folder: ModelFolder, part: str, **changes: Any) -> None:
 
 
 def test_a_folder_comes_back_as_it_was_saved(folder: ModelFolder) -> None:
-    opened = ModelFolder.open(folder.path)
+    opened = ModelFolder.open(folder.path, ModelConfig)
     assert opened.config == folder.config
     assert opened.vocabulary == folder.vocabulary
     assert opened.bpe.codes == CODES
@@ -76,15 +78,15 @@ def test_each_missing_or_broken_file_is_named(folder: ModelFolder, name: str) ->
     whole = path.read_bytes()
     path.unlink()
     with pytest.raises(BadInput, match=rf"model/{name}: No such file"):
-        ModelFolder.open(folder.path)
+        ModelFolder.open(folder.path, ModelConfig)
     path.write_bytes(b"\xff\xfe" + whole)
     with pytest.raises(BadInput, match=r"model/(config|codes|vocab)"):
-        ModelFolder.open(folder.path)
+        ModelFolder.open(folder.path, ModelConfig)
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"nowhere/config\.json: No such file"):
-        ModelFolder.open(tmp_path / "nowhere")
+        ModelFolder.open(tmp_path / "nowhere", ModelConfig)
 
 
 HOSTILE: list[tuple[str, dict[str, Any], str]] = [
@@ -114,14 +116,14 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
 def test_a_config_from_a_stranger(folder: ModelFolder, part: str, changes: dict[str, Any], cause: str) -> None:
     edit_config(folder, part, **changes)
     with pytest.raises(BadInput, match=rf"model/config\.json: .*{cause}"):
-        ModelFolder.open(folder.path)
+        ModelFolder.open(folder.path, ModelConfig)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"null", b"[" * 100_000, b"{}"])
 def test_a_config_that_is_none(folder: ModelFolder, content: bytes) -> None:
     (folder.path / "config.json").write_bytes(content)
     with pytest.raises(BadInput, match=r"model/config\.json: "):
-        ModelFolder.open(folder.path)
+        ModelFolder.open(folder.path, ModelConfig)
 
 
 class Exploit:
@@ -132,14 +134,14 @@ class Exploit:
 def test_weights_that_would_run_code_do_not(folder: ModelFolder) -> None:
     folder.weights.write_bytes(pickle.dumps(Exploit()))
     with pytest.raises(BadInput, match=r"model\.safetensors: "):
-        ModelFolder.open(folder.path).load_model(CPU)
+        ModelFolder.open(folder.path, ModelConfig).load_model(CPU)
 
 
 @pytest.mark.parametrize("size", [0, 7, 100, -1])
 def test_cut_weights(folder: ModelFolder, size: int) -> None:
     folder.weights.write_bytes(folder.weights.read_bytes()[:size])
     with pytest.raises(BadInput, match=r"model\.safetensors: "):
-        ModelFolder.open(folder.path).load_model(CPU)
+        ModelFolder.open(folder.path, ModelConfig).load_model(CPU)
 
 
 def test_weights_of_another_model(folder: ModelFolder) -> None:

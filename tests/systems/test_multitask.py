@@ -1,6 +1,6 @@
 """Translating and parsing with one model."""
 
-from synmt.systems.source import source_side
+from synmt.model.source import source_side
 from synmt.trees.constituency import read_brackets
 from synmt.trees.linearization import phrase_tokens
 from synmt.trees.record import ParseRecord

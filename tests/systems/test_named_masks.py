@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from synmt.model.source import source_side
 from synmt.nn.encoding import SourceBatch
-from synmt.nn.masks import NamedMatrices
-from synmt.systems.source import source_side
+from synmt.systems.named_masks.attention import NamedMatrices
 from synmt.trees.record import ParseRecord, RecordError, read_record, write_record
 from tests import tiny
 

@@ -7,11 +7,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.model.source import source_side
 from synmt.nn.attention import AttentionEdit, edited_attention
 from synmt.nn.encoding import SourceBatch
-from synmt.nn.parents import ParentScaling, Weighting, parent_factors
-from synmt.systems.pascal import Pascal
-from synmt.systems.source import pieces, source_side
+from synmt.systems.idea import subwords
+from synmt.systems.pascal.attention import ParentScaling, Weighting, parent_factors
+from synmt.systems.pascal.idea import Pascal
 from synmt.trees.record import ParseRecord
 from tests import tiny
 
@@ -24,7 +25,7 @@ def segment(word: str) -> list[str]:
 
 
 def positions(record: ParseRecord) -> list[float]:
-    vectors = Pascal().vectors(record, pieces(record, segment))
+    vectors = Pascal().columns(record, subwords(record, segment))
     return [doubled / 2 for doubled in vectors["parent_positions"]]
 
 
@@ -33,7 +34,7 @@ def assert_near(found: torch.Tensor, expected: list[float] | list[list[float]]) 
 
 
 def test_parents_of_whole_words() -> None:
-    found = Pascal().vectors(MONKEY, pieces(MONKEY, lambda word: [word]))
+    found = Pascal().columns(MONKEY, subwords(MONKEY, lambda word: [word]))
     assert found == {"parent_positions": [2, 4, 4, 8, 4]}
     factors = parent_factors(torch.tensor([[1.0, 2, 2, 4, 2]]), 1.0)[0]
     assert_near(factors[0], [0.241971, 0.398942, 0.241971, 0.053991, 0.004432])
@@ -87,8 +88,8 @@ def test_any_split_puts_the_parent_in_the_middle_of_its_pieces(counts: list[int]
     n = len(counts)
     heads = [0, *(random.randint(1, number) for number in range(1, n))]  # type: ignore[attr-defined]
     record = ParseRecord(tokens=[str(number) for number in range(n)], heads=heads)
-    layout = pieces(record, lambda word: ["x"] * counts[int(word)])
-    found = Pascal().vectors(record, layout)["parent_positions"]
+    layout = subwords(record, lambda word: ["x"] * counts[int(word)])
+    found = Pascal().columns(record, layout)["parent_positions"]
     for token, word in enumerate(layout.words):
         parent = heads[word] - 1 if heads[word] else word
         own = [place for place, other in enumerate(layout.words) if other == parent]
@@ -97,7 +98,7 @@ def test_any_split_puts_the_parent_in_the_middle_of_its_pieces(counts: list[int]
 
 def scaling(weighting: Weighting = "multiply", ignoring: float = 0.0) -> ParentScaling:
     config = replace(tiny.CONFIG, heads=4, encoder_layers=3)
-    return ParentScaling(config, layer=2, heads=2, variance=1.0, ignoring=ignoring, weighting=weighting)
+    return ParentScaling(config, layer=2, heads=2, variance=1.0, dropout=ignoring, weighting=weighting)
 
 
 def batch(rows: list[list[int]]) -> SourceBatch:
@@ -133,18 +134,18 @@ def test_all_rows_ignored_is_plain_attention() -> None:
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 2, 4, 3, 8).unbind(0)
     nearly_one = 1 - 1e-9
-    edit = scaling(ignoring=nearly_one).train()(batch([[2, 4, 4], [0, 0, 2]])).edits[1]
+    edit = scaling(dropout=nearly_one).train()(batch([[2, 4, 4], [0, 0, 2]])).edits[1]
     plain = edited_attention(
         query, key, value, AttentionEdit(scale=torch.ones(2, 2, 3, 3)), torch.zeros(2, 3, 32), 0
     )
     found = edited_attention(query, key, value, edit, torch.zeros(2, 3, 32), 0.0)
     torch.testing.assert_close(found, plain)
-    assert scaling(ignoring=nearly_one).eval()(batch([[2, 4, 4]])).edits[1].scale.unique().numel() > 1  # type: ignore[union-attr]
+    assert scaling(dropout=nearly_one).eval()(batch([[2, 4, 4]])).edits[1].scale.unique().numel() > 1  # type: ignore[union-attr]
 
 
 def test_parents_are_ignored_row_by_row_in_each_head() -> None:
     torch.manual_seed(0)
-    scale = scaling(ignoring=0.5).train()(batch([[2] * 200])).edits[1].scale
+    scale = scaling(dropout=0.5).train()(batch([[2] * 200])).edits[1].scale
     assert scale is not None
     plain = (scale == 1).all(dim=3)
     assert plain.shape == (1, 2, 200)
@@ -157,8 +158,8 @@ def test_labels_beside_words_keep_their_own_attention() -> None:
     side = source_side({"mask": {}, "pascal": {}})
     found = side.features(tiny.records()[0], tiny.segment)
     words = [not token.startswith(" ") for token in found.tokens]
-    assert [position >= 0 for position in found.vectors["parent_positions"]] == words
-    scale = scaling()(batch([found.vectors["parent_positions"]])).edits[1].scale
+    assert [position >= 0 for position in found.columns["parent_positions"]] == words
+    scale = scaling()(batch([found.columns["parent_positions"]])).edits[1].scale
     assert scale is not None
     assert (scale[0, 0] == 1).all(dim=1).tolist() == [not word for word in words]
 

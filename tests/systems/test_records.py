@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from synmt.model.records import source_records
 from synmt.streams import BadInput, Line
-from synmt.systems.records import SpaceTokenizer, source_records
+from synmt.text.tokenization import SpaceTokenizer
 from synmt.trees.constituency import write_brackets
 from synmt.trees.record import ParseRecord
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from synmt.model.records import target_records
+from synmt.model.target import TargetSide, target_side
 from synmt.streams import BadInput, Line
-from synmt.systems.records import SpaceTokenizer, open_tokenizer, target_records
-from synmt.systems.target import TargetSide, target_side
+from synmt.text.tokenization import SpaceTokenizer, open_tokenizer
 from synmt.trees.record import ParseRecord
 from tests import tiny
 from tests.tiny import segment
@@ -37,7 +38,7 @@ def test_words_or_words_and_arcs() -> None:
 def test_ideas_combine() -> None:
     both = target_side({"parent": {}, "gcn": {}})
     assert both.writes_arcs and both.reads_prefixes and both.reads_graphs
-    with_arcs = target_side({"linearized": {}, "bitran": {}})
+    with_arcs = target_side({"transitions": {}, "bitran": {}})
     assert with_arcs.writes_arcs and with_arcs.reads_prefixes and not with_arcs.reads_graphs
 
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from synmt.model.translation import TranslationModel
 from synmt.nn.attention import SelfAttention, merge_heads, split_heads
-from synmt.systems.translation import TranslationModel
 from synmt.text.vocabulary import UNKNOWN
 from tests import tiny
 

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from synmt.systems.model_folder import ModelConfig, ModelFolder
-from synmt.systems.source import source_side
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.model.source import source_side
 from synmt.training.config import TrainingConfig
 from synmt.training.run import PairFiles, train
 from synmt.trees.record import write_record
@@ -50,4 +51,4 @@ def run(
     source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
     model = ModelConfig(source, decoder, "en", "de", "none", DROPPING)
     train(out, data, data, model, config, codes=None, resume=resume, device="cpu")
-    return ModelFolder.open(out)
+    return ModelFolder.open(out, ModelConfig)

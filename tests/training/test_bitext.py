@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.model.records import SentencePair
 from synmt.streams import Line
 from synmt.training import bitext
-from synmt.training.bitext import Bitext, SentencePair
+from synmt.training.bitext import Bitext
 from synmt.trees.record import ParseRecord
 from tests import tiny
 

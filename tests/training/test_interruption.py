@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from synmt.interruption import Interrupted, Interruption
+from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
-from synmt.systems.model_folder import ModelFolder
 from synmt.training.checkpoint import checkpoints
 from synmt.training.loop import CHECKPOINTS
 from synmt.training.run import PairFiles

@@ -11,8 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
-from synmt.systems.model_folder import ModelFolder
 from synmt.training.checkpoint import checkpoints
 from synmt.training.loop import CHECKPOINTS
 from synmt.training.run import PairFiles
@@ -82,7 +82,7 @@ def test_target_trees_without_a_string_are_counted_not_lost(
     lines[3] = '{"tokens": ["a", "b", "c", "d"], "heads": [3, 4, 0, 3], "deprels": ["x", "x", "root", "x"]}'
     lines[4] = '{"tokens": ["a", "b"], "heads": [0, 0], "deprels": ["root", "root"], "sentences": [1, 1]}'
     Path(str(data.target)).write_text("\n".join(lines) + "\n")
-    run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1), target="linearized")
+    run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1), target="transitions")
     place = data.source
     warning = f"left out 2 pairs whose target tree is not projective or has several roots ({place}:4, {place}:5, …)"
     assert warning in capsys.readouterr().err
@@ -126,7 +126,7 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(interrupted_after: i
 
 def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
     """Without dropout, an update of four batches equals one of the four together up to rounding."""
-    from synmt.systems.translation import TranslationModel
+    from synmt.model.translation import TranslationModel
     from synmt.training.distribution import Processes
     from synmt.training.update import Updater
     from tests import tiny
