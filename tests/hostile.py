@@ -72,7 +72,7 @@ def good_folder(path: Path) -> ModelFolder:
     config = ModelConfig(source_side({"mask": {}}), target_side({"sequence": {}}), "en", "de", "moses", tiny.CONFIG)
     folder = ModelFolder(path, config, Bpe(CODES), vocabulary, {"seed": 1})
     folder.save()
-    save_tensors(folder.weights, tiny.model("mask", vocabulary).state_dict())
+    save_tensors(folder.parameters, tiny.model("mask", vocabulary).state_dict())
     return folder
 
 
@@ -82,7 +82,7 @@ def good_aligner(path: Path) -> AlignerFolder:
     config = AlignerConfig(MaskAlign(), False, (plain, plain), ("en", "de"), "none", tiny.CONFIG)
     folder = AlignerFolder(path, config, Bpe(CODES), (vocabulary, vocabulary), {"seed": 1})
     folder.save()
-    save_tensors(folder.weights, folder.new_model().state_dict())
+    save_tensors(folder.parameters, folder.new_model().state_dict())
     return folder
 
 

@@ -149,6 +149,7 @@ def corpus(
     side, entries = TARGET_SYSTEMS[target], target_entries(target)
     labels = numbered_labels(vocabulary)
     made = Corpus(
+        vocabulary,
         sources,
         [np.array(vocabulary.encode_target(words), np.int32) for words in entries],
         PrefixPlan(prefixes, prefix_tokens) if side.reads_prefixes else None,

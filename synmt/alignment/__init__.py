@@ -8,7 +8,7 @@ from synmt.registry import Registry
 ALIGNERS = Registry(
     "synmt.aligners",
     {
-        "mask-align": "synmt.alignment.mask_align.idea:MaskAlign",
+        "mask-align": "synmt.alignment.mask_align.method:MaskAlignMethod",
         "naive-att": "synmt.alignment.ideas.naive_att:NaiveAtt",
         "naive-att-last": "synmt.alignment.ideas.naive_att:NaiveAttLast",
         "shift-att": "synmt.alignment.ideas.shift_att:ShiftAtt",

@@ -1,10 +1,13 @@
 """How links are taken and written. Free of torch, as `--help` is."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from synmt.alignment.symmetrization import Symmetrization
 from synmt.options import check_settings, setting
+from synmt.streams import BadInput
 
 Heuristic = Literal["harmonic", Symmetrization]
 
@@ -48,3 +51,25 @@ class AlignConfig:
             raise ValueError("JSON lines count words from 0")
         if self.format != "jsonl" and self.predictions:
             raise ValueError("--predictions go with --format jsonl")
+
+
+def check_command(
+    paths: Sequence[str],
+    fit: bool,
+    links_from: Sequence[str],
+    guide: str | None,
+    out: Path | None,
+    resume: bool,
+    settings: Mapping[str, Any],
+) -> None:
+    """Raise BadInput for arguments of `synmt align` that do not go together."""
+    for cause, holds in {
+        "a MODEL folder, --fit or --links-from": not (paths or fit or links_from),
+        "--guide, --out, --resume and all settings of training go with --fit": not fit
+        and bool(guide or out or resume or settings),
+        "links are taken --links-from files or from what is --fit, not both; see --guide": fit and links_from,
+        "--links-from takes one file, or one of each direction": len(links_from) > 2,
+        "--resume goes on with the run in --out": resume and not out,
+    }.items():
+        if holds:
+            raise BadInput(cause)

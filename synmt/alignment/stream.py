@@ -10,9 +10,10 @@ from typing import Any
 import orjson
 from tqdm import tqdm
 
-from synmt.alignment.aligner import Aligner, FitConfig, Needs, Predictor, open_method
+from synmt.alignment.aligner import Aligner, FitConfig, Needs, Predictor
 from synmt.alignment.config import AlignConfig, Heuristic
 from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
+from synmt.alignment.methods import open_method
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.tree_links import NEEDS as TREES
 from synmt.alignment.tree_links import tree_links

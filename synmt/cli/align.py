@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.config import AlignConfig
+from synmt.alignment.config import AlignConfig, check_command
 from synmt.alignment.mask_align.presets import PRESETS
 from synmt.cli.options import on_error, or_stdin
 from synmt.cli.sections import SectionCommand, SectionOption, defaults_of_presets, options_of, options_of_ideas
@@ -95,15 +95,14 @@ def command(
     With the MODEL folder of an earlier --fit; with --fit of the pairs themselves; or from the links of other
     programs. Sides are raw text, tokens, or parse records.
     """
-    from synmt.alignment.aligner import check_command, open_aligner
-
     try:
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, settings)
     except ValueError as error:
         raise BadInput(str(error)) from None
     own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
-    check_command(paths, fit, method, links_from, guide, out, resume, given)
+    check_command(paths, fit, links_from, guide, out, resume, given)
+    from synmt.alignment.methods import open_aligner
     from synmt.alignment.stream import KnownLinks, align_stream, fit_stream
 
     files = or_stdin(paths if fit or links_from else paths[1:])

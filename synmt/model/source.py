@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_owners, chosen
 from synmt.systems import SOURCE_IDEAS
-from synmt.systems.idea import Layout, Segment, SourceIdea, Task, check_needs, owners_of_heads, subwords
+from synmt.systems.idea import (
+    Layout,
+    Segment,
+    SourceIdea,
+    Task,
+    check_ideas,
+    check_needs,
+    owners_of_heads,
+    subwords,
+)
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
@@ -102,6 +111,7 @@ class SourceSide:
 
 def source_side(settings: Mapping[str, Mapping[str, Any]]) -> SourceSide:
     """Return the side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
+    check_ideas(settings)
     return SourceSide({name: source_idea(name)(**options) for name, options in settings.items()})
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from synmt.nn.config import TransformerConfig
 from synmt.options import chosen
 from synmt.systems import TARGET_IDEAS
-from synmt.systems.idea import Segment, TargetIdea, owners_of_heads
+from synmt.systems.idea import Segment, TargetIdea, check_ideas, owners_of_heads
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, arc_labels
 from synmt.trees.record import ParseRecord
@@ -88,6 +88,7 @@ class TargetSide:
 
 def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool] | None = None) -> TargetSide:
     """Return the side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
+    check_ideas(ideas)
     style = ArcStyle(**(arcs or {}))
     if not all(type(value) is bool for value in asdict(style).values()):
         raise ValueError("arcs are split or not, and the root has one or not")

@@ -7,7 +7,7 @@ by the idea's own tensors, but for matrices of the user's own. Several ideas can
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_settings
@@ -126,6 +126,12 @@ class TargetIdea:
     def heads_part(self, config: TransformerConfig) -> "nn.Module | None":
         """Return a module that edits the heads that are owned, in every layer, as in PrefixDecoder."""
         return None
+
+
+def check_ideas(settings: Any) -> None:
+    """Raise ValueError unless the settings are those of ideas by name, as a config has them."""
+    if not isinstance(settings, Mapping) or not all(isinstance(options, Mapping) for options in settings.values()):
+        raise ValueError(f"ideas are an object of objects, not {settings!r:.40}")
 
 
 def check_needs(record: ParseRecord, needs: frozenset[str]) -> None:

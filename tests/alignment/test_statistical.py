@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from synmt.alignment.aligner import open_aligner, open_method
 from synmt.alignment.extraction import Extraction, extract
+from synmt.alignment.methods import open_aligner, open_method
 from synmt.alignment.statistical import plain_words
 from synmt.model.records import SentencePair
 from synmt.streams import BadInput

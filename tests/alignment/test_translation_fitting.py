@@ -8,8 +8,8 @@ import orjson
 import pytest
 import torch
 
-from synmt.alignment.aligner import open_aligner, open_method
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
+from synmt.alignment.methods import open_aligner, open_method
 from synmt.alignment.translation.aligner import TranslationAligner
 from synmt.alignment.translation.fitting import links_of
 from synmt.alignment.translation.layers import disagreement

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from synmt.alignment.aligner import open_method
+from synmt.alignment.methods import open_method
 from synmt.alignment.translation.config import choose
 from synmt.alignment.translation.idea import open_link_idea
 from synmt.streams import BadInput

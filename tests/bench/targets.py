@@ -99,7 +99,7 @@ def kept_bytes(name: str, prefixes: int) -> int:
     for part in data.parts(batches()[0]):
         kept.clear()
         with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-            trained.loss(*data.batch(part, VOCABULARY, CPU), smoothing=0.1)
+            trained.loss(*data.batch(part, CPU), smoothing=0.1)
         most = max(most, sum(kept.values()))
     return most
 
@@ -158,6 +158,7 @@ def corpus(name: str, prefixes: int) -> Corpus:
     side, numbers = target(name), numbered_labels(VOCABULARY)
     entries = [side.entries(record, lambda word: [word]) for record in targets]
     return Corpus(
+        VOCABULARY,
         Sources.encode(sources, VOCABULARY),
         [np.array(VOCABULARY.encode_target(each), np.int32) for each in entries],
         PrefixPlan(prefixes, TRAINING.prefix_tokens) if side.reads_prefixes else None,

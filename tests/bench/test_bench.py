@@ -69,9 +69,9 @@ def test_operations_are_those_that_pytorch_counts(source: int, target: int) -> N
     sentences = random_sentences(1, length=source)
     sentences.targets[0] = sentences.targets[0][:1] * (target - 1)  # and the end of sentence
     model = TranslationModel(TINY.network, SYSTEMS["sequence"], target_side({"sequence": {}}), VOCABULARY)
-    batch = encoded(SYSTEMS["sequence"], sentences).batch([0], VOCABULARY, CPU)
+    batch = encoded(SYSTEMS["sequence"], sentences).batch([0], CPU)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        model.loss(*batch).total().backward()
+        model.loss(*batch).total.backward()
     config = TINY.network
     hidden = 3 * 2 * 2 * config.width * config.decoder_layers * target * (target - 1) / 2 / GIGA
     expected = training_flops(config, len(VOCABULARY.target), source, target) + hidden

@@ -176,7 +176,7 @@ def encoded(side: SourceSide, sentences: Sentences) -> Corpus:
             features.append(side.features(record, whole, task))
             entries = words if task == "translate" else idea.target(record, task)
             targets.append(np.array(VOCABULARY.encode_target(entries), np.int32))
-    return Corpus(Sources.encode(features, VOCABULARY), targets)
+    return Corpus(VOCABULARY, Sources.encode(features, VOCABULARY), targets)
 
 
 def compare_training(rounds: int, device: torch.device) -> Iterator[Comparison | Measure]:

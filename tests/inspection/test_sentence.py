@@ -20,7 +20,7 @@ CPU = torch.device("cpu")
 
 
 def model_attention(folder: ModelFolder) -> list[np.ndarray]:
-    features = folder.config.side.features(read_record(SENTENCE.text), folder.bpe.segment)
+    features = folder.config.source.features(read_record(SENTENCE.text), folder.bpe.segment)
     batch = Sources.encode([features], folder.vocabulary).batch([0], folder.vocabulary.padding, CPU)
     with torch.inference_mode():
         return [layer[0].numpy() for layer in folder.load_model(CPU).source_attention(batch)]
@@ -52,7 +52,7 @@ def test_strengths_hide_as_much_as_the_model_s_masks(system: str, tmp_path: Path
 def test_strengths_of_a_partition_are_those_of_the_relations(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "mask")
     read = read_sentence(folder, SENTENCE)
-    strengths = load_file(folder.weights)["source_parts.mask.strengths"]
+    strengths = load_file(folder.parameters)["source_parts.mask.strengths"]
     assert read.strengths is not None
     np.testing.assert_array_equal(read.strengths, strengths[:, :, relation_matrix(read.layout.parents)])
 
@@ -89,9 +89,9 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
         read_sentence(folder, Line('{"tokens": ["a"]}', "in", 3))
     with pytest.raises(BadInput, match="the model has no masks"):
         head_matrices(read_sentence(folder, SENTENCE), "strengths", 1, None)
-    tensors = load_file(folder.weights)
+    tensors = load_file(folder.parameters)
     tensors["network.encoder.0.attention.qkv.bias"][:] = float("nan")
-    save_file(tensors, folder.weights)
+    save_file(tensors, folder.parameters)
     with pytest.raises(BadInput, match="the attention of some head is not a number"):
         read_sentence(folder, SENTENCE)
 

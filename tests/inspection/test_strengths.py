@@ -27,7 +27,7 @@ def per_layer(tmp_path: Path) -> ModelFolder:
 
 def test_the_tables_hold_the_parameters(shared: ModelFolder, per_layer: ModelFolder) -> None:
     for folder in (shared, per_layer):
-        parameters = load_file(folder.weights)[NAME]
+        parameters = load_file(folder.parameters)[NAME]
         strengths = open_strengths(folder)
         (fields,) = map(json.loads, as_json([strengths]))
         np.testing.assert_array_equal(np.array(fields["strengths"], np.float32), parameters)
@@ -72,7 +72,7 @@ def test_masks_by_name_stand_beside_the_relations_of_a_tree(tmp_path: Path) -> N
     strengths = open_strengths(write_model(tmp_path / "named", "named masks"))
     assert (strengths.masks, strengths.values.shape) == (["near", "left"], (1, tiny.CONFIG.heads, 2))
     folder = write_model(tmp_path / "both", "mask+named masks")
-    strengths, parameters = open_strengths(folder), load_file(folder.weights)
+    strengths, parameters = open_strengths(folder), load_file(folder.parameters)
     assert strengths.masks == [*RELATIONS, "near"]
     np.testing.assert_array_equal(strengths.values[:, :, :9], parameters[NAME])
     np.testing.assert_array_equal(strengths.values[0, :, 9:], parameters["source_parts.named-masks.strengths"])
@@ -95,6 +95,6 @@ def test_a_model_without_masks_has_none(tmp_path: Path) -> None:
 
 
 def change(folder: ModelFolder, edit: object) -> None:
-    tensors = load_file(folder.weights)
+    tensors = load_file(folder.parameters)
     edit(tensors[NAME])
-    save_file(tensors, folder.weights)
+    save_file(tensors, folder.parameters)

@@ -11,6 +11,7 @@ from synmt.decoding.translation import Translator
 from synmt.inspection.attention import head_matrices
 from synmt.inspection.sentence import source_of
 from synmt.inspection.translation import BEGIN, read_translation
+from synmt.nn.attention import Recorder
 from synmt.trees.arc_tokens import write_entries
 from tests import tiny
 from tests.inspection.models import SENTENCE, write_model
@@ -65,7 +66,7 @@ def test_the_attention_on_show_is_what_the_decoder_computes(target: str) -> None
     """Its mixtures of values are those in a run of the decoder over the whole target."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
-    source, batch = corpus.batch([0], vocabulary, CPU)
+    source, batch = corpus.batch([0], CPU)
     outputs: list[torch.Tensor] = []
     projections: list[torch.Tensor] = []
     for layer in model.network.decoder_layers:
@@ -76,10 +77,11 @@ def test_the_attention_on_show_is_what_the_decoder_computes(target: str) -> None
         model.decoder(model.network, batch, encoded.states, encoded.bias)
         at_work = [output.reshape(-1, tiny.CONFIG.width) for output in outputs]
         projections.clear()
-        shown = model.target_attention(source, batch.inputs, batch.graph)
-    for layer, weights in enumerate(shown):
-        value = projections[2 * layer].chunk(3, dim=-1)[2]  # each layer projects to be shown, and to go on
+        with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
+            model.decoder.read(model.network, batch.inputs, batch.graph, encoded.states, encoded.bias)
+    for layer, weights in enumerate(recorder.weights):
+        value = projections[layer].chunk(3, dim=-1)[2]
         by_head = value.unflatten(2, (tiny.CONFIG.heads, -1)).transpose(1, 2)
         mixed = (weights @ by_head).transpose(1, 2).flatten(2)[0]
-        count = 1 if batch.prefixes is not None and layer == len(shown) - 1 else len(mixed)
+        count = 1 if batch.prefixes is not None and layer == len(recorder.weights) - 1 else len(mixed)
         torch.testing.assert_close(mixed[-count:], at_work[layer][-count:], atol=1e-5, rtol=1e-5)

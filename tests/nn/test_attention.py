@@ -2,7 +2,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.nn.attention import AttentionEdit, SelfAttention, attend, edited_attention, merge_heads, split_heads
+from synmt.nn.attention import (
+    AttentionEdit,
+    HeadEdit,
+    Recorder,
+    SelfAttention,
+    attend,
+    edited_attention,
+    merge_heads,
+    split_heads,
+)
 
 
 def slow_attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
@@ -57,22 +66,74 @@ def random_edit(kind: str) -> AttentionEdit:
     return {
         "plain": AttentionEdit(),
         "bias": AttentionEdit(bias=torch.randn(2, 3, 4, 4)),
-        "scale": AttentionEdit(scale=torch.rand(2, 2, 4, 4), bias=hiding),
-        "replace": AttentionEdit(bias=hiding, replace=lambda _: parents),
-        "all": AttentionEdit(torch.rand(2, 2, 4, 4), torch.randn(2, 3, 4, 4) + hiding, lambda _: parents),
+        "scale": AttentionEdit(hiding, (HeadEdit((1, 2), scale=torch.rand(2, 2, 4, 4)),)),
+        "own bias": AttentionEdit(hiding, (HeadEdit((1,), bias=torch.randn(2, 1, 4, 4)),)),
+        "replace": AttentionEdit(hiding, (HeadEdit((0,), replace=lambda _: parents),)),
+        "apart": AttentionEdit(hiding, (HeadEdit((2, 0), scale=torch.rand(2, 2, 4, 4)),)),
+        "all": AttentionEdit(
+            torch.randn(2, 3, 4, 4) + hiding,
+            (
+                HeadEdit((2,), scale=torch.rand(2, 1, 4, 4)),
+                HeadEdit((0,), replace=lambda _: parents),
+                HeadEdit((1,), bias=torch.randn(2, 1, 4, 4)),
+            ),
+        ),
     }[kind]
 
 
-@pytest.mark.parametrize("kind", ["plain", "bias", "scale", "replace", "all"])
+@pytest.mark.parametrize("kind", ["plain", "bias", "scale", "own bias", "replace", "apart", "all"])
 def test_the_weights_on_show_are_those_at_work(kind: str) -> None:
     """They give the values that the layer gives, and for values of one channel each they are its output."""
     torch.manual_seed(0)
     module = SelfAttention(12, heads=3, dropout=0.5).eval()
     states, edit = torch.randn(2, 4, 12), random_edit(kind)
-    weights = module.weights(states, edit)
+    with Recorder([module]) as recorder:
+        recorded = module(states, edit)
+    (weights,) = recorder.weights
+    torch.testing.assert_close(recorded, module(states, edit))
+    assert recorder.inputs == [states]
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 3, 4))
     value = split_heads(module.qkv(states).chunk(3, dim=-1)[2], 3)
     torch.testing.assert_close(module.out(merge_heads(weights @ value)), module(states, edit))
     query, key, _ = (split_heads(part, 3) for part in module.qkv(states).chunk(3, dim=-1))
     identity = torch.eye(4).expand(2, 3, 4, 4)
     torch.testing.assert_close(edited_attention(query, key, identity, edit, states, 0.0), weights)
+
+
+def test_each_head_is_that_of_its_own_edit() -> None:
+    """Head by head, by the definition."""
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, 2, 4, 5, 8).unbind(0)
+    shared, own, factors = torch.randn(2, 1, 5, 5), torch.randn(2, 1, 5, 5), torch.rand(2, 2, 5, 5)
+    replacement = torch.randn(2, 5, 5).softmax(dim=-1)
+    edits = HeadEdit((3, 0), scale=factors), HeadEdit((2,), bias=own), HeadEdit((1,), replace=lambda _: replacement)
+    found = edited_attention(query, key, value, AttentionEdit(shared, edits), torch.zeros(2, 5, 32), 0.0)
+    logits = query @ key.transpose(-1, -2) / 8**0.5
+    expected = [
+        (logits[:, 0] * factors[:, 1] + shared[:, 0]).softmax(dim=-1),
+        replacement,
+        (logits[:, 2] + own[:, 0] + shared[:, 0]).softmax(dim=-1),
+        (logits[:, 3] * factors[:, 0] + shared[:, 0]).softmax(dim=-1),
+    ]
+    torch.testing.assert_close(found, torch.stack(expected, dim=1) @ value)
+
+
+def test_a_head_has_one_owner() -> None:
+    first, second = HeadEdit((0, 1), scale=torch.ones(1, 1, 2, 2)), HeadEdit((1,), bias=torch.zeros(1, 1, 2, 2))
+    with pytest.raises(ValueError, match="two edits of one head"):
+        AttentionEdit(heads=(first,)) + AttentionEdit(heads=(second,))
+    query = torch.randn(1, 1, 2, 4)
+    with pytest.raises(ValueError, match="an edit of head 1, where there are 1"):
+        edited_attention(query, query, query, AttentionEdit(heads=(second,)), None, 0.0)
+
+
+def test_a_run_ends_with_the_last_weights_that_are_asked_for() -> None:
+    torch.manual_seed(0)
+    modules = [SelfAttention(8, heads=2, dropout=0.0) for _ in range(3)]
+    with Recorder(modules[:2], stop=True) as recorder:
+        states = torch.randn(1, 3, 8)
+        for number, module in enumerate(modules):
+            states = module(states)
+            assert number < 1, "nothing is computed after the last weights"
+    assert [weights.shape for weights in recorder.weights] == [(1, 2, 3, 3)] * 2
+    assert all(module.recorder is None for module in modules)

@@ -35,12 +35,12 @@ def model_of(target: str, vocabulary: Vocabulary, config: TransformerConfig = ti
 def test_packed_prefixes_are_a_loop_over_prefixes(target: str, config: TransformerConfig) -> None:
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = model_of(target, vocabulary, config)
-    source, batch = corpus.batch(BATCH, vocabulary, CPU)
+    source, batch = corpus.batch(BATCH, CPU)
     encoded = model.encode(source)
     states = model.decoder(model.network, batch, encoded.states, encoded.bias)
     expected = {}
     for row, index in enumerate(BATCH):
-        alone = model.encode(corpus.batch([index], vocabulary, CPU)[0])
+        alone = model.encode(corpus.batch([index], CPU)[0])
         ids = [vocabulary.begin, *corpus.targets[index].tolist()]
         for length in range(1, len(ids)):
             state = slow_state(model, ids[:length], edges_of(corpus, index), alone)
@@ -55,11 +55,11 @@ def test_a_later_token_changes_no_earlier_prediction(target: str) -> None:
     """Not the token, and not the arcs that come with it."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = model_of(target, vocabulary)
-    source, batch = corpus.batch([0], vocabulary, CPU)
+    source, batch = corpus.batch([0], CPU)
     encoded = model.encode(source)
     states = model.decoder(model.network, batch, encoded.states, encoded.bias)
     for changed in range(1, batch.inputs.shape[1]):
-        other = corpus.batch([0], vocabulary, CPU)[1]
+        other = corpus.batch([0], CPU)[1]
         other.inputs[0, changed:] = 2
         if other.graph is not None:
             late = (other.graph.births >= changed).all(dim=2)
@@ -77,9 +77,7 @@ def test_with_one_layer_bitran_is_causal() -> None:
         losses = []
         for target in ("sequence", "bitran"):
             corpus, vocabulary = tiny.corpus("sequence", target)
-            losses.append(
-                model_of(target, vocabulary, config).loss(*corpus.batch(BATCH, vocabulary, CPU)).translation
-            )
+            losses.append(model_of(target, vocabulary, config).loss(*corpus.batch(BATCH, CPU)).translation)
         assert torch.allclose(losses[0], losses[1], atol=1e-4) == same
 
 
@@ -87,6 +85,6 @@ def test_with_one_layer_bitran_is_causal() -> None:
 def test_gradients_reach_every_parameter(target: str) -> None:
     corpus, vocabulary = tiny.corpus("mask", target)
     model = tiny.model("mask", vocabulary, target=target).train()
-    model.loss(*corpus.batch(BATCH, vocabulary, CPU), smoothing=0.1).total().backward()
+    model.loss(*corpus.batch(BATCH, CPU), smoothing=0.1).total.backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name

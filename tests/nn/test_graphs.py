@@ -25,13 +25,20 @@ def example() -> Graph:
     return graph
 
 
+def bias_of(graph: Graph) -> Tensor:
+    """What the head of `parent` adds to its logits, [m,m]."""
+    edit = TreeParents((0,))(graph)
+    assert edit.heads == (0,) and edit.bias is not None
+    return edit.bias[0, 0]
+
+
 def parents_seen(bias: Tensor) -> dict[int, list[int]]:
     """Which tokens each token of the worked example sees, counted from 0."""
     return {q - 1: [k - 1 for k in row.isfinite().nonzero().flatten().tolist()] for q, row in enumerate(bias)}
 
 
 def test_the_parents_of_the_worked_example() -> None:
-    seen = parents_seen(TreeParents((0,))(example())[0, 0])
+    seen = parents_seen(bias_of(example()))
     assert seen.pop(-1) == [-1]  # the begin of sentence sees itself
     assert seen == {
         0: [0, 2, 3], 1: [1, 2, 3], 2: [2], 3: [2, 3], 4: [4, 5, 6],
@@ -42,14 +49,14 @@ def test_the_parents_of_the_worked_example() -> None:
 def test_parents_are_seen_from_their_birth_on() -> None:
     """What `the`, token 4, sees when the last input is token t; before t = 4, there is no such position."""
     rows = torch.tensor([0])
-    prefixes = {t: TreeParents((0,))(example().prefixes(rows, t + 2))[0, 0] for t in range(3, 10)}
+    prefixes = {t: bias_of(example().prefixes(rows, t + 2)) for t in range(3, 10)}
     assert 4 not in parents_seen(prefixes[3])
     assert {t: parents_seen(prefixes[t])[4] for t in range(4, 8)} == {4: [4], 5: [4], 6: [4, 5, 6], 7: [4, 5, 6]}
 
 
 def test_every_row_of_a_parent_head_sees_something() -> None:
     for length in range(1, 12):
-        assert TreeParents((0,))(example().prefixes(torch.tensor([0]), length)).isfinite().any(dim=-1).all()
+        assert bias_of(example().prefixes(torch.tensor([0]), length)).isfinite().any(dim=-1).all()
 
 
 def test_a_graph_grown_token_by_token_is_the_whole_one() -> None:

@@ -11,8 +11,8 @@ from tests import tiny
 RECORD = ParseRecord(tokens=["father", "is"], upos=["NOUN", "AUX"], heads=[2, 0], deprels=["nsubj", "root"])
 
 
-def test_pieces_share_the_labels_of_their_word() -> None:
-    side = source_side({"label-features": {"columns": "deprels+upos"}})
+def test_subwords_share_the_labels_of_their_word() -> None:
+    side = source_side({"label-features": {"fields": "deprels+upos"}})
     assert side.features(RECORD, tiny.segment).labels == {
         "deprels": ["nsubj", "nsubj", "root"],
         "upos": ["NOUN", "NOUN", "AUX"],
@@ -22,7 +22,7 @@ def test_pieces_share_the_labels_of_their_word() -> None:
 def test_labels_stand_in_the_last_channels_before_the_positions() -> None:
     data, vocabulary = tiny.corpus("label-features")
     model = tiny.model("label-features", vocabulary)
-    source, _ = data.batch([0], vocabulary, torch.device("cpu"))
+    source, _ = data.batch([0], torch.device("cpu"))
     network, part = model.network, model.source_parts["label-features"]
     assert isinstance(part, LabelEmbeddings)
     features = part(source).features
@@ -38,11 +38,11 @@ def test_an_unseen_label_is_none() -> None:
 
 
 def test_features_that_leave_no_room_for_words() -> None:
-    side = source_side({"label-features": {"columns": "deprels+upos", "size": 8}})
+    side = source_side({"label-features": {"fields": "deprels+upos", "size": 8}})
     with pytest.raises(ValueError, match="leaves words none of the 16 channels"):
         side.check_network(tiny.CONFIG)
 
 
-def test_a_record_without_the_column_is_refused() -> None:
+def test_a_record_without_the_field_is_refused() -> None:
     with pytest.raises(ValueError, match="record has no upos"):
-        source_side({"label-features": {"columns": "upos"}}).features(ParseRecord(tokens=["a"]), tiny.segment)
+        source_side({"label-features": {"fields": "upos"}}).features(ParseRecord(tokens=["a"]), tiny.segment)

@@ -25,12 +25,13 @@ def batch(parents: list[list[int]], padding: torch.Tensor | None = None) -> Sour
 
 
 def run(module: ParentHead, source: SourceBatch, states: torch.Tensor) -> tuple[torch.Tensor, EncoderPass]:
-    this = module(source)
-    assert this.edits[0].replace is not None
-    return this.edits[0].replace(states), this
+    encoding = module(source)
+    (own,) = encoding.edits[0].heads
+    assert own.heads == (0,) and own.replace is not None
+    return own.replace(states), encoding
 
 
-def test_pieces_point_to_the_first_piece_of_the_parent() -> None:
+def test_subwords_point_to_the_first_subword_of_the_parent() -> None:
     split = subwords(MONKEY, lambda word: ["mon@@", "key"] if word == "monkey" else [word])
     assert Lisa().columns(MONKEY, split) == {"parent_subwords": [1, 3, 3, 3, 5, 3]}
     assert Lisa().columns(ParseRecord(tokens=["a"]), subwords(ParseRecord(tokens=["a"]), list)) == {

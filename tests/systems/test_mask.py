@@ -105,8 +105,8 @@ def test_relations_on_the_device_equal_those_of_the_trees(first: list[int], seco
 def test_strengths_are_trained_and_saved() -> None:
     data, vocabulary = tiny.corpus("mask")
     model = tiny.model("mask", vocabulary)
-    source, target = data.batch(range(4), vocabulary, torch.device("cpu"))
-    model.loss(source, target).total().backward()
+    source, target = data.batch(range(4), torch.device("cpu"))
+    model.loss(source, target).total.backward()
     strengths = dict(model.named_parameters())["source_parts.mask.strengths"]
     assert strengths.shape == (1, tiny.CONFIG.heads, 9)
     assert strengths.grad is not None

@@ -1,14 +1,12 @@
 """The worked numbers of parent-scaled self-attention, and its laws."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.model.source import source_side
-from synmt.nn.attention import AttentionEdit, edited_attention
+from synmt.nn.attention import AttentionEdit, HeadEdit, edited_attention
 from synmt.nn.encoding import SourceBatch
 from synmt.systems.idea import subwords
 from synmt.systems.pascal.attention import ParentScaling, Weighting, parent_factors
@@ -25,8 +23,8 @@ def segment(word: str) -> list[str]:
 
 
 def positions(record: ParseRecord) -> list[float]:
-    vectors = Pascal().columns(record, subwords(record, segment))
-    return [doubled / 2 for doubled in vectors["parent_positions"]]
+    columns = Pascal().columns(record, subwords(record, segment))
+    return [doubled / 2 for doubled in columns["parent_positions"]]
 
 
 def assert_near(found: torch.Tensor, expected: list[float] | list[list[float]]) -> None:
@@ -41,7 +39,7 @@ def test_parents_of_whole_words() -> None:
     assert_near(factors[3], [0.000134, 0.004432, 0.053991, 0.241971, 0.398942])
 
 
-def test_parents_of_pieces() -> None:
+def test_parents_of_subwords() -> None:
     assert positions(MONKEY) == [1.5, 3, 3, 3, 5, 3]
     factors = parent_factors(torch.tensor([positions(MONKEY)]), 1.0)[0]
     assert_near(factors[0], [0.129518, 0.352065, 0.352065, 0.129518, 0.017528, 0.000873])
@@ -84,7 +82,7 @@ def test_parent_only() -> None:
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=8), st.randoms(use_true_random=False))
-def test_any_split_puts_the_parent_in_the_middle_of_its_pieces(counts: list[int], random: object) -> None:
+def test_any_split_puts_the_parent_in_the_middle_of_its_subwords(counts: list[int], random: object) -> None:
     n = len(counts)
     heads = [0, *(random.randint(1, number) for number in range(1, n))]  # type: ignore[attr-defined]
     record = ParseRecord(tokens=[str(number) for number in range(n)], heads=heads)
@@ -96,9 +94,15 @@ def test_any_split_puts_the_parent_in_the_middle_of_its_pieces(counts: list[int]
         assert found[token] / 2 == sum(own) / len(own)
 
 
-def scaling(weighting: Weighting = "multiply", ignoring: float = 0.0) -> ParentScaling:
-    config = replace(tiny.CONFIG, heads=4, encoder_layers=3)
-    return ParentScaling(config, layer=2, heads=2, variance=1.0, dropout=ignoring, weighting=weighting)
+def scaling(weighting: Weighting = "multiply", dropout: float = 0.0) -> ParentScaling:
+    """Two of four heads in the second of three layers."""
+    return ParentScaling(3, 2, (2, 3), variance=1.0, dropout=dropout, weighting=weighting)
+
+
+def scale_of(edit: AttentionEdit) -> torch.Tensor:
+    (own,) = edit.heads
+    assert own.scale is not None
+    return own.scale
 
 
 def batch(rows: list[list[int]]) -> SourceBatch:
@@ -125,9 +129,8 @@ def test_the_last_heads_of_each_sentence_are_scaled_by_its_own_parents() -> None
     query, key, value = torch.randn(3, 2, 4, 3, 8).unbind(0)
     edits = scaling()(batch([[2, 4, 4], [0, 0, 2]])).edits
     assert edits[0] is edits[2]
-    assert edits[1].scale is not None
     found = edited_attention(query, key, value, edits[1], torch.zeros(2, 3, 32), 0.0)
-    torch.testing.assert_close(found, slow_scaled_attention(query, key, value, edits[1].scale))
+    torch.testing.assert_close(found, slow_scaled_attention(query, key, value, scale_of(edits[1])))
 
 
 def test_all_rows_ignored_is_plain_attention() -> None:
@@ -135,18 +138,16 @@ def test_all_rows_ignored_is_plain_attention() -> None:
     query, key, value = torch.randn(3, 2, 4, 3, 8).unbind(0)
     nearly_one = 1 - 1e-9
     edit = scaling(dropout=nearly_one).train()(batch([[2, 4, 4], [0, 0, 2]])).edits[1]
-    plain = edited_attention(
-        query, key, value, AttentionEdit(scale=torch.ones(2, 2, 3, 3)), torch.zeros(2, 3, 32), 0
-    )
+    ones = AttentionEdit(heads=(HeadEdit((2, 3), scale=torch.ones(2, 2, 3, 3)),))
+    plain = edited_attention(query, key, value, ones, torch.zeros(2, 3, 32), 0)
     found = edited_attention(query, key, value, edit, torch.zeros(2, 3, 32), 0.0)
     torch.testing.assert_close(found, plain)
-    assert scaling(dropout=nearly_one).eval()(batch([[2, 4, 4]])).edits[1].scale.unique().numel() > 1  # type: ignore[union-attr]
+    assert scale_of(scaling(dropout=nearly_one).eval()(batch([[2, 4, 4]])).edits[1]).unique().numel() > 1
 
 
 def test_parents_are_ignored_row_by_row_in_each_head() -> None:
     torch.manual_seed(0)
-    scale = scaling(dropout=0.5).train()(batch([[2] * 200])).edits[1].scale
-    assert scale is not None
+    scale = scale_of(scaling(dropout=0.5).train()(batch([[2] * 200])).edits[1])
     plain = (scale == 1).all(dim=3)
     assert plain.shape == (1, 2, 200)
     assert 0.3 < plain.float().mean() < 0.7
@@ -159,12 +160,18 @@ def test_labels_beside_words_keep_their_own_attention() -> None:
     found = side.features(tiny.records()[0], tiny.segment)
     words = [not token.startswith(" ") for token in found.tokens]
     assert [position >= 0 for position in found.columns["parent_positions"]] == words
-    scale = scaling()(batch([found.columns["parent_positions"]])).edits[1].scale
-    assert scale is not None
+    scale = scale_of(scaling()(batch([found.columns["parent_positions"]])).edits[1])
     assert (scale[0, 0] == 1).all(dim=1).tolist() == [not word for word in words]
 
 
-@pytest.mark.parametrize("ideas", [{"pascal": {"layer": 3}}, {"pascal": {"heads": 3}}, {"pascal": {}, "lisa": {}}])
-def test_what_the_network_does_not_have(ideas: dict[str, dict[str, int]]) -> None:
-    with pytest.raises(ValueError, match="has 2 heads and 2 layers"):
+@pytest.mark.parametrize(
+    ("ideas", "cause"),
+    [
+        ({"pascal": {"layer": 3}}, "takes 2 heads of layer 3, where 2 layers have 2 heads each"),
+        ({"pascal": {"heads": 3}}, "takes 3 heads of layer 1, where 2 layers have 2 heads each"),
+        ({"pascal": {}, "lisa": {}}, "pascal and lisa both take head 1 of layer 1"),
+    ],
+)
+def test_what_the_network_does_not_have(ideas: dict[str, dict[str, int]], cause: str) -> None:
+    with pytest.raises(ValueError, match=cause):
         source_side(ideas).check_network(tiny.CONFIG)

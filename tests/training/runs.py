@@ -49,6 +49,6 @@ def run(
     target: str = "sequence",
 ) -> ModelFolder:
     source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
-    model = ModelConfig(source, decoder, "en", "de", "none", DROPPING)
+    model = ModelConfig(source, decoder, ("en", "de"), "none", DROPPING)
     train(out, data, data, model, config, codes=None, resume=resume, device="cpu")
     return ModelFolder.open(out, ModelConfig)

@@ -16,7 +16,7 @@ def test_order_is_a_function_of_seed_and_epoch() -> None:
 
 def test_a_batch_by_hand() -> None:
     data, vocabulary = tiny.corpus("mask")
-    source, target = data.batch([2, 1], vocabulary, torch.device("cpu"))
+    source, target = data.batch([2, 1], torch.device("cpu"))
     assert source.ids.shape == (2, 8)  # (NP (NN fat@@ her)), (S (NP (NN fat@@ her)) (VP (VBZ is)))
     assert source.padding is not None
     assert source.padding.sum(dim=1).tolist() == [4, 0]

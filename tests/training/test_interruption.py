@@ -46,7 +46,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[PairFiles, ModelFol
 
 
 def assert_same_runs(first: ModelFolder, second: ModelFolder) -> None:
-    assert_same_tensors(first.weights, second.weights)
+    assert_same_tensors(first.parameters, second.parameters)
     assert_same_tensors(newest(first), newest(second))
     assert log_rows(first) == log_rows(second)
 

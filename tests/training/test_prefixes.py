@@ -43,8 +43,8 @@ def test_the_mean_of_sampled_losses_is_the_exact_loss(target: str, monkeypatch: 
 
     def loss_and_gradient(corpus: Corpus) -> tuple[torch.Tensor, torch.Tensor]:
         model.zero_grad()
-        source, targets = corpus.batch([0], vocabulary, CPU)
-        loss = model.loss(source, targets, smoothing=0.1).total()
+        source, targets = corpus.batch([0], CPU)
+        loss = model.loss(source, targets, smoothing=0.1).total
         loss.backward()
         assert model.network.output_bias.grad is not None
         assert targets.tokens == tokens
@@ -83,7 +83,7 @@ def test_a_batch_in_parts_has_the_loss_of_the_whole(target: str, longest: int) -
     model = tiny.model("sequence", vocabulary, target=target)
     parts = in_parts.parts([0, 1, 2, 3])
     assert len(parts) > 1
-    batches = [in_parts.batch(part, vocabulary, CPU) for part in parts]
+    batches = [in_parts.batch(part, CPU) for part in parts]
     losses = [model.loss(*batch).translation for batch in batches]
-    expected = model.loss(*whole.batch([0, 1, 2, 3], vocabulary, CPU)).translation
+    expected = model.loss(*whole.batch([0, 1, 2, 3], CPU)).translation
     torch.testing.assert_close(torch.stack(losses).sum(), expected, atol=1e-4, rtol=1e-5)

@@ -7,7 +7,7 @@ from synmt.model.config import ModelConfig
 from synmt.systems.pascal.idea import Pascal
 from synmt.training import run
 from synmt.training.config import TrainingConfig
-from synmt.training.presets import TASKS
+from synmt.training.presets import PRESETS, configs
 from synmt.training.schedule import learning_rate
 
 Asked = tuple[ModelConfig, TrainingConfig]
@@ -28,7 +28,7 @@ def train(*options: str) -> None:
 def test_a_task_sets_what_its_system_was_trained_with(asked: list[Asked]) -> None:
     train("--model", "pascal", "--preset", "wmt17-en-de")
     ((model, config),) = asked
-    assert model.side.ideas["pascal"] == Pascal(heads=7, dropout=0.3)
+    assert model.source.ideas["pascal"] == Pascal(heads=7, dropout=0.3)
     assert (config.learning_rate, config.adam_beta2, config.updates, config.merges) == (
         7e-4,
         0.997,
@@ -46,13 +46,13 @@ def test_what_is_asked_for_goes_before_the_preset(asked: list[Asked]) -> None:
     train("--model", "pascal", "--preset", "nc11-en-de", "--pascal-heads", "4", "--adam-beta2", "0.9")
     train("--preset", "nc11-en-de")
     (pascal, config), (_, of_sequence) = asked
-    assert pascal.side.ideas["pascal"] == Pascal(heads=4, dropout=0.4)
+    assert pascal.source.ideas["pascal"] == Pascal(heads=4, dropout=0.4)
     assert (config.learning_rate, config.adam_beta2) == (7e-4, 0.9)
     assert (of_sequence.learning_rate, of_sequence.adam_beta2) == (1e-3, 0.997)
 
 
 def test_learning_rates_of_the_worked_schedule() -> None:
-    config = TASKS["wmt16-en-de"].training
+    _, config = configs(PRESETS["wmt16-en-de"].settings)
     rates = [
         learning_rate(update, 7e-4, config.warmup, config.schedule, config.updates)
         for update in (8000, 20000, 100000)

@@ -50,7 +50,7 @@ def test_training_learns(system: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("system", "target", "prefixes"),
     [
-        ("sequence", "linearized", 0),
+        ("sequence", "transitions", 0),
         ("sequence", "bitran", 0),
         ("mask+pascal", "parent", 3),
         ("multitask", "gcn", 0),
@@ -98,15 +98,15 @@ def test_all_spellings_of_a_target_train_the_same_model(tmp_path: Path) -> None:
     for target, other in (("parent", PairFiles(data.source, str(tmp_path / "arcs"))), ("bitran", data)):
         first = run(tmp_path / f"{target}1", records, "sequence", config, target=target)
         second = run(tmp_path / f"{target}2", other, "sequence", config, target=target)
-        assert_same_tensors(first.weights, second.weights)
+        assert_same_tensors(first.parameters, second.parameters)
 
 
 def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     first, second = run(tmp_path / "first", data), run(tmp_path / "second", data)
-    assert_same_tensors(first.weights, second.weights)
+    assert_same_tensors(first.parameters, second.parameters)
     other = run(tmp_path / "other", data, config=replace(SHORT, seed=2))
-    assert not torch.equal(*(load_file(made.weights)["network.embedding"] for made in (first, other)))
+    assert not torch.equal(*(load_file(made.parameters)["network.embedding"] for made in (first, other)))
 
 
 @pytest.mark.parametrize("interrupted_after", [3, 7])
@@ -119,7 +119,7 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(interrupted_after: i
     with (part.path / "log.tsv").open("a") as log:
         log.write("99\trows\tof\ta\tlost\trun\t\t\n")
     resumed = run(tmp_path / "part", data, config=config, resume=True)
-    assert_same_tensors(whole.weights, resumed.weights)
+    assert_same_tensors(whole.parameters, resumed.parameters)
     assert_same_tensors(newest(whole), newest(resumed))
     assert log_rows(whole) == log_rows(resumed)
 
@@ -135,7 +135,7 @@ def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
         data, vocabulary = tiny.corpus("mask")
         model: TranslationModel = tiny.model("mask", vocabulary)
         config = replace(SHORT, word_dropout=0.0, clip=0.0)
-        updater = Updater(model, data, vocabulary, config, Processes(0, 1, torch.device("cpu")))
+        updater = Updater(model, data, config, Processes(0, 1, torch.device("cpu")))
         updater(batches, update=1, learning_rate=0.0)
         return [gradient.clone() for gradient in updater.gradients]
 

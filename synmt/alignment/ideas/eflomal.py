@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from synmt.alignment.aligner import FitConfig, Needs
 from synmt.alignment.config import Heuristic
@@ -30,8 +30,6 @@ Texts = tuple[str, str]
 @dataclass(frozen=True)
 class Eflomal:
     """A Method without options."""
-
-    guide: ClassVar[str] = ""
 
     def needs(self, settings: Mapping[str, Any]) -> Needs:
         from synmt.alignment.statistical import NO_NEEDS, check_settings
@@ -53,12 +51,11 @@ class Eflomal:
         known = dict(zip(texts, _links(forward, backward), strict=True))
         return EflomalAligner(folder / PRIORS_FILE, known, config.languages, config.tokenizer)
 
-    @classmethod
-    def open(cls, name: str, folder: Path, device: str) -> "EflomalAligner":
+    def open(self, folder: Path, device: str) -> "EflomalAligner":
         from synmt.alignment.statistical import read_folder
         from synmt.model.files import check_inside, naming
 
-        languages, tokenizer = read_folder(name, folder)
+        languages, tokenizer = read_folder("eflomal", folder)
         eflomal = _library()
         check_inside(folder, folder / PRIORS_FILE)
         with naming(folder / PRIORS_FILE), (folder / PRIORS_FILE).open(encoding="utf-8") as stream:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from synmt.alignment.aligner import FitConfig, Needs
 from synmt.alignment.config import Heuristic
@@ -26,8 +26,6 @@ FILES = ("forward.probabilities", "backward.probabilities")
 @dataclass(frozen=True)
 class SystranAlign:
     """A Method without options."""
-
-    guide: ClassVar[str] = ""
 
     def needs(self, settings: Mapping[str, Any]) -> Needs:
         from synmt.alignment.statistical import NO_NEEDS, check_settings
@@ -52,14 +50,13 @@ class SystranAlign:
                 variational_bayes=True,
             )
             bitext.unlink()
-        return self.open(config.method, config.out, config.device)
+        return self.open(config.out, config.device)
 
-    @classmethod
-    def open(cls, name: str, folder: Path, device: str) -> "SystranAligner":
+    def open(self, folder: Path, device: str) -> "SystranAligner":
         from synmt.alignment.statistical import read_folder
         from synmt.model.files import check_inside
 
-        languages, tokenizer = read_folder(name, folder)
+        languages, tokenizer = read_folder("systran-align", folder)
         systran_align = _library()
         for file in FILES:
             check_inside(folder, folder / file)

@@ -25,21 +25,14 @@ What differs from the code: sides of one word are trained on and aligned; there,
 runs over padding; label smoothing is that of all systems here.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
-from synmt.alignment.aligner import Aligner, FitConfig, Needs
 from synmt.options import check_settings, setting
-from synmt.streams import BadInput
 
 
 @dataclass(frozen=True)
 class MaskAlign:
-    """A Method."""
-
-    guide: ClassVar[str] = ""
     loss_form: Literal["code", "paper"] = setting("code", "how the parts of Mask-Align's loss are normalized")
     agreement: float = setting(5.0, "α, the weight of both directions' agreement")
     entropy: float = setting(1.0, "β, the weight of the entropy of attention")
@@ -52,24 +45,3 @@ class MaskAlign:
     def __post_init__(self) -> None:
         """Raise ValueError for options out of bounds."""
         check_settings(self)
-
-    def needs(self, settings: Mapping[str, Any]) -> Needs:
-        from synmt.model.source import encoders_of
-
-        try:
-            source, target = encoders_of(settings)
-        except ValueError as error:
-            raise BadInput(str(error)) from None
-        return source.needs(training=True), target.needs(training=True)
-
-    def fit(self, config: FitConfig) -> Aligner:
-        from synmt.alignment.mask_align.fitting import fit
-
-        return fit(self, config)
-
-    @classmethod
-    def open(cls, name: str, folder: Path, device: str) -> Aligner:
-        from synmt.alignment.mask_align.aligner import MaskAligner
-        from synmt.device import local_device
-
-        return MaskAligner.open(folder, local_device(device))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from synmt.alignment.aligner import FitConfig, open_method
+from synmt.alignment.aligner import FitConfig
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.guidance import links_of_subwords
 from synmt.alignment.translation.aligner import DIRECTIONS, TranslationAligner, open_direction, part_folder
@@ -27,6 +27,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE, check_new
 from synmt.model.folder import ModelFolder
 from synmt.model.target import target_side
+from synmt.options import chosen
 from synmt.streams import BadInput, windows
 from synmt.systems.idea import Task
 from synmt.text.bpe import Bpe
@@ -102,11 +103,9 @@ class _Fitting:
         own = f"{self.config.method}-".replace("-", "_")
         settings = {name: value for name, value in self.config.settings.items() if not name.startswith(own)}
         resume = path.exists() and self.config.resume
-        teacher = open_method(self.idea.guide, settings)
-        config = replace(self.config, method=self.idea.guide, settings=settings, out=path, resume=resume)
-        aligner = teacher.fit(config)
-        assert isinstance(aligner, TranslationAligner)
-        return aligner, path
+        guide = self.idea.guide
+        teacher = link_idea(guide, chosen(type(link_idea(guide)), settings, f"{guide}-"))
+        return fit(teacher, replace(self.config, method=guide, settings=settings, out=path, resume=resume)), path
 
     def _train_model(self, name: str, guide: Guide | None, base: Path | None) -> None:
         """Train the translation model of one direction; it learns the links of `guide`, if there are any, too."""

@@ -9,10 +9,9 @@ and predicts y_1, row i reads y_i and predicts y_{i+1}. Layers are counted from 
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from synmt.alignment.aligner import Aligner, FitConfig, Needs
+from synmt.alignment import ALIGNERS
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_settings
 
@@ -121,28 +120,9 @@ class LinkIdea:
     def options(self) -> dict[str, Any]:
         return asdict(self)
 
-    def needs(self, settings: Mapping[str, Any]) -> Needs:
-        from synmt.alignment.translation.config import fitting_config
-
-        source, target = fitting_config(self, settings).encoders
-        return source.needs(training=True), target.needs(training=True)
-
-    def fit(self, config: FitConfig) -> Aligner:
-        from synmt.alignment.translation.fitting import fit
-
-        return fit(self, config)
-
-    @classmethod
-    def open(cls, name: str, folder: Path, device: str) -> Aligner:
-        from synmt.alignment.translation.aligner import TranslationAligner
-
-        return TranslationAligner.open(folder, device, name)
-
 
 def link_idea(name: str, options: Mapping[str, Any] | None = None) -> LinkIdea:
     """Return the idea of a method. Raises ValueError or TypeError for one that reads no translation models."""
-    from synmt.alignment import ALIGNERS
-
     idea = ALIGNERS[name](**options or {}) if name in ALIGNERS else None
     if not isinstance(idea, LinkIdea):
         raise ValueError(f"{name!r} is no method that reads translation models")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from synmt.model.translation import TranslationModel
-from synmt.nn.attention import SelfAttention, merge_heads, split_heads
+from synmt.nn.attention import Recorder, SelfAttention, merge_heads, split_heads
 from synmt.text.vocabulary import UNKNOWN
 from tests import tiny
 
@@ -29,19 +29,19 @@ def test_a_padded_batch_equals_its_sentences(system: str) -> None:
 def test_the_loss_of_a_batch_is_the_sum_of_its_sentences(system: str) -> None:
     data, vocabulary = tiny.corpus(system)
     model = tiny.model(system, vocabulary)
-    together = model.loss(*data.batch([0, 1, 2, 3], vocabulary, CPU), smoothing=0.1).total()
-    alone = [model.loss(*data.batch([index], vocabulary, CPU), smoothing=0.1).total() for index in range(4)]
+    together = model.loss(*data.batch([0, 1, 2, 3], CPU), smoothing=0.1).total
+    alone = [model.loss(*data.batch([index], CPU), smoothing=0.1).total for index in range(4)]
     torch.testing.assert_close(together, torch.stack(alone).sum(), atol=1e-4, rtol=1e-5)
 
 
 def test_a_later_target_token_changes_no_earlier_state(system: str) -> None:
     data, vocabulary = tiny.corpus(system)
     model = tiny.model(system, vocabulary)
-    source, target = data.batch([0], vocabulary, CPU)
+    source, target = data.batch([0], CPU)
     before = model.encode(source)
-    states = model.network.decode(target.inputs, before.states, before.bias)
+    states = model.network.decode(model.network.embed(target.inputs), before.states, before.bias)
     target.inputs[0, 3] = 4
-    changed = model.network.decode(target.inputs, before.states, before.bias)
+    changed = model.network.decode(model.network.embed(target.inputs), before.states, before.bias)
     torch.testing.assert_close(states[:, :3], changed[:, :3])
     assert not torch.allclose(states[:, 3:], changed[:, 3:])
 
@@ -49,11 +49,11 @@ def test_a_later_target_token_changes_no_earlier_state(system: str) -> None:
 def test_steps_with_caches_equal_the_whole_decoder(system: str) -> None:
     data, vocabulary = tiny.corpus(system)
     model = tiny.model(system, vocabulary)
-    source, target = data.batch([0, 1, 3], vocabulary, CPU)
+    source, target = data.batch([0, 1, 3], CPU)
     source_states = model.encode(source)
     network = model.network
-    states = network.decode(target.inputs, source_states.states, source_states.bias)
-    logits = torch.nn.functional.linear(states, network.output_weight, network.output_bias)
+    states = network.decode(network.embed(target.inputs), source_states.states, source_states.bias)
+    logits = network.logits(states)
     caches = network.start(source_states.states)
     for position in range(target.inputs.shape[1]):
         step = network.step(target.inputs[:, position : position + 1], position, caches, source_states.bias)
@@ -82,10 +82,14 @@ def test_the_attention_on_show_is_what_each_layer_computes(system: str) -> None:
     model = tiny.model(system, vocabulary)
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
     seen: list[tuple[SelfAttention, torch.Tensor, torch.Tensor]] = []
-    for layer in model.network.encoder:
+    for layer in model.network.encoder.layers:
         layer.attention.register_forward_hook(lambda module, given, out: seen.append((module, given[0], out)))
     model.encode(batch)
-    for (module, states, output), weights in zip(list(seen), model.source_attention(batch), strict=True):
+    plain = list(seen)
+    with Recorder([layer.attention for layer in model.network.encoder.layers]) as recorder:
+        recorded = model.encode(batch)
+    torch.testing.assert_close(recorded.states, model.encode(batch).states, atol=1e-5, rtol=1e-5)
+    for (module, states, output), weights in zip(plain, recorder.weights, strict=True):
         assert weights.shape == (4, tiny.CONFIG.heads, *batch.ids.shape[1:], *batch.ids.shape[1:])
         assert not weights[batch.padding[:, None, None, :].expand_as(weights)].any()
         value = split_heads(module.qkv(states).chunk(3, dim=-1)[2], tiny.CONFIG.heads)
@@ -99,5 +103,5 @@ def test_post_norm_is_another_network(system: str) -> None:
     post = tiny.model(system, vocabulary, replace(tiny.CONFIG, norm="post"))
     states = encoded(post, [0], system)
     # Post-norm ends each layer in a norm whose parameters are one and (here random) bias.
-    bias = post.network.encoder[-1].feedforward_residual.norm.bias
+    bias = post.network.encoder.layers[-1].feedforward_residual.norm.bias
     torch.testing.assert_close((states - bias).mean(dim=-1), torch.zeros(1, states.shape[1]), atol=1e-5, rtol=0)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from synmt.model.records import source_records
-from synmt.streams import BadInput, Line
+from synmt.streams import BadInput, BadLines, Line
 from synmt.text.tokenization import SpaceTokenizer
 from synmt.trees.constituency import write_brackets
 from synmt.trees.record import ParseRecord
@@ -55,15 +55,17 @@ def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
     given = lines([RECORD, text, RECORD])
     with pytest.raises(BadInput, match=f"^in:2: .*{cause}"):
         list(source_records(given, TREE, SpaceTokenizer(), "en"))
-    bad: list[BadInput] = []
-    records = [record for _, record in source_records(given, TREE, SpaceTokenizer(), "en", bad.append)]
+    bad = BadLines("blank")
+    records = [record for _, record in source_records(given, TREE, SpaceTokenizer(), "en", bad)]
     assert [record.tokens for record in records] == [["He", "is"], [], ["He", "is"]]
-    assert [error.place for error in bad] == ["in:2"]
+    assert bad.counts == {"bad line": 1}
 
 
 def test_a_line_without_text_is_handed_over() -> None:
     faulty = Line("", "in", 1, fault="not UTF-8")
-    bad: list[BadInput] = []
-    ((_, record),) = source_records([faulty], NONE, SpaceTokenizer(), "en", bad.append)
+    bad = BadLines("blank")
+    ((_, record),) = source_records([faulty], NONE, SpaceTokenizer(), "en", bad)
     assert record.tokens == []
-    assert [str(error) for error in bad] == ["in:1: not UTF-8"]
+    assert bad.counts == {"bad line": 1}
+    with pytest.raises(BadInput, match="in:1: not UTF-8"):
+        list(source_records([faulty], NONE, SpaceTokenizer(), "en"))

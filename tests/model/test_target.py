@@ -51,8 +51,8 @@ def test_settings_make_the_side_again(target: str) -> None:
 @pytest.mark.parametrize(
     ("ideas", "arcs", "cause"),
     [
-        ({}, None, "no target syntax"),
-        ({"tree": {}}, None, "unknown target syntax 'tree'"),
+        ({}, None, "no idea of the target side"),
+        ({"tree": {}}, None, "unknown idea 'tree' of the target side"),
         ({"bitran": {}}, {"root_arc": True}, "bitran writes no arcs"),
         ({"gcn": {"layers": 0}}, None, "layers cannot be 0"),
         ({"gcn": {"labels": 1}}, None, "labels cannot be 1"),

@@ -24,22 +24,22 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> ModelFolder:
+def folder(tmp_path: Path) -> ModelFolder[ModelConfig]:
     """A mask model that was never trained."""
     _, vocabulary = tiny.sources_and_vocabulary("mask")
     made = ModelFolder(
         tmp_path / "model",
-        ModelConfig(source_side({"mask": {}}), target_side({"sequence": {}}), "en", "de", "moses", tiny.CONFIG),
+        ModelConfig(source_side({"mask": {}}), target_side({"sequence": {}}), ("en", "de"), "moses", tiny.CONFIG),
         Bpe(CODES),
-        vocabulary,
+        (vocabulary,),
         {"seed": 1},
     )
     made.save()
-    save_tensors(made.weights, tiny.model("mask", vocabulary).state_dict())
+    save_tensors(made.parameters, tiny.model("mask", vocabulary).state_dict())
     return made
 
 
-def edit_config(folder: ModelFolder, part: str, **changes: Any) -> None:
+def edit_config(folder: ModelFolder[ModelConfig], part: str, **changes: Any) -> None:
     path = folder.path / "config.json"
     fields = orjson.loads(path.read_bytes())
     place = fields["model"]["network"] if part == "network" else fields["model"] if part == "model" else fields
@@ -47,18 +47,18 @@ def edit_config(folder: ModelFolder, part: str, **changes: Any) -> None:
     path.write_bytes(orjson.dumps(fields))
 
 
-def test_a_folder_comes_back_as_it_was_saved(folder: ModelFolder) -> None:
+def test_a_folder_comes_back_as_it_was_saved(folder: ModelFolder[ModelConfig]) -> None:
     opened = ModelFolder.open(folder.path, ModelConfig)
     assert opened.config == folder.config
     assert opened.vocabulary == folder.vocabulary
     assert opened.bpe.codes == CODES
     assert opened.training == {"seed": 1}
-    weights = load_file(folder.weights)
+    weights = load_file(folder.parameters)
     for name, tensor in opened.load_model(CPU).state_dict().items():
         assert torch.equal(tensor, weights[name])
 
 
-def test_nothing_is_pickled(folder: ModelFolder) -> None:
+def test_nothing_is_pickled(folder: ModelFolder[ModelConfig]) -> None:
     names = {
         "config.json",
         "codes.bpe",
@@ -73,7 +73,7 @@ def test_nothing_is_pickled(folder: ModelFolder) -> None:
 @pytest.mark.parametrize(
     "name", ["config.json", "codes.bpe", "vocab.labels.txt", "vocab.source.txt", "vocab.target.txt"]
 )
-def test_each_missing_or_broken_file_is_named(folder: ModelFolder, name: str) -> None:
+def test_each_missing_or_broken_file_is_named(folder: ModelFolder[ModelConfig], name: str) -> None:
     path = folder.path / name
     whole = path.read_bytes()
     path.unlink()
@@ -90,19 +90,20 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 
 HOSTILE: list[tuple[str, dict[str, Any], str]] = [
-    ("top", {"format": 2}, "format 2 is not known"),
+    ("top", {"format": 1}, "format 1 is not known"),
     ("top", {"model": []}, ""),
-    ("model", {"side": {"../mask": {}}}, "unknown system"),
-    ("model", {"side": ["mask"]}, ""),
-    ("model", {"side": {"mask": {}, "linearized": {}}}, "cannot be combined"),
-    ("model", {"side": {"mask": {"per_layer": "yes"}}}, "per layer cannot be 'yes'"),
-    ("model", {"side": {"pascal": {"heads": 0}}}, "heads cannot be 0"),
-    ("model", {"side": {}}, "no system"),
-    ("model", {"side": {"pascal": {"layer": 10**6}}}, "takes 2 heads of layer 1000000"),
+    ("model", {"source": {"../mask": {}}}, "unknown idea"),
+    ("model", {"source": ["mask"]}, ""),
+    ("model", {"source": {"mask": {}, "linearized": {}}}, "cannot be combined"),
+    ("model", {"source": {"mask": {"per_layer": "yes"}}}, "per layer cannot be 'yes'"),
+    ("model", {"source": {"pascal": {"heads": 0}}}, "heads cannot be 0"),
+    ("model", {"source": {}}, "no idea"),
+    ("model", {"source": {"pascal": {"layer": 10**6}}}, "takes 2 heads of layer 1000000"),
     ("model", {"tokenizer": "shell"}, "unknown tokenizer"),
-    ("model", {"source_language": "../../etc/passwd"}, "not a code"),
-    ("model", {"target_language": 7}, ""),
-    ("model", {"surprise": 1}, "surprise"),
+    ("model", {"languages": ["../../etc/passwd", "de"]}, "not a code"),
+    ("model", {"languages": 7}, ""),
+    ("model", {"target": {"ideas": 5}}, ""),
+    ("network", {"surprise": 1}, "surprise"),
     ("network", {"width": "16"}, "width cannot be '16'"),
     ("network", {"width": 2**60}, "width cannot be"),
     ("network", {"heads": 0}, "heads cannot be 0"),
@@ -113,14 +114,16 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("part", "changes", "cause"), HOSTILE)
-def test_a_config_from_a_stranger(folder: ModelFolder, part: str, changes: dict[str, Any], cause: str) -> None:
+def test_a_config_from_a_stranger(
+    folder: ModelFolder[ModelConfig], part: str, changes: dict[str, Any], cause: str
+) -> None:
     edit_config(folder, part, **changes)
     with pytest.raises(BadInput, match=rf"model/config\.json: .*{cause}"):
         ModelFolder.open(folder.path, ModelConfig)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"null", b"[" * 100_000, b"{}"])
-def test_a_config_that_is_none(folder: ModelFolder, content: bytes) -> None:
+def test_a_config_that_is_none(folder: ModelFolder[ModelConfig], content: bytes) -> None:
     (folder.path / "config.json").write_bytes(content)
     with pytest.raises(BadInput, match=r"model/config\.json: "):
         ModelFolder.open(folder.path, ModelConfig)
@@ -131,34 +134,34 @@ class Exploit:
         return (pytest.fail, ("the model folder ran code",))
 
 
-def test_weights_that_would_run_code_do_not(folder: ModelFolder) -> None:
-    folder.weights.write_bytes(pickle.dumps(Exploit()))
+def test_weights_that_would_run_code_do_not(folder: ModelFolder[ModelConfig]) -> None:
+    folder.parameters.write_bytes(pickle.dumps(Exploit()))
     with pytest.raises(BadInput, match=r"model\.safetensors: "):
         ModelFolder.open(folder.path, ModelConfig).load_model(CPU)
 
 
 @pytest.mark.parametrize("size", [0, 7, 100, -1])
-def test_cut_weights(folder: ModelFolder, size: int) -> None:
-    folder.weights.write_bytes(folder.weights.read_bytes()[:size])
+def test_cut_weights(folder: ModelFolder[ModelConfig], size: int) -> None:
+    folder.parameters.write_bytes(folder.parameters.read_bytes()[:size])
     with pytest.raises(BadInput, match=r"model\.safetensors: "):
         ModelFolder.open(folder.path, ModelConfig).load_model(CPU)
 
 
-def test_weights_of_another_model(folder: ModelFolder) -> None:
-    weights = load_file(folder.weights)
-    save_file({**weights, "network.embedding": torch.zeros(3, 16)}, folder.weights)
+def test_weights_of_another_model(folder: ModelFolder[ModelConfig]) -> None:
+    weights = load_file(folder.parameters)
+    save_file({**weights, "network.embedding": torch.zeros(3, 16)}, folder.parameters)
     with pytest.raises(BadInput, match=r"tensor network\.embedding is \[3, 16\], not \["):
         folder.load_model(CPU)
-    save_file({**weights, "extra": torch.zeros(1)}, folder.weights)
+    save_file({**weights, "extra": torch.zeros(1)}, folder.parameters)
     with pytest.raises(BadInput, match="tensor extra is not of this model"):
         folder.load_model(CPU)
     del weights["network.embedding"]
-    save_file(weights, folder.weights)
+    save_file(weights, folder.parameters)
     with pytest.raises(BadInput, match=r"tensor network\.embedding is missing"):
         folder.load_model(CPU)
 
 
-def test_sizes_that_the_weights_do_not_have_take_no_memory(folder: ModelFolder) -> None:
+def test_sizes_that_the_weights_do_not_have_take_no_memory(folder: ModelFolder[ModelConfig]) -> None:
     """A config that asks for terabytes is refused by its weights before anything is allocated."""
     huge = replace(folder, config=replace(folder.config, network=replace(tiny.CONFIG, width=2**16)))
     with pytest.raises(BadInput, match=r"model\.safetensors: tensor "):

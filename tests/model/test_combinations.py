@@ -16,8 +16,8 @@ CPU = torch.device("cpu")
 def test_a_batch_is_its_sentences_in_training_and_in_search(system: str, target: str) -> None:
     data, vocabulary = tiny.corpus(system, target)
     model = tiny.model(system, vocabulary, target=target)
-    together = model.loss(*data.batch([0, 1, 3], vocabulary, CPU)).total()
-    alone = [model.loss(*data.batch([index], vocabulary, CPU)).total() for index in (0, 1, 3)]
+    together = model.loss(*data.batch([0, 1, 3], CPU)).total
+    alone = [model.loss(*data.batch([index], CPU)).total for index in (0, 1, 3)]
     torch.testing.assert_close(together, torch.stack(alone).sum(), atol=1e-4, rtol=1e-5)
 
     side, config = tiny.TARGET_SYSTEMS[target], SearchConfig(beam=2, max_length_offset=2)

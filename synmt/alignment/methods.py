@@ -1,0 +1,44 @@
+"""Methods by name: opened with their options, to be fitted or to open a model folder."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from synmt.alignment import ALIGNERS
+from synmt.alignment.aligner import Aligner, Method
+from synmt.alignment.translation.idea import LinkIdea
+from synmt.alignment.translation.method import TranslationMethod
+from synmt.model.files import read_config
+from synmt.options import check_owners, chosen
+from synmt.streams import BadInput
+
+
+def open_method(name: str, settings: Mapping[str, Any]) -> Method:
+    """Return the method with its own of the settings.
+
+    Raises BadInput for an unknown one, and for settings of one that takes no part.
+    """
+    if name not in ALIGNERS:
+        raise BadInput(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
+    try:
+        check_owners(ALIGNERS.items(), teachers(name), settings, name)
+        made = ALIGNERS[name](**chosen(ALIGNERS[name], settings, f"{name}-"))
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    method: Method = TranslationMethod(name, made) if isinstance(made, LinkIdea) else made
+    return method
+
+
+def teachers(name: str) -> list[str]:
+    """Return the method, what it learns from, and so on."""
+    guide = getattr(ALIGNERS[name], "guide", "")
+    return [name, *teachers(guide)] if guide else [name]
+
+
+def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
+    """Open the aligner of a model folder, by the method that made it or another one. Raises BadInput."""
+    if name is None:
+        name = read_config(folder).get("aligner")
+        if not isinstance(name, str) or name not in ALIGNERS:
+            raise BadInput("is no aligner; name a --method that reads links off this model", str(folder))
+    return open_method(name, {}).open(folder, device)
