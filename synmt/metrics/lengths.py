@@ -23,10 +23,7 @@ class LengthBuckets:
 
 
 def words_of(line: str) -> int:
-    """Return the tokens of a parse record, or of text what stands between spaces.
-
-    Raises ValueError for a bad record.
-    """
+    """Count the tokens of a parse record, or the words of text. Raises ValueError for a bad record."""
     if line.startswith('{"') or line == "{}":
         return len(read_record(line).tokens)
     return len(line.split())

@@ -70,8 +70,7 @@ def _spliced(tree: Tree) -> Tree:
 
 
 def phrases(tree: Tree) -> list[Span]:
-    """Return (first word, word after the last, label) of each phrase in preorder: all nodes but words and their
-    tags."""
+    """Return (first word, word after the last, label) of each phrase in preorder: of all but words and tags."""
     leaf = tree.is_leaf()
     words_before = list(accumulate(leaf, initial=0))
     after = subtree_ends(tree.parents)
