@@ -30,11 +30,7 @@ def _segmenter(context: click.Context, parameter: click.Parameter, codes: str | 
 
 
 bpe = click.option(
-    "--bpe",
-    "segment",
-    metavar="CODES",
-    callback=_segmenter,
-    help="Split the words by the BPE codes of this file.",
+    "--bpe", "segment", metavar="CODES", callback=_segmenter, help="Split the words by the BPE codes of this file."
 )
 
 

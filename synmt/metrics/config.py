@@ -17,10 +17,7 @@ class MetricConfig:
         None, "Whether case counts.  [default: mixed for BLEU and chrF, lower for TER and RIBES]", common=True
     )
     detokenize: str | None = setting(
-        None,
-        "The hypotheses are Moses tokens, to be joined to text first.",
-        common=True,
-        metavar="LANGUAGE",
+        None, "The hypotheses are Moses tokens, to be joined to text first.", common=True, metavar="LANGUAGE"
     )
     chrf_beta: int = setting(2, "Weight of recall in chrF.", least=1)
     chrf_average: Literal["sacrebleu", "script"] = setting(

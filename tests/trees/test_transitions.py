@@ -306,11 +306,7 @@ def test_a_vocabulary_reserves_an_arc_in_both_directions_for_each_relation(style
 # Constraints
 
 
-@given(
-    style=st.sampled_from(STYLES),
-    limit=st.integers(1, 14),
-    seed=st.integers(0, 10**6),
-)
+@given(style=st.sampled_from(STYLES), limit=st.integers(1, 14), seed=st.integers(0, 10**6))
 def test_strict_constraints_end_in_a_tree_whatever_is_chosen(style: ArcStyle, limit: int, seed: int) -> None:
     choices = random.Random(seed)
     vocabulary = ["a", "b@@", *style.entries(["x", "y"]), END_TOKEN]
