@@ -46,6 +46,14 @@ class Line:
     def error(self, cause: object) -> BadInput:
         return BadInput(str(cause), self.source, self.number)
 
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Make BadInput, which names this line, of a ValueError inside."""
+        try:
+            yield
+        except ValueError as error:
+            raise self.error(error) from None
+
 
 def fail(error: BadInput) -> None:
     """Raise the error of a bad line where it is not to be blanked."""

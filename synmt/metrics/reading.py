@@ -8,13 +8,13 @@ from typing import Any
 from synmt.metrics import METRICS
 from synmt.metrics.bracketing import read_parse
 from synmt.metrics.config import MetricConfig
-from synmt.metrics.lengths import LengthBuckets, words_of
+from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Compared, Metric, Row
 from synmt.metrics.prediction import Prediction, read_prediction
 from synmt.streams import Line, read_parallel
 from synmt.text.links import check_inside, detect_base, read_links
 from synmt.text.tokenization import MosesTokenizer
-from synmt.trees.record import read_record
+from synmt.trees.record import read_record, read_words
 
 Reader = Callable[[str], Any]
 
@@ -116,12 +116,12 @@ def _row(lines: Sequence[Line], readers: Sequence[Reader], files: Files, buckets
     if files.target is not None:
         _check_inside(items, lines, sides)
     counted = sides[0] if files.source is not None else lines[systems]
-    bucket = buckets.bucket(_read(counted, words_of)) if buckets else 0
+    bucket = buckets.bucket(len(_read(counted, read_words))) if buckets else 0
     return Row(items[:systems], items[systems:], bucket, lines)
 
 
 def _check_inside(items: Sequence[Any], lines: Sequence[Line], sides: Sequence[Line]) -> None:
-    words = [_read(side, words_of) for side in sides]
+    words = [len(_read(side, read_words)) for side in sides]
     for item, line in zip(items, lines, strict=False):
         try:
             check_inside(item.links if isinstance(item, Prediction) else item.possible, *words)
@@ -130,7 +130,5 @@ def _check_inside(items: Sequence[Any], lines: Sequence[Line], sides: Sequence[L
 
 
 def _read(line: Line, read: Reader) -> Any:
-    try:
+    with line.naming():
         return read(line.text)
-    except ValueError as error:
-        raise line.error(error) from None

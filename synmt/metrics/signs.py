@@ -97,10 +97,8 @@ def read_settings(lines: Iterable[Line]) -> tuple[list[str], list[list[float]]]:
                 f"a table begins with the names of its columns, {', '.join(sorted(NEEDED))} among them"
             )
         elif line.text.strip():
-            try:
+            with line.naming():
                 tables[-1].add(cells)
-            except ValueError as error:
-                raise line.error(error) from None
     settings = []
     for table in tables:
         if len(table.systems) != len(tables[0].systems):

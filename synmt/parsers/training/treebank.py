@@ -12,7 +12,6 @@ from synmt.parsers.chart import Span
 from synmt.streams import read_lines
 from synmt.trees.constituency import (
     Tree,
-    TreeError,
     read_brackets,
     subtree_ends,
     without_function_tags,
@@ -45,10 +44,8 @@ def read_trees(path: Path) -> Iterator[Tree]:
     for line in read_lines([str(path)]):
         if not line.text.strip():
             continue
-        try:
+        with line.naming():
             tree = without_traces(without_function_tags(read_brackets(line.text)))
-        except TreeError as error:
-            raise line.error(error) from None
         if tree is not None:
             yield without_root(_spliced(without_root(tree, WRAPPERS)))
 
