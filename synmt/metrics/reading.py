@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from synmt.metrics import METRICS
 from synmt.metrics.bracketing import read_parse
@@ -63,6 +63,8 @@ def open_input(
     compared, *others = dict.fromkeys(metric.compares for metric in metrics)
     if others:
         raise ValueError(f"{' and '.join(names)} compare different things")
+    if compared not in get_args(Compared):
+        raise ValueError(f"{names[0]} compares {compared}, which are none of {', '.join(get_args(Compared))}")
     has_links = compared in ("links", "predictions")
     if compared != "translations" and len(files.references) > 1:
         raise ValueError(f"{names[0]} takes one reference")

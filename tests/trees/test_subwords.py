@@ -35,12 +35,6 @@ def test_whole_words_change_nothing(tree: Tree) -> None:
     assert split_leaves(tree, lambda word: [word]) == tree
 
 
-def test_two_words_under_one_phrase_stay_two() -> None:
-    tree = read_brackets("(NP the old man)")
-    split = split_leaves(tree, characters)
-    assert split.parents == [-1, *[0] * 9]
-
-
 def test_a_lone_word_cannot_have_subwords() -> None:
     assert split_leaves(Tree(["a"], [-1]), characters).nodes == ["a"]
     with pytest.raises(TreeError, match="no label above"):

@@ -273,12 +273,8 @@ def test_records() -> None:
 
 
 def test_arcs_are_entries_apart_from_words() -> None:
-    assert read_entries("\\LEFT-ARC:nsubj LEFT-ARC:nsubj  ARC: :") == [
-        "LEFT-ARC:nsubj",
-        " LEFT-ARC:nsubj",
-        "ARC:",
-        ":",
-    ]
+    entries = ["LEFT-ARC:nsubj", " LEFT-ARC:nsubj", "ARC:", ":"]
+    assert read_entries("\\LEFT-ARC:nsubj LEFT-ARC:nsubj  ARC: :") == entries
     assert PLAIN.token("LEFT-ARC:nsubj") == Token(Kind.WORD)
     assert PLAIN.token("LEFT-ARC:nsubj@@") == Token(Kind.OPEN)
     assert PLAIN.token(" LEFT-ARC:nsubj") == Token(Kind.LEFT, "nsubj")
