@@ -46,6 +46,14 @@ class Line:
     def error(self, cause: object) -> BadInput:
         return BadInput(str(cause), self.source, self.number)
 
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Make BadInput, which names this line, of a ValueError inside."""
+        try:
+            yield
+        except ValueError as error:
+            raise self.error(error) from None
+
 
 def fail(error: BadInput) -> None:
     """Raise the error of a bad line where it is not to be blanked."""
@@ -170,10 +178,7 @@ def check_stdin_once(paths: Sequence[str]) -> None:
 def side_by_side(
     names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines"
 ) -> Iterator[tuple[T, ...]]:
-    """Yield item n of each stream; no item is None.
-
-    Raises BadInput, with the length of each, where they end apart.
-    """
+    """Yield item n of each stream, which is not None. Raises BadInput with their lengths where they end apart."""
     for number, row in enumerate(zip_longest(*streams), 1):
         items = [item for item in row if item is not None]
         if len(items) < len(row):
@@ -247,17 +252,21 @@ def write_lines(lines: Iterable[str]) -> None:
             output.write(line)
 
 
-def convert_lines(
-    lines: Iterable[Line],
+def convert_files(
+    command: str,
+    paths: Iterable[str],
     convert: Callable[[str], str],
-    write: Callable[[str], None],
     bad: BadLines,
     blank: str = "",
+    group: Callable[[Iterable[Line]], Iterable[Line]] = iter,
 ) -> None:
-    """Write `convert(text)` of each line, and `blank` for an empty one and for one that is bad."""
-    for line in lines:
-        is_empty = not (line.text.strip() or line.fault)
-        write(blank if is_empty else bad.read(line, convert, blank))
+    """Write `convert(text)` of each line of files to standard output, `blank` for an empty and for a bad one.
+
+    command: its name, for the counts on stderr; group: makes one line of the lines of a record of several.
+    """
+    lines = group(read_lines(paths, bad.on_error))
+    write_lines(bad.read(line, convert, blank) if line.text.strip() or line.fault else blank for line in lines)
+    bad.report(command)
 
 
 def discard_output() -> None:

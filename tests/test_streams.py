@@ -11,11 +11,12 @@ from synmt.streams import (
     BadLines,
     Line,
     LineWriter,
-    convert_lines,
+    convert_files,
     nth_line,
     read_lines,
     read_parallel,
     side_by_side,
+    sniff,
     windows,
 )
 
@@ -129,25 +130,40 @@ def shout(text: str) -> str:
     return text.upper()
 
 
-def numbered(*lines: str) -> list[Line]:
-    return [
-        Line(text, "in", number, fault="not UTF-8" if text == "?" else "") for number, text in enumerate(lines, 1)
-    ]
+LINES = b"a\n \nbad\n\xff\nb\n"
 
 
-def test_conversion_keeps_empty_lines_and_blanks_bad_ones() -> None:
-    written: list[str] = []
-    bad = BadLines("blank")
-    convert_lines(numbered("a", " ", "bad", "?", "b"), shout, written.append, bad, blank="{}")
-    assert written == ["A", "{}", "{}", "{}", "B"]
-    assert bad.counts == {"bad line": 2}
+def test_conversion_keeps_empty_lines_and_blanks_bad_ones(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").write_bytes(LINES)
+    convert_files("shout", [str(tmp_path / "in")], shout, BadLines("blank"), blank="{}")
+    assert capfd.readouterr() == ("A\n{}\n{}\n{}\nB\n", "synmt shout: 2 bad lines left empty\n")
 
 
-def test_conversion_stops_at_the_first_bad_line() -> None:
-    written: list[str] = []
-    with pytest.raises(BadInput, match=r"^in:2: not good$"):
-        convert_lines(numbered("a", "bad", "b"), shout, written.append, BadLines())
-    assert written == ["A"]
+def test_conversion_stops_at_the_first_bad_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").write_bytes(LINES)
+    with pytest.raises(BadInput, match=r"in:3: not good$"):
+        convert_files("shout", [str(tmp_path / "in")], shout, BadLines())
+    assert capfd.readouterr() == ("A\n\n", "")
+
+
+def test_lines_left_empty_are_counted_by_their_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    bad = BadLines()
+    for kind in ("line of more than 9 tokens", "line where all is lost", "line of more than 9 tokens"):
+        bad.leave_empty(kind)
+    bad.report("shout")
+    assert capsys.readouterr().err.splitlines() == [
+        "synmt shout: 2 lines of more than 9 tokens left empty", "synmt shout: 1 line where all is lost left empty",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("texts", "first"), [(["", " ", "a", "b"], "a"), (["", ""], ""), ([], "")])
+def test_sniffing_loses_no_line(texts: list[str], first: str) -> None:
+    lines = [Line(text, "in", number) for number, text in enumerate(texts, 1)]
+    found, whole = sniff(lines)
+    assert found == first
+    assert list(whole) == lines
 
 
 def test_lines_are_counted_from_one(tmp_path: Path) -> None:

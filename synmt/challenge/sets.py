@@ -8,7 +8,7 @@ from synmt.challenge.reordering import reordering_distance
 from synmt.streams import BadInput, BadLines, Line, check_stdin_once, read_lines, read_parallel, side_by_side
 from synmt.text.links import read_links
 from synmt.trees.parses import read_parses
-from synmt.trees.record import read_record
+from synmt.trees.record import read_words
 
 Form = Literal["numbers", "ids", "marked"]
 
@@ -61,19 +61,13 @@ def reordering_cells(source: str, target: str, links: str, min_distance: int) ->
     source, target: files of tokens or parse records; links: a file of their links.
     """
     for number, (first, second, line) in enumerate(read_parallel([source, target, links]), 1):
-        words = _words(first), _words(second)
-        try:
-            distance = reordering_distance(read_links(line.text).possible, *words)
-        except ValueError as error:
-            raise line.error(error) from None
+        with first.naming():
+            source_words = read_words(first.text)
+        with second.naming():
+            target_words = read_words(second.text)
+        with line.naming():
+            distance = reordering_distance(read_links(line.text).possible, source_words, target_words)
         yield str(number) if distance > min_distance else ""
-
-
-def _words(line: Line) -> list[str]:
-    try:
-        return read_record(line.text).tokens if line.text.startswith("{") else line.text.split()
-    except ValueError as error:
-        raise line.error(error) from None
 
 
 def challenge_set(cells: Iterator[str], name: str, texts: Sequence[str], with_cells: bool) -> Iterator[str]:

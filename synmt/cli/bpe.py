@@ -2,8 +2,8 @@
 
 import click
 
-from synmt.cli.options import bad_input, convert_files, input_files, on_error, or_stdin
-from synmt.streams import BadLines, OnError, read_lines, write_lines
+from synmt.cli.options import bad_input, input_files, on_error
+from synmt.streams import BadLines, OnError, convert_files, read_lines, write_lines
 from synmt.text.bpe import Bpe, learn_bpe
 
 EPILOG = """
@@ -28,7 +28,7 @@ def learn(files: tuple[str, ...], merges: int) -> None:
     All files together give one list of codes, in the format of subword-nmt.
     """
     with bad_input():
-        codes = learn_bpe((line.text for line in read_lines(or_stdin(files))), merges)
+        codes = learn_bpe((line.text for line in read_lines(files)), merges)
     write_lines([codes.removesuffix("\n")])
 
 

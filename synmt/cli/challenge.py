@@ -8,7 +8,7 @@ import click
 from synmt.challenge.object_verb_subject import FORMS, clause_lines
 from synmt.challenge.phenomena import PHENOMENA
 from synmt.challenge.sets import Form, phenomenon_set, reordering_set
-from synmt.cli.options import input_files, on_error, or_stdin
+from synmt.cli.options import input_files, on_error
 from synmt.streams import BadLines, OnError, write_lines
 
 EPILOG = """
@@ -65,7 +65,7 @@ def phenomenon_command(name: str) -> click.Command:
         files: tuple[str, ...], min_distance: int, form: Form | None, texts: tuple[str, ...], on_error: OnError
     ) -> None:
         bad = BadLines(on_error)
-        write_lines(phenomenon_set(name, or_stdin(files), min_distance, form, texts, bad))
+        write_lines(phenomenon_set(name, files, min_distance, form, texts, bad))
         bad.report("challenge")
 
     return extract

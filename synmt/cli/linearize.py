@@ -2,8 +2,8 @@
 
 import click
 
-from synmt.cli.options import Segment, bpe, convert_files, input_files, on_error
-from synmt.streams import BadLines, OnError
+from synmt.cli.options import Segment, bpe, input_files, on_error
+from synmt.streams import BadLines, OnError, convert_files
 from synmt.trees.linearization import LINEARIZATIONS, linearized
 
 EPILOG = """

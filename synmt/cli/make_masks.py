@@ -2,8 +2,8 @@
 
 import click
 
-from synmt.cli.options import Segment, bpe, convert_files, input_files, max_tokens, on_error
-from synmt.streams import BadLines, OnError
+from synmt.cli.options import Segment, bpe, input_files, max_tokens, on_error
+from synmt.streams import BadLines, OnError, convert_files
 
 EPILOG = """
 \b

@@ -1,18 +1,20 @@
 """Options that every stream command shares."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
 
-from synmt.streams import BadInput, BadLines, Line, LineWriter, convert_lines, read_lines
+from synmt.streams import BadInput
 from synmt.text.bpe import Bpe
 
 Command = Callable[..., None]
 Segment = Callable[[str], list[str]]  # a word to its subwords
 
-input_files = click.argument("files", nargs=-1, metavar="[FILE]...")
+input_files = click.argument(
+    "files", nargs=-1, metavar="[FILE]...", callback=lambda context, parameter, files: or_stdin(files)
+)
 
 on_error = click.option(
     "--on-error",
@@ -28,34 +30,12 @@ def _segmenter(context: click.Context, parameter: click.Parameter, codes: str | 
 
 
 bpe = click.option(
-    "--bpe",
-    "segment",
-    metavar="CODES",
-    callback=_segmenter,
-    help="Split the words by the BPE codes of this file.",
+    "--bpe", "segment", metavar="CODES", callback=_segmenter, help="Split the words by the BPE codes of this file."
 )
 
 
 def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
     return files or ("-",)
-
-
-def convert_files(
-    command: str,
-    files: tuple[str, ...],
-    convert: Callable[[str], str],
-    bad: BadLines,
-    blank: str = "",
-    group: Callable[[Iterable[Line]], Iterable[Line]] = iter,
-) -> None:
-    """Run the loop of a stream command: the files or stdin in, `convert` on each line, stdout out.
-
-    command: its name, for the counts on stderr; group: makes one line of the lines of a record of several.
-    """
-    with LineWriter() as output:
-        lines = group(read_lines(or_stdin(files), bad.on_error))
-        convert_lines(lines, convert, output.write, bad, blank)
-    bad.report(command)
 
 
 @contextmanager

@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from synmt.cli.options import convert_files, input_files, on_error, or_stdin
+from synmt.cli.options import input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import config_of
 from synmt.parsers.config import ParserConfig
 from synmt.parsers.stream import write_parses
-from synmt.streams import BadLines, OnError, read_lines
+from synmt.streams import BadLines, OnError, convert_files, read_lines
 from synmt.trees.parses import READERS, WRITERS, blank, sentences
 
 EPILOG = """
@@ -63,5 +63,5 @@ def command(
     needed = {"ptb": "benepar", "conllu": "udpipe"}.get(form, "")
     if needed not in config.parser:
         raise click.UsageError(f"--format {form} needs --parser {needed} or benepar+udpipe")
-    write_parses(read_lines(or_stdin(files), on_error), kind == "tokens", config, jobs, form, bad)
+    write_parses(read_lines(files, on_error), kind == "tokens", config, jobs, form, bad)
     bad.report("parse")

@@ -27,11 +27,7 @@ Examples:
 @metric_options
 @output_format("A table")
 def command(
-    systems: tuple[str, ...],
-    references: tuple[str, ...],
-    metrics: list[str],
-    form: str,
-    **settings: Any,
+    systems: tuple[str, ...], references: tuple[str, ...], metrics: list[str], form: str, **settings: Any
 ) -> None:
     """Test whether systems are better or worse than a baseline by more than chance.
 

@@ -5,9 +5,9 @@ from functools import partial
 
 import click
 
-from synmt.cli.options import Segment, bpe, convert_files, input_files, on_error
+from synmt.cli.options import Segment, bpe, input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section
-from synmt.streams import BadLines, OnError
+from synmt.streams import BadLines, OnError, convert_files
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.parses import READERS, WRITERS, blank, sentences

@@ -5,14 +5,13 @@ A word is the characters that it covers, so the scores hold for other tokens tha
 sides say of their words. Relations are compared without their subtypes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.trees.record import ParseRecord
 
@@ -31,10 +30,7 @@ class Attachment:
     def statistics(
         self, hypotheses: Sequence[ParseRecord], references: Sequence[Sequence[ParseRecord]]
     ) -> Statistics:
-        """Return right, gold and predicted words.
-
-        Raises ValueError for a sentence without what is compared, or with another text than its reference.
-        """
+        """Raise ValueError for a sentence without what is compared, or with another text than its reference."""
         (gold_records,) = references
         rows = []
         for gold, predicted in zip(gold_records, hypotheses, strict=True):
@@ -71,8 +67,4 @@ class Attachment:
         return set(zip(*columns[self.name], strict=True))
 
 
-def _by_name(name: str) -> Callable[[MetricConfig], Attachment]:
-    return lambda config: Attachment(name)
-
-
-upos, uas, las = map(_by_name, NAMES)
+upos, uas, las = (lambda config, name=name: Attachment(name) for name in NAMES)  # of any MetricConfig

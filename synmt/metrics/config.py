@@ -8,7 +8,7 @@ from synmt.options import setting
 
 @dataclass(frozen=True)
 class MetricConfig:
-    """What can be set of the metrics, and of how their input is read."""
+    """Settings of all metrics, and of how their input is read."""
 
     tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "none"] = setting(
         "13a", "sacreBLEU's tokenization for BLEU and RIBES; none if the text is tokenized already.", common=True
@@ -17,10 +17,7 @@ class MetricConfig:
         None, "Whether case counts.  [default: mixed for BLEU and chrF, lower for TER and RIBES]", common=True
     )
     detokenize: str | None = setting(
-        None,
-        "The hypotheses are Moses tokens, to be joined to text first.",
-        common=True,
-        metavar="LANGUAGE",
+        None, "The hypotheses are Moses tokens, to be joined to text first.", common=True, metavar="LANGUAGE"
     )
     chrf_beta: int = setting(2, "Weight of recall in chrF.", least=1)
     chrf_average: Literal["sacrebleu", "script"] = setting(
@@ -45,7 +42,7 @@ class SignificanceConfig:
         "bootstrap-wins", "See above.", common=True
     )
     resamples: int = setting(10_000, "Resamples, or random trials.", least=1, common=True)
-    seed: int = setting(12345, "Of the random numbers.", common=True)
+    seed: int = setting(12345, "Seed of the random numbers.", common=True)
     against: Literal["first", "best"] = setting(
         "first", "Compare systems with the first one, or by each metric with the best one.", common=True
     )

@@ -3,8 +3,6 @@
 from bisect import bisect_left
 from dataclasses import dataclass
 
-from synmt.trees.record import read_record
-
 
 @dataclass(frozen=True)
 class LengthBuckets:
@@ -20,13 +18,3 @@ class LengthBuckets:
         """Return the names of the buckets, for 10 and 20 `0-10`, `11-20`, `21-`."""
         starts = (0, *(limit + 1 for limit in self.limits))
         return [f"{start}-{end}" for start, end in zip(starts, (*self.limits, ""), strict=True)]
-
-
-def words_of(line: str) -> int:
-    """Return the tokens of a parse record, or of text what stands between spaces.
-
-    Raises ValueError for a bad record.
-    """
-    if line.startswith('{"') or line == "{}":
-        return len(read_record(line).tokens)
-    return len(line.split())

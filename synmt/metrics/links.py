@@ -8,13 +8,12 @@ sums over a corpus: hypothesis links A against sure links S and possible links P
 Where all links are sure, 1 − AER is the F1 of precision and recall, and that is the F1 given here otherwise too.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.text.links import Links
 
@@ -57,8 +56,4 @@ class LinkMetric:
         return dict(zip(NAMES, (error, precision, recall, f1), strict=True))
 
 
-def _by_name(name: str) -> Callable[[MetricConfig], LinkMetric]:
-    return lambda config: LinkMetric(name)
-
-
-aer, precision, recall, f1 = map(_by_name, NAMES)
+aer, precision, recall, f1 = (lambda config, name=name: LinkMetric(name) for name in NAMES)  # of any MetricConfig

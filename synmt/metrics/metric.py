@@ -115,8 +115,7 @@ def _statistics(metric: Metric[T], rows: Sequence[Row[T]], system: int) -> Stati
 def stream_totals(
     metrics: Sequence[Metric[T]], rows: Iterable[Row[T]], buckets: int = 1
 ) -> tuple[list[int], list[list[Statistics]]]:
-    """Return the sentences of each bucket, [buckets], and their sums, [systems][metrics] of [buckets, k]; constant
-    memory.
+    """Return the sentences of each bucket, [buckets], and their sums, [systems][metrics] of [buckets, k].
 
     Raises ValueError if there are no rows.
     """

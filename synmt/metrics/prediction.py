@@ -5,7 +5,7 @@ predicted correctly (cP, else wP) if any of its subwords is what the model finds
 correctly (cA, else wA) if any of its links is a possible link of the reference.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,6 @@ import numpy.typing as npt
 import orjson
 
 from synmt import __version__
-from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.text.links import Link, Links
 
@@ -67,10 +66,7 @@ class PredictionCategory:
         self.higher_is_better = name.endswith("cA")
 
     def statistics(self, hypotheses: Sequence[Prediction], references: Sequence[Sequence[Links]]) -> Statistics:
-        """Return the words in each category.
-
-        Raises ValueError for a reference that links words beyond the last one.
-        """
+        """Raise ValueError for a reference that links words beyond the last one."""
         (gold_links,) = references
         return np.array([_count(*pair) for pair in zip(hypotheses, gold_links, strict=True)], dtype=np.int64)
 
@@ -96,8 +92,6 @@ def _count(hypothesis: Prediction, gold: Links) -> list[int]:
     return [found.count(category) for category in CATEGORIES]
 
 
-def _by_name(name: str) -> Callable[[MetricConfig], PredictionCategory]:
-    return lambda config: PredictionCategory(name)
-
-
-cPcA, wPcA, cPwA, wPwA = map(_by_name, CATEGORIES)
+cPcA, wPcA, cPwA, wPwA = (
+    lambda config, name=name: PredictionCategory(name) for name in CATEGORIES
+)  # of any MetricConfig

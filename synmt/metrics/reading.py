@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from synmt.metrics import METRICS
 from synmt.metrics.bracketing import read_parse
 from synmt.metrics.config import MetricConfig
-from synmt.metrics.lengths import LengthBuckets, words_of
+from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Compared, Metric, Row
 from synmt.metrics.prediction import Prediction, read_prediction
 from synmt.streams import Line, read_parallel
 from synmt.text.links import check_inside, detect_base, read_links
 from synmt.text.tokenization import MosesTokenizer
-from synmt.trees.record import read_record
+from synmt.trees.record import read_record, read_words
 
 Reader = Callable[[str], Any]
 
@@ -63,6 +63,8 @@ def open_input(
     compared, *others = dict.fromkeys(metric.compares for metric in metrics)
     if others:
         raise ValueError(f"{' and '.join(names)} compare different things")
+    if compared not in get_args(Compared):
+        raise ValueError(f"{names[0]} compares {compared}, which are none of {', '.join(get_args(Compared))}")
     has_links = compared in ("links", "predictions")
     if compared != "translations" and len(files.references) > 1:
         raise ValueError(f"{names[0]} takes one reference")
@@ -116,12 +118,12 @@ def _row(lines: Sequence[Line], readers: Sequence[Reader], files: Files, buckets
     if files.target is not None:
         _check_inside(items, lines, sides)
     counted = sides[0] if files.source is not None else lines[systems]
-    bucket = buckets.bucket(_read(counted, words_of)) if buckets else 0
+    bucket = buckets.bucket(len(_read(counted, read_words))) if buckets else 0
     return Row(items[:systems], items[systems:], bucket, lines)
 
 
 def _check_inside(items: Sequence[Any], lines: Sequence[Line], sides: Sequence[Line]) -> None:
-    words = [_read(side, words_of) for side in sides]
+    words = [len(_read(side, read_words)) for side in sides]
     for item, line in zip(items, lines, strict=False):
         try:
             check_inside(item.links if isinstance(item, Prediction) else item.possible, *words)
@@ -130,7 +132,5 @@ def _check_inside(items: Sequence[Any], lines: Sequence[Line], sides: Sequence[L
 
 
 def _read(line: Line, read: Reader) -> Any:
-    try:
+    with line.naming():
         return read(line.text)
-    except ValueError as error:
-        raise line.error(error) from None

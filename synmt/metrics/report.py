@@ -1,6 +1,6 @@
 """Scores of several systems as text, TSV or JSON lines."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -21,23 +21,19 @@ def as_text(scores: SystemScores) -> Iterator[str]:
     yield from signatures(scores)
 
 
-def as_tsv(scores: SystemScores) -> Iterator[str]:
-    """Yield a header and a row a system and metric."""
-    return tsv(_fields(scores))
+def report(scores: SystemScores, form: str) -> Iterator[str]:
+    """Return the scores in a form: a line or row each, or a row of TSV or JSON a system and metric."""
+    fields = (
+        {"system": system, "metric": score.name, "score": score.score, "signature": score.signature}
+        for system, row in scores
+        for score in row
+    )
+    return in_form(form, as_text(scores), fields)
 
 
-def as_json(scores: SystemScores) -> Iterator[str]:
-    """Yield one JSON object a system and metric, its score in full precision."""
-    return json_lines(_fields(scores))
-
-
-FORMATS: dict[str, Callable[[SystemScores], Iterator[str]]] = {"text": as_text, "tsv": as_tsv, "json": as_json}
-
-
-def _fields(scores: SystemScores) -> Iterator[Fields]:
-    for system, row in scores:
-        for score in row:
-            yield {"system": system, "metric": score.name, "score": score.score, "signature": score.signature}
+def in_form(form: str, text: Iterator[str], fields: Iterable[Fields]) -> Iterator[str]:
+    """Return the text, or the fields as TSV, or as JSON lines with all digits."""
+    return {"text": text, "tsv": tsv(fields), "json": json_lines(fields)}[form]
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:

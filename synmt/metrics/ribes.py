@@ -61,10 +61,7 @@ class Ribes:
 
 
 def ribes(hypothesis: Sequence[str], reference: Sequence[str], alpha: float = 0.25, beta: float = 0.10) -> float:
-    """Return the score of one sentence, 0 to 1.
-
-    Fewer than two words with a place score 0, unless the reference is one.
-    """
+    """Return the score of a sentence, 0 to 1; 0 if not two words have a place, unless the reference is one."""
     places = reference_places(hypothesis, reference)
     if len(places) >= 2:
         order = sum(first < second for first, second in combinations(places, 2)) / math.comb(len(places), 2)

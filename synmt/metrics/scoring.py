@@ -1,13 +1,13 @@
 """Scores of whole corpora, and of sentences in buckets by their length."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Statistics, stream_totals
 from synmt.metrics.reading import Files, Input, open_input
-from synmt.metrics.report import FORMATS, Fields, SystemScores, json_lines, signatures, table, tsv
+from synmt.metrics.report import SystemScores, in_form, report, signatures, table
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class Bucket:
 def score_files(
     names: Sequence[str], files: Files, config: MetricConfig, limits: tuple[int, ...], form: str
 ) -> Iterator[str]:
-    """Return the lines of one of the FORMATS of the scores of files; limits: of buckets of their sentences.
+    """Return the scores of files in a form, text, tsv or json; limits: of buckets of their sentences.
 
     Raises BadInput, and ValueError for what does not fit together.
     """
     if not limits:
-        return FORMATS[form](score_systems(open_input(names, files, config)))
+        return report(score_systems(open_input(names, files, config)), form)
     buckets = LengthBuckets(limits)
-    return LENGTH_FORMATS[form](score_by_length(open_input(names, files, config, buckets), buckets))
+    return report_lengths(score_by_length(open_input(names, files, config, buckets), buckets), form)
 
 
 def score_systems(given: Input) -> SystemScores:
@@ -84,22 +84,19 @@ def lengths_as_text(buckets: Sequence[Bucket]) -> Iterator[str]:
     yield from signatures(everything)
 
 
-def _length_fields(buckets: Sequence[Bucket]) -> Iterator[Fields]:
-    for bucket in buckets:
-        for system, row in bucket.scores:
-            for score in row:
-                yield {
-                    "system": system,
-                    "metric": score.name,
-                    "length": bucket.length,
-                    "sentences": bucket.sentences,
-                    "score": score.score,
-                    "signature": score.signature,
-                }
-
-
-LENGTH_FORMATS: dict[str, Callable[[Sequence[Bucket]], Iterator[str]]] = {
-    "text": lengths_as_text,
-    "tsv": lambda buckets: tsv(_length_fields(buckets)),
-    "json": lambda buckets: json_lines(_length_fields(buckets)),
-}
+def report_lengths(buckets: Sequence[Bucket], form: str) -> Iterator[str]:
+    """Return the scores in a form: tables, or a row of TSV or JSON a bucket, system and metric."""
+    fields = (
+        {
+            "system": system,
+            "metric": score.name,
+            "length": bucket.length,
+            "sentences": bucket.sentences,
+            "score": score.score,
+            "signature": score.signature,
+        }
+        for bucket in buckets
+        for system, row in bucket.scores
+        for score in row
+    )
+    return in_form(form, lengths_as_text(buckets), fields)

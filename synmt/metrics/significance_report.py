@@ -1,11 +1,11 @@
 """What significance tests found, as text, TSV or JSON lines."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.reading import Files, open_input
-from synmt.metrics.report import Fields, json_lines, signatures, table, tsv
+from synmt.metrics.report import Fields, in_form, signatures, table
 from synmt.metrics.significance import TESTS, Comparison, Findings, compare
 from synmt.metrics.signs import SignTest, compare_settings, read_settings
 from synmt.streams import Line
@@ -65,13 +65,6 @@ def _fields(findings: Findings, level: float) -> Iterator[Fields]:
             }
 
 
-FORMATS: dict[str, Callable[[Findings, float], Iterator[str]]] = {
-    "text": findings_as_text,
-    "tsv": lambda findings, level: tsv(_fields(findings, level)),
-    "json": lambda findings, level: json_lines(_fields(findings, level)),
-}
-
-
 def signs_as_text(tests: Sequence[SignTest]) -> Iterator[str]:
     rows = [
         [
@@ -89,24 +82,28 @@ def signs_as_text(tests: Sequence[SignTest]) -> Iterator[str]:
     yield "p: the chance of as many wins for the one that has more, or for either, if both were equal"
 
 
-SIGN_FORMATS: dict[str, Callable[[Sequence[SignTest]], Iterator[str]]] = {
-    "text": signs_as_text,
-    "tsv": lambda tests: tsv(map(asdict, tests)),
-    "json": lambda tests: json_lines(map(asdict, tests)),
-}
+def report_findings(findings: Findings, level: float, form: str) -> Iterator[str]:
+    """Return what a test found in a form: a table, or a row of TSV or JSON a system and metric."""
+    return in_form(form, findings_as_text(findings, level), _fields(findings, level))
+
+
+def report_signs(tests: Sequence[SignTest], form: str) -> Iterator[str]:
+    """Return what the sign test found in a form: a table, or a row of TSV or JSON a system."""
+    return in_form(form, signs_as_text(tests), map(asdict, tests))
 
 
 def compare_files(
     names: Sequence[str], files: Files, metrics: MetricConfig, config: SignificanceConfig, form: str
 ) -> Iterator[str]:
-    """Return the lines of one of the FORMATS of what a test finds.
+    """Return what a test finds, in a form: text, tsv or json.
 
     Raises BadInput, and ValueError as `open_input`.
     """
     given = open_input(names, files, metrics)
-    return FORMATS[form](compare(given, config.test, config.resamples, config.seed, config.against), config.level)
+    findings = compare(given, config.test, config.resamples, config.seed, config.against)
+    return report_findings(findings, config.level, form)
 
 
 def compare_tables(lines: Iterable[Line], form: str) -> Iterator[str]:
-    """Return the lines of one of the SIGN_FORMATS of what the sign test finds in tables. Raises BadInput."""
-    return SIGN_FORMATS[form](compare_settings(*read_settings(lines)))
+    """Return what the sign test finds in tables, in a form: text, tsv or json. Raises BadInput."""
+    return report_signs(compare_settings(*read_settings(lines)), form)

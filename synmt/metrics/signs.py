@@ -2,7 +2,7 @@
 
 A setting is a test set or challenge set with a metric. Ties are dropped; of n settings that remain, a system wins
 each with probability 1/2, so p of w wins or more is Σ_{i≥w} C(n, i) / 2^n, one-sided, and twice that two-sided.
-Choshen & Abend (2021) test so.
+This is the test of Choshen & Abend (2021).
 """
 
 import math
@@ -39,10 +39,7 @@ def sign_test(wins: int, losses: int) -> tuple[float, float]:
 
 
 def compare_settings(systems: Sequence[str], settings: Sequence[Sequence[float]]) -> list[SignTest]:
-    """Compare each system but the first with the first.
-
-    settings: [settings][systems] scores, the higher the better.
-    """
+    """Compare the systems with the first by their scores, [settings][systems], the higher the better."""
     tests = []
     for place, system in enumerate(systems[1:], 1):
         gains = [scores[place] - scores[0] for scores in settings]
@@ -100,10 +97,8 @@ def read_settings(lines: Iterable[Line]) -> tuple[list[str], list[list[float]]]:
                 f"a table begins with the names of its columns, {', '.join(sorted(NEEDED))} among them"
             )
         elif line.text.strip():
-            try:
+            with line.naming():
                 tables[-1].add(cells)
-            except ValueError as error:
-                raise line.error(error) from None
     settings = []
     for table in tables:
         if len(table.systems) != len(tables[0].systems):

@@ -1,8 +1,8 @@
 """Where benepar models come from: the embedded one, one of benepar's by name, a file or folder by path.
 
-Safe are PATH.safetensors with everything else that a model is built from in PATH.json, as the embedded model is,
-and an export of benepar whose parameters are in benepar_model.safetensors. benepar's own files of parameters are
-pickles, which can run code; they are loaded for those who trust them, and then still as tensors alone.
+Two forms are safe: PATH.safetensors with everything else that a model is built from in PATH.json, as the embedded
+model is, and an export of benepar with its parameters in benepar_model.safetensors. benepar's own files of
+parameters are pickles, which can run code; they are loaded for those who trust them, and then as tensors alone.
 """
 
 import re

@@ -132,8 +132,7 @@ def tree_of_spans(words: Sequence[str], tags: Sequence[str], spans: Sequence[Spa
 
 
 def flat_tree(words: Sequence[str]) -> Tree:
-    """Return `(X (XX w1) (XX w2) …)`, the tree of a sentence too long to parse, marked by treebanks' labels for
-    unknown."""
+    """Return `(X (XX w1) (XX w2) …)`, with treebanks' labels for unknown: the tree of what is too long."""
     nodes, parents = ["X"], [-1]
     for word in words:
         parents += [0, len(nodes)]

@@ -1,4 +1,4 @@
-"""Which parser to open, and opening it."""
+"""The settings of parsers, and how one is opened."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -26,8 +26,8 @@ class ParserConfig:
         common=True,
         metavar="NAME|PATH",
     )
-    language: str = setting("en", "Of the model that is part of synmt: en, de (udpipe).", common=True)
-    device: str = setting("cpu", "Of benepar: auto, cpu, cuda or cuda:N.", common=True)
+    language: str = setting("en", "Language of the model that is part of synmt: en, or de (udpipe).", common=True)
+    device: str = setting("cpu", "Where benepar computes: auto, cpu, cuda or cuda:N.", common=True)
     trust_pickle: bool = setting(False, "Load a benepar model that is a pickle, which can run code.", common=True)
 
 

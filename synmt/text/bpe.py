@@ -95,8 +95,7 @@ def _read_codes(codes: str) -> tuple[tuple[int, int], dict[tuple[str, str], int]
 
 
 def join_subwords(subwords: list[str]) -> list[str]:
-    """Return the words of a list of subwords: the inverse of `Bpe.apply` for words that do not end in `@@`
-    themselves.
+    """Return the words of a list of subwords: invert `Bpe.apply`, for words that do not end in `@@` themselves.
 
     A last subword that still waits for its next one, as in a translation cut short, loses its `@@` too.
     """

@@ -18,10 +18,7 @@ _WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
 
 
 def read_a3(lines: Iterable[Line]) -> Iterator[tuple[Line, frozenset[Link]]]:
-    """Yield the links of each pair in order, as (word of the third line, word of the second line), from 0.
-
-    Raises BadInput.
-    """
+    """Yield the links of each pair as (word of the third line, word of the second), from 0. Raises BadInput."""
     iterator = iter(lines)
     for number, header in enumerate(iterator, 1):
         if not header.text.startswith(f"{HEADER} ({number})"):

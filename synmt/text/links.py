@@ -49,8 +49,7 @@ def read_links(text: str, base: int = 0) -> Links:
 
 
 def detect_base(lines: Iterable[str]) -> int:
-    """Return from what the lines of a file count words: 0 if any link names a word 0, or if there are no links;
-    else 1."""
+    """Return from what a file counts words: 0 if any link names a word 0, or if there are no links; else 1."""
     empty = True
     for line in lines:
         words = re.findall("[0-9]+", line)

@@ -48,10 +48,7 @@ class MosesTokenizer:
     """Tokens of raw text, and back. Nothing is escaped as HTML: `&` stays `&`."""
 
     def __init__(self, language: str) -> None:
-        """Open the tokenizer of a language.
-
-        language: ISO 639-1, such as `en`; it chooses the abbreviations that keep their full stop.
-        """
+        """Take a language (ISO 639-1), such as `en`: it chooses the abbreviations that keep their full stop."""
         import sacremoses
 
         self._tokenizer = sacremoses.MosesTokenizer(lang=language)
@@ -62,10 +59,7 @@ class MosesTokenizer:
         return tokens
 
     def detokenize(self, tokens: list[str], unescape: bool = False) -> str:
-        """Return the text of tokens.
-
-        unescape: they are those of Moses' own tokenizer, which writes `&amp;` for `&`.
-        """
+        """Return their text; unescape: they are of Moses' own tokenizer, which writes `&amp;` for `&`."""
         text: str = self._detokenizer.detokenize(tokens, unescape=unescape)
         return text
 

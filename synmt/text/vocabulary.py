@@ -89,10 +89,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: Path) -> "Vocabulary":
-        """Load the vocabulary of a folder.
-
-        Raises OSError, UnicodeDecodeError, or ValueError for files that are no vocabulary.
-        """
+        """Load its files. Raises OSError, UnicodeDecodeError, or ValueError for files that are no vocabulary."""
         target, source, lines = (
             (folder / name).read_bytes().decode().split("\n")[:-1] for name in VOCABULARY_FILES
         )

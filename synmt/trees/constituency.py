@@ -157,8 +157,7 @@ def without_root(tree: Tree, labels: frozenset[str] = ROOT_LABELS) -> Tree:
 
 
 def without_function_tags(tree: Tree) -> Tree:
-    """Return the tree with interior labels cut at their first `-`, `=` or `|`: NP-SBJ=2 becomes NP; -LRB- and
-    -NONE- stay."""
+    """Cut interior labels at their first `-`, `=` or `|`: NP-SBJ=2 becomes NP; -LRB- and -NONE- stay."""
     labels = [
         node if leaf else _FUNCTION_TAG.sub(r"\1", node)
         for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)

@@ -146,8 +146,7 @@ def depths(heads: Sequence[int]) -> list[int]:
 
 
 def dependents(heads: Sequence[int]) -> list[list[int]]:
-    """Return the words whose head each word is, counted from 1, in the order of the sentence, [n+1]; at 0 the
-    roots."""
+    """Return the words whose head each word is, from 1, in the order of the sentence, [n+1]; at 0 the roots."""
     found: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads, 1):
         found[head].append(word)
@@ -155,8 +154,7 @@ def dependents(heads: Sequence[int]) -> list[list[int]]:
 
 
 def preorder(heads: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return where each word stands in the preorder of its tree, from 1, and where its subtree ends there, [n]
-    each.
+    """Return where each word stands in the preorder of its tree, from 1, and where its subtree ends, [n] each.
 
     Dependents come in the order of the sentence; crossing arcs are fine. The heads must have passed `check_heads`.
     """

@@ -5,9 +5,9 @@ preorder is the input of McDonald & Chiang, "Syntax-based attention masking for 
 (NAACL SRW 2021). Words are escaped as in the Penn Treebank, so that none opens or closes a bracket.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from synmt.trees.constituency import Tree, TreeError, escape, read_brackets
+from synmt.trees.constituency import Tree, TreeError, escape
 from synmt.trees.record import read_tree
 from synmt.trees.subwords import split_leaves
 
@@ -63,11 +63,6 @@ def linearized(line: str, form: str, segment: Callable[[str], list[str]] | None 
     if tree and segment:
         tree = split_leaves(tree, segment)
     return " ".join(LINEARIZATIONS[form](tree)) if tree else ""
-
-
-def read_bracket_tokens(tokens: Sequence[str]) -> Tree:
-    """Invert `bracket_tokens`. Raises TreeError for tokens that are not exactly one tree."""
-    return read_brackets(" ".join(tokens))
 
 
 def _brackets(tree: Tree, with_words: bool) -> list[str]:

@@ -26,6 +26,7 @@ from synmt.trees.constituency import (
 WORD_COLUMNS = ("upos", "feats", "heads", "deprels")
 T = TypeVar("T", str, int, bool)
 _BREAKING = re.compile(r"[\s\0]")
+_OBJECT = re.compile(r'\{\s*["}]')
 
 
 class RecordError(ValueError):
@@ -236,6 +237,11 @@ def brackets_of_record(record: ParseRecord) -> str:
     """
     tree = tree_of_record(record)
     return write_brackets(tree) if tree else ""
+
+
+def read_words(line: str) -> list[str]:
+    """Return the tokens of a parse record, or what stands between spaces in text. Raises RecordError."""
+    return read_record(line).tokens if _OBJECT.match(line) else line.split()
 
 
 def tree_of_record(record: ParseRecord) -> Tree | None:

@@ -13,17 +13,7 @@ import numpy.typing as npt
 
 from synmt.trees.constituency import subtree_ends
 
-RELATIONS = (
-    "self",
-    "parent",
-    "child",
-    "left-sib",
-    "right-sib",
-    "anc",
-    "desc",
-    "left-other",
-    "right-other",
-)
+RELATIONS = ("self", "parent", "child", "left-sib", "right-sib", "anc", "desc", "left-other", "right-other")
 LEGEND = "=PClrAD<>"
 
 _TO_LEGEND = bytes.maketrans(bytes(range(len(LEGEND))), LEGEND.encode())

@@ -1,4 +1,4 @@
-"""Lines of words and arcs: what `synmt transitions` makes of dependency trees, and trees of."""
+"""Target strings as lines of text: from dependency trees, and back to them."""
 
 from collections.abc import Callable
 

@@ -36,8 +36,7 @@ class Arc:
         return self.middle[-1]
 
     def edges(self) -> Iterator[tuple[int, int]]:
-        """Yield (parent, child): from each subword of the head to each of the dependent, and the same through the
-        middle.
+        """Yield (parent, child), from each subword of the head to each of the dependent, and through the middle.
 
         With h and m subwords and k tokens of the arc, hm + km + hk edges; all have the arc's label and birth.
         """

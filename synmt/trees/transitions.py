@@ -18,14 +18,6 @@ class TreeNotDerivable(ValueError):
     """A tree that no string of transitions spells: it is not projective, or has several roots."""
 
 
-class NotProjective(TreeNotDerivable):
-    pass
-
-
-class SeveralRoots(TreeNotDerivable):
-    pass
-
-
 class TransitionError(ValueError):
     """A string that spells no tree; `token` is the one that breaks a rule, counted from 1."""
 
@@ -46,7 +38,7 @@ def transitions(
     the string could not give back.
     """
     if heads.count(0) > 1:
-        raise SeveralRoots("the tree has several roots")
+        raise TreeNotDerivable("the tree has several roots")
     check_heads(heads)
     _check_spelling(subwords, heads, deprels, style)
     missing = [0] * (len(heads) + 1)  # dependents still to come
@@ -70,7 +62,7 @@ def transitions(
             else:
                 break
     if len(stack) > 1:
-        raise NotProjective("the tree is not projective")
+        raise TreeNotDerivable("the tree is not projective")
     if style.root_arc and stack:
         entries += style.right(ROOT_RELATION)
     return entries
@@ -108,8 +100,7 @@ def read_transitions(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
 
 
 def read_forest(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
-    """Return what `read_transitions` does, but of any string: arcs that are not legal do nothing, words left over
-    are roots."""
+    """Return the trees of any string: arcs that are not legal do nothing, and words left over are roots."""
     state = State(style)
     for entry in entries:
         state = state.after(style.token(entry))
@@ -140,8 +131,7 @@ def _record(entries: Sequence[str], state: State) -> ParseRecord:
 
 
 def transitions_of_record(record: ParseRecord, segment: Callable[[str], list[str]], style: ArcStyle) -> list[str]:
-    """Return the target string of a record's dependency tree, its words split by `segment`; nothing for the empty
-    record.
+    """Return the target string of a record's dependency tree, its words split by `segment`, or an empty one.
 
     Raises as `transitions` does, and RecordError for a sentence without heads and relations.
     """

@@ -1,9 +1,7 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.metrics.lengths import LengthBuckets, words_of
-from synmt.trees.record import RecordError
+from synmt.metrics.lengths import LengthBuckets
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, unique=True).map(sorted), st.integers(0, 60))
@@ -15,10 +13,3 @@ def test_a_length_is_in_the_bucket_whose_label_says_so(limits: list[int], length
 
 def test_labels() -> None:
     assert LengthBuckets((10, 20)).labels() == ["0-10", "11-20", "21-"]
-
-
-def test_words_of_text_and_records() -> None:
-    lines = ["", " a  b ", "{ a", "{}", '{"tokens": ["a", "b", "c"]}', '{"tree": "(NP (DT the) (NN dog))"}']
-    assert [words_of(line) for line in lines] == [0, 2, 2, 0, 3, 2]
-    with pytest.raises(RecordError):
-        words_of('{"tokens": 1}')

@@ -77,12 +77,7 @@ def test_case_is_what_the_metric_has_or_what_is_said(tmp_path: Path) -> None:
         for metric in ("bleu", "chrf", "ter", "ribes")
         for case in (None, "mixed", "lower")
     }
-    assert [signatures[metric, None] for metric in ("bleu", "chrf", "ter", "ribes")] == [
-        "mixed",
-        "mixed",
-        "lc",
-        "lc",
-    ]
+    assert [signatures[metric, None] for metric in ("bleu", "chrf", "ter", "ribes")] == ["mixed"] * 2 + ["lc"] * 2
     assert {found for (_, case), found in signatures.items() if case == "mixed"} == {"mixed"}
     assert {found for (_, case), found in signatures.items() if case == "lower"} == {"lc"}
 

@@ -7,7 +7,7 @@ import pytest
 
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
-from tests.cli.commands import shell
+from tests.cli.commands import is_one_line_of_error, shell
 
 ROOT = Path(__file__).parents[2]
 EXACT = '''
@@ -64,6 +64,9 @@ def test_a_metric_of_another_package(package: Path) -> None:
     assert [row.split("\t")[6] for row in test.splitlines() if "WRONG" in row] == ["", "better"]
     signs = run(f"{score} --format tsv | synmt significance --test sign --format tsv")
     assert signs.splitlines()[1].split("\t")[:4] == ["good", "1", "0", "0"]
+    (package / "another.py").write_text(EXACT.replace('"translations"', '"songs"'))
+    done = shell(score, package, PYTHONPATH=f"{package}:{ROOT}")
+    assert is_one_line_of_error(done, "synmt score: wrong compares songs, which are none of translations, trees")
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -1,21 +1,21 @@
 import json
 
 from synmt.metrics.metric import Score
-from synmt.metrics.report import as_json, as_text, as_tsv
+from synmt.metrics.report import report
 
 BLEU = Score("BLEU", 27.304, "nrefs:1|tok:13a", "(BP = 1.000)")
 CHRF = Score("chrF2", 55.5, "nrefs:1|nc:6")
 
 
 def test_one_system_is_a_line_a_metric() -> None:
-    assert list(as_text([("base.de", [BLEU, CHRF])])) == [
+    assert list(report([("base.de", [BLEU, CHRF])], "text")) == [
         "BLEU|nrefs:1|tok:13a = 27.30 (BP = 1.000)",
         "chrF2|nrefs:1|nc:6 = 55.50",
     ]
 
 
 def test_several_systems_are_a_table_with_signatures() -> None:
-    assert list(as_text([("base.de", [BLEU, CHRF]), ("m", [BLEU, CHRF])])) == [
+    assert list(report([("base.de", [BLEU, CHRF]), ("m", [BLEU, CHRF])], "text")) == [
         "system      BLEU    chrF2",
         "base.de    27.30    55.50",
         "m          27.30    55.50",
@@ -26,12 +26,12 @@ def test_several_systems_are_a_table_with_signatures() -> None:
 
 def test_tsv_and_json_have_a_row_a_number() -> None:
     scores = [("base.de", [BLEU]), ("base.de", [CHRF])]
-    assert list(as_tsv(scores)) == [
+    assert list(report(scores, "tsv")) == [
         "system\tmetric\tscore\tsignature",
         "base.de\tBLEU\t27.3040\tnrefs:1|tok:13a",
         "base.de\tchrF2\t55.5000\tnrefs:1|nc:6",
     ]
-    assert [json.loads(line) for line in as_json(scores)] == [
+    assert [json.loads(line) for line in report(scores, "json")] == [
         {"system": "base.de", "metric": "BLEU", "score": 27.304, "signature": "nrefs:1|tok:13a"},
         {"system": "base.de", "metric": "chrF2", "score": 55.5, "signature": "nrefs:1|nc:6"},
     ]
@@ -39,7 +39,7 @@ def test_tsv_and_json_have_a_row_a_number() -> None:
 
 def test_systems_that_were_read_in_different_ways_have_their_own_signatures() -> None:
     scores = [("base.de", [BLEU.noted("detok:moses-de"), CHRF]), ("m", [BLEU, CHRF])]
-    assert list(as_text(scores))[3:] == [
+    assert list(report(scores, "text"))[3:] == [
         "BLEU|nrefs:1|tok:13a|detok:moses-de (base.de)",
         "BLEU|nrefs:1|tok:13a (m)",
         "chrF2|nrefs:1|nc:6",

@@ -6,7 +6,7 @@ from synmt.metrics.config import MetricConfig
 from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import corpus_score
 from synmt.metrics.sacre import bleu
-from synmt.metrics.scoring import LENGTH_FORMATS, score_by_length, score_systems
+from synmt.metrics.scoring import report_lengths, score_by_length, score_systems
 from tests.metrics.inputs import given_input
 
 NONE = MetricConfig("none")
@@ -47,7 +47,7 @@ def test_no_lines_have_no_score() -> None:
 def test_tables_by_length() -> None:
     given = given_input([bleu(NONE)], [["a b c d", "x"], ["a b c d", "y"]], [["a b c d", "y"]], [0, 0])
     buckets = score_by_length(given, LengthBuckets((3,)))
-    text = list(LENGTH_FORMATS["text"](buckets))
+    text = list(report_lengths(buckets, "text"))
     assert text[:4] == [
         "BLEU           0-3       4-      all",
         "sentences        2        0        2",
@@ -55,9 +55,9 @@ def test_tables_by_length() -> None:
         "b           100.00        -   100.00",
     ]
     assert text[4].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:none|")
-    header, *rows = LENGTH_FORMATS["tsv"](buckets)
+    header, *rows = report_lengths(buckets, "tsv")
     assert header == "system\tmetric\tlength\tsentences\tscore\tsignature"
     assert [row.split("\t")[:4] for row in rows] == [
         [name, "BLEU", length, "2"] for length in ("0-3", "all") for name in "ab"
     ]
-    assert json.loads(list(LENGTH_FORMATS["json"](buckets))[1])["score"] == pytest.approx(100)
+    assert json.loads(list(report_lengths(buckets, "json"))[1])["score"] == pytest.approx(100)

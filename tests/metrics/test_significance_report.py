@@ -2,7 +2,7 @@ import json
 
 from synmt.metrics.metric import Score
 from synmt.metrics.significance import TESTS, Comparison, Findings
-from synmt.metrics.significance_report import FORMATS, SIGN_FORMATS
+from synmt.metrics.significance_report import report_findings, report_signs
 from synmt.metrics.signs import SignTest
 
 BLEU, TER = Score("BLEU", 27.304, "nrefs:1|tok:13a"), Score("TER", 55.5, "nrefs:1|case:lc")
@@ -20,7 +20,7 @@ FINDINGS = Findings(
 
 
 def test_a_table_with_marks_and_how_they_came_about() -> None:
-    assert list(FORMATS["text"](FINDINGS, 0.05)) == [
+    assert list(report_findings(FINDINGS, 0.05, "text")) == [
         "system      BLEU        Δ        p        TER        Δ       p",
         "base.de    27.30                        55.50",
         "m          27.30    +0.50  <0.0001 +    55.50    +0.25  0.0490 -",
@@ -31,7 +31,7 @@ def test_a_table_with_marks_and_how_they_came_about() -> None:
         "BLEU|nrefs:1|tok:13a",
         "TER|nrefs:1|case:lc",
     ]
-    assert "0.0490 -" not in "\n".join(FORMATS["text"](FINDINGS, 0.01))
+    assert "0.0490 -" not in "\n".join(report_findings(FINDINGS, 0.01, "text"))
 
 
 def test_against_the_best_of_each_metric() -> None:
@@ -39,12 +39,12 @@ def test_against_the_best_of_each_metric() -> None:
         [Comparison("a", BLEU), Comparison("a", TER, "b", 1, False, 0.01)],
         [Comparison("b", BLEU, "a"), Comparison("b", TER)],
     ]
-    text = list(FORMATS["text"](Findings(rows, "bootstrap-wins", 10, 3, 1), 0.05))
+    text = list(report_findings(Findings(rows, "bootstrap-wins", 10, 3, 1), 0.05, "text"))
     assert "+ better, - worse than the best with p < 0.05" in text
 
 
 def test_tsv_and_json_have_a_row_a_number() -> None:
-    header, first, _, third, *_ = FORMATS["tsv"](FINDINGS, 0.05)
+    header, first, _, third, *_ = report_findings(FINDINGS, 0.05, "tsv")
     assert header.split("\t") == [
         "system", "metric", "score", "against", "difference", "p", "verdict",
         "test", "resamples", "sentences", "seed", "signature",
@@ -52,15 +52,15 @@ def test_tsv_and_json_have_a_row_a_number() -> None:
     how = "bootstrap-wins\t10000\t3000\t1\tnrefs:1|tok:13a"
     assert first == f"base.de\tBLEU\t27.3040\t\t\t\t\t{how}"
     assert third == f"m\tBLEU\t27.3040\tbase.de\t0.5000\t0.0000\tbetter\t{how}"
-    rows = [json.loads(line) for line in FORMATS["json"](FINDINGS, 0.05)]
+    rows = [json.loads(line) for line in report_findings(FINDINGS, 0.05, "json")]
     assert [row["verdict"] for row in rows] == ["", "", "better", "worse", "", ""]
     assert (rows[0]["p"], rows[3]["p"]) == (None, 0.049)
 
 
 def test_sign_tests() -> None:
     tests = [SignTest("mask.de", 18, 1, 2, 0.000201, 0.000402)]
-    table = list(SIGN_FORMATS["text"](tests))
+    table = list(report_signs(tests, "text"))
     assert table[0].split() == ["system", "wins", "ties", "losses", "p", "one-sided", "p", "two-sided"]
     assert table[1].split() == ["mask.de", "18", "1", "2", "0.000201", "0.000402"]
-    assert json.loads(next(SIGN_FORMATS["json"](tests)))["losses"] == 2
-    assert next(SIGN_FORMATS["tsv"](tests)).startswith("system\twins\tties")
+    assert json.loads(next(report_signs(tests, "json")))["losses"] == 2
+    assert next(report_signs(tests, "tsv")).startswith("system\twins\tties")

@@ -51,16 +51,8 @@ def test_capitals_parse_like_lower_case(benepar: BeneparParser) -> None:
 
 
 def test_the_tree_of_spans() -> None:
-    spans = [
-        (0, 5, "S"),
-        (0, 1, "NP"),
-        (1, 4, "VP"),
-        (1, 2, ""),
-        (2, 4, "S::VP"),
-        (2, 3, ""),
-        (3, 4, "NP"),
-        (4, 5, ""),
-    ]
+    phrases = [(0, 5, "S"), (0, 1, "NP"), (1, 4, "VP"), (1, 2, ""), (2, 4, "S::VP")]
+    spans = [*phrases, (2, 3, ""), (3, 4, "NP"), (4, 5, "")]
     tree = tree_of_spans(["He", "can", "go", "home", "."], ["PRP", "MD", "VB", "NN", "."], spans)
     assert write_brackets(tree) == "(S (NP (PRP He)) (VP (MD can) (S (VP (VB go) (NP (NN home))))) (. .))"
     assert write_brackets(tree_of_spans(["Hi"], ["UH"], [(0, 1, "")])) == "(UH Hi)"

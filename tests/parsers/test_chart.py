@@ -20,10 +20,7 @@ def best_score(values: dict[tuple[int, int], float]) -> float:
     return best(0, max(j for _, j in values))
 
 
-@given(
-    lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4),
-    seed=st.integers(0, 1000),
-)
+@given(lengths=st.lists(st.integers(1, 7), min_size=1, max_size=4), seed=st.integers(0, 1000))
 def test_the_best_spans_are_the_best_tree(lengths: list[int], seed: int) -> None:
     sizes = [n * (n + 1) // 2 for n in lengths]
     values = np.random.default_rng(seed).normal(size=sum(sizes)).astype(np.float32)

@@ -49,9 +49,8 @@ def test_a_worker_that_is_killed_is_reported_and_nothing_is_lost_or_moved(text: 
     assert said == f"synmt parse: a parser process has died; {len(lines)} lines were parsed before\n"
     assert 0 < len(lines) < LINES and output.endswith("\n")
     rest = shell(f"tail -n +{len(lines) + 1} in | synmt parse --parser udpipe >> out; cat out", tmp_path)
-    assert [f"The dog {number} barks." in line for number, line in enumerate(rest.stdout.splitlines())] == [
-        True
-    ] * LINES
+    whole = rest.stdout.splitlines()
+    assert len(whole) == LINES and all(f"The dog {number} barks." in line for number, line in enumerate(whole))
 
 
 class DyingExecutor:

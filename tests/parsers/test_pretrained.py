@@ -27,11 +27,8 @@ def bert() -> tuple[Tokenizer, dict[str, str], PretrainedConfig]:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    return (
-        tokenizer,
-        {"tokenizer_class": "BertTokenizerFast", **special},
-        BertConfig(vocab_size=len(words), **SIZES),
-    )
+    config = BertConfig(vocab_size=len(words), **SIZES)
+    return tokenizer, {"tokenizer_class": "BertTokenizerFast", **special}, config
 
 
 def roberta() -> tuple[Tokenizer, dict[str, str], PretrainedConfig]:

@@ -102,12 +102,6 @@ def test_broken_codes_are_errors(codes: str, cause: str, tmp_path: Path) -> None
         Bpe.load(str(path))
 
 
-def test_codes_are_read_from_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "codes"
-    path.write_text(CODES)
-    assert Bpe.load(str(path)).codes == CODES
-
-
 @pytest.mark.parametrize(
     ("subwords", "words"),
     [

@@ -2,10 +2,14 @@ import pytest
 from hypothesis import given
 
 from synmt.trees.constituency import Tree, TreeError, read_brackets, write_brackets
-from synmt.trees.linearization import bracket_tokens, label_tokens, preorder_tokens, read_bracket_tokens
+from synmt.trees.linearization import bracket_tokens, label_tokens, preorder_tokens
 from tests.trees.strategies import trees
 
 EXAMPLE = "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))"
+
+
+def read_back(tokens: list[str]) -> Tree:
+    return read_brackets(" ".join(tokens))
 
 
 def test_the_worked_example() -> None:
@@ -19,8 +23,7 @@ def test_the_worked_example() -> None:
 
 @given(trees())
 def test_bracket_tokens_are_read_back(tree: Tree) -> None:
-    assert read_bracket_tokens(bracket_tokens(tree)) == tree
-    assert read_brackets(" ".join(bracket_tokens(tree))) == tree
+    assert read_back(bracket_tokens(tree)) == tree
 
 
 @given(trees())
@@ -43,13 +46,13 @@ def test_words_with_brackets_are_escaped_and_come_back() -> None:
     tree = Tree(["S", "-LRB-", "(", "NN", "a)[b", "-RRB-", ")"], [-1, 0, 1, 0, 3, 0, 5])
     tokens = bracket_tokens(tree)
     assert " ".join(tokens) == "(S (-LRB- -LRB- ) (NN a-RRB--LSB-b ) (-RRB- -RRB- ) )"
-    assert read_bracket_tokens(tokens) == tree
+    assert read_back(tokens) == tree
 
 
 def test_a_word_like_a_label_stays_a_word() -> None:
     tree = read_brackets("(NP (NP NP) (. .))")
     assert tree.leaves() == ["NP", "."]
-    assert read_bracket_tokens(bracket_tokens(tree)) == tree
+    assert read_back(bracket_tokens(tree)) == tree
     assert label_tokens(tree) == ["(NP", "(NP", ")", "(.", ")", ")"]
 
 
@@ -58,12 +61,12 @@ def test_a_tree_of_ten_thousand_levels() -> None:
     tree = Tree([*["X"] * levels, "word"], [-1, *range(levels)])
     tokens = bracket_tokens(tree)
     assert tokens == [*["(X"] * levels, "word", *[")"] * levels]
-    assert read_bracket_tokens(tokens) == tree
+    assert read_back(tokens) == tree
 
 
 def test_a_node_without_a_label_has_no_preorder_token() -> None:
     tree = read_brackets("( (A a) (B b))")
-    assert read_bracket_tokens(bracket_tokens(tree)) == tree
+    assert read_back(bracket_tokens(tree)) == tree
     with pytest.raises(TreeError, match="node 0 has no label"):
         preorder_tokens(tree)
 
@@ -71,7 +74,7 @@ def test_a_node_without_a_label_has_no_preorder_token() -> None:
 @pytest.mark.parametrize("line", ["", "a", "(S", "(S a", "(S a ) )", "(S ) ", "(S a ) (S b )"])
 def test_anything_but_one_tree_is_an_error(line: str) -> None:
     with pytest.raises(TreeError):
-        read_bracket_tokens(line.split())
+        read_brackets(line)
 
 
 def test_wrapping_brackets_without_a_label_vanish_all_at_once() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 
 from synmt.trees.constituency import Tree, TreeError, read_brackets
-from synmt.trees.subwords import join_leaves, split_leaves
+from synmt.trees.subwords import split_leaves
 from tests.trees.strategies import WORDS, trees
 
 
@@ -20,15 +20,9 @@ def test_subwords_hang_under_the_preterminal() -> None:
 
 
 @given(trees(words=PLAIN))
-def test_joining_undoes_splitting(tree: Tree) -> None:
-    split = split_leaves(tree, characters)
-    split.check()
-    assert join_leaves(split) == tree
-
-
-@given(trees(words=PLAIN))
 def test_splitting_keeps_the_yield_and_the_labels(tree: Tree) -> None:
     split = split_leaves(tree, characters)
+    split.check()
     assert split.leaves() == [subword for word in tree.leaves() for subword in characters(word)]
     labels, split_labels = (
         [node for node, leaf in zip(each.nodes, each.is_leaf(), strict=True) if not leaf] for each in (tree, split)
@@ -39,18 +33,6 @@ def test_splitting_keeps_the_yield_and_the_labels(tree: Tree) -> None:
 @given(trees())
 def test_whole_words_change_nothing(tree: Tree) -> None:
     assert split_leaves(tree, lambda word: [word]) == tree
-
-
-def test_a_last_joiner_has_nothing_to_join() -> None:
-    tree = read_brackets("(S (A a@@) b@@ (B b@@ c))")
-    assert join_leaves(tree) == read_brackets("(S (A a@@) b@@ (B bc))")
-
-
-def test_two_words_under_one_phrase_stay_two() -> None:
-    tree = read_brackets("(NP the old man)")
-    split = split_leaves(tree, characters)
-    assert split.parents == [-1, *[0] * 9]
-    assert join_leaves(split) == tree
 
 
 def test_a_lone_word_cannot_have_subwords() -> None:

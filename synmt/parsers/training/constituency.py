@@ -60,8 +60,7 @@ EVALUATIONS = 20
 
 
 def new_model(examples: Sequence[TreebankSentence], further: Sequence[TreebankSentence] = ()) -> CharacterModel:
-    """Return an untrained model with the labels of the examples, and the characters and tags of the further ones
-    too."""
+    """Make a model with the labels of the examples, and the characters and tags of the further ones too."""
     everything = [*examples, *further]
     characters = Counter(char for each in everything for word in each.words for char in word)
     frequent = [char for char, count in characters.items() if count >= RAREST_CHARACTER]

@@ -12,7 +12,6 @@ from synmt.parsers.chart import Span
 from synmt.streams import read_lines
 from synmt.trees.constituency import (
     Tree,
-    TreeError,
     read_brackets,
     subtree_ends,
     without_function_tags,
@@ -45,10 +44,8 @@ def read_trees(path: Path) -> Iterator[Tree]:
     for line in read_lines([str(path)]):
         if not line.text.strip():
             continue
-        try:
+        with line.naming():
             tree = without_traces(without_function_tags(read_brackets(line.text)))
-        except TreeError as error:
-            raise line.error(error) from None
         if tree is not None:
             yield without_root(_spliced(without_root(tree, WRAPPERS)))
 
@@ -70,8 +67,7 @@ def _spliced(tree: Tree) -> Tree:
 
 
 def phrases(tree: Tree) -> list[Span]:
-    """Return (first word, word after the last, label) of each phrase in preorder: all nodes but words and their
-    tags."""
+    """Return (first word, word after the last, label) of each phrase in preorder: of all but words and tags."""
     leaf = tree.is_leaf()
     words_before = list(accumulate(leaf, initial=0))
     after = subtree_ends(tree.parents)
