@@ -55,11 +55,6 @@ class Line:
             raise self.error(error) from None
 
 
-def fail(error: BadInput) -> None:
-    """Raise the error of a bad line where it is not to be blanked."""
-    raise error
-
-
 class BadLines:
     """What becomes of lines that cannot be used: the first is raised, or with `blank` each is counted.
 

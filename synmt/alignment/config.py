@@ -17,11 +17,11 @@ class AlignConfig:
     """base: what words are counted from, but in JSON; with talp 1 where nothing else is asked for."""
 
     symmetrize: Heuristic | None = setting(
-        None, "heuristic that makes both directions one set of links  [the method's own]", common=True
+        None, "heuristic that makes both directions one set of links, if not the method's own", common=True
     )
     threshold: float | None = setting(
         None,
-        "least harmonic mean of a link [0.2, guided 0.4], or what the weight of a best word must exceed [0]",
+        "least harmonic mean of a link (0.2, guided 0.4), or what the weight of a best word must exceed (0)",
         0,
         1,
         common=True,

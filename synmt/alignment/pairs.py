@@ -9,7 +9,7 @@ from synmt.alignment.aligner import Needs
 from synmt.model.records import SentencePair, source_records
 from synmt.streams import BadInput, BadLines, Line, read_lines
 from synmt.text.giza import HEADER, read_a3
-from synmt.text.links import DirectedLinks, Link, LinkError, check_inside, read_links
+from synmt.text.links import DirectedLinks, Link, check_inside, read_links
 from synmt.text.tokenization import TextConfig, open_tokenizer
 from synmt.trees.record import ParseRecord
 
@@ -73,20 +73,14 @@ def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Ite
             if line is None:
                 raise BadInput(f"links of {count - 1} sentence pairs, and there are more", path)
             if pair.source.tokens and pair.target.tokens:
-                _check(line, links, pair)
+                with line.naming():
+                    check_inside(links, len(pair.source.tokens), len(pair.target.tokens))
             known.append(links)
         yield replace(pair, links=DirectedLinks(known[0], known[-1]))
     for file in files:
         line, _ = next(file, (None, None))
         if line is not None:
             raise line.error(f"links of more than {count} sentence pairs")
-
-
-def _check(line: Line, links: frozenset[Link], pair: SentencePair) -> None:
-    try:
-        check_inside(links, len(pair.source.tokens), len(pair.target.tokens))
-    except LinkError as error:
-        raise line.error(error) from None
 
 
 def _links_of_file(path: str, reverse: bool) -> Iterator[tuple[Line, frozenset[Link]]]:
@@ -100,7 +94,6 @@ def _links_of_file(path: str, reverse: bool) -> Iterator[tuple[Line, frozenset[L
             yield line, frozenset((target, source) for source, target in links) if reverse else links
         return
     for line in lines:
-        try:
-            yield line, read_links(line.text).possible
-        except LinkError as error:
-            raise line.error(error) from None
+        with line.naming():
+            links = read_links(line.text).possible
+        yield line, links

@@ -8,11 +8,11 @@ import click
 from synmt.alignment import ALIGNERS
 from synmt.alignment.config import AlignConfig, check_command
 from synmt.alignment.mask_align.presets import PRESETS
-from synmt.cli.options import on_error, or_stdin
+from synmt.cli.options import bad_input, on_error, or_stdin
 from synmt.cli.sections import SectionCommand, SectionOption, defaults_of_presets, options_of, options_of_ideas
 from synmt.nn.config import TransformerConfig
 from synmt.options import config_of
-from synmt.streams import BadInput, OnError
+from synmt.streams import OnError
 from synmt.systems import SOURCE_IDEAS
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
@@ -35,7 +35,7 @@ Examples:
     help="Make an aligner of the very pairs that are given; then there is no MODEL.",
 )  # fmt: skip
 @click.option(
-    "--method", cls=SectionOption, section="Aligner", metavar="METHOD",
+    "--method", cls=SectionOption, section="Aligner", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
     help=f"One of {', '.join(ALIGNERS)}.  [mask-align, or the MODEL's]",
 )  # fmt: skip
 @click.option(
@@ -95,10 +95,8 @@ def command(
     With the MODEL folder of an earlier --fit; with --fit of the pairs themselves; or from the links of other
     programs. Sides are raw text, tokens, or parse records.
     """
-    try:
+    with bad_input():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, settings)
-    except ValueError as error:
-        raise BadInput(str(error)) from None
     own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
     check_command(paths, fit, links_from, guide, out, resume, given)

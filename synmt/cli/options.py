@@ -1,6 +1,5 @@
 """Options that every stream command shares."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -49,17 +48,3 @@ def bad_input() -> Iterator[None]:
 
 def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:
     return click.option("--max-tokens", type=click.IntRange(1), default=default, show_default=True, help=help_text)
-
-
-def report_too_long(command: str, lines: int, tokens: int) -> None:
-    """Say on stderr how many lines were left empty for their length."""
-    if lines:
-        counted = "1 line" if lines == 1 else f"{lines} lines"
-        print(f"synmt {command}: {counted} of more than {tokens} tokens left empty", file=sys.stderr)
-
-
-def report_failures(command: str, failures: int) -> None:
-    """Say on stderr how many lines `--on-error blank` has blanked."""
-    if failures:
-        lines = "1 bad line" if failures == 1 else f"{failures} bad lines"
-        print(f"synmt {command}: {lines} left empty", file=sys.stderr)

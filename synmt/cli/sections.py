@@ -19,6 +19,12 @@ class SectionOption(click.Option):
         super().__init__(*names, **rest)
         self.section, self.common = section, common
 
+    def get_help_extra(self, context: click.Context) -> Any:
+        """Leave out bounds, which an error names."""
+        extra = super().get_help_extra(context)
+        extra.pop("range", None)
+        return extra
+
 
 def in_section(name: str) -> Callable[..., Decorator]:
     """Return `click.option` for options of a section."""
@@ -101,12 +107,13 @@ def options_of_ideas(ideas: Mapping[str, type]) -> Decorator:
 
 
 def defaults_of_presets(config: type, presets: Mapping[str, Preset]) -> dict[str, str]:
-    """Return in words what presets give to each setting of a config."""
+    """Return in words what the first preset gives to each setting of a config, and others where that differs."""
     shown = {}
     for setting in settings_of(config):
         values = {name: preset.settings.get(setting.name, setting.default) for name, preset in presets.items()}
-        in_words = ", ".join(f"{name} {value}" for name, value in values.items())
-        shown[setting.name] = in_words if len(set(values.values())) > 1 else str(next(iter(values.values())))
+        first = next(iter(values.values()))
+        others = (f"{name} {value}" for name, value in values.items() if value != first)
+        shown[setting.name] = ", ".join([str(first), *others])
     return shown
 
 
@@ -115,7 +122,9 @@ def _option(
 ) -> Decorator:
     flag = f"--{prefix}{setting.name.replace('_', '-')}"
     shown = str(setting.default) if defaults is None else defaults[setting.name]
-    about = setting.help if shown in ("None", "", "False", "()") else f"{setting.help}  [default: {shown}]"
+    about = f"{setting.help[0].upper()}{setting.help[1:]}."
+    if shown not in ("None", "", "False", "()"):
+        about += f"  [{shown}]"
     more: dict[str, Any] = {
         "default": setting.default if defaults is None else None,
         "help": about,
@@ -139,5 +148,6 @@ def _type(setting: Setting) -> Any:
         return click.IntRange(int(setting.least), None if most is None else int(most))
     if setting.kind is float:
         below_one = setting.most == math.nextafter(1, 0)
-        return click.FloatRange(setting.least, 1 if below_one else most, max_open=below_one)
+        least = None if setting.least == -math.inf else setting.least
+        return click.FloatRange(least, 1 if below_one else most, max_open=below_one)
     return setting.kind

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from synmt.cli.options import bad_input
 from synmt.cli.sections import (
     SectionCommand,
     SectionOption,
@@ -13,7 +14,6 @@ from synmt.cli.sections import (
     options_of_ideas,
 )
 from synmt.nn.config import TransformerConfig
-from synmt.streams import BadInput
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
@@ -34,7 +34,8 @@ def data_option(flag: str, help_text: str) -> Any:
 
 @click.command("train", cls=SectionCommand, epilog=EPILOG)
 @click.option(
-    "--model", "system", cls=SectionOption, section="Model", metavar="SYSTEM", default="sequence",
+    "--model", "system", cls=SectionOption, section="Model", metavar="SYSTEM",
+    type=click.Choice(list(systems())), default="sequence",
     help=f"One of {', '.join(systems())}.  [sequence]",
 )  # fmt: skip
 @click.option(
@@ -106,10 +107,8 @@ def command(
     """
     given = {name: value for name, value in settings.items() if value is not None}
     arcs = {"split": split_arcs, "root_arc": root_arc}
-    try:
+    with bad_input():
         model, training = model_and_training(system, source_syntax, target_syntax, PRESETS[preset], arcs, given)
-    except ValueError as error:
-        raise BadInput(str(error)) from None
     from synmt.training.run import pair_files, train
 
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None

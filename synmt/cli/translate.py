@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from synmt.cli.options import input_files, on_error, or_stdin
+from synmt.cli.options import bad_input, input_files, on_error, or_stdin
 from synmt.cli.sections import SectionCommand, SectionOption, options_of
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.options import config_of
@@ -36,7 +36,8 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
     and with --n-best the list of all translations; of a model that writes arcs also heads, deprels and the target
     string with its transitions.
     """
-    config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)
+    with bad_input():
+        config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)
     search = replace(search, beam=max(search.beam, config.n_best or 1))
     from synmt.decoding.stream import translate_stream
 

@@ -76,10 +76,8 @@ def source_of(folder: ModelFolder[ModelConfig], line: Line) -> tuple[ParseRecord
     ((_, record),) = source_records([line], needs, tokenizer, language)
     if not record.tokens:
         raise line.error("no sentence")
-    try:
+    with line.naming():
         features = side.features(record, folder.bpe.segment)
-    except ValueError as error:
-        raise line.error(error) from None
     sources = Sources.encode([features], folder.vocabulary)
     return record, sources.batch([0], folder.vocabulary.padding, torch.device("cpu"))
 

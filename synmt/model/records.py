@@ -77,10 +77,8 @@ def target_records(
 
 
 def _read_string(line: Line, style: ArcStyle, tokenizer: Tokenizer) -> ParseRecord:
-    try:
+    with line.naming():
         record = read_transitions(read_entries(line.text), style)
-    except ValueError as error:
-        raise line.error(error) from None
     record.text = tokenizer.detokenize(record.tokens)
     return record
 
@@ -89,12 +87,11 @@ def _on_words(line: Line, record: ParseRecord, tokenizer: Tokenizer) -> ParseRec
     """Return the record over the tokenizer's words of its text, or, if that is not its tokens' text, as it is."""
     if not record.text:
         record.text = written(record).rstrip() if record.spaces else tokenizer.detokenize(record.tokens)
-    try:
-        return realigned(record, tokenizer.tokenize(record.text))
-    except RecordError:
-        return record
-    except ValueError as error:
-        raise line.error(error) from None
+    with line.naming():
+        try:
+            return realigned(record, tokenizer.tokenize(record.text))
+        except RecordError:
+            return record
 
 
 def _without_faults(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
@@ -105,13 +102,12 @@ def _without_faults(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
 
 
 def _read(line: Line, needs: frozenset[str], bad: BadLines) -> ParseRecord:
-    try:
-        record = read_record(line.text)
+    def read(text: str) -> ParseRecord:
+        record = read_record(text)
         check_needs(record, needs)
-    except ValueError as error:
-        bad.add(line.error(error))
-        return ParseRecord()
-    return record
+        return record
+
+    return ParseRecord() if line.fault else bad.read(line, read, ParseRecord())
 
 
 def _parsed(lines: Iterator[Line], needs: frozenset[str], language: str) -> Iterator[tuple[Line, ParseRecord]]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,22 +59,13 @@ def training_examples(
             continue
         for pair in bitext:
             left, right = pair.lines
-            with naming(left):
+            with left.naming():
                 features = config.source.features(pair.source, bpe.segment, task)
                 entries = [] if task == "translate" else idea.target(pair.source, task)
             if task == "translate":
-                with naming(right), suppress(TreeNotDerivable):
+                with right.naming(), suppress(TreeNotDerivable):
                     entries = config.target.entries(pair.target, bpe.segment)
             yield Example(left, features, entries)
-
-
-@contextmanager
-def naming(line: Line) -> Iterator[None]:
-    """Turn a ValueError into a BadInput with the place of the line."""
-    try:
-        yield
-    except ValueError as error:
-        raise line.error(error) from None
 
 
 def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:

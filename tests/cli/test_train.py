@@ -24,7 +24,7 @@ def test_a_model_folder_holds_all_that_a_model_is(mask_model: Path) -> None:
         "log.tsv",
     }
     config = orjson.loads((mask_model / "config.json").read_bytes())
-    assert config["model"]["side"] == {"mask": {"per_layer": False, "tree": "constituency"}}
+    assert config["model"]["source"] == {"mask": {"per_layer": False, "tree": "constituency"}}
     assert config["training"]["pairs"] == 20
     assert "--epochs" in config["training"]["command"]
 

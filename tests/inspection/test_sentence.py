@@ -10,6 +10,7 @@ from synmt.inspection.sentence import read_sentence, source_of
 from synmt.inspection.strengths import mask_parts
 from synmt.model.batches import Sources
 from synmt.model.folder import ModelFolder
+from synmt.nn.attention import Recorder
 from synmt.streams import BadInput, Line
 from synmt.trees.record import read_record
 from synmt.trees.relations import relation_matrix
@@ -22,8 +23,11 @@ CPU = torch.device("cpu")
 def model_attention(folder: ModelFolder) -> list[np.ndarray]:
     features = folder.config.source.features(read_record(SENTENCE.text), folder.bpe.segment)
     batch = Sources.encode([features], folder.vocabulary).batch([0], folder.vocabulary.padding, CPU)
-    with torch.inference_mode():
-        return [layer[0].numpy() for layer in folder.load_model(CPU).source_attention(batch)]
+    model = folder.load_model(CPU)
+    attentions = [layer.attention for layer in model.network.encoder.layers]
+    with torch.inference_mode(), Recorder(attentions) as recorder:
+        model.encode(batch)
+    return [layer[0].numpy() for layer in recorder.weights]
 
 
 @pytest.mark.parametrize("system", ["sequence", "named masks", "pascal", "lisa", "multitask", "all but multitask"])
@@ -90,7 +94,7 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="the model has no masks"):
         head_matrices(read_sentence(folder, SENTENCE), "strengths", 1, None)
     tensors = load_file(folder.parameters)
-    tensors["network.encoder.0.attention.qkv.bias"][:] = float("nan")
+    tensors["network.encoder.layers.0.attention.qkv.bias"][:] = float("nan")
     save_file(tensors, folder.parameters)
     with pytest.raises(BadInput, match="the attention of some head is not a number"):
         read_sentence(folder, SENTENCE)

@@ -44,7 +44,7 @@ def test_the_tables_hold_the_parameters(shared: ModelFolder, per_layer: ModelFol
 
 
 def test_the_text_has_a_row_a_relation_and_the_figures_of_the_paper_s_table(shared: ModelFolder) -> None:
-    parameters = load_file(shared.weights)[NAME]
+    parameters = load_file(shared.parameters)[NAME]
     lines = list(as_text([open_strengths(shared)]))
     assert lines[0].split() == ["head", "1", "head", "2"]
     for number, name in enumerate(RELATIONS):
@@ -63,7 +63,7 @@ def test_several_models_are_rows_and_panels_under_one_scale(shared: ModelFolder,
         f"{per_layer.path}, layer 1",
         f"{per_layer.path}, layer 2",
     ]
-    assert matrices[2].values.tolist() == load_file(per_layer.weights)[NAME][1].T.tolist()
+    assert matrices[2].values.tolist() == load_file(per_layer.parameters)[NAME][1].T.tolist()
     assert legend.low == min(matrix.values.min() for matrix in matrices)
     assert legend.high == max(matrix.values.max() for matrix in matrices)
 

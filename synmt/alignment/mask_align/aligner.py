@@ -84,10 +84,8 @@ class MaskAligner:
 def features_of(pair: SentencePair, config: MaskAlignConfig, bpe: Bpe) -> Features:
     """Return what the encoders read of both sides. Raises BadInput for a record that lacks what its side needs."""
     source, target = config.encoders
-    try:
+    with pair.lines[0].naming():
         return source.features(pair.source, bpe.segment), target.features(pair.target, bpe.segment)
-    except ValueError as error:
-        raise pair.lines[0].error(error) from None
 
 
 def encode(features: Sequence[Features], folder: ModelFolder[MaskAlignConfig]) -> AlignerCorpus:

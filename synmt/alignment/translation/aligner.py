@@ -47,10 +47,8 @@ class Direction:
         features, targets = [], []
         for pair in pairs:
             source, target = (pair.target, pair.source) if backward else (pair.source, pair.target)
-            try:
+            with pair.lines[0].naming():
                 features.append(side.features(source, bpe.segment))
-            except ValueError as error:
-                raise pair.lines[0].error(error) from None
             targets.append(vocabulary.encode_target(bpe.apply(target.tokens)))
         sources = Sources.encode(features, vocabulary)
         corpus = Corpus(vocabulary, sources, [np.array(ids, np.int32) for ids in targets])
