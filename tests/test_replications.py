@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import start_synmt, write_program
+
 ROOT = Path(__file__).parents[1]
 PAIRS = [
     ("Ein Hund läuft durch den Schnee.", "A dog runs through the snow."),
@@ -36,7 +38,18 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.skipif(not (Path(sys.prefix) / "synmt-installed").exists(), reason="bin/test makes the environment")
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """With one that bin/environment takes for a virtual environment that it has made."""
+    folder = tmp_path / "environment"
+    write_program(folder / "bin" / "synmt", start_synmt())
+    write_program(folder / "bin" / "python", f'{sys.executable} "$@"')
+    versions = "cat pyproject.toml constraints.txt | cksum"
+    state = subprocess.run(["bash", "-c", versions], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    folder.joinpath("synmt-installed").write_text(f"{ROOT} {state}")
+    return {**os.environ, "VIRTUAL_ENV": str(folder)}
+
+
 @pytest.mark.parametrize(
     ("script", "options", "systems"),
     [
@@ -46,10 +59,9 @@ def data(tmp_path: Path) -> Path:
     ],
 )
 def test_a_replication_ends_with_a_table(
-    script: str, options: list[str], systems: list[str], data: Path, tmp_path: Path
+    script: str, options: list[str], systems: list[str], data: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     command = [ROOT / "bin" / script, *options, data, tmp_path / "output", *systems]
-    environment = {**os.environ, "VIRTUAL_ENV": sys.prefix}
     first, again = (
         subprocess.run(command, env=environment, capture_output=True, text=True, check=False) for _ in range(2)
     )
