@@ -2,7 +2,8 @@
 
 Its tensors are held by the CPU, and every operation on them is checked as a GPU would: those of two devices do not
 go together, and NumPy sees nothing but what was brought back. PyTorch's own way to make a backend in Python serves,
-which is experimental; what it lacks is filled in below.
+which is experimental; what it lacks is filled in below. It has to come before the first gradient that a process
+computes, so the tests, which have computed some, start another.
 """
 
 from collections.abc import Callable, Mapping, Sequence

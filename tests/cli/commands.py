@@ -33,9 +33,14 @@ def existing_commands() -> list[str]:
     return [name for name in COMMANDS if (COMMAND_FILES / f"{name.replace('-', '_')}.py").exists()]
 
 
+def warm_command(module: str = "synmt.cli.main") -> list[str]:
+    """What starts the module's `main` in a fork of a warm process."""
+    return [sys.executable, "-IS", warm.__file__, str(warm_process()), module]
+
+
 @cache
-def warm_command() -> list[str]:
-    """What starts `synmt` as a fork of a warm process, which lives as long as the tests."""
+def warm_process() -> Path:
+    """The socket of a process that lives as long as the tests."""
     folder = Path(AT_THE_END.enter_context(TemporaryDirectory()))
     serve = f"from tests.cli.warm import serve; serve({str(folder / 'socket')!r})"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -46,7 +51,7 @@ def warm_command() -> list[str]:
     while not (folder / "socket").exists():
         assert server.poll() is None, "the warm process has ended"
         sleep(0.02)
-    return [sys.executable, "-IS", warm.__file__, str(folder / "socket")]
+    return folder / "socket"
 
 
 def start_synmt() -> str:

@@ -1,12 +1,13 @@
 """Commands in processes forked from one that has imported PyTorch and other libraries, which takes seconds.
 
-`python -IS tests/cli/warm.py SOCKET ARGUMENTS` is `synmt ARGUMENTS`, with the caller's directory, environment and
-standard streams. Nothing of synmt itself is imported before the fork.
+`python -IS tests/cli/warm.py SOCKET MODULE ARGUMENTS` calls the module's `main`, with the caller's directory,
+environment and standard streams. Nothing of synmt itself is imported before the fork.
 """
 
 import json
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, send_fds, socket
 
@@ -40,7 +41,6 @@ def ask(path: str, arguments: list[str], streams: list[int]) -> int:
 
 def serve(path: str) -> None:
     """Answer requests until standard input ends."""
-    from importlib import import_module
     from multiprocessing import get_context
     from multiprocessing.connection import wait
     from multiprocessing.process import BaseProcess
@@ -78,15 +78,13 @@ def _run(request: tuple[list[str], str, dict[str, str]], streams: list[int]) -> 
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep)
-    sys.argv = ["synmt", *arguments]
+    module, *sys.argv[1:] = arguments
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
-    from synmt.cli.main import main
-
-    main()
+    import_module(module).main()
 
 
 if __name__ == "__main__":
