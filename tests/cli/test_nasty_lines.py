@@ -57,9 +57,9 @@ PUNCTUATION = "!?.,;:…—–'\"“”«»()[]{}<>/\\|@#$%^&*+=~`"
 
 
 def nasty_line(number: int, random: random.Random) -> str:
-    if number % 1500 == 0:
+    if number == 0:
         return "word " * 5000
-    if number % 1500 == 1:
+    if number == 1:
         return "x" * 20_000
     kinds = [WORDS, ODD, EMOJI, SCRIPTS, list(PUNCTUATION)]
     chosen = random.choice([*kinds, [text for kind in kinds for text in kind]])

@@ -18,6 +18,7 @@ from synmt.training.loop import CHECKPOINTS
 from synmt.training.run import PairFiles
 from synmt.trees.arc_tokens import write_entries
 from tests import tiny
+from tests.cli.commands import output_of
 from tests.training.runs import SHORT, UNTIMED, run, with_target_trees, write_corpus
 
 
@@ -152,13 +153,13 @@ def test_two_processes_give_the_model_of_one(tmp_path: Path) -> None:
         " --width 16 --feedforward 32 --heads 2 --encoder-layers 1 --decoder-layers 1 --dropout 0.1"
         " --word-dropout 0.1 --merges 20 --batch-tokens 40 --epochs 2 --average 1 --device cpu"
     ).split()
-    alone = [sys.executable, "-m", "synmt", *arguments, "--accumulate", "2", "--out"]
-    one, rest = [*alone, str(tmp_path / "one")], [*alone, str(tmp_path / "two"), "--resume"]
+    alone = [*arguments, "--accumulate", "2", "--out"]
+    output_of(*alone, tmp_path / "one")
     two = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     two += ["-m", "synmt", *arguments, "--out", str(tmp_path / "two"), "--updates", "4"]
-    for command in (one, two, rest):
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        subprocess.run(command, check=True, capture_output=True, env=environment, timeout=300)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    subprocess.run(two, check=True, capture_output=True, env=environment, timeout=300)
+    output_of(*alone, tmp_path / "two", "--resume")
     a = load_file(tmp_path / "one" / "model.safetensors")
     b = load_file(tmp_path / "two" / "model.safetensors")
     for name in a:
