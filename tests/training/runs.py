@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from synmt.nn.config import TransformerConfig
 from synmt.systems.model_folder import ModelConfig, ModelFolder
 from synmt.systems.source import source_side
 from synmt.training.config import TrainingConfig
@@ -22,6 +23,8 @@ SHORT = TrainingConfig(
     word_dropout=0.1,
     average=2,
 )
+LEARNING = replace(SHORT, batch_tokens=200, learning_rate=0.01, epochs=100, updates=100, validate_every=100)
+LEARNING = replace(LEARNING, word_dropout=0.0, label_smoothing=0.0, average=1)  # what is drawn slows it down
 DROPPING = replace(tiny.CONFIG, dropout=0.2)
 
 
@@ -46,8 +49,9 @@ def run(
     config: TrainingConfig = SHORT,
     resume: bool = False,
     target: str = "sequence",
+    network: TransformerConfig = DROPPING,
 ) -> ModelFolder:
     source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
-    model = ModelConfig(source, decoder, "en", "de", "none", DROPPING)
+    model = ModelConfig(source, decoder, "en", "de", "none", network)
     train(out, data, data, model, config, codes=None, resume=resume, device="cpu")
     return ModelFolder.open(out)
