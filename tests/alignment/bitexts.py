@@ -30,7 +30,8 @@ QUICK: dict[str, Any] = {
 def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[Pair], list[Set[Link]]]:
     """Pairs in which each word is translated by its letters in reverse, the last one first; and their links."""
     draws = random.Random(seed)
-    pairs, links = [], []
+    pairs: list[Pair] = []
+    links: list[Set[Link]] = []
     for number in range(1, size + 1):
         source = draws.choices(WORDS, k=draws.randint(1, 6))
         places = list(range(len(source))) if monotone else list(reversed(range(len(source))))

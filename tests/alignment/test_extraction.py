@@ -34,9 +34,8 @@ def soft_links(draw: st.DrawFn) -> SoftLinks:
         draw(arrays(np.float32, shape, elements=values)),
         draw(arrays(np.float32, shape, elements=values)),
     )
-    return SoftLinks(
-        forward, backward, *([w for w, n in enumerate(side) for _ in range(n)] for side in (source, target))
-    )
+    words, others = ([w for w, n in enumerate(side) for _ in range(n)] for side in (source, target))
+    return SoftLinks(forward, backward, words, others)
 
 
 def test_worked_example() -> None:
@@ -70,8 +69,8 @@ def test_two_words_are_linked_where_any_two_pieces_are(found: SoftLinks, thresho
         f, b = float(found.forward[j, i]), float(found.backward[j, i])
         if f + b and np.float32(2 * np.float32(f) * np.float32(b) / np.float32(f + b)) >= np.float32(threshold):
             expected.add((u, v))
-    tokens = [["x"] * len(side) for side in words]
-    assert set(extract(found, *tokens, Extraction(threshold=threshold)).links) == expected
+    source, target = (["x"] * len(side) for side in words)
+    assert set(extract(found, source, target, Extraction(threshold=threshold)).links) == expected
 
 
 @given(soft_links(), st.sampled_from(["harmonic", "union", "grow-diag", "grow-diag-final-and"]), st.booleans())
@@ -85,7 +84,8 @@ def test_links_stay_inside_and_scores_between_zero_and_one(found: SoftLinks, rul
 def test_end_punctuation_is_linked_with_end_punctuation_alone() -> None:
     forward = np.array([[0.3, 0.2], [0.6, 0.7]], np.float32)
     soft, hard = SoftLinks(forward, forward, [0, 1], [0, 1]), HardLinks({(1, 0), (1, 1)}, {(1, 0), (0, 0)})
-    for found, rule in ((soft, "harmonic"), (soft, "union"), (hard, "union")):
+    cases: list[tuple[SoftLinks | HardLinks, Rule]] = [(soft, "harmonic"), (soft, "union"), (hard, "union")]
+    for found, rule in cases:
         for source, target, links in (
             (["a", "."], ["b", "!"], {(0, 0), (1, 1)}),
             (["a", "."], ["b", "c"], {(0, 0)}),

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from tests.alignment.words import TINY, bitext, error_rate, fit, links, pair
 DATA = bitext(200)
 PAIRS = [pair(source, target, number) for number, (source, target, _) in enumerate(DATA, 1)]
 GOLD = [gold for _, _, gold in DATA]
-SHORT = {"epochs": 2}
+SHORT: dict[str, Any] = {"epochs": 2}
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def test_encoders_may_read_trees(sides: tuple[str | None, str | None], tmp_path:
 
     records = tiny.records() * 3
     pairs = [replace(pair([], []), source=one, target=two) for one, two in zip(records, records[::-1], strict=True)]
-    settings = {"source_syntax": sides[0], "target_syntax": sides[1], "pascal_heads": 1, **SHORT}
+    settings: dict[str, Any] = {"source_syntax": sides[0], "target_syntax": sides[1], "pascal_heads": 1, **SHORT}
     given = {name: value for name, value in settings.items() if value is not None}
     if "pascal" not in f"{sides}":
         given.pop("pascal_heads")

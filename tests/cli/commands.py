@@ -60,7 +60,7 @@ def start_synmt() -> str:
     return f'case "$*" in *" /dev/fd/"*) {COLD} "$@";; {slow}) {join(warm_command())} "$@";; *) {COLD} "$@";; esac'
 
 
-def synmt(*arguments: str | Path, text: str | bytes = b"", cold: bool = False) -> subprocess.CompletedProcess[str]:
+def synmt(*arguments: object, text: str | bytes = b"", cold: bool = False) -> subprocess.CompletedProcess[str]:
     """The real command, with `text` on its standard input; bytes that are not UTF-8 come back as U+FFFD."""
     given = text.encode() if isinstance(text, str) else text
     slow = bool(arguments) and arguments[0] in SLOW and not cold

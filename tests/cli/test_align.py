@@ -19,7 +19,7 @@ LINES = [f"{' '.join(source)}\t{' '.join(target)}" for source, target, _ in bite
 TEXT = "".join(f"{line}\n" for line in LINES)
 
 
-def align(*arguments: str | Path, text: str | bytes = TEXT) -> str:
+def align(*arguments: object, text: str | bytes = TEXT) -> str:
     """What the command writes. Raises BadInput."""
     given = text.encode() if isinstance(text, str) else text
     return in_process("align", *map(str, arguments), text=given).decode()

@@ -48,27 +48,26 @@ def serve(path: str) -> None:
     for name in LIBRARIES:
         import_module(name)
     forks = get_context("fork")
-    running: dict[object, tuple[BaseProcess, socket]] = {}
+    running: dict[int, tuple[BaseProcess, socket]] = {}
     end = os.dup(0)
     with socket(AF_UNIX, SOCK_SEQPACKET) as listener:
         listener.bind(f"{path}.new")
         listener.listen(64)
         Path(f"{path}.new").rename(path)
         while end not in (ready := wait([end, listener, *running])):
-            for each in ready:
-                if each is listener:
-                    connection, _ = listener.accept()
-                    request, streams, _, _ = recv_fds(connection, LARGEST, 3)
-                    process = forks.Process(target=_run, args=(json.loads(request), streams))
-                    process.start()
-                    running[process.sentinel] = process, connection
-                    for stream in streams:
-                        os.close(stream)
-                else:
-                    process, connection = running.pop(each)
-                    process.join()
-                    with connection:
-                        connection.send(str(process.exitcode).encode())
+            if listener in ready:
+                connection, _ = listener.accept()
+                request, streams, _, _ = recv_fds(connection, LARGEST, 3)
+                process = forks.Process(target=_run, args=(json.loads(request), streams))
+                process.start()
+                running[process.sentinel] = process, connection
+                for stream in streams:
+                    os.close(stream)
+            for sentinel in [each for each in running if each in ready]:
+                ended, connection = running.pop(sentinel)
+                ended.join()
+                with connection:
+                    connection.send(str(ended.exitcode).encode())
 
 
 def _run(request: tuple[list[str], str, dict[str, str]], streams: list[int]) -> None:

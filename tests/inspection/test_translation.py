@@ -77,9 +77,9 @@ def test_the_attention_on_show_is_what_the_decoder_computes(target: str) -> None
         at_work = [output.reshape(-1, tiny.CONFIG.width) for output in outputs]
         projections.clear()
         shown = model.target_attention(source, batch.inputs, batch.graph)
-    for layer, weights in enumerate(shown):
-        value = projections[2 * layer].chunk(3, dim=-1)[2]  # each layer projects to be shown, and to go on
+    for number, weights in enumerate(shown):
+        value = projections[2 * number].chunk(3, dim=-1)[2]  # each layer projects to be shown, and to go on
         by_head = value.unflatten(2, (tiny.CONFIG.heads, -1)).transpose(1, 2)
         mixed = (weights @ by_head).transpose(1, 2).flatten(2)[0]
-        count = 1 if batch.prefixes is not None and layer == len(shown) - 1 else len(mixed)
-        torch.testing.assert_close(mixed[-count:], at_work[layer][-count:], atol=1e-5, rtol=1e-5)
+        count = 1 if batch.prefixes is not None and number == len(shown) - 1 else len(mixed)
+        torch.testing.assert_close(mixed[-count:], at_work[number][-count:], atol=1e-5, rtol=1e-5)

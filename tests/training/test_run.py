@@ -190,14 +190,14 @@ def test_a_run_is_not_overwritten_and_not_resumed_by_mistake(tmp_path: Path) -> 
         run(tmp_path / "model", data)
     with pytest.raises(BadInput, match="another model"):
         run(tmp_path / "model", data, system="sequence", resume=True)
-    Path(data.target).write_text(Path(data.target).read_text().replace("vater", "mutter"))
+    Path(str(data.target)).write_text(Path(str(data.target)).read_text().replace("vater", "mutter"))
     with pytest.raises(BadInput, match="other data"):
         run(tmp_path / "model", data, resume=True)
 
 
 def test_pairs_of_different_lengths_are_refused(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
-    with Path(data.target).open("a") as target:
+    with Path(str(data.target)).open("a") as target:
         target.write("eins zu viel\n")
     with pytest.raises(BadInput, match=r"33 lines|32 lines"):
         run(tmp_path / "model", data)
@@ -205,9 +205,9 @@ def test_pairs_of_different_lengths_are_refused(tmp_path: Path) -> None:
 
 def test_empty_sides_are_counted_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_corpus(tmp_path)
-    lines = Path(data.target).read_text().splitlines()
+    lines = Path(str(data.target)).read_text().splitlines()
     lines[2] = ""
-    Path(data.target).write_text("\n".join(lines) + "\n")
+    Path(str(data.target)).write_text("\n".join(lines) + "\n")
     folder = run(tmp_path / "model", data)
     assert folder.training["pairs"] == 31
     assert "left out 1 pairs with an empty side" in capsys.readouterr().err
