@@ -13,8 +13,8 @@ from time import sleep
 from synmt.cli.main import COMMANDS, cli
 from tests.cli import warm
 
-# Commands that take seconds to import what they need. Each is started cold, too: in README.md's first pipe, and by
-# `synmt(..., cold=True)`.
+# Commands that take seconds to import what they need. Each is started cold somewhere, too: `parse` by README.md,
+# `train` where it is killed, and the others by `synmt(..., cold=True)`.
 SLOW = "align", "inspect", "parse", "train", "translate"
 COLD = f"{sys.executable} -m synmt"
 AT_THE_END = ExitStack()  # of all tests
