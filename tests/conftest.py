@@ -1,9 +1,12 @@
 """Hypothesis without deadlines (a busy machine is slow, not wrong), and one thread for small tensors."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from tests.cli.commands import AT_THE_END
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -14,3 +17,10 @@ settings.load_profile("synmt")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest first, so that no process is left alone with it at the end."""
     items.sort(key=lambda item: "test_recipes" not in item.nodeid)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ended() -> Iterator[None]:
+    """What tests have started for all of them ends with the last."""
+    with AT_THE_END:
+        yield

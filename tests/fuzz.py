@@ -24,7 +24,8 @@ from synmt.alignment.mask_align.config import AlignerFolder
 from synmt.alignment.pairs import with_known_links
 from synmt.metrics.bracketing import read_parse
 from synmt.metrics.prediction import read_prediction
-from synmt.model.folder import ModelFolder, naming
+from synmt.model.files import naming
+from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair
 from synmt.parsers import benepar_models, udpipe_parser
 from synmt.parsers.parser import ModelError

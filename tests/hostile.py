@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
+from shutil import copytree
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -342,12 +343,13 @@ def cases(folder: Path) -> Iterator[Case]:
     good = good_folder(folder / "good")
     (folder / "text").write_text("He is my father .\n")
     for number, (name, spoil) in enumerate(MODELS.items()):
-        path = good_folder(folder / "models" / str(number)).path
+        path = copytree(good.path, folder / "models" / str(number))
         spoil(path)
         yield Case(name, ["translate", str(path)], RECORD.encode())
     pair = b"He is\tEr ist\n"
+    aligner = good_aligner(folder / "aligners" / "good").path
     for number, name in enumerate(ALIGNERS):
-        path = good_aligner(folder / "aligners" / str(number)).path
+        path = copytree(aligner, folder / "aligners" / str(number))
         MODELS[name](path)
         yield Case(f"align: {name}", ["align", str(path)], pair)
     (folder / "pairs").write_bytes(pair)

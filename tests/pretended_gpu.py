@@ -2,7 +2,8 @@
 
 Its tensors are held by the CPU, and every operation on them is checked as a GPU would: those of two devices do not
 go together, and NumPy sees nothing but what was brought back. PyTorch's own way to make a backend in Python serves,
-which is experimental; what it lacks is filled in below.
+which is experimental; what it lacks is filled in below. It has to come before the first gradient that a process
+computes, so the tests, which have computed some, start another.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,9 +67,9 @@ class Held(Tensor):
     def tolist(self) -> Any:
         return self.held.tolist()
 
-    @classmethod
-    def __torch_dispatch__(cls, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return compute(operation, args, kwargs or {})
+    __torch_dispatch__: Any = classmethod(
+        lambda cls, operation, types, args=(), kwargs=None: compute(operation, args, kwargs or {})
+    )
 
 
 class EveryOperation(TorchDispatchMode):
@@ -104,7 +105,7 @@ def compute(operation: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
 def lower(name: str, library: torch.library.Library) -> None:
     """Has autocast compute an operation in bf16."""
     operation = getattr(aten, name).default
-    autocast = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
+    autocast = torch._C.DispatchKeySet(torch._C._dispatch_key_parse("AutocastPrivateUse1"))
 
     def lowered(*args: Any, **kwargs: Any) -> Any:
         def cast(each: Any) -> Any:
@@ -130,8 +131,8 @@ def moved(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def main() -> None:
     _setup_privateuseone_for_python_backend(NAME, Backend)
     torch.__future__.set_overwrite_module_params_on_conversion(True)
-    torch.tensor = moved(torch.tensor)
-    torch.inference_mode = torch.no_grad  # in which tensors of Python's making have no versions
+    vars(torch)["tensor"] = moved(torch.tensor)
+    vars(torch)["inference_mode"] = torch.no_grad  # in which tensors of Python's making have no versions
     others, ours = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     others.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     for name in LOWERED:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import start_synmt, write_program
+
 ROOT = Path(__file__).parents[1]
 PAIRS = [
     ("Ein Hund läuft durch den Schnee.", "A dog runs through the snow."),
@@ -25,7 +27,8 @@ def data(tmp_path: Path) -> Path:
     """The corpora that the scripts read, of PAIRS alone."""
     folder = tmp_path / "data"
     for part in ("train", "val", "test_2016_flickr", "europarl_deen/europarl20k"):
-        for language, sentences in zip(("de", "en"), zip(*PAIRS, strict=True), strict=True):
+        pairs = PAIRS[:2] if part in ("val", "test_2016_flickr") else PAIRS
+        for language, sentences in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
             path = folder / f"{part}.{language}"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
@@ -36,7 +39,19 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.skipif(not (Path(sys.prefix) / "synmt-installed").exists(), reason="bin/test makes the environment")
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """With one that bin/environment takes for a virtual environment that it has made, where one process parses."""
+    folder = tmp_path / "environment"
+    one_job = 'case "$1" in parse) set -- "$@" --jobs 1;; esac'
+    write_program(folder / "bin" / "synmt", f"{one_job}\n{start_synmt()}")
+    write_program(folder / "bin" / "python", f'{sys.executable} "$@"')
+    versions = "cat pyproject.toml constraints.txt | cksum"
+    state = subprocess.run(["bash", "-c", versions], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    folder.joinpath("synmt-installed").write_text(f"{ROOT} {state}")
+    return {**os.environ, "VIRTUAL_ENV": str(folder)}
+
+
 @pytest.mark.parametrize(
     ("script", "options", "systems"),
     [
@@ -46,10 +61,9 @@ def data(tmp_path: Path) -> Path:
     ],
 )
 def test_a_replication_ends_with_a_table(
-    script: str, options: list[str], systems: list[str], data: Path, tmp_path: Path
+    script: str, options: list[str], systems: list[str], data: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    command = [ROOT / "bin" / script, *options, data, tmp_path / "output", *systems]
-    environment = {**os.environ, "VIRTUAL_ENV": sys.prefix}
+    command = list(map(str, [ROOT / "bin" / script, *options, data, tmp_path / "output", *systems]))
     first, again = (
         subprocess.run(command, env=environment, capture_output=True, text=True, check=False) for _ in range(2)
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
+from synmt.demo.corpus import Pair
 from synmt.model.records import SentencePair
 from synmt.text.links import Link
 from tests.alignment.words import pair
@@ -30,7 +31,8 @@ QUICK: dict[str, Any] = {
 def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[SentencePair], list[Set[Link]]]:
     """Pairs in which each word is translated by its letters in reverse, the last one first; and their links."""
     draws = random.Random(seed)
-    pairs, links = [], []
+    pairs: list[Pair] = []
+    links: list[Set[Link]] = []
     for number in range(1, size + 1):
         source = draws.choices(WORDS, k=draws.randint(1, 6))
         places = list(range(len(source))) if monotone else list(reversed(range(len(source))))

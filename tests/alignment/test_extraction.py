@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from synmt.alignment.extraction import Extraction, Rule, SoftLinks, directions, extract, harmonic_mean, word_scores
+from synmt.alignment.config import Heuristic
+from synmt.alignment.extraction import Extraction, SoftLinks, directions, extract, harmonic_mean, word_scores
 from synmt.text.links import DirectedLinks
 
 # `das Ha@@ us .` and `the hou@@ se`: target × source, and source × target.
@@ -26,9 +27,8 @@ def soft_links(draw: st.DrawFn) -> SoftLinks:
         draw(arrays(np.float32, shape, elements=values)),
         draw(arrays(np.float32, shape, elements=values)),
     )
-    return SoftLinks(
-        forward, backward, *([w for w, n in enumerate(side) for _ in range(n)] for side in (source, target))
-    )
+    words, others = ([w for w, n in enumerate(side) for _ in range(n)] for side in (source, target))
+    return SoftLinks(forward, backward, words, others)
 
 
 def test_worked_example() -> None:
@@ -49,7 +49,7 @@ def test_a_threshold_is_reached_from_below_and_weights_of_zero_link_nothing() ->
     assert set(extract(half, ["a"], ["b", "c"], Extraction(threshold=0.5)).links) == {(0, 0)}
     assert not extract(half, ["a"], ["b", "c"], Extraction(threshold=0.51)).links
     nothing = SoftLinks(np.zeros((2, 2), np.float32), np.zeros((2, 2), np.float32), [0, 1], [0, 1])
-    for rule in get_args(Rule)[:1] + get_args(get_args(Rule)[1]):
+    for rule in get_args(Heuristic)[:1] + get_args(get_args(Heuristic)[1]):
         found = extract(nothing, ["a", "b"], ["c", "d"], Extraction(rule))
         assert (found.links, found.confidence) == ({}, 0.0)
 
@@ -62,12 +62,12 @@ def test_two_words_are_linked_where_any_two_pieces_are(found: SoftLinks, thresho
         f, b = float(found.forward[j, i]), float(found.backward[j, i])
         if f + b and np.float32(2 * np.float32(f) * np.float32(b) / np.float32(f + b)) >= np.float32(threshold):
             expected.add((u, v))
-    tokens = [["x"] * len(side) for side in words]
-    assert set(extract(found, *tokens, Extraction(threshold=threshold)).links) == expected
+    source, target = (["x"] * len(side) for side in words)
+    assert set(extract(found, source, target, Extraction(threshold=threshold)).links) == expected
 
 
 @given(soft_links(), st.sampled_from(["harmonic", "union", "grow-diag", "grow-diag-final-and"]), st.booleans())
-def test_links_stay_inside_and_scores_between_zero_and_one(found: SoftLinks, rule: Rule, marks: bool) -> None:
+def test_links_stay_inside_and_scores_between_zero_and_one(found: SoftLinks, rule: Heuristic, marks: bool) -> None:
     source, target = ["."] * (found.source_words[-1] + 1), ["."] * (found.target_words[-1] + 1)
     alignment = extract(found, source, target, Extraction(rule, end_punctuation=marks))
     assert all(u < len(source) and v < len(target) for u, v in alignment.links)
@@ -77,7 +77,12 @@ def test_links_stay_inside_and_scores_between_zero_and_one(found: SoftLinks, rul
 def test_end_punctuation_is_linked_with_end_punctuation_alone() -> None:
     forward = np.array([[0.3, 0.2], [0.6, 0.7]], np.float32)
     soft, hard = SoftLinks(forward, forward, [0, 1], [0, 1]), DirectedLinks({(1, 0), (1, 1)}, {(1, 0), (0, 0)})
-    for found, rule in ((soft, "harmonic"), (soft, "union"), (hard, "union")):
+    cases: list[tuple[SoftLinks | DirectedLinks, Heuristic]] = [
+        (soft, "harmonic"),
+        (soft, "union"),
+        (hard, "union"),
+    ]
+    for found, rule in cases:
         for source, target, links in (
             (["a", "."], ["b", "!"], {(0, 0), (1, 1)}),
             (["a", "."], ["b", "c"], {(0, 0)}),

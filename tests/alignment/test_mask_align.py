@@ -1,18 +1,20 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from synmt.alignment.aligner import open_aligner
-from synmt.alignment.mask_align.aligner import MaskAligner, MaskAlignMethod
+from synmt.alignment.mask_align.aligner import MaskAligner
+from synmt.alignment.mask_align.method import MaskAlignMethod
+from synmt.alignment.methods import open_aligner
 from synmt.streams import BadInput
 from tests.alignment.words import TINY, bitext, error_rate, fit, links, pair
 
 DATA = bitext(200)
 PAIRS = [pair(source, target, number) for number, (source, target, _) in enumerate(DATA, 1)]
 GOLD = [gold for _, _, gold in DATA]
-SHORT = {"epochs": 2}
+SHORT: dict[str, Any] = {"epochs": 2}
 
 
 @pytest.fixture(scope="module")
@@ -81,14 +83,15 @@ def test_encoders_may_read_trees(sides: tuple[str | None, str | None], tmp_path:
 
     records = tiny.records() * 3
     pairs = [replace(pair([], []), source=one, target=two) for one, two in zip(records, records[::-1], strict=True)]
-    settings = {"source_syntax": sides[0], "target_syntax": sides[1], "pascal_heads": 1, **SHORT}
+    settings: dict[str, Any] = {"source_syntax": sides[0], "target_syntax": sides[1], "pascal_heads": 1, **SHORT}
     given = {name: value for name, value in settings.items() if value is not None}
     if "pascal" not in f"{sides}":
         given.pop("pascal_heads")
     aligner = fit(tmp_path / "model", pairs, **given)
     assert aligner.needs == open_aligner(tmp_path / "model", "mask-align", "cpu").needs
-    assert [len(found.source_words) >= len(each.source.tokens) for found, each in zip(
-        aligner.align(pairs), pairs, strict=True)]  # fmt: skip
+    for found, each in zip(aligner.align(pairs), pairs, strict=True):
+        assert set(found.source_words) == set(range(len(each.source.tokens)))
+        assert set(found.target_words) == set(range(len(each.target.tokens)))
 
 
 def test_errors_are_bad_input(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -29,7 +30,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Each method fitted once; all but three on the models of naive-att."""
     root = tmp_path_factory.mktemp("aligners")
     for name in LINK_IDEAS:
-        models = {} if name in ("naive-att", "naive-att-last", "mtl-fullc") else {"models": str(root / "naive-att")}
+        models: dict[str, Any] = (
+            {} if name in ("naive-att", "naive-att-last", "mtl-fullc") else {"models": str(root / "naive-att")}
+        )
         open_method(name).fit(fit_to(PAIRS, root / name, **models))
     return {name: root / name for name in LINK_IDEAS}
 
@@ -62,7 +65,7 @@ def test_the_same_seed_gives_the_same_links(name: str, folders: dict[str, Path],
 @pytest.mark.parametrize("name", ["mtl-fullc", "shift-aet", "bao-guided"])
 def test_given_links_are_learned(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     """With the true links as a guide, most of what is found is true, and no other aligner is fitted."""
-    settings = {"epochs": 30, "mtl_fullc_weight": 2.0}
+    settings: dict[str, Any] = {"epochs": 30, "mtl_fullc_weight": 2.0}
     if name != "mtl-fullc":
         settings = {"epochs": 120, "models": str(folders["naive-att"])}
     aligner = open_method(name).fit(fit_to(PAIRS, tmp_path / name, LINKS, learning_rate=0.02, **settings))

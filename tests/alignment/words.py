@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment.extraction import Extraction, extract
-from synmt.alignment.mask_align.aligner import MaskAligner, MaskAlignMethod
+from synmt.alignment.mask_align.aligner import MaskAligner
+from synmt.alignment.mask_align.method import MaskAlignMethod
 from synmt.metrics.links import LinkMetric
 from synmt.metrics.metric import corpus_score
 from synmt.model.records import SentencePair

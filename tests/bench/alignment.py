@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
-from synmt.alignment.aligner import Aligner, Fit, open_method
+from synmt.alignment.aligner import Aligner, Fit
 from synmt.alignment.extraction import Extraction, extract
+from synmt.alignment.methods import open_method
 from synmt.demo.corpus import draw_pairs
 from synmt.model.records import SentencePair
 from synmt.streams import Line

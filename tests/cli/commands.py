@@ -3,11 +3,21 @@
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryFile
+from shlex import join
+from tempfile import NamedTemporaryFile, TemporaryDirectory, TemporaryFile
+from time import sleep
 
 from synmt.cli.main import COMMANDS, cli
+from tests.cli import warm
 
+# Commands that take seconds to import what they need. Each is started cold somewhere, too: `parse` by README.md,
+# `train` where it is killed, and the others by `synmt(..., cold=True)`.
+SLOW = "align", "inspect", "parse", "train", "translate"
+COLD = f"{sys.executable} -m synmt"
+AT_THE_END = ExitStack()  # of all tests
 COMMAND_FILES = Path(__file__).parents[2] / "synmt" / "cli"
 RECORD = (
     '{"tree": "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",'
@@ -23,10 +33,38 @@ def existing_commands() -> list[str]:
     return [name for name in COMMANDS if (COMMAND_FILES / f"{name.replace('-', '_')}.py").exists()]
 
 
-def synmt(*arguments: str | Path, text: str | bytes = b"") -> subprocess.CompletedProcess[str]:
+def warm_command(module: str = "synmt.cli.main") -> list[str]:
+    """What starts the module's `main` in a fork of a warm process."""
+    return [sys.executable, "-IS", warm.__file__, str(warm_process()), module]
+
+
+@cache
+def warm_process() -> Path:
+    """The socket of a process that lives as long as the tests."""
+    folder = Path(AT_THE_END.enter_context(TemporaryDirectory()))
+    serve = f"from tests.cli.warm import serve; serve({str(folder / 'socket')!r})"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    server = subprocess.Popen(
+        [sys.executable, "-c", serve], stdin=subprocess.PIPE, cwd=Path(__file__).parents[2], env=environment
+    )
+    AT_THE_END.callback(server.communicate)
+    while not (folder / "socket").exists():
+        assert server.poll() is None, "the warm process has ended"
+        sleep(0.02)
+    return folder / "socket"
+
+
+def start_synmt() -> str:
+    """Return the shell's line for `synmt` and its arguments: warm where it is slow and opens no /dev/fd."""
+    slow = "|".join(f"{name}*" for name in SLOW)
+    return f'case "$*" in *" /dev/fd/"*) {COLD} "$@";; {slow}) {join(warm_command())} "$@";; *) {COLD} "$@";; esac'
+
+
+def synmt(*arguments: object, text: str | bytes = b"", cold: bool = False) -> subprocess.CompletedProcess[str]:
     """The real command, with `text` on its standard input; bytes that are not UTF-8 come back as U+FFFD."""
     given = text.encode() if isinstance(text, str) else text
-    command = [sys.executable, "-m", "synmt", *map(str, arguments)]
+    slow = bool(arguments) and arguments[0] in SLOW and not cold
+    command = [*(warm_command() if slow else [sys.executable, "-m", "synmt"]), *map(str, arguments)]
     done = subprocess.run(command, input=given, capture_output=True, timeout=60, env=BUFFERED)
     stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     return subprocess.CompletedProcess(command, done.returncode, stdout, stderr)
@@ -34,10 +72,18 @@ def synmt(*arguments: str | Path, text: str | bytes = b"") -> subprocess.Complet
 
 def shell(line: str, directory: Path, seconds: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
     """A line for bash, in which `synmt` is the command, and `python` the one that runs the tests."""
-    program = f'python() {{ \'{sys.executable}\' "$@"; }}\nsynmt() {{ python -m synmt "$@"; }}\n{line}'
+    start = start_synmt() if any(name in line for name in SLOW) else f'{COLD} "$@"'
+    program = f"python() {{ '{sys.executable}' \"$@\"; }}\nsynmt() {{ {start}; }}\n{line}"
     bash = ["bash", "-c", program]
     environment = {**BUFFERED, **environment}
     return subprocess.run(bash, cwd=directory, capture_output=True, text=True, timeout=seconds, env=environment)
+
+
+def write_program(path: Path, line: str) -> None:
+    """A file for PATH that runs the line of shell."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
 
 
 def in_process(*arguments: str, text: bytes) -> bytes:

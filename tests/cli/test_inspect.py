@@ -68,7 +68,7 @@ def test_attention_as_a_table_a_picture_and_a_page() -> None:
 
 
 def test_alignments_and_curves() -> None:
-    table = synmt("inspect", "alignment", "aligned.jsonl").stdout
+    table = synmt("inspect", "alignment", "aligned.jsonl", cold=True).stdout
     assert table.endswith("\naligned.jsonl\t1\t1\tVater\tfather\t0.5\n")
     shown = texts(inspect("alignment aligned.jsonl links --sentence 3 --format svg"))
     assert {"aligned.jsonl", "links", "Vater", "father", "0.75"} <= set(shown)

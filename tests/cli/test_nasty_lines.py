@@ -1,4 +1,4 @@
-"""Ten thousand lines that no parser was trained for, through both parsers in two processes."""
+"""Two thousand lines that no parser was trained for, through both parsers in two processes."""
 
 import json
 import random
@@ -8,7 +8,7 @@ from synmt.streams import read_lines
 from synmt.trees.record import read_record
 from tests.cli.commands import shell
 
-LINES = 10_000
+LINES = 2000
 WORDS = [
     "the",
     "dog",
@@ -57,9 +57,9 @@ PUNCTUATION = "!?.,;:…—–'\"“”«»()[]{}<>/\\|@#$%^&*+=~`"
 
 
 def nasty_line(number: int, random: random.Random) -> str:
-    if number % 2500 == 0:
+    if number == 0:
         return "word " * 5000
-    if number % 2500 == 1:
+    if number == 1:
         return "x" * 20_000
     kinds = [WORDS, ODD, EMOJI, SCRIPTS, list(PUNCTUATION)]
     chosen = random.choice([*kinds, [text for kind in kinds for text in kind]])

@@ -63,6 +63,7 @@ def next_logits(
     else:
         edges = []
         for arc in arcs_of(ids, transitions) if transitions else []:
+            assert transitions is not None
             found = edges_of_arcs([arc], transitions.labels)
             columns = (each.tolist() for each in (found.parents, found.children, found.labels, found.births))
             edges += list(zip(*columns, strict=True))

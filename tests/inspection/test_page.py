@@ -51,6 +51,7 @@ def test_a_page_holds_every_head_and_strength(masked: ReadSentence) -> None:
             np.testing.assert_allclose(matrix["values"], masked.weights[layer, head], atol=1e-4)
             assert matrix["rows"] == [token.strip() for token in masked.layout.tokens]
     assert [group["name"] for group in strengths["groups"]] == ["all layers"]
+    assert masked.strengths is not None
     np.testing.assert_allclose(strengths["groups"][0]["matrices"][1]["values"], masked.strengths[0, 1], atol=1e-4)
 
 

@@ -78,6 +78,7 @@ def test_heads_of_a_layer_or_one_of_them(tmp_path: Path) -> None:
     np.testing.assert_array_equal(matrices[0].values, read.weights[1, 1])
     matrices, legend = head_matrices(read, "strengths", 2, 1)
     assert matrices[0].title == "head 1"
+    assert read.strengths is not None
     np.testing.assert_array_equal(matrices[0].values, read.strengths[0, 0])
     assert read.mask and (legend.low, legend.high) == (read.mask.least, read.mask.most)
     for layer, head in ((3, None), (1, 3)):

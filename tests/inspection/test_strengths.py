@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,7 @@ def test_a_model_without_masks_has_none(tmp_path: Path) -> None:
         open_strengths(write_model(tmp_path / "pascal", "pascal"))
 
 
-def change(folder: ModelFolder, edit: object) -> None:
-    tensors = load_file(folder.parameters)
+def change(folder: ModelFolder, edit: Callable[[np.ndarray], object]) -> None:
+    tensors = load_file(folder.weights)
     edit(tensors[NAME])
     save_file(tensors, folder.parameters)

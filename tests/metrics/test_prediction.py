@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from synmt.metrics.metric import corpus_score
 from synmt.metrics.prediction import CATEGORIES, Prediction, PredictionCategory, read_prediction
 from synmt.text.links import read_links
 
@@ -13,7 +12,7 @@ def test_each_target_word_is_in_one_category() -> None:
     hypothesis, gold = read_prediction(FOUND), read_links("0-0 2-1 1p2 3-3")
     statistics = PredictionCategory("cPcA").statistics([hypothesis], [[gold]])
     assert statistics.tolist() == [[1, 1, 1, 1]]
-    scores = [corpus_score(PredictionCategory(name), [hypothesis], [[gold]]) for name in CATEGORIES]
+    scores = [PredictionCategory(name).score(statistics.sum(axis=0)) for name in CATEGORIES]
     assert [score.score for score in scores] == [25, 25, 25, 25]
     assert scores[0].line.startswith("cPcA|words:4|synmt:")
     assert scores[0].line.endswith(" = 25.00 (1 words)")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
-from sacrebleu.significance import PairedTest
+from sacrebleu.significance import PairedTest, Result
 
 from synmt.metrics.bracketing import Bracketing, read_parse
 from synmt.metrics.config import MetricConfig
@@ -113,10 +113,12 @@ def test_p_is_sacrebleus(ours: str, theirs: str, other: list[str], monkeypatch: 
     monkeypatch.setenv("SACREBLEU_SEED", "12345")
     resamples = 500
     metrics = {"BLEU": BLEU(tokenize="none", force=True), "chrF2": CHRF()}
-    named = [("base", BASE), ("other", other)]
+    named: list[tuple[str, Sequence[str]]] = [("base", BASE), ("other", other)]
     _, results = PairedTest(named, metrics, [REFERENCE], theirs, resamples)()
     for name, metric in (("BLEU", bleu(NONE)), ("chrF2", chrf())):
-        (expected,) = (result.p_value for result in results[name] if result.p_value is not None)
+        (expected,) = (
+            each.p_value for each in results[name] if isinstance(each, Result) and each.p_value is not None
+        )
         _, comparison = found(metric, [BASE, other], ours, resamples=resamples)
         error = 4 * (2 * max(expected * (1 - expected), 1 / resamples) / resamples) ** 0.5
         assert comparison.p == pytest.approx(expected, abs=1.5 / resamples if theirs == "bs" else error)

@@ -5,6 +5,7 @@ import torch
 
 from synmt.model.translation import TranslationModel
 from synmt.nn.attention import Recorder, SelfAttention, merge_heads, split_heads
+from synmt.nn.transformer import EncoderLayer
 from synmt.text.vocabulary import UNKNOWN
 from tests import tiny
 
@@ -83,6 +84,7 @@ def test_the_attention_on_show_is_what_each_layer_computes(system: str) -> None:
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
     seen: list[tuple[SelfAttention, torch.Tensor, torch.Tensor]] = []
     for layer in model.network.encoder.layers:
+        assert isinstance(layer, EncoderLayer)
         layer.attention.register_forward_hook(lambda module, given, out: seen.append((module, given[0], out)))
     model.encode(batch)
     plain = list(seen)
@@ -91,6 +93,7 @@ def test_the_attention_on_show_is_what_each_layer_computes(system: str) -> None:
     torch.testing.assert_close(recorded.states, model.encode(batch).states, atol=1e-5, rtol=1e-5)
     for (module, states, output), weights in zip(plain, recorder.weights, strict=True):
         assert weights.shape == (4, tiny.CONFIG.heads, *batch.ids.shape[1:], *batch.ids.shape[1:])
+        assert batch.padding is not None
         assert not weights[batch.padding[:, None, None, :].expand_as(weights)].any()
         value = split_heads(module.qkv(states).chunk(3, dim=-1)[2], tiny.CONFIG.heads)
         torch.testing.assert_close(module.out(merge_heads(weights @ value)), output)
@@ -103,5 +106,7 @@ def test_post_norm_is_another_network(system: str) -> None:
     post = tiny.model(system, vocabulary, replace(tiny.CONFIG, norm="post"))
     states = encoded(post, [0], system)
     # Post-norm ends each layer in a norm whose parameters are one and (here random) bias.
-    bias = post.network.encoder.layers[-1].feedforward_residual.norm.bias
+    last = post.network.encoder.layers[-1]
+    assert isinstance(last, EncoderLayer)
+    bias = last.feedforward_residual.norm.bias
     torch.testing.assert_close((states - bias).mean(dim=-1), torch.zeros(1, states.shape[1]), atol=1e-5, rtol=0)

@@ -53,6 +53,7 @@ def slow_layer(
             heads.append(weights @ value[list(visible[position]), channels])
         rows.append(torch.cat(heads))
     states = residual.after(states, layer.attention.out(torch.stack(rows)))
+    assert layer.cross is not None and layer.cross_residual is not None
     residual = layer.cross_residual
     memory = layer.cross.memory(source.states)
     states = residual.after(states, layer.cross(residual.before(states)[None], memory, source.bias)[0])

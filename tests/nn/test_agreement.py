@@ -42,7 +42,7 @@ def test_the_worked_total_of_both_forms() -> None:
 
 
 def test_padding_changes_nothing_and_has_no_gradient() -> None:
-    padded = [torch.zeros(1, 5, 6), torch.zeros(1, 6, 5)]
+    padded = torch.zeros(1, 5, 6), torch.zeros(1, 6, 5)
     padded[0][0, :3, :4], padded[1][0, :4, :3] = FORWARD, BACKWARD
     cells = torch.zeros(1, 5, 6, dtype=torch.bool)
     cells[0, :3, :4] = True

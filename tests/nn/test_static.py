@@ -39,6 +39,7 @@ def test_each_position_sees_all_words_but_its_own() -> None:
 def test_worked_leak() -> None:
     """Logits 0.3 of the leak and 1.2, −0.4, 0.1 of the source; one more position is padding."""
     attention = LinkingAttention(width=2, heads=1, leaky=True)
+    assert attention.leak is not None
     with torch.no_grad():
         for parameter in attention.parameters():
             parameter.zero_()
@@ -108,8 +109,9 @@ def test_keys_and_values_of_all_layers_are_one_product() -> None:
     decoder = random_decoder()
     words = torch.randn(1, 5, 16)
     assert decoder.kv is not None
-    for layer, (key, value) in enumerate(decoder._memories(words)):
-        for kind, found in enumerate((key, value)):
+    for layer, memory in enumerate(decoder._memories(words)):
+        assert memory is not None
+        for kind, found in enumerate(memory):
             rows = slice((2 * layer + kind) * 16, (2 * layer + kind + 1) * 16)
             own = words @ decoder.kv.weight[rows].t() + decoder.kv.bias[rows]
             torch.testing.assert_close(found.transpose(1, 2).flatten(2), own)

@@ -18,7 +18,12 @@ from synmt.parsers.parser import ModelError
 from synmt.trees.constituency import read_brackets, without_root, write_brackets
 
 CHARACTERS = [chr(code) for code in range(ord("!"), ord("~"))]
-SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+SIZES: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+}
 
 
 def bert() -> tuple[Tokenizer, dict[str, str], PretrainedConfig]:
@@ -47,9 +52,9 @@ def t5() -> tuple[Tokenizer, dict[str, str], PretrainedConfig]:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     special = {"unk_token": "<unk>", "pad_token": "<pad>", "eos_token": "</s>"}
-    config = T5Config(
-        vocab_size=len(words), d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2, decoder_start_token_id=0
-    )
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
+    settings: dict[str, Any] = {"vocab_size": len(words), **sizes, "decoder_start_token_id": 0}
+    config = T5Config(**settings)
     return tokenizer, {"tokenizer_class": "T5TokenizerFast", **special}, config
 
 
@@ -99,7 +104,9 @@ def test_an_export_parses(encoder: str, tmp_path: Path) -> None:
         [InputSentence(words=words, space_after=[True, True, True, False], escaped_words=words)]
     )
     assert records[0].tree is not None
-    assert write_brackets(without_root(read_brackets(str(own)), {"TOP"})) == write_brackets(records[0].tree)
+    assert write_brackets(without_root(read_brackets(str(own)), frozenset({"TOP"}))) == write_brackets(
+        records[0].tree
+    )
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)

@@ -123,7 +123,7 @@ def test_bao_ties_its_directions() -> None:
 
 @pytest.mark.parametrize("name", ["shift-aet", "bao-guided", "mtl-fullc"])
 def test_guided_methods_learn_their_links(name: str) -> None:
-    """Some steps on the guided loss make it small, so that most weight is on the links."""
+    """Some steps on the guided loss put most weight on the links."""
     idea = link_idea(name)
     made = models(idea)
     model, part = made[0]
@@ -131,7 +131,6 @@ def test_guided_methods_learn_their_links(name: str) -> None:
     learning = model if idea.trains_model else part
     assert learning is not None
     optimizer = torch.optim.Adam(learning.parameters(), lr=0.02)
-    losses = []
     for _ in range(40):
         forced, _ = force(idea, made)
         forced.target.links = torch.tensor(links)
@@ -139,8 +138,8 @@ def test_guided_methods_learn_their_links(name: str) -> None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        losses.append(float(loss.detach()))
-    assert losses[-1] < losses[0] / 2
+    weights, _ = idea.matrices(*force(idea, made))
+    assert torch.stack([weights[link] for link in links]).mean() > 0.6
 
 
 @pytest.mark.parametrize("option", ["steps", "rate"])

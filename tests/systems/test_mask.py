@@ -129,6 +129,7 @@ def test_at_strength_zero_the_model_is_a_plain_one_on_the_preorder() -> None:
     masked = model.encode(batch).states
     model.source_parts.clear()
     plain = model.encode(batch).states
+    assert batch.padding is not None
     real = ~batch.padding
     torch.testing.assert_close(masked[real], plain[real], atol=1e-6, rtol=1e-5)
 

@@ -19,7 +19,7 @@ from tests import tiny
 
 CPU = torch.device("cpu")
 CONFIG = replace(tiny.CONFIG, norm="post", cross_attention="last")
-ABLATIONS = {
+ABLATIONS: dict[str, dict[str, Any]] = {
     "whole": {},
     "paper": {"loss_form": "paper"},
     "no leak": {"no_leak": True},
@@ -43,9 +43,8 @@ def aligner(
     """A random model and its pairs: four, one of them with a single word on either side."""
     read = sides(system)
     vocabularies = build_vocabulary(read[0]), build_vocabulary(read[1])
-    corpus = AlignerCorpus(
-        *(Side.encode(each, vocabulary) for each, vocabulary in zip(read, vocabularies, strict=True))
-    )
+    source, target = (Side.encode(each, vocabulary) for each, vocabulary in zip(read, vocabularies, strict=True))
+    corpus = AlignerCorpus(source, target)
     torch.manual_seed(1)
     ideas = source_side(tiny.SYSTEMS[system]), source_side({"sequence": {}})
     model = MaskAlignModel(config, MaskAlign(**options), guided, ideas, vocabularies)

@@ -6,6 +6,7 @@ from pathlib import Path
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
+from synmt.nn.config import TransformerConfig
 from synmt.training.config import TrainingConfig
 from synmt.training.run import PairFiles, train
 from synmt.trees.record import write_record
@@ -23,6 +24,8 @@ SHORT = TrainingConfig(
     word_dropout=0.1,
     average=2,
 )
+LEARNING = replace(SHORT, batch_tokens=200, learning_rate=0.01, epochs=100, updates=100, validate_every=100)
+LEARNING = replace(LEARNING, word_dropout=0.0, label_smoothing=0.0, average=1)  # what is drawn slows it down
 DROPPING = replace(tiny.CONFIG, dropout=0.2)
 
 
@@ -47,8 +50,9 @@ def run(
     config: TrainingConfig = SHORT,
     resume: bool = False,
     target: str = "sequence",
+    network: TransformerConfig = DROPPING,
 ) -> ModelFolder:
     source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
-    model = ModelConfig(source, decoder, ("en", "de"), "none", DROPPING)
+    model = ModelConfig(source, decoder, ("en", "de"), "none", network)
     train(out, data, data, model, config, codes=None, resume=resume, device="cpu")
     return ModelFolder.open(out, ModelConfig)

@@ -1,9 +1,11 @@
+from typing import Literal
+
 import pytest
 
 from synmt.training.schedule import learning_rate
 
 
-def rates(schedule: str, updates: list[int]) -> list[float]:
+def rates(schedule: Literal["constant", "inverse-sqrt", "cosine"], updates: list[int]) -> list[float]:
     return [learning_rate(update, 1.0, 4, schedule, 12) for update in updates]
 
 

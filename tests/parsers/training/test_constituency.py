@@ -26,7 +26,7 @@ def test_the_loss_is_benepars() -> None:
     from benepar.parse_base import BaseInputExample
     from benepar.parse_chart import ChartParser
 
-    class Sentence(BaseInputExample):  # type: ignore[misc]
+    class Sentence(BaseInputExample):
         def __init__(self, brackets: str) -> None:
             self.tree = nltk.Tree.fromstring(f"(TOP {brackets})")
             self.words = self.tree.leaves()

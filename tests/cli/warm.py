@@ -1,0 +1,90 @@
+"""Commands in processes forked from one that has imported PyTorch and other libraries, which takes seconds.
+
+`python -IS tests/cli/warm.py SOCKET MODULE ARGUMENTS` calls the module's `main`, with the caller's directory,
+environment and standard streams. Nothing of synmt itself is imported before the fork.
+"""
+
+import json
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, send_fds, socket
+
+LARGEST = 2**18  # bytes of a request
+LIBRARIES = [
+    "benepar.parse_chart",
+    "conllu",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
+    "sacrebleu",
+    "sacremoses",
+    "safetensors.torch",
+    "spacy",
+    "subword_nmt.apply_bpe",
+    "torch._dynamo",
+    "tqdm",
+    "ufal.udpipe",
+]
+
+
+def ask(path: str, arguments: list[str], streams: list[int]) -> int:
+    """Run a command with the streams as its standard ones; return its exit code, 128 + n after signal n."""
+    request = arguments, str(Path.cwd()), dict(os.environ)
+    with socket(AF_UNIX, SOCK_SEQPACKET) as connection:
+        connection.connect(path)
+        send_fds(connection, [json.dumps(request).encode()], streams)
+        code = int(connection.recv(LARGEST) or b"1")
+    return code if code >= 0 else 128 - code
+
+
+def serve(path: str) -> None:
+    """Answer requests until standard input ends."""
+    from multiprocessing import get_context
+    from multiprocessing.connection import wait
+    from multiprocessing.process import BaseProcess
+
+    for name in LIBRARIES:
+        import_module(name)
+    forks = get_context("fork")
+    running: dict[int, tuple[BaseProcess, socket]] = {}
+    end = os.dup(0)
+    with socket(AF_UNIX, SOCK_SEQPACKET) as listener:
+        listener.bind(f"{path}.new")
+        listener.listen(64)
+        Path(f"{path}.new").rename(path)
+        while end not in (ready := wait([end, listener, *running])):
+            if listener in ready:
+                connection, _ = listener.accept()
+                request, streams, _, _ = recv_fds(connection, LARGEST, 3)
+                process = forks.Process(target=_run, args=(json.loads(request), streams))
+                process.start()
+                running[process.sentinel] = process, connection
+                for stream in streams:
+                    os.close(stream)
+            for sentinel in [each for each in running if each in ready]:
+                ended, connection = running.pop(sentinel)
+                ended.join()
+                with connection:
+                    connection.send(str(ended.exitcode).encode())
+
+
+def _run(request: tuple[list[str], str, dict[str, str]], streams: list[int]) -> None:
+    """Be the command."""
+    arguments, directory, environment = request
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep)
+    module, *sys.argv[1:] = arguments
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    import_module(module).main()
+
+
+if __name__ == "__main__":
+    sys.exit(ask(sys.argv[1], sys.argv[2:], [0, 1, 2]))
