@@ -15,15 +15,17 @@ from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import click
 import torch
 from safetensors.torch import save
 
-from synmt.alignment.mask_align.config import AlignerFolder
+from synmt.alignment.mask_align.config import MaskAlignConfig
 from synmt.alignment.pairs import with_known_links
 from synmt.metrics.bracketing import read_parse
 from synmt.metrics.prediction import read_prediction
+from synmt.model.config import ModelConfig
 from synmt.model.files import naming
 from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair
@@ -117,16 +119,16 @@ def read_codes(path: Path) -> None:
 
 
 @cache
-def folder() -> ModelFolder:
+def folder() -> ModelFolder[ModelConfig]:
     return good_folder(WORK / "model")
 
 
 @cache
-def aligner() -> AlignerFolder:
+def aligner() -> ModelFolder[MaskAlignConfig]:
     return good_aligner(WORK / "aligner")
 
 
-def in_folder(name: str, made: Callable[[], ModelFolder | AlignerFolder] = folder) -> Callable[[Path], object]:
+def in_folder(name: str, made: Callable[[], ModelFolder[Any]] = folder) -> Callable[[Path], object]:
     """A model's folder with one of its files in the mutated form."""
 
     def read(path: Path) -> None:
@@ -135,7 +137,7 @@ def in_folder(name: str, made: Callable[[], ModelFolder | AlignerFolder] = folde
         whole = place.read_bytes()
         place.write_bytes(path.read_bytes())
         try:
-            type(model).open(model.path).load_model(torch.device("cpu"))
+            ModelFolder.open(model.path, type(model.config)).load_model(torch.device("cpu"))
         finally:
             place.write_bytes(whole)
 
@@ -157,9 +159,9 @@ def parser_part(suffix: str) -> Callable[[Path], object]:
 def read_links_of(path: Path) -> None:
     """Links, or an A3 file, of endless pairs of two words."""
     words = ParseRecord(tokens=["a", "b"])
-    pairs = (SentencePair(words, words, Line("", "pairs", number)) for number in count(1))
+    pairs = (SentencePair(words, words, (Line("", "pairs", number),) * 2) for number in count(1))
     for pair in islice(with_known_links(pairs, [str(path)]), 100):
-        assert pair.known
+        assert pair.links
 
 
 def read_target(text: str) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from synmt.alignment.mask_align.config import AlignerConfig, AlignerFolder
+from synmt.alignment.mask_align.config import MaskAlignConfig
 from synmt.alignment.mask_align.idea import MaskAlign
 from synmt.cli import main
 from synmt.model.config import ModelConfig
@@ -67,21 +67,23 @@ class Exploit:
         return os.system, ("touch pwned",)
 
 
-def good_folder(path: Path) -> ModelFolder:
+def good_folder(path: Path) -> ModelFolder[ModelConfig]:
     """A `mask` model that was never trained."""
     _, vocabulary = tiny.sources_and_vocabulary("mask")
-    config = ModelConfig(source_side({"mask": {}}), target_side({"sequence": {}}), "en", "de", "moses", tiny.CONFIG)
-    folder = ModelFolder(path, config, Bpe(CODES), vocabulary, {"seed": 1})
+    config = ModelConfig(
+        source_side({"mask": {}}), target_side({"sequence": {}}), ("en", "de"), "moses", tiny.CONFIG
+    )
+    folder = ModelFolder(path, config, Bpe(CODES), (vocabulary,), {"seed": 1})
     folder.save()
     save_tensors(folder.parameters, tiny.model("mask", vocabulary).state_dict())
     return folder
 
 
-def good_aligner(path: Path) -> AlignerFolder:
+def good_aligner(path: Path) -> ModelFolder[MaskAlignConfig]:
     """A mask-align model that was never trained."""
     plain, (_, vocabulary) = source_side({"sequence": {}}), tiny.sources_and_vocabulary("sequence")
-    config = AlignerConfig(MaskAlign(), False, (plain, plain), ("en", "de"), "none", tiny.CONFIG)
-    folder = AlignerFolder(path, config, Bpe(CODES), (vocabulary, vocabulary), {"seed": 1})
+    config = MaskAlignConfig(MaskAlign(), False, (plain, plain), ("en", "de"), "none", tiny.CONFIG)
+    folder = ModelFolder(path, config, Bpe(CODES), (vocabulary, vocabulary), {"seed": 1})
     folder.save()
     save_tensors(folder.parameters, folder.new_model().state_dict())
     return folder

@@ -18,7 +18,7 @@ from synmt.model.batches import Sources
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import TargetSide, numbered_labels, target_side
 from synmt.model.translation import TranslationModel
-from synmt.systems import MODELS
+from synmt.systems import systems
 from synmt.text.vocabulary import END, END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
@@ -72,7 +72,7 @@ def compare_translation(name: str, rounds: int) -> Comparison:
 
 def training(name: str, prefixes: int) -> Callable[[], int]:
     """An update with the next batch; gives how many words its targets have."""
-    updater = Updater(model(name), corpus(name, prefixes), VOCABULARY, TRAINING, Processes(0, 1, CPU))
+    updater = Updater(model(name), corpus(name, prefixes), TRAINING, Processes(0, 1, CPU))
     stream = cycle(batches())
 
     def work() -> int:
@@ -121,7 +121,7 @@ def translation(name: str) -> Callable[[], int]:
 
 
 def target(name: str) -> TargetSide:
-    return target_side({MODELS[name][1]: {}})
+    return target_side({systems()[name][1]: {}})
 
 
 def model(name: str) -> TranslationModel:

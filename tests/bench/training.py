@@ -3,16 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synmt.alignment.mask_align.corpus import AlignerCorpus, Side
+from synmt.alignment.mask_align.corpus import AlignerCorpus, EncodedSide
 from synmt.alignment.mask_align.idea import MaskAlign
 from synmt.alignment.mask_align.model import MaskAlignModel
-from synmt.alignment.mask_align.presets import PAPER
 from synmt.model.batches import Sources
 from synmt.model.source import SourceSide, source_side
 from synmt.model.target import target_side
@@ -31,7 +29,9 @@ from tests.bench.pairs import Comparison, Measure, clock_of, compare
 
 # 4+4 layers of width 256, which two CPU cores can train.
 NETWORK = TransformerConfig(256, 1024, 4, 4, 8, dropout=0.1, attention_dropout=0.1, activation_dropout=0.1)
-TRAINING: TrainingConfig = replace(PAPER.training, batch_tokens=2048, word_dropout=0.0, label_smoothing=0.1)
+TRAINING: TrainingConfig = replace(
+    configs(PAPER.settings)[1], batch_tokens=2048, word_dropout=0.0, label_smoothing=0.1
+)
 SYSTEMS: dict[str, SourceSide] = {
     name: source_side({name.partition(",")[0]: options})
     for name, options in {
@@ -60,7 +60,7 @@ class Sizes:
     def of(cls, device: torch.device) -> "Sizes":
         if device.type == "cpu":
             return cls(NETWORK, TRAINING, 1)
-        return cls(PAPER.network, replace(TRAINING, batch_tokens=16384), 10)
+        return cls(TransformerConfig(), replace(TRAINING, batch_tokens=16384), 10)
 
 
 Batches = Callable[[], list[list[int]]]
@@ -109,9 +109,9 @@ class Bench:
         vocabulary = len(VOCABULARY.target)
         return [training_flops(self.sizes.network, vocabulary, len(x), len(y)) for x, y in lengths]
 
-    def updater(self, model: nn.Module, corpus: Examples, vocabulary: Any = VOCABULARY) -> Updater:
+    def updater(self, model: nn.Module, corpus: Examples) -> Updater:
         processes = Processes(0, 1, self.device)
-        return Updater(model.to(self.device), corpus, vocabulary, self.sizes.training, processes)
+        return Updater(model.to(self.device), corpus, self.sizes.training, processes)
 
     def training(
         self, system: str, corpus: Corpus, worth: Sequence[float], batches: Batches | None = None
@@ -145,21 +145,21 @@ class Bench:
         """Of all words of both sides; and two models of `sequence`, one for each direction."""
         plain, words = SYSTEMS["sequence"], self.sentences.targets
         records = [ParseRecord(tokens=each) for each in words]
-        forth, back = Sentences(records, words[::-1]), Sentences(records[::-1], words)
+        forward, backward = Sentences(records, words[::-1]), Sentences(records[::-1], words)
         x, y = (
-            Side.encode([plain.features(record, whole) for record in each.sources], VOCABULARY)
-            for each in (forth, back)
+            EncodedSide.encode([plain.features(record, whole) for record in each.sources], VOCABULARY)
+            for each in (forward, backward)
         )
-        corpus = AlignerCorpus(x, y)
-        network = replace(self.sizes.network, norm="post", cross_attention="last")
         vocabularies = VOCABULARY, VOCABULARY
+        corpus = AlignerCorpus(vocabularies, x, y)
+        network = replace(self.sizes.network, norm="post", cross_attention="last")
         model = MaskAlignModel(network, MaskAlign(), False, (plain, plain), vocabularies)
-        lengths = [[float(len(ids)) for ids in side.pieces] for side in (x, y)]
+        lengths = [[float(len(ids)) for ids in side.subwords] for side in (x, y)]
         both = [sum(each) for each in zip(*lengths, strict=True)]
-        ours = Training(self.updater(model, corpus, vocabularies), self.batches(corpus), both)
+        ours = Training(self.updater(model, corpus), self.batches(corpus), both)
         others = [
             self.training("sequence", encoded(plain, each), worth, self.batches(corpus))
-            for each, worth in ((forth, lengths[1]), (back, lengths[0]))
+            for each, worth in ((forward, lengths[1]), (backward, lengths[0]))
         ]
         return ours, lambda: sum(other() for other in others)
 

@@ -96,6 +96,6 @@ def test_a_model_without_masks_has_none(tmp_path: Path) -> None:
 
 
 def change(folder: ModelFolder, edit: Callable[[np.ndarray], object]) -> None:
-    tensors = load_file(folder.weights)
+    tensors = load_file(folder.parameters)
     edit(tensors[NAME])
     save_file(tensors, folder.parameters)

@@ -79,9 +79,9 @@ def test_the_attention_on_show_is_what_the_decoder_computes(target: str) -> None
         projections.clear()
         with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
             model.decoder.read(model.network, batch.inputs, batch.graph, encoded.states, encoded.bias)
-    for layer, weights in enumerate(recorder.weights):
-        value = projections[layer].chunk(3, dim=-1)[2]
+    for number, weights in enumerate(recorder.weights):
+        value = projections[number].chunk(3, dim=-1)[2]
         by_head = value.unflatten(2, (tiny.CONFIG.heads, -1)).transpose(1, 2)
         mixed = (weights @ by_head).transpose(1, 2).flatten(2)[0]
-        count = 1 if batch.prefixes is not None and layer == len(recorder.weights) - 1 else len(mixed)
-        torch.testing.assert_close(mixed[-count:], at_work[layer][-count:], atol=1e-5, rtol=1e-5)
+        count = 1 if batch.prefixes is not None and number == len(recorder.weights) - 1 else len(mixed)
+        torch.testing.assert_close(mixed[-count:], at_work[number][-count:], atol=1e-5, rtol=1e-5)
