@@ -29,9 +29,7 @@ from tests.bench.pairs import Comparison, Measure, clock_of, compare
 
 # 4+4 layers of width 256, which two CPU cores can train.
 NETWORK = TransformerConfig(256, 1024, 4, 4, 8, dropout=0.1, attention_dropout=0.1, activation_dropout=0.1)
-TRAINING: TrainingConfig = replace(
-    configs(PAPER.settings)[1], batch_tokens=2048, word_dropout=0.0, label_smoothing=0.1
-)
+TRAINING = TrainingConfig(batch_tokens=2048, word_dropout=0.0, label_smoothing=0.1)
 SYSTEMS: dict[str, SourceSide] = {
     name: source_side({name.partition(",")[0]: options})
     for name, options in {
