@@ -8,8 +8,8 @@ import pytest
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
 from tests.cli.commands import shell
+from tests.packages import install
 
-ROOT = Path(__file__).parents[2]
 EXACT = '''
 import numpy as np
 from synmt.metrics.metric import Score
@@ -37,22 +37,13 @@ class WrongLines:
 '''
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """A folder with an installed package that brings a metric along, and the lines of two systems."""
-    installed = tmp_path / "another-1.0.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: another\nVersion: 1.0\n")
-    (installed / "entry_points.txt").write_text("[synmt.metrics]\nwrong = another:WrongLines\n")
-    (tmp_path / "another.py").write_text(EXACT)
+def test_a_metric_of_another_package(tmp_path: Path) -> None:
+    path = install(tmp_path, "another", EXACT, "[synmt.metrics]\nwrong = another:WrongLines\n")
     for name, lines in {"ref": "abcdefgh", "base": "Axxxxxxx", "good": "Abcdefgx"}.items():
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
-    return tmp_path
 
-
-def test_a_metric_of_another_package(package: Path) -> None:
     def run(line: str) -> str:
-        done = shell(f"set -o pipefail; {line}", package, PYTHONPATH=f"{package}:{ROOT}")
+        done = shell(f"set -o pipefail; {line}", tmp_path, PYTHONPATH=path)
         assert done.stderr == ""
         return done.stdout
 
