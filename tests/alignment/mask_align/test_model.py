@@ -122,7 +122,7 @@ def test_the_loss_is_that_of_the_formula() -> None:
         model, corpus = aligner(loss_form=form)
         x, y, _ = corpus.batch(range(4), CPU)
         values[form] = mean_loss(model, x, y)
-        forward, backward = model.weights(x, y)
+        forward, backward = (weights.detach() for weights in model.weights(x, y))
         nll = [
             slow_nll(directed, read, predicted, tables, len(vocabulary.target))
             for directed, read, predicted, tables, vocabulary in (
@@ -163,7 +163,7 @@ def slow_nll(
     states, _ = directed(read, predicted, tables, 0, 0.0)
     logs = (states @ tables[1][:size].t()).log_softmax(dim=2)
     chosen = logs.gather(2, predicted.subwords.clamp(max=size - 1).unsqueeze(2)).squeeze(2)
-    return float(-(chosen * predicted.real).sum() / predicted.real.sum())
+    return float(-(chosen.detach() * predicted.real).sum() / predicted.real.sum())
 
 
 def slow_entropy(row: Tensor) -> float:
@@ -177,7 +177,7 @@ def test_guidance_counts_each_linked_subword_once_a_direction() -> None:
     words = zip(corpus.source.words, corpus.target.words, strict=True)
     corpus.links = [links_of_subwords(links, *pair) for pair in words]
     x, y, guide = corpus.batch([3], CPU)
-    forward, backward = model.weights(x, y)
+    forward, backward = (weights.detach() for weights in model.weights(x, y))
     pairs = {(int(i), int(j)) for i, j in corpus.links[3]}
     expected = 0.0
     for weights, found in ((forward, pairs), (backward, {(j, i) for i, j in pairs})):
