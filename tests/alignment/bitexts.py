@@ -1,13 +1,15 @@
 """A bitext in an invented pair of languages whose links are known, and how to fit aligners to it in seconds."""
 
 import random
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from synmt.demo.corpus import Pair
+from synmt.alignment.aligner import Aligner, FitConfig
+from synmt.alignment.methods import open_method
 from synmt.model.records import SentencePair
 from synmt.text.links import Link
+from synmt.training.bitext import Bitext
 from tests.alignment.words import pair
 
 WORDS = ["alpha", "beta", "gamma", "delta", "kappa", "sigma", "omega", "theta"]
@@ -31,7 +33,7 @@ QUICK: dict[str, Any] = {
 def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[SentencePair], list[Set[Link]]]:
     """Pairs in which each word is translated by its letters in reverse, the last one first; and their links."""
     draws = random.Random(seed)
-    pairs: list[Pair] = []
+    pairs: list[SentencePair] = []
     links: list[Set[Link]] = []
     for number in range(1, size + 1):
         source = draws.choices(WORDS, k=draws.randint(1, 6))
@@ -42,10 +44,24 @@ def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[
 
 
 def fit_to(
+    method: str,
     pairs: Sequence[SentencePair],
     out: Path,
     guide: Sequence[Set[Link]] | None = None,
     resume: bool = False,
     **settings: Any,
-) -> Fit:
-    return Fit(pairs, guide, ("de", "en"), "none", QUICK | settings, out, resume, "cpu")
+) -> Aligner:
+    return fitted(method, pairs, out, QUICK | settings, guide, resume)
+
+
+def fitted(
+    method: str,
+    pairs: Sequence[SentencePair],
+    out: Path,
+    settings: Mapping[str, Any],
+    guide: Sequence[Set[Link]] | None = None,
+    resume: bool = False,
+) -> Aligner:
+    """With these settings and no others."""
+    config = FitConfig(method, Bitext(pairs), guide, ("de", "en"), "none", settings, out, resume, device="cpu")
+    return open_method(method, settings).fit(config)

@@ -15,6 +15,7 @@ from synmt.text.links import DirectedLinks
 FORWARD = np.array([[0.60, 0.10, 0.05, 0.05], [0.02, 0.70, 0.10, 0.03], [0.01, 0.30, 0.50, 0.05]], np.float32).T
 BACKWARD = np.array([[0.55, 0.05, 0.02], [0.10, 0.60, 0.20], [0.02, 0.15, 0.60], [0.05, 0.02, 0.03]], np.float32)
 HOUSE = SoftLinks(FORWARD, BACKWARD, [0, 1, 1, 2], [0, 1, 1])
+HEURISTICS: tuple[Heuristic, ...] = get_args(Heuristic)
 DAS_HAUS, THE_HOUSE = ["das", "Haus", "."], ["the", "house"]
 
 
@@ -27,8 +28,8 @@ def soft_links(draw: st.DrawFn) -> SoftLinks:
         draw(arrays(np.float32, shape, elements=values)),
         draw(arrays(np.float32, shape, elements=values)),
     )
-    words, others = ([w for w, n in enumerate(side) for _ in range(n)] for side in (source, target))
-    return SoftLinks(forward, backward, words, others)
+    source_words, target_words = ([w for w, n in enumerate(side) for _ in range(n)] for side in (source, target))
+    return SoftLinks(forward, backward, source_words, target_words)
 
 
 def test_worked_example() -> None:
@@ -49,47 +50,46 @@ def test_a_threshold_is_reached_from_below_and_weights_of_zero_link_nothing() ->
     assert set(extract(half, ["a"], ["b", "c"], Extraction(threshold=0.5)).links) == {(0, 0)}
     assert not extract(half, ["a"], ["b", "c"], Extraction(threshold=0.51)).links
     nothing = SoftLinks(np.zeros((2, 2), np.float32), np.zeros((2, 2), np.float32), [0, 1], [0, 1])
-    for rule in get_args(Heuristic)[:1] + get_args(get_args(Heuristic)[1]):
-        found = extract(nothing, ["a", "b"], ["c", "d"], Extraction(rule))
+    for heuristic in HEURISTICS:
+        found = extract(nothing, ["a", "b"], ["c", "d"], Extraction(heuristic))
         assert (found.links, found.confidence) == ({}, 0.0)
 
 
 @given(soft_links(), st.floats(2**-7, 1, width=32))
-def test_two_words_are_linked_where_any_two_pieces_are(found: SoftLinks, threshold: float) -> None:
-    words = [range(max(side) + 1) for side in (found.source_words, found.target_words)]
+def test_two_words_are_linked_where_any_two_subwords_are(found: SoftLinks, threshold: float) -> None:
     expected = set()
     for (j, u), (i, v) in product(enumerate(found.source_words), enumerate(found.target_words)):
         f, b = float(found.forward[j, i]), float(found.backward[j, i])
         if f + b and np.float32(2 * np.float32(f) * np.float32(b) / np.float32(f + b)) >= np.float32(threshold):
             expected.add((u, v))
-    source, target = (["x"] * len(side) for side in words)
+    source, target = (["x"] * (max(side) + 1) for side in (found.source_words, found.target_words))
     assert set(extract(found, source, target, Extraction(threshold=threshold)).links) == expected
 
 
-@given(soft_links(), st.sampled_from(["harmonic", "union", "grow-diag", "grow-diag-final-and"]), st.booleans())
-def test_links_stay_inside_and_scores_between_zero_and_one(found: SoftLinks, rule: Heuristic, marks: bool) -> None:
+@given(soft_links(), st.sampled_from(HEURISTICS), st.booleans())
+def test_links_stay_inside_and_scores_between_zero_and_one(
+    found: SoftLinks, heuristic: Heuristic, marks: bool
+) -> None:
     source, target = ["."] * (found.source_words[-1] + 1), ["."] * (found.target_words[-1] + 1)
-    alignment = extract(found, source, target, Extraction(rule, end_punctuation=marks))
-    assert all(u < len(source) and v < len(target) for u, v in alignment.links)
-    assert all(0 <= score <= 1 for score in [*alignment.links.values(), alignment.confidence])
+    extracted = extract(found, source, target, Extraction(heuristic, end_punctuation=marks))
+    assert all(u < len(source) and v < len(target) for u, v in extracted.links)
+    assert all(0 <= score <= 1 for score in [*extracted.links.values(), extracted.confidence])
 
 
 def test_end_punctuation_is_linked_with_end_punctuation_alone() -> None:
     forward = np.array([[0.3, 0.2], [0.6, 0.7]], np.float32)
     soft, hard = SoftLinks(forward, forward, [0, 1], [0, 1]), DirectedLinks({(1, 0), (1, 1)}, {(1, 0), (0, 0)})
     cases: list[tuple[SoftLinks | DirectedLinks, Heuristic]] = [
-        (soft, "harmonic"),
-        (soft, "union"),
-        (hard, "union"),
-    ]
-    for found, rule in cases:
+        (soft, "harmonic"), (soft, "union"), (hard, "union")
+    ]  # fmt: skip
+    for found, heuristic in cases:
         for source, target, links in (
             (["a", "."], ["b", "!"], {(0, 0), (1, 1)}),
             (["a", "."], ["b", "c"], {(0, 0)}),
         ):
-            with_rule = extract(found, source, target, Extraction(rule, end_punctuation=True))
-            assert links <= set(with_rule.links) <= links | {(0, 1)}
-        assert (1, 0) in extract(found, ["a", "."], ["b", "!"], Extraction(rule)).links
+            with_marks = extract(found, source, target, Extraction(heuristic, end_punctuation=True))
+            assert links <= set(with_marks.links) <= links | {(0, 1)}
+        assert (1, 0) in extract(found, ["a", "."], ["b", "!"], Extraction(heuristic)).links
 
 
 def test_hard_links_are_symmetrized_and_scored_by_how_many_directions_have_them() -> None:

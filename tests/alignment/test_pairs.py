@@ -4,19 +4,31 @@ import pytest
 
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.model.records import SentencePair
-from synmt.streams import BadInput, Line, fail
+from synmt.streams import BadInput, BadLines, Line
 from synmt.text.links import Link
+from synmt.text.tokenization import TextConfig
 from tests.alignment.words import pair
 
 NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
 PAIRS = [pair(["a", "b"], ["c"]), pair([], ["d"]), pair(["e"], ["f", "g"])]
 
 
-def read(*texts: str, bad: list[BadInput] | None = None, faults: tuple[str, ...] = ()) -> list[SentencePair]:
+class KeptErrors(BadLines):
+    """The errors of all bad lines."""
+
+    def __init__(self) -> None:
+        super().__init__("blank")
+        self.errors: list[BadInput] = []
+
+    def add(self, error: BadInput) -> None:
+        super().add(error)
+        self.errors.append(error)
+
+
+def read(*texts: str, bad: BadLines | None = None, faults: tuple[str, ...] = ()) -> list[SentencePair]:
     lines = [Line(text, "in", number) for number, text in enumerate(texts, 1)]
     lines += [Line("", "in", len(texts) + 1, fault) for fault in faults]
-    on_bad = fail if bad is None else bad.append
-    return list(read_pairs(lines, NOTHING, "none", ("en", "de"), 5, on_bad))
+    return list(read_pairs(lines, NOTHING, TextConfig("en", "de", "none"), 5, bad or BadLines()))
 
 
 def words(pairs: list[SentencePair]) -> list[tuple[str, str]]:
@@ -47,10 +59,10 @@ def test_a_bad_line_is_an_error_with_its_place(text: str, cause: str) -> None:
 
 
 def test_bad_lines_are_counted_once_and_their_pairs_empty() -> None:
-    bad: list[BadInput] = []
+    bad = KeptErrors()
     found = read(*BAD, "a\tb", bad=bad, faults=("NUL byte in a text line",))
     assert words(found) == [("", ""), ("", ""), ("", ""), ("a", "b"), ("", "")]
-    assert [error.place for error in bad] == ["in:1", "in:2", "in:3", "in:5"]
+    assert [error.place for error in bad.errors] == ["in:1", "in:2", "in:3", "in:5"]
 
 
 def known(folder: Path, *texts: str) -> list[tuple[set[Link], set[Link]]]:
@@ -58,7 +70,7 @@ def known(folder: Path, *texts: str) -> list[tuple[set[Link], set[Link]]]:
     for number, text in enumerate(texts):
         (folder / f"links{number}").write_text(text)
         paths.append(str(folder / f"links{number}"))
-    found = [each.known for each in with_known_links(PAIRS, paths)]
+    found = [each.links for each in with_known_links(PAIRS, paths)]
     return [(set(each.forward), set(each.backward)) for each in found if each]
 
 

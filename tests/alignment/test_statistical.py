@@ -1,7 +1,6 @@
 """The statistical aligners, where they are installed."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,8 @@ import pytest
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.methods import open_aligner, open_method
 from synmt.alignment.statistical import plain_words
-from synmt.model.records import SentencePair
 from synmt.streams import BadInput
-from tests.alignment.bitexts import bitext, fit_to
+from tests.alignment.bitexts import bitext, fitted
 from tests.alignment.words import pair
 
 MODULES = {"eflomal": "eflomal", "systran-align": "systran_align"}
@@ -26,47 +24,42 @@ STRANGE = [
 ]
 
 
-def plain(pairs: list[SentencePair], out: Path) -> Fit:
-    """Without any settings."""
-    return replace(fit_to(pairs, out), settings={})
-
-
 @pytest.mark.parametrize("name", MODULES)
 def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
     pytest.importorskip(MODULES[name])
-    fitted = open_method(name).fit(plain(PAIRS + STRANGE, tmp_path / "model"))
+    new = fitted(name, PAIRS + STRANGE, tmp_path / "model", {})
     opened = open_aligner(tmp_path / "model", None, "cpu")
     assert opened.languages == ("de", "en") and opened.tokenizer == "none"
-    for aligner in (fitted, opened):
+    for aligner in (new, opened):
         pairs = PAIRS + STRANGE
         right = found = 0
-        for number, (each, hard) in enumerate(zip(pairs, aligner.align(pairs), strict=True)):
+        for number, (each, given) in enumerate(zip(pairs, aligner.align(pairs), strict=True)):
             words = each.source.tokens, each.target.tokens
-            links = extract(hard, *words, Extraction(aligner.rule)).links
+            links = extract(given, *words, Extraction(aligner.heuristic)).links
             assert all(x < len(words[0]) and y < len(words[1]) for x, y in links)
             if number < len(LINKS):
                 right, found = right + len(links.keys() & LINKS[number]), found + len(links)
         assert right > 0.6 * sum(map(len, LINKS)) and right > 0.6 * found
     with pytest.raises(BadInput, match="begins anew"):
-        open_method(name).fit(plain(PAIRS, tmp_path / "model"))
+        fitted(name, PAIRS, tmp_path / "model", {})
     with pytest.raises(BadInput, match="no --guide"):
-        open_method(name).fit(replace(plain(PAIRS, tmp_path / "other"), guide=LINKS))
+        fitted(name, PAIRS, tmp_path / "other", {}, LINKS)
     with pytest.raises(BadInput, match="--preset is not an option"):
-        open_method(name).needs({"preset": "small"})
+        open_method(name, {}).needs({"preset": "small"})
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_missing_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, MODULES[name], None)
     with pytest.raises(BadInput, match=rf"^{name} is not installed; pip install {name}$"):
-        open_method(name).needs({})
+        open_method(name, {}).needs({})
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_damaged_folder_is_named(name: str, tmp_path: Path) -> None:
     pytest.importorskip(MODULES[name])
     (tmp_path / "config.json").write_text(
-        f'{{"format": 1, "aligner": "{name}", "languages": ["de", "en"], "tokenizer": "none"}}'
+        f'{{"format": 2, "aligner": "{name}", "languages": ["de", "en"], "tokenizer": "none"}}'
     )
     with pytest.raises(BadInput, match="No such file"):
         open_aligner(tmp_path, None, "cpu")
@@ -81,7 +74,7 @@ def test_a_damaged_folder_is_named(name: str, tmp_path: Path) -> None:
 
 def test_the_same_pair_has_the_same_links(tmp_path: Path) -> None:
     pytest.importorskip("eflomal")
-    aligner = open_method("eflomal").fit(plain(PAIRS, tmp_path / "model"))
+    aligner = fitted("eflomal", PAIRS, tmp_path / "model", {})
     assert aligner.align(PAIRS) == aligner.align(PAIRS)
     first, second = aligner.align([STRANGE[0], STRANGE[0]])
     assert first == second

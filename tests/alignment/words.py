@@ -1,18 +1,20 @@
 """A bitext of two made-up languages: word n of one is word n of the other, in any order."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
+from synmt.alignment.aligner import FitConfig
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.mask_align.aligner import MaskAligner
-from synmt.alignment.mask_align.method import MaskAlignMethod
+from synmt.alignment.methods import open_method
 from synmt.metrics.links import LinkMetric
 from synmt.metrics.metric import corpus_score
 from synmt.model.records import SentencePair
 from synmt.streams import Line
 from synmt.text.links import Link, Links
+from synmt.training.bitext import Bitext
 from synmt.trees.record import ParseRecord
 
 TINY: dict[str, Any] = {
@@ -43,18 +45,28 @@ def bitext(count: int, seed: int = 1) -> list[tuple[list[str], list[str], set[Li
 
 
 def pair(source: Sequence[str], target: Sequence[str], number: int = 1) -> SentencePair:
-    return SentencePair(ParseRecord(tokens=[*source]), ParseRecord(tokens=[*target]), Line("", "bitext", number))
+    line = Line("", "bitext", number)
+    return SentencePair(ParseRecord(tokens=[*source]), ParseRecord(tokens=[*target]), (line, line))
 
 
 def fit(
-    out: Path, pairs: Sequence[SentencePair], guide: list[set[Link]] | None = None, **settings: Any
+    out: Path,
+    pairs: Sequence[SentencePair],
+    guide: Sequence[Set[Link]] | None = None,
+    resume: bool = False,
+    **settings: Any,
 ) -> MaskAligner:
-    asked = Fit(pairs, guide, ("en", "de"), "none", {**TINY, **settings}, out, False, "cpu")
-    return MaskAlignMethod().fit(asked)
+    settings = TINY | settings
+    config = FitConfig(
+        "mask-align", Bitext(pairs), guide, ("en", "de"), "none", settings, out, resume, device="cpu"
+    )
+    aligner = open_method("mask-align", settings).fit(config)
+    assert isinstance(aligner, MaskAligner)
+    return aligner
 
 
 def links(aligner: MaskAligner, pairs: Sequence[SentencePair]) -> list[dict[Link, float]]:
-    how = Extraction(aligner.rule)
+    how = Extraction(aligner.heuristic)
     found = zip(aligner.align(pairs), pairs, strict=True)
     return [extract(each, pair.source.tokens, pair.target.tokens, how).links for each, pair in found]
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import torch
 
-from synmt.alignment.aligner import Aligner, Fit
+from synmt.alignment.aligner import Aligner, FitConfig
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.methods import open_method
 from synmt.demo.corpus import draw_pairs
 from synmt.model.records import SentencePair
 from synmt.streams import Line
+from synmt.training.bitext import Bitext
 from tests.bench.pairs import Comparison, clock_of, compare
 from tests.bench.streams import record_of
 
@@ -24,20 +25,22 @@ SETTINGS: dict[str, dict[str, Any]] = {"mask-align": {"updates": 1}, "eflomal": 
 def demo_pairs() -> list[SentencePair]:
     drawn = islice(draw_pairs(seed=7), FITTED + ALIGNED)
     return [
-        SentencePair(record_of(pair.english), record_of(pair.kel), Line("", "demo", number))
+        SentencePair(record_of(pair.english), record_of(pair.kel), (Line("", "demo", number),) * 2)
         for number, pair in enumerate(drawn, 1)
     ]
 
 
 def fitted(method: str, pairs: list[SentencePair], out: Path, device: torch.device) -> Aligner:
     settings = SETTINGS[method]
-    what = Fit(pairs, None, ("en", "en"), "none", settings, out, resume=False, device=str(device))
-    return open_method(method).fit(what)
+    config = FitConfig(
+        method, Bitext(pairs), None, ("en", "en"), "none", settings, out, resume=False, device=str(device)
+    )
+    return open_method(method, settings).fit(config)
 
 
 def aligning(aligner: Aligner, pairs: list[SentencePair]) -> Callable[[], int]:
     """From the words of pairs to their links."""
-    how = Extraction(aligner.rule)
+    how = Extraction(aligner.heuristic)
 
     def work() -> int:
         found = zip(pairs, aligner.align(pairs), strict=True)

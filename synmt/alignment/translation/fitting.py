@@ -27,7 +27,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE, check_new
 from synmt.model.folder import ModelFolder
 from synmt.model.target import target_side
-from synmt.options import chosen
+from synmt.options import chosen, settings_of
 from synmt.streams import BadInput, windows
 from synmt.systems.idea import Task
 from synmt.text.bpe import Bpe
@@ -100,8 +100,8 @@ class _Fitting:
             if made.method == self.idea.guide:
                 return made, self.models
         path = self.config.out / GUIDE_FOLDER
-        own = f"{self.config.method}-".replace("-", "_")
-        settings = {name: value for name, value in self.config.settings.items() if not name.startswith(own)}
+        own = {f"{self.config.method}-{each.name}".replace("-", "_") for each in settings_of(type(self.idea))}
+        settings = {name: value for name, value in self.config.settings.items() if name not in own}
         resume = path.exists() and self.config.resume
         guide = self.idea.guide
         teacher = link_idea(guide, chosen(type(link_idea(guide)), settings, f"{guide}-"))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from synmt.alignment.mask_align.aligner import MaskAligner
-from synmt.alignment.mask_align.method import MaskAlignMethod
 from synmt.alignment.methods import open_aligner
 from synmt.streams import BadInput
-from tests.alignment.words import TINY, bitext, error_rate, fit, links, pair
+from tests import tiny
+from tests.alignment.words import bitext, error_rate, fit, links, pair
 
 DATA = bitext(200)
 PAIRS = [pair(source, target, number) for number, (source, target, _) in enumerate(DATA, 1)]
@@ -27,11 +27,14 @@ def test_a_bitext_that_it_is_fitted_to_is_aligned(fitted: MaskAligner) -> None:
     assert error_rate(links(fitted, PAIRS), GOLD) < 10
 
 
-def test_an_opened_folder_aligns_as_the_fitted_model_and_in_any_batches(fitted: MaskAligner) -> None:
+def test_an_opened_folder_aligns_as_the_fitted_model_and_in_any_batches(
+    fitted: MaskAligner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened = open_aligner(fitted.folder.path, None, "cpu")
     assert isinstance(opened, MaskAligner)
-    opened.batch_tokens = 1
-    for one, other in zip(opened.align(PAIRS[:20]), fitted.align(PAIRS[:20]), strict=True):
+    together = fitted.align(PAIRS[:20])
+    monkeypatch.setattr("synmt.alignment.mask_align.aligner.BATCH_TOKENS", 1)
+    for one, other in zip(opened.align(PAIRS[:20]), together, strict=True):
         np.testing.assert_allclose(one.forward, other.forward, atol=1e-5)
         np.testing.assert_allclose(one.backward, other.backward, atol=1e-5)
 
@@ -57,13 +60,12 @@ def test_the_same_seed_gives_the_same_links_and_another_one_others(tmp_path: Pat
 
 
 def test_resuming_gives_the_numbers_of_an_uninterrupted_run(tmp_path: Path) -> None:
-    def what(name: str, epochs: int, resume: bool) -> Fit:
-        settings = {**TINY, "epochs": epochs, "schedule": "constant"}
-        return Fit(PAIRS[:40], None, ("en", "de"), "none", settings, tmp_path / name, resume, "cpu")
+    def fitted_for(epochs: int, name: str, resume: bool = False) -> MaskAligner:
+        return fit(tmp_path / name, PAIRS[:40], resume=resume, epochs=epochs, schedule="constant")
 
-    whole = MaskAlignMethod().fit(what("whole", 4, False))
-    MaskAlignMethod().fit(what("parts", 2, False))
-    parts = MaskAlignMethod().fit(what("parts", 4, True))
+    whole = fitted_for(4, "whole")
+    fitted_for(2, "parts")
+    parts = fitted_for(4, "parts", resume=True)
     for one, other in zip(whole.align(PAIRS[:5]), parts.align(PAIRS[:5]), strict=True):
         np.testing.assert_array_equal(one.forward, other.forward)
 
@@ -71,19 +73,17 @@ def test_resuming_gives_the_numbers_of_an_uninterrupted_run(tmp_path: Path) -> N
 def test_links_to_learn_from_are_learnt(fitted: MaskAligner, tmp_path: Path) -> None:
     """Each word with the one at its place, which is not its translation."""
     guide = [{(n, n) for n in range(len(source))} for source, _, _ in DATA[:60]]
-    aligner = fit(tmp_path / "model", PAIRS[:60], guide, guidance=5.0)
+    aligner = fit(tmp_path / "model", PAIRS[:60], guide, mask_align_guidance=5.0)
     assert error_rate(links(aligner, PAIRS[:60]), guide) < 30 < error_rate(links(fitted, PAIRS[:60]), guide)
     with pytest.raises(BadInput, match="a causal decoder learns no links"):
-        fit(tmp_path / "causal", PAIRS[:60], guide, causal=True)
+        fit(tmp_path / "causal", PAIRS[:60], guide, mask_align_causal=True)
 
 
 @pytest.mark.parametrize("sides", [("mask", None), (None, "pascal"), ("mask+pascal", "lisa")])
 def test_encoders_may_read_trees(sides: tuple[str | None, str | None], tmp_path: Path) -> None:
-    from tests import tiny
-
     records = tiny.records() * 3
     pairs = [replace(pair([], []), source=one, target=two) for one, two in zip(records, records[::-1], strict=True)]
-    settings: dict[str, Any] = {"source_syntax": sides[0], "target_syntax": sides[1], "pascal_heads": 1, **SHORT}
+    settings = {"source_syntax": sides[0], "target_syntax": sides[1], "pascal_heads": 1, **SHORT}
     given = {name: value for name, value in settings.items() if value is not None}
     if "pascal" not in f"{sides}":
         given.pop("pascal_heads")
@@ -101,9 +101,9 @@ def test_errors_are_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="an option of pascal for sequence"):
         fit(tmp_path / "other", PAIRS[:9], pascal_heads=1)
     with pytest.raises(BadInput, match="agreement cannot be -1"):
-        fit(tmp_path / "other", PAIRS[:9], agreement=-1.0)
+        fit(tmp_path / "other", PAIRS[:9], mask_align_agreement=-1.0)
     with pytest.raises(BadInput, match=r"config\.json: No such file"):
         open_aligner(tmp_path / "missing", None, "cpu")
-    (tmp_path / "model" / "config.json").write_text('{"format": 1, "model": {}}')
+    (tmp_path / "model" / "config.json").write_text('{"format": 2, "model": {}}')
     with pytest.raises(BadInput, match="is no aligner; name a --method"):
         open_aligner(tmp_path / "model", None, "cpu")

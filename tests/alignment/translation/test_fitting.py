@@ -10,15 +10,16 @@ import pytest
 import torch
 
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
-from synmt.alignment.methods import open_aligner, open_method
+from synmt.alignment.methods import open_aligner
 from synmt.alignment.translation.aligner import TranslationAligner
 from synmt.alignment.translation.fitting import links_of
 from synmt.alignment.translation.layers import disagreement
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
-from synmt.systems import LINK_IDEAS
+from synmt.training.bitext import Bitext
 from tests.alignment.bitexts import bitext, fit_to
+from tests.alignment.translation.forced import IDEAS
 from tests.alignment.words import pair
 
 PAIRS, LINKS = bitext()
@@ -29,15 +30,15 @@ STRANGE = [*PAIRS[:6], pair(["alpha"] * 40, ["ahpla"]), pair(["unseen", "xyz"], 
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Each method fitted once; all but three on the models of naive-att."""
     root = tmp_path_factory.mktemp("aligners")
-    for name in LINK_IDEAS:
-        models: dict[str, Any] = (
-            {} if name in ("naive-att", "naive-att-last", "mtl-fullc") else {"models": str(root / "naive-att")}
-        )
-        open_method(name).fit(fit_to(PAIRS, root / name, **models))
-    return {name: root / name for name in LINK_IDEAS}
+    for name in IDEAS:
+        models: dict[str, Any] = {"models": str(root / "naive-att")}
+        if name in ("naive-att", "naive-att-last", "mtl-fullc"):
+            models = {}
+        fit_to(name, PAIRS, root / name, **models)
+    return {name: root / name for name in IDEAS}
 
 
-@pytest.mark.parametrize("name", LINK_IDEAS)
+@pytest.mark.parametrize("name", IDEAS)
 def test_all_links_are_inside_and_batches_change_nothing(name: str, folders: dict[str, Path]) -> None:
     aligner = open_aligner(folders[name], None, "cpu")
     together = aligner.align(STRANGE)
@@ -49,13 +50,13 @@ def test_all_links_are_inside_and_batches_change_nothing(name: str, folders: dic
         np.testing.assert_allclose(found.backward, alone.backward, atol=1e-4)
         assert found.forward.shape == found.backward.shape == (len(found.source_words), len(found.target_words))
         assert set(found.source_words) == set(range(words[0])) and set(found.target_words) == set(range(words[1]))
-        links = extract(found, each.source.tokens, each.target.tokens, Extraction(aligner.rule)).links
+        links = extract(found, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).links
         assert all(x < words[0] and y < words[1] for x, y in links)
 
 
 @pytest.mark.parametrize("name", ["naive-att-last", "shift-aet", "mtl-fullc", "bao"])
 def test_the_same_seed_gives_the_same_links(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
-    again = open_method(name).fit(fit_to(PAIRS, tmp_path / name))
+    again = fit_to(name, PAIRS, tmp_path / name)
     once = open_aligner(folders[name], None, "cpu")
     for one, other in zip(once.align(PAIRS), again.align(PAIRS), strict=True):
         assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
@@ -68,9 +69,9 @@ def test_given_links_are_learned(name: str, folders: dict[str, Path], tmp_path: 
     settings: dict[str, Any] = {"epochs": 30, "mtl_fullc_weight": 2.0}
     if name != "mtl-fullc":
         settings = {"epochs": 120, "models": str(folders["naive-att"])}
-    aligner = open_method(name).fit(fit_to(PAIRS, tmp_path / name, LINKS, learning_rate=0.02, **settings))
+    aligner = fit_to(name, PAIRS, tmp_path / name, LINKS, learning_rate=0.02, **settings)
     assert isinstance(aligner, TranslationAligner)
-    found = links_of(aligner, PAIRS)
+    found = links_of(aligner, Bitext(PAIRS))
     right = sum(len(one & other) for one, other in zip(found, LINKS, strict=True))
     assert right > 0.7 * sum(map(len, LINKS))
     assert right > 0.7 * sum(map(len, found))
@@ -81,9 +82,8 @@ def test_models_are_those_of_the_base_and_translate_too(folders: dict[str, Path]
     for direction in ("forward", "backward"):
         base, copy = (folders[name] / direction / "model.safetensors" for name in ("naive-att", "shift-aet"))
         assert base.read_bytes() == copy.read_bytes()
-        ModelFolder.open(folders["mtl-fullc"] / direction, ModelConfig).load_model(
-            torch.device("cpu")
-        )  # has no other tensors
+        own = ModelFolder.open(folders["mtl-fullc"] / direction, ModelConfig)
+        own.load_model(torch.device("cpu"))  # has no other tensors
     codes = [folders["naive-att"] / direction / "codes.bpe" for direction in ("forward", "backward")]
     assert codes[0].read_bytes() == codes[1].read_bytes()
 
@@ -101,46 +101,44 @@ def test_one_method_reads_the_models_of_another(folders: dict[str, Path]) -> Non
 
 
 def test_a_fit_is_resumed_where_it_stopped(tmp_path: Path) -> None:
-    whole = open_method("shift-aet").fit(fit_to(PAIRS, tmp_path / "whole"))
+    whole = fit_to("shift-aet", PAIRS, tmp_path / "whole")
     part = tmp_path / "part"
-    open_method("shift-att").fit(fit_to(PAIRS, part / "guide"))  # as far as it came
+    fit_to("shift-att", PAIRS, part / "guide")  # as far as it came
     with pytest.raises(BadInput, match="--resume"):
-        open_method("shift-aet").fit(fit_to(PAIRS, part))
-    resumed = open_method("shift-aet").fit(fit_to(PAIRS, part, resume=True))
+        fit_to("shift-aet", PAIRS, part)
+    resumed = fit_to("shift-aet", PAIRS, part, resume=True)
     for one, other in zip(whole.align(PAIRS), resumed.align(PAIRS), strict=True):
         assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
         assert np.array_equal(one.forward, other.forward)
-    assert open_method("shift-aet").fit(fit_to(PAIRS, part, resume=True))  # there is nothing left to do
+    assert fit_to("shift-aet", PAIRS, part, resume=True)  # there is nothing left to do
     with pytest.raises(BadInput, match="--resume"):
-        open_method("shift-aet").fit(fit_to(PAIRS, part))
+        fit_to("shift-aet", PAIRS, part)
 
 
 def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:
     with pytest.raises(BadInput, match="an option of bao for naive-att"):
-        open_method("naive-att").fit(fit_to(PAIRS, tmp_path / "x", bao_steps=2))
+        fit_to("naive-att", PAIRS, tmp_path / "x", bao_steps=2)
     with pytest.raises(BadInput, match="steps cannot be -1"):
-        open_method("bao").fit(fit_to(PAIRS, tmp_path / "x", bao_steps=-1))
+        fit_to("bao", PAIRS, tmp_path / "x", bao_steps=-1)
     with pytest.raises(BadInput, match="no --guide"):
-        open_method("bao").fit(fit_to(PAIRS, tmp_path / "x", LINKS))
-    with pytest.raises(BadInput, match="nothing but pieces"):
-        open_method("bao-guided").fit(fit_to(PAIRS, tmp_path / "x", source_syntax="mask"))
+        fit_to("bao", PAIRS, tmp_path / "x", LINKS)
+    with pytest.raises(BadInput, match="nothing but subwords"):
+        fit_to("bao-guided", PAIRS, tmp_path / "x", source_syntax="mask")
     with pytest.raises(BadInput, match="bitext:1: record has no constituency tree"):
-        open_method("shift-att").fit(fit_to(PAIRS, tmp_path / "z", source_syntax="mask"))
+        fit_to("shift-att", PAIRS, tmp_path / "z", source_syntax="mask")
     with pytest.raises(BadInput, match="no run to resume"):
-        open_method("naive-att").fit(fit_to(PAIRS, tmp_path / "none", resume=True))
+        fit_to("naive-att", PAIRS, tmp_path / "none", resume=True)
     with pytest.raises(BadInput, match="needs other layers"):
-        open_method("naive-att-last").fit(fit_to(PAIRS, tmp_path / "x", models=str(folders["naive-att"])))
+        fit_to("naive-att-last", PAIRS, tmp_path / "x", models=str(folders["naive-att"]))
     with pytest.raises(BadInput, match=r"no decoder layer 3"):
-        open_method("shift-att").fit(
-            fit_to(PAIRS, tmp_path / "y", models=str(folders["naive-att"]), shift_att_layer=3)
-        )
+        fit_to("shift-att", PAIRS, tmp_path / "y", models=str(folders["naive-att"]), shift_att_layer=3)
 
 
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
         ({"format": 9}, "format 9 is not known"),
-        ({"aligner": "nothing"}, "unknown method 'nothing'"),
+        ({"aligner": "nothing"}, "'nothing' is no method that reads translation models"),
         ({"layers": [1, 7]}, "no decoder layer 7"),
         ({"layers": None}, "config.json"),
         ({"options": {"layer": -1}}, "layer cannot be -1"),

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from synmt.alignment import ALIGNERS
 from synmt.alignment.translation.idea import Forced, LinkIdea
 from synmt.model.batches import Sources
-from synmt.model.records import SentencePair
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
@@ -16,6 +16,7 @@ from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.corpus import Corpus
 from tests import tiny
 
+IDEAS = [name for name, method in ALIGNERS.items() if issubclass(method, LinkIdea)]
 PAIRS = [(record.tokens, target) for record, target in zip(tiny.records(), tiny.TARGETS, strict=True)]
 WORDS = sorted({word for pair in PAIRS for side in pair for word in side})
 VOCABULARY = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *WORDS], [])
@@ -42,7 +43,7 @@ def models(idea: LinkIdea, seed: int = 1) -> list[tuple[TranslationModel, torch.
 def force(
     idea: LinkIdea,
     made: Sequence[tuple[TranslationModel, torch.nn.Module | None]],
-    pairs: Sequence[SentencePair] = PAIRS,
+    pairs: Sequence[Pair] = PAIRS,
     layer: int = 0,
     config: TransformerConfig = tiny.CONFIG,
 ) -> tuple[Forced, Forced]:
@@ -53,6 +54,6 @@ def force(
     for (model, part), direction in zip(made, (pairs, swapped), strict=True):
         sources = Sources.encode([SourceFeatures(source, len(source)) for source, _ in direction], VOCABULARY)
         targets = [np.array(VOCABULARY.encode_target(target), np.int32) for _, target in direction]
-        batch = Corpus(sources, targets).batch(range(len(direction)), VOCABULARY, torch.device("cpu"))
+        batch = Corpus(VOCABULARY, sources, targets).batch(range(len(direction)), torch.device("cpu"))
         both.append(Forced.run(model, part, layer, *batch))
     return both[0], both[1]

@@ -1,26 +1,23 @@
 """Laws of the aligners that read translation models."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 import torch
 
-from synmt.alignment.ideas.add_sgd import AddSgd, Reading, descend
+from synmt.alignment.ideas.add_sgd import AddSgd, Prediction, descend
 from synmt.alignment.ideas.bao import Bao
 from synmt.alignment.ideas.mtl_fullc import MtlFullc
 from synmt.alignment.ideas.naive_att import NaiveAtt, NaiveAttLast
 from synmt.alignment.ideas.shift_att import ShiftAtt
 from synmt.alignment.translation.idea import link_idea
-from synmt.model.records import SentencePair
 from synmt.nn.config import TransformerConfig
-from synmt.systems import LINK_IDEAS
 from tests import tiny
-from tests.systems.forced import PAIRS, WORDS, force, models
-
-IDEAS = list(LINK_IDEAS)
+from tests.alignment.translation.forced import IDEAS, PAIRS, WORDS, Pair, force, models
 
 
-def matrices(name: str, pairs: list[SentencePair]) -> tuple[torch.Tensor, torch.Tensor]:
+def matrices(name: str, pairs: Sequence[Pair]) -> tuple[torch.Tensor, torch.Tensor]:
     idea = link_idea(name)
     return idea.matrices(*force(idea, models(idea), pairs))
 
@@ -29,19 +26,19 @@ def matrices(name: str, pairs: list[SentencePair]) -> tuple[torch.Tensor, torch.
 def test_a_batch_gives_what_single_pairs_give(name: str) -> None:
     together = matrices(name, PAIRS)
     for number, (source, target) in enumerate(PAIRS):
-        there, back = matrices(name, [(source, target)])
+        forward, backward = matrices(name, [(source, target)])
         x, y = len(source), len(target)
-        torch.testing.assert_close(together[0][number, :y, :x], there[0], atol=1e-5, rtol=1e-4)
-        torch.testing.assert_close(together[1][number, :x, :y], back[0], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(together[0][number, :y, :x], forward[0], atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(together[1][number, :x, :y], backward[0], atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", IDEAS)
 def test_rows_are_shares_of_the_source(name: str) -> None:
-    there, _ = matrices(name, PAIRS)
+    forward, _ = matrices(name, PAIRS)
     for number, (source, target) in enumerate(PAIRS):
-        row_sums = there[number, : len(target)].sum(dim=1)
+        row_sums = forward[number, : len(target)].sum(dim=1)
         torch.testing.assert_close(row_sums, torch.ones(len(target)))
-        assert there[number, : len(target), len(source) :].count_nonzero() == 0
+        assert forward[number, : len(target), len(source) :].count_nonzero() == 0
 
 
 def rows_that_change(name: str, place: int) -> set[int]:
@@ -96,9 +93,9 @@ def test_add_sgd_lowers_the_loss_of_each_pair(steps: int) -> None:
     for pair in PAIRS:
         if len(pair[0]) == 1:
             continue  # one source word has all the weight
-        reading = Reading(force(idea, models(idea), [pair])[0])
-        after = descend(reading.logits, reading.loss, steps, idea.rate)
-        assert reading.loss(after) < reading.loss(reading.logits)
+        prediction = Prediction(force(idea, models(idea), [pair])[0])
+        after = descend(prediction.logits, prediction.loss, steps, idea.rate)
+        assert prediction.loss(after) < prediction.loss(prediction.logits)
 
 
 def test_its_layer_predicts_from_the_words_before() -> None:
@@ -115,8 +112,8 @@ def test_its_layer_predicts_from_the_words_before() -> None:
 def test_bao_ties_its_directions() -> None:
     """W_xy and W_yx are softmaxes of one matrix: what differs of their logarithms is a row and a column."""
     idea = Bao(rate=0.5)
-    there, back = idea.matrices(*force(idea, models(idea), PAIRS[:1]))
-    difference = (there[0].log() - back[0].T.log()).detach()
+    forward, backward = idea.matrices(*force(idea, models(idea), PAIRS[:1]))
+    difference = (forward[0].log() - backward[0].T.log()).detach()
     rank_one = difference - difference[:1] - difference[:, :1] + difference[0, 0]
     torch.testing.assert_close(rank_one, torch.zeros_like(rank_one), atol=1e-4, rtol=0)
 
@@ -147,5 +144,5 @@ def test_guided_methods_learn_their_links(name: str) -> None:
 def test_options_have_bounds(name: str, option: str) -> None:
     with pytest.raises(ValueError, match=option):
         link_idea(name, {option: -1})
-    with pytest.raises(ValueError, match="unknown method"):
+    with pytest.raises(ValueError, match="is no method that reads translation models"):
         link_idea("nothing")

@@ -1,7 +1,12 @@
+from dataclasses import replace
+from typing import Any
+
 import pytest
 import torch
+from torch import Tensor
 
-from synmt.alignment.mask_align.decoder import LinkingAttention, Sight, StaticDecoder
+from synmt.alignment.mask_align.decoder import Sight, StaticDecoder
+from synmt.nn.attention import CrossAttention, Recorder
 from synmt.nn.config import TransformerConfig
 
 CONFIG = TransformerConfig(
@@ -17,15 +22,24 @@ CONFIG = TransformerConfig(
 )
 
 
-def random_decoder(causal: bool = False, **config: str) -> StaticDecoder:
+def random_decoder(causal: bool = False, **config: Any) -> StaticDecoder:
     torch.manual_seed(1)
-    decoder = StaticDecoder(TransformerConfig(**{**CONFIG.__dict__, **config}), causal, leaky=True).eval()
+    decoder = StaticDecoder(replace(CONFIG, **config), causal, leaky=True).eval()
     for parameter in decoder.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return decoder
 
 
-def seen(padding: torch.Tensor | None, length: int) -> list[list[list[int]]]:
+def run(
+    decoder: StaticDecoder, queries: Tensor, words: Tensor, padding: Tensor | None, encoded: Tensor
+) -> tuple[Tensor, Tensor]:
+    """States, and the mean weights of the last layer's attention to the source."""
+    with Recorder([decoder.last_crossing]) as recorder:
+        states = decoder(queries, words, padding, encoded, None)
+    return states, recorder.weights[0].mean(dim=1)
+
+
+def seen(padding: Tensor | None, length: int) -> list[list[list[int]]]:
     words = torch.zeros(1 if padding is None else len(padding), length, 4)
     return (Sight(padding, words).bias[:, 0] == 0).int().tolist()
 
@@ -38,7 +52,7 @@ def test_each_position_sees_all_words_but_its_own() -> None:
 
 def test_worked_leak() -> None:
     """Logits 0.3 of the leak and 1.2, −0.4, 0.1 of the source; one more position is padding."""
-    attention = LinkingAttention(width=2, heads=1, leaky=True)
+    attention = CrossAttention(width=2, heads=1, dropout=0.0, leaky=True)
     assert attention.leak is not None
     with torch.no_grad():
         for parameter in attention.parameters():
@@ -49,9 +63,9 @@ def test_worked_leak() -> None:
     encoded = torch.tensor([[[1.2, 0.0], [-0.4, 0.0], [0.1, 0.0], [9.0, 0.0]]])
     bias = torch.tensor([0.0, 0.0, 0.0, float("-inf")]).view(1, 1, 1, 4)
     expected = torch.tensor([[[0.515109, 0.103999, 0.171465, 0.0]]])
-    torch.testing.assert_close(attention.weights(torch.zeros(1, 1, 2), encoded, bias), expected, atol=1e-6, rtol=0)
-    _, shown = attention.link(torch.zeros(1, 1, 2), encoded, bias)
-    torch.testing.assert_close(shown, expected, atol=1e-6, rtol=0)
+    with Recorder([attention]) as recorder:
+        attention(torch.zeros(1, 1, 2), attention.memory(encoded), bias)
+    torch.testing.assert_close(recorder.weights[0][:, 0], expected, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -60,11 +74,11 @@ def test_a_word_never_reaches_its_own_prediction(norm: str, crosses: str) -> Non
     decoder = random_decoder(norm=norm, cross_attention=crosses)
     queries, words, encoded = torch.randn(2, 5, 16), torch.randn(2, 5, 16), torch.randn(2, 4, 16)
     padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
-    states, weights = decoder(queries, words, padding, encoded, None)
+    states, weights = run(decoder, queries, words, padding, encoded)
     for position in range(5):
         changed = words.clone()
         changed[:, position] = torch.randn(2, 16)
-        other_states, other_weights = decoder(queries, changed, padding, encoded, None)
+        other_states, other_weights = run(decoder, queries, changed, padding, encoded)
         assert torch.equal(other_states[:, position], states[:, position])
         assert torch.equal(other_weights[:, position], weights[:, position])
         others = [i for i in range(5) if i != position]
@@ -74,10 +88,10 @@ def test_a_word_never_reaches_its_own_prediction(norm: str, crosses: str) -> Non
 def test_a_causal_position_reads_what_is_before_it() -> None:
     decoder = random_decoder(causal=True)
     words, encoded = torch.randn(1, 5, 16), torch.randn(1, 4, 16)
-    states, _ = decoder(words, words, None, encoded, None)
+    states = decoder(words, words, None, encoded, None)
     changed = words.clone()
     changed[:, 2] = torch.randn(16)
-    other, _ = decoder(changed, changed, None, encoded, None)
+    other = decoder(changed, changed, None, encoded, None)
     assert torch.equal(other[:, :2], states[:, :2])
     assert not torch.isclose(other[:, 2:], states[:, 2:]).all(dim=2).any()
 
@@ -88,21 +102,35 @@ def test_a_sentence_of_one_word_sees_nothing() -> None:
     words = torch.randn(2, 3, 16, requires_grad=True)
     queries, encoded = torch.randn(2, 3, 16), torch.randn(2, 4, 16)
     padding = torch.tensor([[False, True, True], [False, False, False]])
-    states, _ = decoder(queries, words, padding, encoded, None)
+    states = decoder(queries, words, padding, encoded, None)
     states[0, 0].sum().backward(retain_graph=True)
     assert words.grad is not None and torch.equal(words.grad, torch.zeros_like(words))
-    alone, _ = decoder(queries[:1, :1], words[:1, :1], None, encoded[:1], None)
+    alone = decoder(queries[:1, :1], words[:1, :1], None, encoded[:1], None)
     torch.testing.assert_close(alone[0, 0], states[0, 0])
     states.sum().backward()
     assert words.grad.isfinite().all()
 
 
-def test_weights_alone_are_those_of_the_whole_pass() -> None:
+def test_weights_alone_are_those_of_the_whole_pass_which_they_do_not_change() -> None:
     decoder = random_decoder()
-    arguments = torch.randn(2, 5, 16), torch.randn(2, 5, 16), None, torch.randn(2, 4, 16), None
-    _, weights = decoder(*arguments)
-    torch.testing.assert_close(decoder.weights(*arguments), weights)
+    queries, words, encoded = torch.randn(2, 5, 16), torch.randn(2, 5, 16), torch.randn(2, 4, 16)
+    states, weights = run(decoder, queries, words, None, encoded)
+    torch.testing.assert_close(decoder(queries, words, None, encoded, None), states)
+    with Recorder([decoder.last_crossing], stop=True) as recorder:
+        decoder(queries, words, None, encoded, None)
+    torch.testing.assert_close(recorder.weights[0].mean(dim=1), weights)
     assert (weights.sum(dim=2) < 1).all()
+
+
+def test_with_full_sight_a_position_reads_its_own_word() -> None:
+    decoder = random_decoder()
+    queries, words, encoded = torch.randn(1, 3, 16), torch.randn(1, 3, 16), torch.randn(1, 4, 16)
+    for length in (1, 3):
+        changed = words.clone()
+        changed[:, 0] = torch.randn(16)
+        rows = queries[:, :length], words[:, :length], changed[:, :length]
+        states, other = (decoder(rows[0], each, None, encoded, None, full=True) for each in rows[1:])
+        assert not torch.isclose(other, states).all(dim=2).any()
 
 
 def test_keys_and_values_of_all_layers_are_one_product() -> None:

@@ -8,12 +8,11 @@ import torch
 from torch import Tensor
 
 from synmt.alignment.guidance import links_of_subwords
-from synmt.alignment.mask_align.corpus import AlignerCorpus, Side, build_vocabulary
+from synmt.alignment.mask_align.corpus import AlignerCorpus, EncodedSide, build_vocabulary
 from synmt.alignment.mask_align.idea import MaskAlign
-from synmt.alignment.mask_align.model import MaskAlignModel
+from synmt.alignment.mask_align.model import DirectedModel, MaskAlignModel, SideBatch
 from synmt.model.source import SourceFeatures, source_side
 from synmt.nn.config import TransformerConfig
-from synmt.text.vocabulary import Vocabulary
 from synmt.trees.record import ParseRecord
 from tests import tiny
 
@@ -39,28 +38,29 @@ def sides(system: str) -> tuple[list[SourceFeatures], list[SourceFeatures]]:
 
 def aligner(
     system: str = "sequence", config: TransformerConfig = CONFIG, guided: bool = False, **options: Any
-) -> tuple[MaskAlignModel, AlignerCorpus, tuple[Vocabulary, Vocabulary]]:
+) -> tuple[MaskAlignModel, AlignerCorpus]:
     """A random model and its pairs: four, one of them with a single word on either side."""
     read = sides(system)
     vocabularies = build_vocabulary(read[0]), build_vocabulary(read[1])
-    source, target = (Side.encode(each, vocabulary) for each, vocabulary in zip(read, vocabularies, strict=True))
-    corpus = AlignerCorpus(source, target)
+    source, target = (
+        EncodedSide.encode(each, vocabulary) for each, vocabulary in zip(read, vocabularies, strict=True)
+    )
     torch.manual_seed(1)
     ideas = source_side(tiny.SYSTEMS[system]), source_side({"sequence": {}})
     model = MaskAlignModel(config, MaskAlign(**options), guided, ideas, vocabularies)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.4)
-    return model.eval(), corpus, vocabularies
+    return model.eval(), AlignerCorpus(vocabularies, source, target)
 
 
 @pytest.mark.parametrize("guided", [False, True])
 @pytest.mark.parametrize("system", ["sequence", "mask", "pascal", "label-features", "mask+pascal"])
 def test_a_batch_gives_what_single_pairs_give(system: str, guided: bool) -> None:
-    model, corpus, vocabularies = aligner(system, guided=guided)
-    x, y, _ = corpus.batch(range(4), vocabularies, CPU)
+    model, corpus = aligner(system, guided=guided)
+    x, y, _ = corpus.batch(range(4), CPU)
     forward, backward = model.weights(x, y)
     for row in range(4):
-        x, y, _ = corpus.batch([row], vocabularies, CPU)
+        x, y, _ = corpus.batch([row], CPU)
         single = model.weights(x, y)
         targets, sources = single[0].shape[1:]
         torch.testing.assert_close(forward[row, :targets, :sources], single[0][0], atol=1e-5, rtol=1e-4)
@@ -70,28 +70,29 @@ def test_a_batch_gives_what_single_pairs_give(system: str, guided: bool) -> None
 
 
 @pytest.mark.parametrize("form", ["code", "paper"])
-def test_a_piece_never_changes_its_own_prediction(form: str) -> None:
-    model, corpus, vocabularies = aligner(loss_form=form)
-    x, y, _ = corpus.batch([3], vocabularies, CPU)
-    for half, read, predicted, table in ((model.forth, x, y, 1), (model.back, y, x, 0)):
+def test_a_subword_never_changes_its_own_prediction(form: str) -> None:
+    model, corpus = aligner(loss_form=form)
+    x, y, _ = corpus.batch([3], CPU)
+    for directed, read, predicted, table in ((model.forward_model, x, y, 1), (model.backward_model, y, x, 0)):
         tables = model.tables[1 - table], model.tables[table]
-        states, weights = half(read, predicted, tables, 0, 0.0)
-        for place in range(predicted.pieces.shape[1]):
-            pieces = predicted.pieces.clone()
-            pieces[0, place] = 2 if pieces[0, place] != 2 else 3
-            other_states, other_weights = half(read, replace(predicted, pieces=pieces), tables, 0, 0.0)
+        states, weights = directed(read, predicted, tables, 0, 0.0)
+        for place in range(predicted.subwords.shape[1]):
+            subwords = predicted.subwords.clone()
+            subwords[0, place] = 2 if subwords[0, place] != 2 else 3
+            other_states, other_weights = directed(read, replace(predicted, subwords=subwords), tables, 0, 0.0)
             assert torch.equal(other_states[0, place], states[0, place])
             assert torch.equal(other_weights[0, place], weights[0, place])
             assert not torch.equal(other_states, states)
 
 
 def test_links_of_a_guided_model_see_their_word_and_predictions_do_not() -> None:
-    model, corpus, vocabularies = aligner(guided=True)
-    x, y, _ = corpus.batch([3], vocabularies, CPU)
-    other = replace(y, pieces=torch.cat([5 - y.pieces[:, :1].clamp(max=3), y.pieces[:, 1:]], dim=1))
-    assert not torch.equal(y.pieces, other.pieces)
+    model, corpus = aligner(guided=True)
+    x, y, _ = corpus.batch([3], CPU)
+    other = replace(y, subwords=torch.cat([5 - y.subwords[:, :1].clamp(max=3), y.subwords[:, 1:]], dim=1))
+    assert not torch.equal(y.subwords, other.subwords)
     tables = model.tables[0], model.tables[1]
-    (states, weights), (other_states, other_weights) = (model.forth(x, each, tables, 0, 0.0) for each in (y, other))
+    states, weights = model.forward_model(x, y, tables, 0, 0.0)
+    other_states, other_weights = model.forward_model(x, other, tables, 0, 0.0)
     assert torch.equal(states[0, 0], other_states[0, 0])
     assert not torch.equal(weights[0, 0], other_weights[0, 0])
     torch.testing.assert_close(model.weights(x, y)[0], weights)
@@ -102,32 +103,31 @@ def test_links_of_a_guided_model_see_their_word_and_predictions_do_not() -> None
     [each for each in product(ABLATIONS, (False, True)) if each != ("causal", True)],
 )
 def test_every_ablation_has_a_loss_with_finite_gradients(ablation: str, guided: bool) -> None:
-    model, corpus, vocabularies = aligner(guided=guided, **ABLATIONS[ablation])
+    model, corpus = aligner(guided=guided, **ABLATIONS[ablation])
     if guided:
         links = {(0, 0)}
         words = zip(corpus.source.words, corpus.target.words, strict=True)
         corpus.links = [links_of_subwords(links, *pair) for pair in words]
-    loss = model.train().loss(*corpus.batch(range(4), vocabularies, CPU), 0.1)
-    loss.total().backward()
-    pieces = sum(len(ids) for side in (corpus.source, corpus.target) for ids in side.pieces)
-    assert loss.tokens == pieces
+    loss = model.train().loss(*corpus.batch(range(4), CPU), 0.1)
+    loss.total.backward()
+    assert loss.tokens == sum(len(ids) for side in (corpus.source, corpus.target) for ids in side.subwords)
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
 
 
 def test_the_loss_is_that_of_the_formula() -> None:
-    """Both forms, computed cell by cell from the weights and from log-probabilities of each piece."""
+    """Both forms, computed cell by cell from the weights and from log-probabilities of each subword."""
     values = {}
     for form in ("paper", "code"):
-        model, corpus, vocabularies = aligner(loss_form=form)
-        x, y, _ = corpus.batch(range(4), vocabularies, CPU)
-        values[form] = float(model.loss(x, y, None).mean)
-        forward, backward = model.weights(x, y)
+        model, corpus = aligner(loss_form=form)
+        x, y, _ = corpus.batch(range(4), CPU)
+        values[form] = mean_loss(model, x, y)
+        forward, backward = (weights.detach() for weights in model.weights(x, y))
         nll = [
-            slow_nll(half, read, predicted, tables, len(vocabulary.target))
-            for half, read, predicted, tables, vocabulary in (
-                (model.forth, x, y, (model.tables[0], model.tables[1]), vocabularies[1]),
-                (model.back, y, x, (model.tables[1], model.tables[0]), vocabularies[0]),
+            slow_nll(directed, read, predicted, tables, len(vocabulary.target))
+            for directed, read, predicted, tables, vocabulary in (
+                (model.forward_model, x, y, (model.tables[0], model.tables[1]), corpus.vocabularies[1]),
+                (model.backward_model, y, x, (model.tables[1], model.tables[0]), corpus.vocabularies[0]),
             )
         ]
         sizes = [(int(i), int(j)) for i, j in zip(y.real.sum(1), x.real.sum(1), strict=True)]
@@ -151,12 +151,19 @@ def test_the_loss_is_that_of_the_formula() -> None:
     assert values["paper"] > values["code"]
 
 
-def slow_nll(half: Any, read: Any, predicted: Any, tables: tuple[Tensor, Tensor], size: int) -> float:
-    """Mean over pieces."""
-    states, _ = half(read, predicted, tables, 0, 0.0)
+def mean_loss(model: MaskAlignModel, x: SideBatch, y: SideBatch, links: Tensor | None = None) -> float:
+    loss = model.loss(x, y, links)
+    return float(loss.total.detach()) / loss.tokens
+
+
+def slow_nll(
+    directed: DirectedModel, read: SideBatch, predicted: SideBatch, tables: tuple[Tensor, Tensor], size: int
+) -> float:
+    """Mean over subwords."""
+    states, _ = directed(read, predicted, tables, 0, 0.0)
     logs = (states @ tables[1][:size].t()).log_softmax(dim=2)
-    chosen = logs.gather(2, predicted.pieces.clamp(max=size - 1).unsqueeze(2)).squeeze(2)
-    return float(-(chosen * predicted.real).sum() / predicted.real.sum())
+    chosen = logs.gather(2, predicted.subwords.clamp(max=size - 1).unsqueeze(2)).squeeze(2)
+    return float(-(chosen.detach() * predicted.real).sum() / predicted.real.sum())
 
 
 def slow_entropy(row: Tensor) -> float:
@@ -164,32 +171,32 @@ def slow_entropy(row: Tensor) -> float:
     return float(-(shares * shares.log()).sum())
 
 
-def test_guidance_counts_each_linked_piece_once_a_direction() -> None:
-    model, corpus, vocabularies = aligner(no_agreement=True, guidance=2.0)
+def test_guidance_counts_each_linked_subword_once_a_direction() -> None:
+    model, corpus = aligner(no_agreement=True, guidance=2.0)
     links = {(0, 0), (0, 1), (2, 1)}
-    corpus = AlignerCorpus(corpus.source, corpus.target, [links_of_subwords(links, *words) for words in zip(
-        corpus.source.words, corpus.target.words, strict=True)])  # fmt: skip
-    x, y, guide = corpus.batch([3], vocabularies, CPU)
-    forward, backward = model.weights(x, y)
-    pairs = {(int(i), int(j)) for i, j in corpus.links[3]} if corpus.links else set()
+    words = zip(corpus.source.words, corpus.target.words, strict=True)
+    corpus.links = [links_of_subwords(links, *pair) for pair in words]
+    x, y, guide = corpus.batch([3], CPU)
+    forward, backward = (weights.detach() for weights in model.weights(x, y))
+    pairs = {(int(i), int(j)) for i, j in corpus.links[3]}
     expected = 0.0
     for weights, found in ((forward, pairs), (backward, {(j, i) for i, j in pairs})):
         rows = sorted({row for row, _ in found})
         for row in rows:
             columns = [column for each, column in found if each == row]
             expected -= sum(float(weights[0, row, column].log()) for column in columns) / len(columns) / len(rows)
-    with_guide, without = (float(model.loss(x, y, each).mean) for each in (guide, None))
+    with_guide, without = (mean_loss(model, x, y, each) for each in (guide, None))
     assert with_guide - without == pytest.approx(2 * expected, rel=1e-4)
 
 
 def test_structure_is_read_and_never_predicted() -> None:
-    model, corpus, (source, _) = aligner("mask")
+    model, corpus = aligner("mask")
+    source, _ = corpus.vocabularies
     assert corpus.source.places is not None
     sentences, _ = sides("mask")
-    for sentence, ids, read in zip(sentences, corpus.source.pieces, corpus.source.read.ids, strict=True):
+    for sentence, ids, read in zip(sentences, corpus.source.subwords, corpus.source.read.ids, strict=True):
         assert len(ids) == sentence.words < len(read)
         assert np.all(ids < len(source.target))
     assert any(token.startswith(" ") for token in source.source)
-    x, y, _ = corpus.batch(range(4), (source, source), CPU)
-    assert model.forth.encode(x, model.tables[0], 0.0).shape[1] == x.pieces.shape[1]
-    del y
+    x, _, _ = corpus.batch(range(4), CPU)
+    assert model.forward_model.encode(x, model.tables[0], 0.0).shape[1] == x.subwords.shape[1]

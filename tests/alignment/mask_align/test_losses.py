@@ -42,14 +42,14 @@ def test_the_worked_total_of_both_forms() -> None:
 
 
 def test_padding_changes_nothing_and_has_no_gradient() -> None:
-    padded = torch.zeros(1, 5, 6), torch.zeros(1, 6, 5)
-    padded[0][0, :3, :4], padded[1][0, :4, :3] = FORWARD, BACKWARD
+    forward, backward = torch.zeros(1, 5, 6), torch.zeros(1, 6, 5)
+    forward[0, :3, :4], backward[0, :4, :3] = FORWARD, BACKWARD
     cells = torch.zeros(1, 5, 6, dtype=torch.bool)
     cells[0, :3, :4] = True
-    assert losses(*padded, cells) == pytest.approx(WORKED, abs=1e-6)
-    padded[0].requires_grad_()
-    (agreement_loss(*padded, cells) + entropy_loss(padded[0], cells, 0.05, "paper")).backward()
-    gradient = padded[0].grad
+    assert losses(forward, backward, cells) == pytest.approx(WORKED, abs=1e-6)
+    forward.requires_grad_()
+    (agreement_loss(forward, backward, cells) + entropy_loss(forward, cells, 0.05, "paper")).backward()
+    gradient = forward.grad
     assert gradient is not None and gradient.isfinite().all()
     assert (gradient[0, :3, :4] != 0).all()
 

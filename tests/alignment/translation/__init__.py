@@ -1,0 +1,1 @@
+"""What all aligners on translation models share, and the laws of each."""

@@ -1,0 +1,48 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synmt.alignment.methods import open_method
+from synmt.alignment.translation.config import TranslationFitConfig, fitting_config
+from synmt.alignment.translation.idea import LinkIdea
+from synmt.options import settings_of
+from synmt.streams import BadInput
+from tests.alignment.translation.forced import IDEAS
+
+
+def asked(name: str, settings: dict[str, Any]) -> tuple[LinkIdea, TranslationFitConfig]:
+    idea = open_method(name, settings)
+    assert isinstance(idea, LinkIdea)
+    return idea, fitting_config(idea, settings)
+
+
+@pytest.mark.parametrize("name", IDEAS)
+def test_settings_go_where_they_belong(name: str) -> None:
+    fields = [each.name for each in settings_of(type(open_method(name, {})))]
+    own = {f"{name}-{field}".replace("-", "_"): 1 for field in fields}
+    idea, config = asked(name, {"preset": "paper", "width": 64, "epochs": 7} | own)
+    assert idea.options() == dict.fromkeys(fields, 1)
+    assert (config.network.width, config.network.heads, config.training.epochs) == (64, 4, 7)
+    assert config.network.cross_attention == ("last" if name == "naive-att-last" else "all")
+
+
+def test_options_of_a_guide_are_known_and_others_are_not() -> None:
+    idea, _ = asked("shift-aet", {"shift_att_layer": 2, "shift_aet_layer": 3})
+    assert idea.options() == {"layer": 3}
+    assert asked("bao-guided", {"bao_contiguity": 0.5})
+    with pytest.raises(BadInput, match="an option of shift-aet for shift-att"):
+        asked("shift-att", {"shift_aet_layer": 2})
+    with pytest.raises(BadInput, match="an option of mask-align for bao"):
+        asked("bao", {"mask_align_loss_form": "paper"})
+    with pytest.raises(BadInput, match="an option of pascal for sequence"):
+        asked("bao", {"pascal_heads": 1})
+    with pytest.raises(BadInput, match="an option of bao for mask-align"):
+        open_method("mask-align", {"bao_steps": 1})
+
+
+def test_a_layer_that_is_not_there_is_named_before_anything_is_trained() -> None:
+    with pytest.raises(BadInput, match="this method reads decoder layer 5, which there is not"):
+        asked("shift-att", {"shift_att_layer": 5, "decoder_layers": 4})
+    _, config = asked("shift-att", {"shift_att_layer": 5, "models": "folder"})
+    assert config.models == Path("folder")

@@ -1,0 +1,48 @@
+"""What a Recorder keeps of attention, and where it ends a run."""
+
+import torch
+from torch import nn
+
+from synmt.nn.attention import CrossAttention, Recorder, SelfAttention
+
+
+def test_cross_attention_gives_the_weights_that_it_uses() -> None:
+    torch.manual_seed(0)
+    module = CrossAttention(8, heads=2, dropout=0.0).eval()
+    states, encoded = torch.randn(3, 5, 8), torch.randn(3, 4, 8)
+    bias = torch.zeros(3, 1, 1, 4)
+    bias[1, :, :, 2:] = float("-inf")
+    memory = module.memory(encoded)
+    with Recorder([module]) as recorder:
+        shown = module(states, memory, bias)
+    (weights,) = recorder.weights
+    assert torch.equal(recorder.inputs[0], states)
+    assert weights[1, :, :, 2:].count_nonzero() == 0
+    torch.testing.assert_close(weights.sum(dim=3), torch.ones(3, 2, 5))
+    torch.testing.assert_close(module.out((weights @ memory[1]).transpose(1, 2).flatten(2)), shown)
+    torch.testing.assert_close(module(states, memory, bias), shown)
+
+
+def test_a_run_that_stops_ends_where_the_last_weights_arise() -> None:
+    torch.manual_seed(0)
+    layers = nn.ModuleList(SelfAttention(8, heads=2, dropout=0.0) for _ in range(3)).eval()
+    states = torch.randn(2, 4, 8)
+    ran = []
+
+    def run() -> None:
+        inputs = states
+        for number, layer in enumerate(layers):
+            inputs = layer(inputs)
+            ran.append(number)
+
+    with Recorder(layers[:2]) as whole:
+        run()
+    assert ran == [0, 1, 2]
+    with Recorder(layers[:2], stop=True) as stopped:
+        run()
+    assert ran == [0, 1, 2, 0]
+    for each, other in zip(whole.weights, stopped.weights, strict=True):
+        assert torch.equal(each, other)
+    run()  # nothing is recorded once the context is left
+    assert len(stopped.weights) == 2
+    assert ran == [0, 1, 2, 0, 0, 1, 2]
