@@ -47,6 +47,8 @@ FORKS.set_forkserver_preload(
         "synmt.training.run",
         "synmt.parsers.benepar_parser",
         "benepar.parse_chart",
+        "sacremoses",
+        "torch._dynamo",
     ]
 )
 

@@ -7,6 +7,7 @@ environment and standard streams. Nothing of synmt itself is imported before the
 import json
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, send_fds, socket
@@ -40,7 +41,7 @@ def ask(path: str, arguments: list[str], streams: list[int]) -> int:
 
 
 def serve(path: str) -> None:
-    """Answer requests until standard input ends."""
+    """Answer requests until standard input ends; kill the commands of clients that have gone."""
     from multiprocessing import get_context
     from multiprocessing.connection import wait
     from multiprocessing.process import BaseProcess
@@ -54,20 +55,23 @@ def serve(path: str) -> None:
         listener.bind(f"{path}.new")
         listener.listen(64)
         Path(f"{path}.new").rename(path)
-        while end not in (ready := wait([end, listener, *running])):
+        while end not in (ready := wait([end, listener, *running, *(each for _, each in running.values())])):
             if listener in ready:
                 connection, _ = listener.accept()
                 request, streams, _, _ = recv_fds(connection, LARGEST, 3)
-                process = forks.Process(target=_run, args=(json.loads(request), streams))
+                process: BaseProcess = forks.Process(target=_run, args=(json.loads(request), streams))
                 process.start()
                 running[process.sentinel] = process, connection
                 for stream in streams:
                     os.close(stream)
+            for process, connection in running.values():
+                if connection in ready:
+                    process.kill()
             for sentinel in [each for each in running if each in ready]:
-                ended, connection = running.pop(sentinel)
-                ended.join()
-                with connection:
-                    connection.send(str(ended.exitcode).encode())
+                process, connection = running.pop(sentinel)
+                process.join()
+                with connection, suppress(BrokenPipeError):
+                    connection.send(str(process.exitcode).encode())
 
 
 def _run(request: tuple[list[str], str, dict[str, str]], streams: list[int]) -> None:
