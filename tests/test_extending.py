@@ -1,37 +1,47 @@
-"""What docs/extending.md adds to a copy of synmt works there."""
+"""What docs/extending.md adds from outside of synmt works."""
 
 import re
-import shutil
+import tomllib
 from pathlib import Path
 
 from tests.cli.commands import shell
+from tests.packages import install
 from tests.test_recipes import ROOT, SMALLER, shell_blocks
 
 PAGE = "docs/extending.md"
 CORPUS = """
-python -m synmt.demo --sentences 60 --held-out 8 --out .
+python -m synmt.demo --sentences 40 --held-out 6 --out .
 for part in train dev test; do synmt parse --input conllu $part.en.conllu > $part.both.jsonl; done
 """
 
 
-def files() -> list[tuple[str, str]]:
-    """The page's pieces of code, each with the file that it belongs to."""
+def blocks(language: str) -> list[str]:
     text = (ROOT / PAGE).read_text(encoding="utf-8")
-    return re.findall(r"^```python\n# (\S+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def test_an_idea_is_one_file_and_one_line(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "synmt", tmp_path / "synmt", ignore=shutil.ignore_patterns("__pycache__", "models"))
-    for name, code in files():
-        path = tmp_path / name
-        if path.exists():
-            registry = path.read_text(encoding="utf-8")
-            code = registry.replace("SOURCE_IDEAS = {\n", f"SOURCE_IDEAS = {{\n{code}")
-        path.write_text(code, encoding="utf-8")
-    (script,) = shell_blocks(PAGE)
-    script = CORPUS + script
+def entry_points() -> str:
+    """Return those of all tables of the page, as an installed package has them."""
+    groups = [tomllib.loads(block)["project"]["entry-points"] for block in blocks("toml")]
+    lines = []
+    for group, names in (pair for each in groups for pair in each.items()):
+        lines += [f"[{group}]", *(f"{name} = {place}" for name, place in names.items())]
+    return "\n".join(lines) + "\n"
+
+
+def test_an_idea_an_aligner_and_a_metric_come_from_outside(tmp_path: Path) -> None:
+    path = install(tmp_path, "extension", "", entry_points())
+    for code in blocks("python"):
+        name = re.match(r"# (\S+)\n", code)
+        assert name
+        file = tmp_path / name[1]
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(code, encoding="utf-8")
+    script = CORPUS + "\n".join(shell_blocks(PAGE))
     for long, short in SMALLER.items():
         script = script.replace(long, short)
-    done = shell(f"set -euo pipefail\n{script}", tmp_path, PYTHONPATH=str(tmp_path))
+    done = shell(f"set -euo pipefail\n{script}", tmp_path, seconds=180, PYTHONPATH=path)
     assert done.returncode == 0, done.stderr
-    assert len((tmp_path / "test.depth.kel").read_text(encoding="utf-8").splitlines()) == 8
+    assert len((tmp_path / "test.depth.kel").read_text(encoding="utf-8").splitlines()) == 6
+    assert len((tmp_path / "train.links").read_text(encoding="utf-8").splitlines()) == 40
+    assert done.stdout.startswith("Exact|case:lower = ")

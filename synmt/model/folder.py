@@ -97,6 +97,8 @@ class ModelFolder(Generic[Config]):
                 )
                 raise ValueError(f"{next(names)}, not {next(names)}")
             config = kind.read(dict(fields["model"]))
+            if unknown := fields["model"].keys() - config.fields().keys():
+                raise ValueError(f"unknown field {min(unknown)!r}")
             training = dict(fields["training"])
         files = [
             f"{folder}/{name}" if folder else name

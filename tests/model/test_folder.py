@@ -103,6 +103,7 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("model", {"languages": ["../../etc/passwd", "de"]}, "not a code"),
     ("model", {"languages": 7}, ""),
     ("model", {"target": {"ideas": 5}}, ""),
+    ("model", {"surprise": 1}, "unknown field 'surprise'"),
     ("network", {"surprise": 1}, "surprise"),
     ("network", {"width": "16"}, "width cannot be '16'"),
     ("network", {"width": 2**60}, "width cannot be"),
