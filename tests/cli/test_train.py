@@ -69,7 +69,7 @@ def test_pairs_through_a_pipe(tmp_path: Path) -> None:
         ("--pascal-heads 2 --source train.jsonl --target train.de", "an option of pascal for mask"),
         (
             "--model pascal --pascal-layer 9 --source train.jsonl --target train.de",
-            "takes 2 heads of layer 9, where 6 layers have 8 heads each",
+            "takes 2 heads of layer 9, where 6 layers",
         ),
         ("--model pascal --source train.jsonl --target train.de", "train.jsonl:1: record has no dependency heads"),
         ("--source train.jsonl --target train.de --target-language German", "language 'German' is not a code"),

@@ -3,23 +3,25 @@ from typing import Any
 
 import pytest
 
+from synmt.alignment import ALIGNERS
 from synmt.alignment.methods import open_method
 from synmt.alignment.translation.config import TranslationFitConfig, fitting_config
 from synmt.alignment.translation.idea import LinkIdea
+from synmt.alignment.translation.method import TranslationMethod
 from synmt.options import settings_of
 from synmt.streams import BadInput
 from tests.alignment.translation.forced import IDEAS
 
 
 def asked(name: str, settings: dict[str, Any]) -> tuple[LinkIdea, TranslationFitConfig]:
-    idea = open_method(name, settings)
-    assert isinstance(idea, LinkIdea)
-    return idea, fitting_config(idea, settings)
+    method = open_method(name, settings)
+    assert isinstance(method, TranslationMethod)
+    return method.idea, fitting_config(method.idea, settings)
 
 
 @pytest.mark.parametrize("name", IDEAS)
 def test_settings_go_where_they_belong(name: str) -> None:
-    fields = [each.name for each in settings_of(type(open_method(name, {})))]
+    fields = [each.name for each in settings_of(ALIGNERS[name])]
     own = {f"{name}-{field}".replace("-", "_"): 1 for field in fields}
     idea, config = asked(name, {"preset": "paper", "width": 64, "epochs": 7} | own)
     assert idea.options() == dict.fromkeys(fields, 1)
