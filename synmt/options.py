@@ -11,13 +11,7 @@ Config = TypeVar("Config")
 
 
 def setting(
-    default: Any,
-    help_text: str,
-    least: float = 0,
-    most: float = math.inf,
-    *,
-    common: bool = False,
-    metavar: str = "",
+    default: Any, help_text: str, least: float = 0, most: float = math.inf, *, common: bool = False, metavar: str = ""
 ) -> Any:
     """Make a field of a config, with its line of help and the bounds of a number.
 
@@ -83,9 +77,7 @@ def settings_of(config: type) -> list[Setting]:
     """Return the fields of a config that were made by `setting`, in their order."""
     hints = typing.get_type_hints(config)
     return [
-        Setting(
-            each.name, None if each.default is MISSING else each.default, *_kind(hints[each.name]), **each.metadata
-        )
+        Setting(each.name, None if each.default is MISSING else each.default, *_kind(hints[each.name]), **each.metadata)
         for each in fields(config)
         if "help" in each.metadata
     ]

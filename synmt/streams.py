@@ -170,9 +170,7 @@ def check_stdin_once(paths: Sequence[str]) -> None:
         raise BadInput("standard input can be read only once")
 
 
-def side_by_side(
-    names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines"
-) -> Iterator[tuple[T, ...]]:
+def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines") -> Iterator[tuple[T, ...]]:
     """Yield item n of each stream, which is not None. Raises BadInput with their lengths where they end apart."""
     for number, row in enumerate(zip_longest(*streams), 1):
         items = [item for item in row if item is not None]

@@ -72,9 +72,7 @@ class Exploit:
 def good_folder(path: Path) -> ModelFolder[ModelConfig]:
     """A `mask` model that was never trained."""
     _, vocabulary = tiny.sources_and_vocabulary("mask")
-    config = ModelConfig(
-        source_side({"mask": {}}), target_side({"sequence": {}}), ("en", "de"), "moses", tiny.CONFIG
-    )
+    config = ModelConfig(source_side({"mask": {}}), target_side({"sequence": {}}), ("en", "de"), "moses", tiny.CONFIG)
     folder = ModelFolder(path, config, Bpe(CODES), (vocabulary,), {"seed": 1})
     folder.save()
     save_tensors(folder.parameters, tiny.model("mask", vocabulary).state_dict())
@@ -313,8 +311,7 @@ ROW = b"1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n"
 CONLLU: dict[str, bytes] = {
     "nine columns": ROW.replace(b"\t_\n", b"\n"),
     "eleven columns": ROW.replace(b"\n", b"\t_\n"),
-    "words in a circle": ROW.replace(b"\t0\t", b"\t2\t")
-    + ROW.replace(b"1\ta", b"2\tb").replace(b"\t0\t", b"\t1\t"),
+    "words in a circle": ROW.replace(b"\t0\t", b"\t2\t") + ROW.replace(b"1\ta", b"2\tb").replace(b"\t0\t", b"\t1\t"),
     "a head beyond the sentence": ROW.replace(b"\t0\t", b"\t9\t"),
     "a head of a hundred digits": ROW.replace(b"\t0\t", b"\t" + b"9" * 100 + b"\t"),
     "a head of ten thousand digits": ROW.replace(b"\t0\t", b"\t" + b"9" * 10_000 + b"\t"),
@@ -336,9 +333,7 @@ LINKS: dict[str, bytes] = {
     "no line": b"",
     "half an A3 file": b"# Sentence pair (1) source length 2\nHe is\n",
     "A3 beyond the sentence": b"# Sentence pair (1)\nHe is\nNULL ({ }) Er ({ 9 }) ist ({ })\n",
-    "A3 of ten thousand digits": b"# Sentence pair (1)\nHe is\nNULL ({ }) Er ({ "
-    + b"9" * 10_000
-    + b" }) ist ({ })\n",
+    "A3 of ten thousand digits": b"# Sentence pair (1)\nHe is\nNULL ({ }) Er ({ " + b"9" * 10_000 + b" }) ist ({ })\n",
 }
 
 
@@ -463,9 +458,7 @@ def command() -> None:
             verdict = "refused" if outcome.refuses() else f"NOT REFUSED (exit {outcome.code})"
             print(f"{total}\t{case.name}\t{verdict}\t{outcome.said.strip()[:200]}", flush=True)
         pwned = [str(path) for path in folder.rglob("pwned")]
-        print(
-            f"{total} cases, {total - wrong} refused with one line, {len(pwned)} ran code, {most >> 20} MiB at most"
-        )
+        print(f"{total} cases, {total - wrong} refused with one line, {len(pwned)} ran code, {most >> 20} MiB at most")
         sys.exit(bool(wrong or pwned))
 
 

@@ -39,9 +39,7 @@ def losses(log: Path) -> list[float]:
     return [float(row[column]) for row in rows[1:] for column in columns if row[column]]
 
 
-@pytest.mark.parametrize(
-    ("system", "precision"), [(name, "fp32") for name in SYSTEMS] + [("tree encoders", "bf16")]
-)
+@pytest.mark.parametrize(("system", "precision"), [(name, "fp32") for name in SYSTEMS] + [("tree encoders", "bf16")])
 def test_training_is_that_of_a_cpu(system: str, precision: str, tmp_path: Path) -> None:
     data = with_target_trees(write_corpus(tmp_path, copies=2))
     train = (

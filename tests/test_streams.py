@@ -133,9 +133,7 @@ def shout(text: str) -> str:
 LINES = b"a\n \nbad\n\xff\nb\n"
 
 
-def test_conversion_keeps_empty_lines_and_blanks_bad_ones(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_conversion_keeps_empty_lines_and_blanks_bad_ones(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").write_bytes(LINES)
     convert_files("shout", [str(tmp_path / "in")], shout, BadLines("blank"), blank="{}")
     assert capfd.readouterr() == ("A\n{}\n{}\n{}\nB\n", "synmt shout: 2 bad lines left empty\n")

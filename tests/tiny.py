@@ -159,11 +159,7 @@ def corpus(
 
 
 def model(
-    system: str,
-    vocabulary: Vocabulary,
-    config: TransformerConfig = CONFIG,
-    seed: int = 1,
-    target: str = "sequence",
+    system: str, vocabulary: Vocabulary, config: TransformerConfig = CONFIG, seed: int = 1, target: str = "sequence"
 ) -> TranslationModel:
     """A random model; strengths, which begin at zero, are random too, so that masks do something."""
     torch.manual_seed(seed)

@@ -151,9 +151,7 @@ def directions(given: SoftLinks | DirectedLinks, threshold: float = 0.0) -> tupl
 
 def _without_source_word(given: SoftLinks | DirectedLinks, word: int) -> SoftLinks | DirectedLinks:
     if isinstance(given, DirectedLinks):
-        forward, backward = (
-            {link for link in links if link[0] != word} for links in (given.forward, given.backward)
-        )
+        forward, backward = ({link for link in links if link[0] != word} for links in (given.forward, given.backward))
         return DirectedLinks(forward, backward)
     others = (np.asarray(given.source_words) != word)[:, None]
     return replace(given, forward=given.forward * others, backward=given.backward * others)

@@ -15,11 +15,7 @@ from synmt.trees.record import ParseRecord
 
 
 def read_pairs(
-    lines: Iterable[Line],
-    needs: Needs,
-    text: TextConfig,
-    max_words: int,
-    bad: BadLines,
+    lines: Iterable[Line], needs: Needs, text: TextConfig, max_words: int, bad: BadLines
 ) -> Iterator[SentencePair]:
     """Yield a pair for each line, each side raw text or a record. Looks ahead where a side is to be parsed.
 

@@ -9,7 +9,7 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.config import AlignConfig, check_command
 from synmt.alignment.mask_align.presets import PRESETS
 from synmt.cli.options import bad_input, on_error, or_stdin
-from synmt.cli.sections import SectionCommand, SectionOption, defaults_of_presets, options_of, options_of_ideas
+from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
 from synmt.nn.config import TransformerConfig
 from synmt.options import config_of
 from synmt.streams import OnError
@@ -28,52 +28,31 @@ Examples:
 """
 
 
+of_aligner, of_fit = in_section("Aligner"), in_section("--fit")
+
+
 @click.command("align", cls=SectionCommand, epilog=EPILOG)
 @click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...")
-@click.option(
-    "--fit", is_flag=True, cls=SectionOption, section="Aligner",
-    help="Make an aligner of the very pairs that are given; then there is no MODEL.",
-)  # fmt: skip
-@click.option(
-    "--method", cls=SectionOption, section="Aligner", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
+@of_aligner("--fit", is_flag=True, help="Make an aligner of the very pairs that are given; then there is no MODEL.")
+@of_aligner(
+    "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
     help=f"One of {', '.join(ALIGNERS)}.  [mask-align, or the MODEL's]",
 )  # fmt: skip
-@click.option(
-    "--links-from", multiple=True, metavar="LINKS", cls=SectionOption, section="Aligner",
+@of_aligner(
+    "--links-from", multiple=True, metavar="LINKS",
     help="Pharaoh links or an A3 file of another aligner, in place of MODEL; twice for two directions.",
 )  # fmt: skip
 @options_of(AlignConfig, "Links")
 @options_of(TextConfig, "Text")
 @on_error
-@click.option(
-    "--device", default="auto", cls=SectionOption, section="Aligner", help="auto, cpu, cuda or cuda:N.  [auto]"
-)
-@click.option(
-    "--guide", metavar="LINKS", cls=SectionOption, section="--fit", help="Links to learn from, Pharaoh or A3."
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path), cls=SectionOption, section="--fit", help="The model folder to keep."
-)
-@click.option(
-    "--resume", is_flag=True, cls=SectionOption, section="--fit",
-    help="Go on with the run in --out, with the same command.",
-)  # fmt: skip
-@click.option(
-    "--models", metavar="FOLDER", cls=SectionOption, section="--fit",
-    help="An aligner whose translation models are taken over.",
-)  # fmt: skip
-@click.option(
-    "--preset", type=click.Choice(list(PRESETS)), cls=SectionOption, section="--fit",
-    help="Settings by name, for all that follows.  [small]",
-)  # fmt: skip
-@click.option(
-    "--source-syntax", metavar="IDEA+IDEA", cls=SectionOption, section="--fit",
-    help="Ideas of `synmt train` in the encoder of the source.",
-)  # fmt: skip
-@click.option(
-    "--target-syntax", metavar="IDEA+IDEA", cls=SectionOption, section="--fit",
-    help="The same for the encoder of the target.",
-)  # fmt: skip
+@of_aligner("--device", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]")
+@of_fit("--guide", metavar="LINKS", help="Links to learn from, Pharaoh or A3.")
+@of_fit("--out", type=click.Path(path_type=Path), help="The model folder to keep.")
+@of_fit("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
+@of_fit("--models", metavar="FOLDER", help="An aligner whose translation models are taken over.")
+@of_fit("--preset", type=click.Choice(list(PRESETS)), help="Settings by name, for all that follows.  [small]")
+@of_fit("--source-syntax", metavar="IDEA+IDEA", help="Ideas of `synmt train` in the encoder of the source.")
+@of_fit("--target-syntax", metavar="IDEA+IDEA", help="The same for the encoder of the target.")
 @options_of(TrainingConfig, "Training, with --fit", defaults=defaults_of_presets(TrainingConfig, PRESETS))
 @options_of(TransformerConfig, "Network", defaults=defaults_of_presets(TransformerConfig, PRESETS))
 @options_of_ideas(ALIGNERS)

@@ -64,11 +64,7 @@ def strengths(models: tuple[Path, ...], form: str) -> None:
 @click.argument("file", default="-")
 @sentence_number
 @click.option(
-    "--side",
-    type=click.Choice(["source", "target"]),
-    default="source",
-    show_default=True,
-    help="Encoder or decoder.",
+    "--side", type=click.Choice(["source", "target"]), default="source", show_default=True, help="Encoder or decoder."
 )
 @click.option("--layer", type=click.IntRange(1), default=1, show_default=True, help="Which layer.")
 @click.option("--head", type=click.IntRange(1), help="One head of the layer, instead of all.")

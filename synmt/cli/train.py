@@ -6,13 +6,7 @@ from typing import Any
 import click
 
 from synmt.cli.options import bad_input
-from synmt.cli.sections import (
-    SectionCommand,
-    SectionOption,
-    defaults_of_presets,
-    options_of,
-    options_of_ideas,
-)
+from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
 from synmt.nn.config import TransformerConfig
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig
@@ -28,55 +22,41 @@ Examples:
 """
 
 
-def data_option(flag: str, help_text: str) -> Any:
-    return click.option(flag, cls=SectionOption, section="Data", help=help_text)
+of_model, of_data, of_output = in_section("Model"), in_section("Data"), in_section("Output")
 
 
 @click.command("train", cls=SectionCommand, epilog=EPILOG)
-@click.option(
-    "--model", "system", cls=SectionOption, section="Model", metavar="SYSTEM",
-    type=click.Choice(list(systems())), default="sequence",
+@of_model(
+    "--model", "system", metavar="SYSTEM", type=click.Choice(list(systems())), default="sequence",
     help=f"One of {', '.join(systems())}.  [sequence]",
 )  # fmt: skip
-@click.option(
-    "--source-syntax", cls=SectionOption, section="Model", metavar="IDEA+IDEA",
-    help=f"Ideas at work in the encoder instead: {', '.join(SOURCE_IDEAS)}.",
-)  # fmt: skip
-@click.option(
-    "--target-syntax", cls=SectionOption, section="Model", metavar="IDEA+IDEA",
-    help=f"Those of the decoder, with any encoder: {', '.join(TARGET_IDEAS)}.",
-)  # fmt: skip
-@click.option(
-    "--preset", cls=SectionOption, section="Model", type=click.Choice(list(PRESETS)), metavar="NAME", default="paper",
+@of_model(
+    "--source-syntax", metavar="IDEA+IDEA", help=f"Ideas at work in the encoder instead: {', '.join(SOURCE_IDEAS)}."
+)
+@of_model(
+    "--target-syntax", metavar="IDEA+IDEA", help=f"Those of the decoder, with any encoder: {', '.join(TARGET_IDEAS)}."
+)
+@of_model(
+    "--preset", type=click.Choice(list(PRESETS)), metavar="NAME", default="paper",
     help=f"Settings by name: {', '.join(PRESETS)}.  [paper]",
 )  # fmt: skip
-@click.option(
-    "--split-arcs", is_flag=True, cls=SectionOption, section="Model", common=False,
-    help="Have the decoder write an arc as two tokens: direction, relation.",
-)  # fmt: skip
-@click.option(
-    "--root-arc", is_flag=True, cls=SectionOption, section="Model", common=False,
-    help="Have the decoder write an arc for the root as well, at the end.",
-)  # fmt: skip
-@data_option("--source", "Source sentences: text, parse records or mask records.")
-@data_option("--target", "Target sentences: text, parse records or lines of synmt transitions.")
-@data_option("--tsv", "Both as `source TAB target` lines, instead; - is standard input.")
-@data_option("--dev-source", "Validation sources.")
-@data_option("--dev-target", "Validation targets.")
-@data_option("--dev-tsv", "Both as `source TAB target` lines, instead.")
-@options_of(TextConfig, "Data")
-@data_option("--codes", "BPE codes to use, instead of learning some.")
-@click.option(
-    "--out", cls=SectionOption, section="Output", type=click.Path(path_type=Path), required=True,
-    help="The model folder to make.",
-)  # fmt: skip
-@click.option(
-    "--resume", is_flag=True, cls=SectionOption, section="Output",
-    help="Go on with the run in --out, with the same command.",
-)  # fmt: skip
-@click.option(
-    "--device", cls=SectionOption, section="Output", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]"
+@of_model(
+    "--split-arcs", is_flag=True, common=False, help="Have the decoder write an arc as two tokens: direction, relation."
 )
+@of_model(
+    "--root-arc", is_flag=True, common=False, help="Have the decoder write an arc for the root as well, at the end."
+)
+@of_data("--source", help="Source sentences: text, parse records or mask records.")
+@of_data("--target", help="Target sentences: text, parse records or lines of synmt transitions.")
+@of_data("--tsv", help="Both as `source TAB target` lines, instead; - is standard input.")
+@of_data("--dev-source", help="Validation sources.")
+@of_data("--dev-target", help="Validation targets.")
+@of_data("--dev-tsv", help="Both as `source TAB target` lines, instead.")
+@options_of(TextConfig, "Data")
+@of_data("--codes", help="BPE codes to use, instead of learning some.")
+@of_output("--out", type=click.Path(path_type=Path), required=True, help="The model folder to make.")
+@of_output("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
+@of_output("--device", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]")
 @options_of(TrainingConfig, "Training", defaults=defaults_of_presets(TrainingConfig, SHOWN))
 @options_of(TransformerConfig, "Network", defaults=defaults_of_presets(TransformerConfig, SHOWN))
 @options_of_ideas(SOURCE_IDEAS)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from synmt.cli.options import bad_input, input_files, on_error, or_stdin
-from synmt.cli.sections import SectionCommand, SectionOption, options_of
+from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.options import config_of
 from synmt.streams import OnError
@@ -25,9 +25,7 @@ Examples:
 @input_files
 @options_of(SearchConfig, "Search", common=True)
 @options_of(TranslateConfig, "Output", common=True)
-@click.option(
-    "--device", cls=SectionOption, section="Output", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]"
-)
+@in_section("Output")("--device", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]")
 @on_error
 def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError, **settings: Any) -> None:
     """Translate text, parse records or mask records with the MODEL folder.

@@ -109,9 +109,7 @@ class _Search:
         """Take the open hypotheses of sentences at their length limit as they stand."""
         for row, sentence in enumerate(self.alive):
             if sentence >= 0 and self.position >= self.limits[sentence]:
-                for prefix, score in zip(
-                    self.prefixes[row, :, 1:].tolist(), self.scores[row].tolist(), strict=True
-                ):
+                for prefix, score in zip(self.prefixes[row, :, 1:].tolist(), self.scores[row].tolist(), strict=True):
                     if score > float("-inf"):
                         self._add(sentence, prefix, score)
                 self.alive[row] = -1

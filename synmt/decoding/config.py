@@ -13,9 +13,7 @@ class SearchConfig:
     L^alpha (plain), L its tokens with the end of sentence."""
 
     beam: int = setting(4, "hypotheses a sentence", 1)
-    length_penalty: Literal["gnmt", "plain"] = setting(
-        "gnmt", "scores are divided by ((5+L)/6)^alpha, or by L^alpha"
-    )
+    length_penalty: Literal["gnmt", "plain"] = setting("gnmt", "scores are divided by ((5+L)/6)^alpha, or by L^alpha")
     alpha: float = setting(0.6, "0 is no length penalty", -float("inf"))
     max_length_offset: int = setting(50, "subwords that a translation may have beyond its source's")
     constraints: Constraints = setting(
@@ -36,12 +34,8 @@ class SearchConfig:
 @dataclass(frozen=True)
 class TranslateConfig:
     n_best: int | None = setting(None, "translations a line, as JSON lines", 1)
-    task: Literal["translate", "parse"] = setting(
-        "translate", "a multitask model parses too: brackets without words"
-    )
-    format: Literal["text", "jsonl", "conllu"] = setting(
-        "text", "conllu: with the tree, of a model that writes arcs"
-    )
+    task: Literal["translate", "parse"] = setting("translate", "a multitask model parses too: brackets without words")
+    format: Literal["text", "jsonl", "conllu"] = setting("text", "conllu: with the tree, of a model that writes arcs")
     batch_tokens: int = setting(4096, "source tokens of a batch", 1)
     max_tokens: int = setting(2000, "a longer sentence, in source tokens, gets no translation and is counted", 1)
 

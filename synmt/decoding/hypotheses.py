@@ -48,12 +48,7 @@ class TreeHypotheses:
     """
 
     def __init__(
-        self,
-        arcs: ArcVocabulary,
-        constraints: Constraints,
-        subwords: Sequence[int],
-        beam: int,
-        device: torch.device,
+        self, arcs: ArcVocabulary, constraints: Constraints, subwords: Sequence[int], beam: int, device: torch.device
     ) -> None:
         self.arcs, self.constraints = arcs, constraints
         self.kinds = arcs.kinds.to(device)

@@ -17,12 +17,7 @@ from synmt.trees.dependency import conllu_of_record
 
 
 def translate_stream(
-    model: Path,
-    files: Iterable[str],
-    search: SearchConfig,
-    config: TranslateConfig,
-    device: str,
-    on_error: OnError,
+    model: Path, files: Iterable[str], search: SearchConfig, config: TranslateConfig, device: str, on_error: OnError
 ) -> None:
     """Write a line for each line of the files to standard output; with format conllu, the block of a sentence.
 

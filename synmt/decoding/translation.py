@@ -76,12 +76,7 @@ class Translator:
 
     @classmethod
     def open(
-        cls,
-        folder: ModelFolder[ModelConfig],
-        device: torch.device,
-        search: SearchConfig,
-        batch_tokens: int,
-        task: Task,
+        cls, folder: ModelFolder[ModelConfig], device: torch.device, search: SearchConfig, batch_tokens: int, task: Task
     ) -> "Translator":
         """Load the model of a folder. Raises BadInput, also for a task that it has not learnt."""
         if task not in folder.config.source.tasks:

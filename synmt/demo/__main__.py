@@ -10,9 +10,7 @@ from synmt.demo.corpus import write_corpus
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--sentences", type=click.IntRange(1), default=7000, show_default=True, help="Training pairs.")
-@click.option(
-    "--held-out", type=click.IntRange(1), default=300, show_default=True, help="Dev pairs, and test pairs."
-)
+@click.option("--held-out", type=click.IntRange(1), default=300, show_default=True, help="Dev pairs, and test pairs.")
 @click.option("--depth", type=click.IntRange(0), default=3, show_default=True, help="Deepest nesting.")
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write.")

@@ -277,8 +277,7 @@ class Sampler:
         if common.noun.kinds & ANIMATE and self._happens(0.5):
             predicate = self._predicate(common, depth)
             return Relative(
-                Clause(common, [predicate], gap=common),
-                self._pick(["who", "who", "that"] if person else ["that"]),
+                Clause(common, [predicate], gap=common), self._pick(["who", "who", "that"] if person else ["that"])
             )
         frames = [entry for entry in FRAMES if entry.objects & common.noun.kinds]
         frame = self._pick(frames)

@@ -28,9 +28,7 @@ def head_matrices(
     chosen = range(heads) if head is None else [head - 1]
     shared = quantity == "strengths" and sentence.strengths is not None and len(sentence.strengths) == 1
     place = "" if shared else f"layer {layer}, "
-    matrices = [
-        Matrix(place + sentence.head_name(layer - 1, h), tokens, tokens, values[layer - 1, h]) for h in chosen
-    ]
+    matrices = [Matrix(place + sentence.head_name(layer - 1, h), tokens, tokens, values[layer - 1, h]) for h in chosen]
     if quantity == "weights":
         legend = replace(legend, high=max(float(matrix.values.max()) for matrix in matrices))
     return matrices, legend

@@ -75,12 +75,8 @@ def _dress(panel: "Axes", matrix: Matrix, legend: Legend) -> None:
     panel.grid(which="minor", color="white", linewidth=0.4)
     panel.tick_params(which="minor", length=0)
     for row, column in matrix.marks:
-        corners = [
-            (column + x, row + y) for x, y in ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5))
-        ]
-        panel.plot(
-            *zip(*corners, strict=True), color=MARK, linewidth=1.5, scalex=False, scaley=False, clip_on=False
-        )
+        corners = [(column + x, row + y) for x, y in ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5))]
+        panel.plot(*zip(*corners, strict=True), color=MARK, linewidth=1.5, scalex=False, scaley=False, clip_on=False)
 
 
 def _write_numbers(panel: "Axes", values: npt.NDArray[np.float32], colors: npt.NDArray[np.float64]) -> None:

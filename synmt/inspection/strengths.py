@@ -114,11 +114,7 @@ def as_json(models: Sequence[Strengths]) -> Iterator[str]:
         yield orjson.dumps(fields).decode()
 
 
-TABLES: dict[str, Callable[[Sequence[Strengths]], Iterator[str]]] = {
-    "text": as_text,
-    "tsv": as_tsv,
-    "json": as_json,
-}
+TABLES: dict[str, Callable[[Sequence[Strengths]], Iterator[str]]] = {"text": as_text, "tsv": as_tsv, "json": as_json}
 
 
 def strengths_matrices(models: Sequence[Strengths]) -> tuple[list[Matrix], Legend]:

@@ -37,9 +37,7 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
         model.decoder.read(model.network, inputs, graph, encoded.states, encoded.bias)
     weights = as_numbers(recorder.weights, folder)
     layout = Layout([BEGIN, *entries], _words([BEGIN, *entries]))
-    return ReadSentence(
-        translator.translation(best).record(), layout, weights, target.owners(folder.config.network)
-    )
+    return ReadSentence(translator.translation(best).record(), layout, weights, target.owners(folder.config.network))
 
 
 def _graph(entries: list[str], target: TargetSide, vocabulary: Vocabulary) -> Graph:

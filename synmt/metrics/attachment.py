@@ -27,9 +27,7 @@ class Attachment:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def statistics(
-        self, hypotheses: Sequence[ParseRecord], references: Sequence[Sequence[ParseRecord]]
-    ) -> Statistics:
+    def statistics(self, hypotheses: Sequence[ParseRecord], references: Sequence[Sequence[ParseRecord]]) -> Statistics:
         """Raise ValueError for a sentence without what is compared, or with another text than its reference."""
         (gold_records,) = references
         rows = []

@@ -49,9 +49,7 @@ class Bracketing:
     compares: Compared = "trees"
     higher_is_better = True
 
-    def statistics(
-        self, hypotheses: Sequence[Tree | None], references: Sequence[Sequence[Tree | None]]
-    ) -> Statistics:
+    def statistics(self, hypotheses: Sequence[Tree | None], references: Sequence[Sequence[Tree | None]]) -> Statistics:
         (gold,) = references
         return np.array([_statistics(*pair) for pair in zip(gold, hypotheses, strict=True)], dtype=np.int64)
 

@@ -44,9 +44,7 @@ def read_prediction(line: str) -> Prediction:
     except orjson.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error}") from None
     except (KeyError, TypeError, IndexError):
-        raise ValueError(
-            'needs "links": [[source word, target word], …] and "predicted": [true or false, …]'
-        ) from None
+        raise ValueError('needs "links": [[source word, target word], …] and "predicted": [true or false, …]') from None
     if any(type(word) is not int or word < 0 for link in links for word in link):
         raise ValueError("links join the numbers of words, counted from 0")
     if any(type(word) is not bool for word in predicted):

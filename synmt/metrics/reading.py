@@ -51,9 +51,7 @@ class Input:
     notes: Sequence[str]
 
 
-def open_input(
-    names: Sequence[str], files: Files, config: MetricConfig, buckets: LengthBuckets | None = None
-) -> Input:
+def open_input(names: Sequence[str], files: Files, config: MetricConfig, buckets: LengthBuckets | None = None) -> Input:
     """Return the metrics of these names, of METRICS, and what they score, a row for each line of the files.
 
     Links are read whole, so that the base they count from can be found out; all else goes by as a stream.

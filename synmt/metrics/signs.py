@@ -93,9 +93,7 @@ def read_settings(lines: Iterable[Line]) -> tuple[list[str], list[list[float]]]:
         if set(cells) >= NEEDED:
             tables.append(ScoreTable(cells))
         elif not tables:
-            raise line.error(
-                f"a table begins with the names of its columns, {', '.join(sorted(NEEDED))} among them"
-            )
+            raise line.error(f"a table begins with the names of its columns, {', '.join(sorted(NEEDED))} among them")
         elif line.text.strip():
             with line.naming():
                 tables[-1].add(cells)

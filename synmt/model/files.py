@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from safetensors import SafetensorError
-from safetensors.torch import save_file
-from torch import Tensor
 
 from synmt.streams import BadInput
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CONFIG_FILE, PARAMETERS_FILE = "config.json", "model.safetensors"
 FORMAT = 2
@@ -44,9 +45,7 @@ def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
     begun: whether it holds one, where more than a config tells.
     """
     if resume != ((folder / CONFIG_FILE).exists() if begun is None else begun):
-        raise BadInput(
-            "holds no run to resume" if resume else "holds a model; --resume goes on with it", str(folder)
-        )
+        raise BadInput("holds no run to resume" if resume else "holds a model; --resume goes on with it", str(folder))
     with naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
@@ -78,8 +77,10 @@ def naming(path: Path) -> Iterator[None]:
         raise BadInput(str(error), str(path)) from None
 
 
-def save_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+def save_tensors(path: Path, tensors: "dict[str, Tensor]", metadata: dict[str, str] | None = None) -> None:
     """Write a file aside. Raises BadInput, as `_written_aside` does."""
+    from safetensors.torch import save_file
+
     with _written_aside(path) as aside:
         save_file({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, aside, metadata=metadata)
 

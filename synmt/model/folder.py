@@ -101,9 +101,7 @@ class ModelFolder(Generic[Config]):
                 raise ValueError(f"unknown field {min(unknown)!r}")
             training = dict(fields["training"])
         files = [
-            f"{folder}/{name}" if folder else name
-            for folder in kind.vocabulary_folders
-            for name in VOCABULARY_FILES
+            f"{folder}/{name}" if folder else name for folder in kind.vocabulary_folders for name in VOCABULARY_FILES
         ]
         for file in (CODES_FILE, *files):
             check_inside(path, path / file, LARGEST_TEXT)

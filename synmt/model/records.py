@@ -32,11 +32,7 @@ STRINGS_AHEAD = 100  # lines in which a file of target strings shows its first a
 
 
 def source_records(
-    lines: Iterable[Line],
-    needs: frozenset[str],
-    tokenizer: Tokenizer,
-    language: str,
-    bad: BadLines | None = None,
+    lines: Iterable[Line], needs: frozenset[str], tokenizer: Tokenizer, language: str, bad: BadLines | None = None
 ) -> Iterator[tuple[Line, ParseRecord]]:
     """Return one record for each line of raw text, or of parse or mask records (the first non-empty line tells which).
 

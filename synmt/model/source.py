@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Any
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_owners, chosen
 from synmt.systems import SOURCE_IDEAS
-from synmt.systems.idea import (
-    Layout,
-    Segment,
-    SourceIdea,
-    Task,
-    check_ideas,
-    check_needs,
-    owners_of_heads,
-    subwords,
-)
+from synmt.systems.idea import Layout, Segment, SourceIdea, Task, check_ideas, check_needs, owners_of_heads, subwords
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:

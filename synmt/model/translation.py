@@ -44,9 +44,7 @@ class TranslationModel(nn.Module):
         states = self.network.encode(drop_words(source.ids, word_dropout), edits, encoding.features)
         return EncodedSource(states, hiding_bias(source.padding), encoding)
 
-    def loss(
-        self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
-    ) -> Loss:
+    def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
         """Return the losses of a batch with N predicted target tokens."""
         return self.decoding_loss(self.encode(source, word_dropout), target, smoothing, word_dropout)
 

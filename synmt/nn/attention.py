@@ -63,12 +63,7 @@ def _last(tensor: Tensor | None) -> Tensor | None:
 
 
 def attend(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    bias: Tensor | None = None,
-    causal: bool = False,
-    dropout: float = 0.0,
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None = None, causal: bool = False, dropout: float = 0.0
 ) -> Tensor:
     """Return softmax(query · keyᵀ / √c + bias) · value, the softmax running over keys (Vaswani et al. 2017, eq. 1).
 
@@ -80,14 +75,10 @@ def attend(
         query, key, value = query.float(), key.float(), value.float()
     bias = bias.to(query.dtype) if bias is not None else None
     with torch.autocast(query.device.type, enabled=False):
-        return F.scaled_dot_product_attention(
-            query, key, value, attn_mask=bias, is_causal=causal, dropout_p=dropout
-        )
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=bias, is_causal=causal, dropout_p=dropout)
 
 
-def attention_weights(
-    query: Tensor, key: Tensor, bias: Tensor | None = None, scale: Tensor | None = None
-) -> Tensor:
+def attention_weights(query: Tensor, key: Tensor, bias: Tensor | None = None, scale: Tensor | None = None) -> Tensor:
     """Return the softmax inside of `attend`, of logits times `scale`: [B,H,Q,c] and [B,H,K,c] → [B,H,Q,K] in fp32."""
     with torch.autocast(query.device.type, enabled=False):
         logits = attention_logits(query, key)

@@ -83,9 +83,7 @@ class CausalDecoder(nn.Module):
 
     reads_graphs = False
 
-    def forward(
-        self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
-    ) -> Tensor:
+    def forward(self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
         """Return the states that predict the tokens: encoded [B,n,d], source_bias [B,1,1,n] → [R,d]"""
         return self.read(network, target.inputs, None, encoded, source_bias).flatten(0, 1)[target.positions]
 
@@ -134,9 +132,7 @@ class PrefixDecoder(nn.Module):
     def reads_graphs(self) -> bool:
         return bool(self.inputs) or bool(self.heads)
 
-    def forward(
-        self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None
-    ) -> Tensor:
+    def forward(self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
         """As that of CausalDecoder."""
         assert target.prefixes is not None
         states = F.embedding(target.prefixes.tokens, network.embed(target.inputs).flatten(0, 1))
@@ -187,12 +183,7 @@ class PrefixSteps:
     """Cross keys and values are kept; the prefixes, which all have one length, are read anew at each step."""
 
     def __init__(
-        self,
-        decoder: PrefixDecoder,
-        network: Transformer,
-        encoded: Tensor,
-        source_bias: Tensor | None,
-        beam: int,
+        self, decoder: PrefixDecoder, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int
     ) -> None:
         self.decoder, self.network, self.source_bias = decoder, network, source_bias
         self.memories = [layer.memory(encoded) for layer in network.decoder_layers]

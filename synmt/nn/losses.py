@@ -42,9 +42,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         if not torch.is_autocast_enabled(states.device.type):
             dtype = states.dtype
         with torch.autocast(states.device.type, enabled=False):
-            loss, gradients = _loss_and_gradients(
-                states.to(dtype), weight.to(dtype), bias, targets, smoothing, counts
-            )
+            loss, gradients = _loss_and_gradients(states.to(dtype), weight.to(dtype), bias, targets, smoothing, counts)
         context.save_for_backward(*(g.to(x.dtype) for g, x in zip(gradients, (states, weight, bias), strict=True)))
         return loss
 
@@ -87,12 +85,7 @@ def _loss_and_gradients(
 
 
 def smoothed_cross_entropy(
-    states: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    targets: Tensor,
-    smoothing: float,
-    counts: Tensor | None = None,
+    states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, counts: Tensor | None = None
 ) -> Tensor:
     """Σ over tokens of (1−ε)·(−log p_gold) + ε/V·Σ_v(−log p_v), in nats, fp32 (Szegedy et al. 2016, section 7).
 

@@ -81,10 +81,7 @@ class Prefixes:
         """The prefixes of these lengths, in ascending order, of these sentences; shape: (B, t)."""
         batch, width = shape
         return cls(
-            [
-                (int(length), int(count))
-                for length, count in zip(*np.unique(lengths, return_counts=True), strict=True)
-            ],
+            [(int(length), int(count)) for length, count in zip(*np.unique(lengths, return_counts=True), strict=True)],
             on_device(sentences, device),
             on_device(np.repeat(sentences * width, lengths) + ragged_arange(lengths), device),
             on_device(lengths.cumsum() - 1, device),

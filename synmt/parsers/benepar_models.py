@@ -72,9 +72,7 @@ def convert(model: str, out: Path) -> None:
     elif loaded.char_encoder is not None:
         save_model(loaded, out.with_suffix(".safetensors"))
     else:
-        raise ModelError(
-            f"benepar model {model}: a checkpoint over a pretrained encoder; export it with benepar first"
-        )
+        raise ModelError(f"benepar model {model}: a checkpoint over a pretrained encoder; export it with benepar first")
 
 
 def _load_safetensors(path: Path) -> "nn.Module":
@@ -184,7 +182,5 @@ def _cause(error: Exception) -> str:
         return f"{error.strerror}: {error.filename}" if error.strerror else str(error)
     if isinstance(error, UnpicklingError):
         message = str(error)
-        return (
-            message if message.startswith("a pickle") else "not a file of tensors alone: loading it could run code"
-        )
+        return message if message.startswith("a pickle") else "not a file of tensors alone: loading it could run code"
     return f"not a benepar model ({type(error).__name__}: {error})"

@@ -183,9 +183,7 @@ def predict(model: ChartModel, sentences: Sequence[Sequence[str]]) -> list[Analy
     for n in lengths:
         firsts, lasts = triangle(n)
         own = chosen[at : at + 2 * n - 1] - spans_before
-        spans = zip(
-            firsts[own].tolist(), (lasts[own] + 1).tolist(), chosen_labels[at : at + 2 * n - 1], strict=True
-        )
+        spans = zip(firsts[own].tolist(), (lasts[own] + 1).tolist(), chosen_labels[at : at + 2 * n - 1], strict=True)
         analyses.append(
             Analysis(
                 [(start, end, label_names[label]) for start, end, label in spans if label or end - start == 1],

@@ -15,9 +15,7 @@ class ParserConfig:
     """A parser and its models, at most one a parser; of two parsers, UDPipe's model is the one in `.udpipe`."""
 
     parser: ParserName = setting(
-        "benepar",
-        "Constituency trees (benepar), dependency trees (udpipe) or both, for text and tokens.",
-        common=True,
+        "benepar", "Constituency trees (benepar), dependency trees (udpipe) or both, for text and tokens.", common=True
     )
     model: tuple[str, ...] = setting(
         (),

@@ -20,21 +20,10 @@ class Transitions(TargetIdea):
 
 # The two networks of the paper, whose batch of 128 sentences is about 4,096 tokens here. What the paper does not say is
 # from its code, and the BPE from McDonald & Chiang (2021).
-_MEDIUM = {
-    "width": 256,
-    "encoder_layers": 4,
-    "decoder_layers": 4,
-    "dropout": 0.1,
-    "attention_dropout": 0.1,
-    "activation_dropout": 0.1,
-    "learning_rate": 1e-4,
-    "schedule": "inverse-sqrt",
-    "warmup": 4000,
-    "label_smoothing": 0.0,
-    "word_dropout": 0.0,
-    "max_length": 40,
-    "epochs": 10_000,
-    "updates": 90_000,
-}
-_LARGE = {"width": 512, "encoder_layers": 6, "decoder_layers": 6, "updates": 150_000}
-PRESETS = {"medium": Preset(_MEDIUM), "large": Preset(_MEDIUM | _LARGE)}
+MEDIUM = dict(
+    width=256, encoder_layers=4, decoder_layers=4, dropout=0.1, attention_dropout=0.1, activation_dropout=0.1,
+    learning_rate=1e-4, schedule="inverse-sqrt", warmup=4000, label_smoothing=0.0, word_dropout=0.0, max_length=40,
+    epochs=10_000, updates=90_000,
+)  # fmt: skip
+LARGE = {"width": 512, "encoder_layers": 6, "decoder_layers": 6, "updates": 150_000}
+PRESETS = {"medium": Preset(MEDIUM), "large": Preset(MEDIUM | LARGE)}

@@ -15,9 +15,7 @@ class TextConfig:
 
     source_language: str = setting("en", "of the source, for the Moses tokenizer", common=True)
     target_language: str = setting("en", "of the target, the same", common=True)
-    tokenizer: TokenizerName = setting(
-        "moses", "of raw text; none: words already stand between spaces", common=True
-    )
+    tokenizer: TokenizerName = setting("moses", "of raw text; none: words already stand between spaces", common=True)
 
     def __post_init__(self) -> None:
         """Raise ValueError for a tokenizer that is not known."""

@@ -90,9 +90,7 @@ class Vocabulary:
     @classmethod
     def load(cls, folder: Path) -> "Vocabulary":
         """Load its files. Raises OSError, UnicodeDecodeError, or ValueError for files that are no vocabulary."""
-        target, source, lines = (
-            (folder / name).read_bytes().decode().split("\n")[:-1] for name in VOCABULARY_FILES
-        )
+        target, source, lines = ((folder / name).read_bytes().decode().split("\n")[:-1] for name in VOCABULARY_FILES)
         labels: dict[str, list[str]] = {}
         for line in lines:
             name, _, label = line.partition(" ")

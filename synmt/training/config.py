@@ -39,8 +39,7 @@ class TrainingConfig:
     checkpoint_minutes: float = setting(10.0, "minutes between checkpoints, besides those of validations; 0 is off")
     report_every: int = setting(100, "updates between rows of log.tsv", 1)
     precision: Literal["auto", "fp32", "bf16"] = setting(
-        "auto",
-        "of matrix products; auto: bf16 on a GPU, fp32 on a CPU (try bf16 on one with AVX512-BF16)",
+        "auto", "of matrix products; auto: bf16 on a GPU, fp32 on a CPU (try bf16 on one with AVX512-BF16)"
     )
     seed: int = setting(151, "seed of initialization, order, dropout", common=True)
 

@@ -89,6 +89,4 @@ def _together() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise BadInput(
-            f"another process of this training cannot be reached: {str(error).splitlines()[0]}"
-        ) from None
+        raise BadInput(f"another process of this training cannot be reached: {str(error).splitlines()[0]}") from None

@@ -113,9 +113,7 @@ class Trainer:
         config, progress = self.config, self.progress
         rest = math.ceil((self.batches_an_epoch - progress.batches_of_epoch) / self._batches_an_update)
         epochs = config.epochs - progress.epoch - 1
-        updates = progress.update + max(
-            0, rest + epochs * math.ceil(self.batches_an_epoch / self._batches_an_update)
-        )
+        updates = progress.update + max(0, rest + epochs * math.ceil(self.batches_an_epoch / self._batches_an_update))
         return min(config.updates or sys.maxsize, updates)
 
     def _batches(self, epoch: int) -> list[list[int]]:
@@ -133,9 +131,7 @@ class Trainer:
 
     def _rate(self) -> float:
         config = self.config
-        return learning_rate(
-            self.progress.update + 1, config.learning_rate, config.warmup, config.schedule, self.total
-        )
+        return learning_rate(self.progress.update + 1, config.learning_rate, config.warmup, config.schedule, self.total)
 
     def _progress_line(self) -> "tqdm[None]":
         silent = not self.processes.first or not sys.stderr.isatty()
@@ -144,9 +140,7 @@ class Trainer:
     def _write(self, row: dict[str, float | int]) -> None:
         if self.processes.first:
             seconds = time.monotonic() - self.started
-            self.log.write(
-                {"update": self.progress.update, "epoch": self.progress.epoch, "seconds": seconds, **row}
-            )
+            self.log.write({"update": self.progress.update, "epoch": self.progress.epoch, "seconds": seconds, **row})
 
     def _has_ended(self) -> bool:
         """Return whether the validation after this update was the last one."""

@@ -17,28 +17,12 @@ from synmt.training.config import TrainingConfig
 
 # A network of 1.1 M parameters besides the embeddings, which low-resource tasks of short sentences do not
 # outgrow, with a schedule that ends: what two CPU cores can train.
-SMALL = Preset(
-    {
-        "width": 128,
-        "feedforward": 256,
-        "encoder_layers": 4,
-        "decoder_layers": 4,
-        "heads": 4,
-        "dropout": 0.15,
-        "attention_dropout": 0.0,
-        "activation_dropout": 0.0,
-        "merges": 6000,
-        "batch_tokens": 2048,
-        "learning_rate": 3e-3,
-        "schedule": "cosine",
-        "warmup": 400,
-        "adam_beta2": 0.98,
-        "epochs": 15,
-        "max_length": 256,
-        "validation_beam": 1,
-        "average": 3,
-    }
-)
+SMALL = Preset(dict(
+    width=128, feedforward=256, encoder_layers=4, decoder_layers=4, heads=4,
+    dropout=0.15, attention_dropout=0.0, activation_dropout=0.0,
+    merges=6000, batch_tokens=2048, max_length=256, epochs=15, validation_beam=1, average=3,
+    learning_rate=3e-3, schedule="cosine", warmup=400, adam_beta2=0.98,
+))  # fmt: skip
 PRESETS: dict[str, Preset] = {**MASK, "small": SMALL, **TRANSITIONS, **PASCAL}
 
 

@@ -17,13 +17,7 @@ from synmt.training.learning import Examples, Learner
 class Updater:
     """Holds what every update needs; the optimizer is made here, with zero state."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        corpus: Examples,
-        config: TrainingConfig,
-        processes: Processes,
-    ) -> None:
+    def __init__(self, model: nn.Module, corpus: Examples, config: TrainingConfig, processes: Processes) -> None:
         self.model, self.corpus = model, corpus
         self.loss = cast(Learner, model).loss
         self.config, self.processes = config, processes

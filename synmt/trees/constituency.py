@@ -159,17 +159,14 @@ def without_root(tree: Tree, labels: frozenset[str] = ROOT_LABELS) -> Tree:
 def without_function_tags(tree: Tree) -> Tree:
     """Cut interior labels at their first `-`, `=` or `|`: NP-SBJ=2 becomes NP; -LRB- and -NONE- stay."""
     labels = [
-        node if leaf else _FUNCTION_TAG.sub(r"\1", node)
-        for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)
+        node if leaf else _FUNCTION_TAG.sub(r"\1", node) for node, leaf in zip(tree.nodes, tree.is_leaf(), strict=True)
     ]
     return Tree(labels, tree.parents)
 
 
 def without_traces(tree: Tree) -> Tree | None:
     """Return the tree without empty elements (`-NONE-`) and the phrases that leaves empty; None if all is."""
-    overt = [
-        leaf and tree.nodes[parent] != TRACE for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True)
-    ]
+    overt = [leaf and tree.nodes[parent] != TRACE for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True)]
     for node in range(len(tree) - 1, 0, -1):
         if overt[node]:
             overt[tree.parents[node]] = True

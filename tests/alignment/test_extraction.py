@@ -33,11 +33,7 @@ def soft_links(draw: st.DrawFn) -> SoftLinks:
 
 
 def test_worked_example() -> None:
-    scores = [
-        [0.573913, 0.1, 0.028571, 0.05],
-        [0.028571, 0.646154, 0.12, 0.024],
-        [0.013333, 0.24, 0.545455, 0.0375],
-    ]
+    scores = [[0.573913, 0.1, 0.028571, 0.05], [0.028571, 0.646154, 0.12, 0.024], [0.013333, 0.24, 0.545455, 0.0375]]
     np.testing.assert_allclose(harmonic_mean(FORWARD, BACKWARD).T, scores, atol=1e-6)
     found = extract(HOUSE, DAS_HAUS, THE_HOUSE, Extraction())
     assert found.links == pytest.approx({(0, 0): 0.573913, (1, 1): 0.646154}, abs=1e-6)
@@ -67,9 +63,7 @@ def test_two_words_are_linked_where_any_two_subwords_are(found: SoftLinks, thres
 
 
 @given(soft_links(), st.sampled_from(HEURISTICS), st.booleans())
-def test_links_stay_inside_and_scores_between_zero_and_one(
-    found: SoftLinks, heuristic: Heuristic, marks: bool
-) -> None:
+def test_links_stay_inside_and_scores_between_zero_and_one(found: SoftLinks, heuristic: Heuristic, marks: bool) -> None:
     source, target = ["."] * (found.source_words[-1] + 1), ["."] * (found.target_words[-1] + 1)
     extracted = extract(found, source, target, Extraction(heuristic, end_punctuation=marks))
     assert all(u < len(source) and v < len(target) for u, v in extracted.links)
@@ -83,10 +77,7 @@ def test_end_punctuation_is_linked_with_end_punctuation_alone() -> None:
         (soft, "harmonic"), (soft, "union"), (hard, "union")
     ]  # fmt: skip
     for found, heuristic in cases:
-        for source, target, links in (
-            (["a", "."], ["b", "!"], {(0, 0), (1, 1)}),
-            (["a", "."], ["b", "c"], {(0, 0)}),
-        ):
+        for source, target, links in ((["a", "."], ["b", "!"], {(0, 0), (1, 1)}), (["a", "."], ["b", "c"], {(0, 0)})):
             with_marks = extract(found, source, target, Extraction(heuristic, end_punctuation=True))
             assert links <= set(with_marks.links) <= links | {(0, 1)}
         assert (1, 0) in extract(found, ["a", "."], ["b", "!"], Extraction(heuristic)).links

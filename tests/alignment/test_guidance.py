@@ -27,9 +27,7 @@ def test_its_gradient_is_attention_minus_links() -> None:
 
 def test_subwords_get_the_weight_of_their_word() -> None:
     weights = torch.tensor([[[0.1, 0.2, 0.3, 0.4]], [[0.3, 0.6, 0.0, 0.0]]])
-    words = torch.tensor(
-        [[0, 1, 1, 2], [0, 0, 3, 3]]
-    )  # the second sentence is one word of two subwords, and padding
+    words = torch.tensor([[0, 1, 1, 2], [0, 0, 3, 3]])  # the second sentence is one word of two subwords, and padding
     wanted = torch.tensor([[[0.1, 0.5, 0.5, 0.4]], [[0.9, 0.9, 0.0, 0.0]]])
     torch.testing.assert_close(weights_of_words(weights, words), wanted)
 

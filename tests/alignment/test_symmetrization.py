@@ -31,17 +31,13 @@ def test_final_and_adds_pairs_of_unaligned_words_far_from_all_links() -> None:
 
 
 @given(LINKS, LINKS)
-def test_all_lie_between_intersection_and_union(
-    forward: set[tuple[int, int]], backward: set[tuple[int, int]]
-) -> None:
+def test_all_lie_between_intersection_and_union(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> None:
     for method in METHODS:
         assert forward & backward <= symmetrize(forward, backward, method) <= forward | backward
 
 
 @given(LINKS, LINKS)
-def test_growth_is_that_of_the_published_scans(
-    forward: set[tuple[int, int]], backward: set[tuple[int, int]]
-) -> None:
+def test_growth_is_that_of_the_published_scans(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> None:
     assert symmetrize(forward, backward, "grow-diag-lilt") == slow_lilt(forward, backward)
     assert symmetrize(forward, backward, "grow-diag") == slow_moses(forward, backward)
 

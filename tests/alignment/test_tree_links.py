@@ -10,9 +10,7 @@ from tests.trees.strategies import dependency_records
 
 # Er hat den Zwerg gesehen / he saw the gnome
 SEEN = ParseRecord(
-    tokens=["er", "hat", "den", "Zwerg", "gesehen"],
-    upos=["PRON", "AUX", "DET", "NOUN", "VERB"],
-    heads=[5, 5, 4, 5, 0],
+    tokens=["er", "hat", "den", "Zwerg", "gesehen"], upos=["PRON", "AUX", "DET", "NOUN", "VERB"], heads=[5, 5, 4, 5, 0]
 )
 SAW = ParseRecord(tokens=["he", "saw", "the", "gnome"], upos=["PRON", "VERB", "DET", "NOUN"], heads=[2, 0, 4, 2])
 

@@ -57,9 +57,7 @@ def fit(
     **settings: Any,
 ) -> MaskAligner:
     settings = TINY | settings
-    config = FitConfig(
-        "mask-align", Bitext(pairs), guide, ("en", "de"), "none", settings, out, resume, device="cpu"
-    )
+    config = FitConfig("mask-align", Bitext(pairs), guide, ("en", "de"), "none", settings, out, resume, device="cpu")
     aligner = open_method("mask-align", settings).fit(config)
     assert isinstance(aligner, MaskAligner)
     return aligner

@@ -21,9 +21,7 @@ def training_flops(config: TransformerConfig, vocabulary: int, source: int, targ
     pairs = target * (target + 1) / 2
     feedforward, projection, attention = 2 * width * wide, width**2, 2 * width
     encoder = source * (4 * projection + feedforward) + attention * source**2
-    decoder = (
-        target * (6 * projection + feedforward) + source * 2 * projection + attention * (pairs + source * target)
-    )
+    decoder = target * (6 * projection + feedforward) + source * 2 * projection + attention * (pairs + source * target)
     products = config.encoder_layers * encoder + config.decoder_layers * decoder + target * width * vocabulary
     return 3 * 2 * products / GIGA
 

@@ -41,9 +41,7 @@ def bare_benepar(lines: list[str]) -> Callable[[], int]:
     own = ChartParser(**{**model.config, "hparams": HParams(**model.config["hparams"])}).eval()
     own.load_state_dict(model.state_dict())
     words = [record.tokens for record in BeneparParser().parse(lines)]
-    stream = cycle(
-        [InputSentence(words=each, space_after=[True] * len(each), escaped_words=each) for each in words]
-    )
+    stream = cycle([InputSentence(words=each, space_after=[True] * len(each), escaped_words=each) for each in words])
 
     def work() -> int:
         batch = sorted(islice(stream, SENTENCES), key=lambda sentence: len(sentence.words))

@@ -111,9 +111,7 @@ class Bench:
         processes = Processes(0, 1, self.device)
         return Updater(model.to(self.device), corpus, self.sizes.training, processes)
 
-    def training(
-        self, system: str, corpus: Corpus, worth: Sequence[float], batches: Batches | None = None
-    ) -> Training:
+    def training(self, system: str, corpus: Corpus, worth: Sequence[float], batches: Batches | None = None) -> Training:
         torch.manual_seed(0)
         model = TranslationModel(self.sizes.network, SYSTEMS[system], target_side({"sequence": {}}), VOCABULARY)
         return Training(self.updater(model, corpus), batches or self.batches(corpus), worth)
@@ -180,9 +178,7 @@ def encoded(side: SourceSide, sentences: Sentences) -> Corpus:
 def compare_training(rounds: int, device: torch.device) -> Iterator[Comparison | Measure]:
     bench, clock = Bench(device), clock_of(device)
 
-    def against(
-        name: str, one: Callable[[], float], other: Callable[[], float], unit: str = "tokens"
-    ) -> Comparison:
+    def against(name: str, one: Callable[[], float], other: Callable[[], float], unit: str = "tokens") -> Comparison:
         return compare(f"train: {name}", unit, one, other, rounds, clock=clock)
 
     plain = bench.corpus("sequence")

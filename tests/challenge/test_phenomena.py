@@ -38,11 +38,7 @@ BLAME = ParseRecord(
 
 @pytest.mark.parametrize(
     ("name", "record", "found", "distance"),
-    [
-        ("particle", PUT_OUT, (5, 2), 3),
-        ("reflexive", RICHTET, (3, 6), 3),
-        ("preposition-stranding", BLAME, (5, 3), 2),
-    ],
+    [("particle", PUT_OUT, (5, 2), 3), ("reflexive", RICHTET, (3, 6), 3), ("preposition-stranding", BLAME, (5, 3), 2)],
 )
 def test_a_word_is_found_up_to_its_distance(
     name: str, record: ParseRecord, found: tuple[int, int], distance: int
@@ -53,9 +49,7 @@ def test_a_word_is_found_up_to_its_distance(
 
 
 def test_what_is_near_or_something_else_is_not_found() -> None:
-    give_up = ParseRecord(
-        tokens=["give", "up"], upos=["VERB", "ADP"], heads=[0, 1], deprels=["root", "compound:prt"]
-    )
+    give_up = ParseRecord(tokens=["give", "up"], upos=["VERB", "ADP"], heads=[0, 1], deprels=["root", "compound:prt"])
     assert occurrences(give_up, PHENOMENA["particle"], 1) == []
     assert occurrences(give_up, PHENOMENA["particle"], 0) == [(2, 1)]
     assert occurrences(BLAME, PHENOMENA["particle"], 0) == []
@@ -70,9 +64,7 @@ def test_what_is_near_or_something_else_is_not_found() -> None:
 
 def test_a_root_is_as_far_as_its_position() -> None:
     """As in the published sets: `And ourselves , with …` is one of them."""
-    record = ParseRecord(
-        tokens=["And", "ourselves"], feats=["_", "Reflex=Yes"], heads=[2, 0], deprels=["cc", "root"]
-    )
+    record = ParseRecord(tokens=["And", "ourselves"], feats=["_", "Reflex=Yes"], heads=[2, 0], deprels=["cc", "root"])
     assert occurrences(record, PHENOMENA["reflexive"], 1) == [(2, 0)]
     assert marked(record, [(2, 0)]) == "And *ourselves*"
     alone = replace(record, heads=[0, 0], sentences=[1, 1])
@@ -115,9 +107,7 @@ def test_the_published_ids_come_back(name: str) -> None:
 
 
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="needs the published sets")
-@pytest.mark.parametrize(
-    ("first", "second"), [pair for pair in permutations(SETS, 2) if pair[0][:2] == pair[1][:2]]
-)
+@pytest.mark.parametrize(("first", "second"), [pair for pair in permutations(SETS, 2) if pair[0][:2] == pair[1][:2]])
 def test_a_set_within_another_is_what_they_share(first: str, second: str) -> None:
     found = extracted(first, second.partition("_")[2].replace("_", "-"))
     shared = set(published_ids(first)) & set(published_ids(second))

@@ -12,12 +12,7 @@ TREES = [
 ]
 TARGETS = ["Er ist mein Vater.", "Der Hund schläft.", "Der Hund meines Vaters bellt.", "Sie sieht den Hund!"]
 TARGET_HEADS = [[4, 4, 4, 0, 4], [2, 3, 0, 3], [2, 5, 4, 2, 0, 5], [2, 0, 4, 2, 2]]
-TARGET_WORDS = [
-    "Er ist mein Vater .",
-    "Der Hund schläft .",
-    "Der Hund meines Vaters bellt .",
-    "Sie sieht den Hund !",
-]
+TARGET_WORDS = ["Er ist mein Vater .", "Der Hund schläft .", "Der Hund meines Vaters bellt .", "Sie sieht den Hund !"]
 RECORDS = [f'{{"tree": "{tree}"}}' for tree in TREES]
 
 

@@ -53,9 +53,7 @@ def test_strengths_as_a_table_and_as_a_picture() -> None:
 
 
 def test_attention_as_a_table_a_picture_and_a_page() -> None:
-    title, *_, query, key, weight = (
-        inspect("attention pascal in.jsonl --head 2").decode().split("\n")[1].split("\t")
-    )
+    title, *_, query, key, weight = inspect("attention pascal in.jsonl --head 2").decode().split("\n")[1].split("\t")
     assert (title, query, key) == ("layer 1, head 2 (pascal)", "He", "He") and 0 < float(weight) < 1
     assert inspect("attention pascal in.jsonl --sentence 3 --format png").startswith(b"\x89PNG")
     fields = json.loads(inspect("attention pascal in.jsonl --sentence 3 --layer 2 --head 1 --format json"))

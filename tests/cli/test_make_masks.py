@@ -7,22 +7,7 @@ from tests.cli.commands import CODES, RECORD, synmt
 def test_the_worked_example() -> None:
     done = synmt("make-masks", text=f"{RECORD}\n")
     record = json.loads(done.stdout)
-    assert record["tokens"] == [
-        "S",
-        "NP",
-        "PRP",
-        "He",
-        "VP",
-        "VBZ",
-        "is",
-        "NP",
-        "PRP$",
-        "my",
-        "NN",
-        "father",
-        ".",
-        ".",
-    ]
+    assert record["tokens"] == ["S", "NP", "PRP", "He", "VP", "VBZ", "is", "NP", "PRP$", "my", "NN", "father", ".", "."]
     assert record["parents"] == [-1, 0, 1, 2, 0, 4, 5, 4, 7, 8, 7, 10, 0, 12]
     assert record["relations"][0] == "=CDDCDDDDDDDCD"
     assert record["relations"][7] == "A<<<Pl<=CDCD>>"

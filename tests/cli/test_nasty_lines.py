@@ -9,40 +9,8 @@ from synmt.trees.record import read_record
 from tests.cli.commands import shell
 
 LINES = 2000
-WORDS = [
-    "the",
-    "dog",
-    "barks",
-    "(",
-    ")",
-    "-LRB-",
-    "[",
-    "}",
-    "\\",
-    "_",
-    "#",
-    "@@",
-    "1-2",
-    "&amp;",
-    "<b>",
-    "</p>",
-    "|||",
-]
-ODD = [
-    "",
-    " ",
-    "\t",
-    "\u00a0",
-    "\u2028",
-    "\u200b",
-    "\ufeff",
-    "\x01",
-    "\x1c",
-    "\x7f",
-    "\u0301",
-    "\ufffd",
-    "\U0010ffff",
-]
+WORDS = ["the", "dog", "barks", "(", ")", "-LRB-", "[", "}", "\\", "_", "#", "@@", "1-2", "&amp;", "<b>", "</p>", "|||"]
+ODD = ["", " ", "\t", "\u00a0", "\u2028", "\u200b", "\ufeff", "\x01", "\x1c", "\x7f", "\u0301", "\ufffd", "\U0010ffff"]
 EMOJI = ["😀", "👍🏽", "👩‍👩‍👧", "🏳️‍🌈", "❤️"]
 SCRIPTS = [
     "שלום עולם",
@@ -72,10 +40,7 @@ def test_each_line_gives_one_record(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
     done = shell("synmt parse --parser benepar+udpipe --jobs 2 in > out", tmp_path, seconds=300)
     assert done.returncode == 0
-    assert done.stderr in (
-        "",
-        done.stderr.partition(" too long to parse")[0] + " too long to parse got a flat tree\n",
-    )
+    assert done.stderr in ("", done.stderr.partition(" too long to parse")[0] + " too long to parse got a flat tree\n")
     records = [read_record(line.text) for line in read_lines([str(tmp_path / "out")])]
     assert len(records) == LINES
     lines[0] = lines[0].removeprefix("\ufeff")  # a byte order mark

@@ -77,9 +77,7 @@ def test_more_models_than_parsers() -> None:
 
 
 def test_a_device_that_is_not_there() -> None:
-    assert is_one_line_of_error(
-        synmt("parse", "--device", "cuda:99", text="Go.\n"), "synmt parse: device cuda:99: "
-    )
+    assert is_one_line_of_error(synmt("parse", "--device", "cuda:99", text="Go.\n"), "synmt parse: device cuda:99: ")
 
 
 def test_tokens_are_kept() -> None:
@@ -158,9 +156,7 @@ def test_two_jobs_write_what_one_writes(tmp_path: Path) -> None:
 def test_a_model_that_is_none_is_one_line_of_error(tmp_path: Path, jobs: str) -> None:
     (tmp_path / "bad.udpipe").write_bytes(b"\xff" * 50)
     bad = ["--parser", "udpipe", "--model", str(tmp_path / "bad.udpipe"), "--jobs", jobs]
-    assert is_one_line_of_error(
-        synmt("parse", *bad, text="Go.\n"), "synmt parse: UDPipe model", "not a UDPipe 1 model"
-    )
+    assert is_one_line_of_error(synmt("parse", *bad, text="Go.\n"), "synmt parse: UDPipe model", "not a UDPipe 1 model")
 
 
 def test_a_released_model_that_is_not_installed() -> None:

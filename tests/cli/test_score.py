@@ -7,10 +7,7 @@ import sacrebleu
 from tests.cli.commands import is_one_line_of_error, synmt
 
 REFERENCE = ["The cat is on the mat.", "He is my father.", ""]
-HYPOTHESES = {
-    "base": ["A cat sat on the mat.", "He is father.", "x"],
-    "mask": ["The cat is on the mat.", "He is", ""],
-}
+HYPOTHESES = {"base": ["A cat sat on the mat.", "He is father.", "x"], "mask": ["The cat is on the mat.", "He is", ""]}
 
 
 @pytest.fixture
@@ -103,19 +100,8 @@ def test_metrics_of_different_things(files: Path) -> None:
 
 
 def test_all_translation_metrics_with_their_choices(files: Path) -> None:
-    options = [
-        "--metric",
-        "chrf+,ter,ribes",
-        "--chrf-beta",
-        "3",
-        "--chrf-average",
-        "script",
-        "--ribes-alpha",
-        "0.5",
-    ]
-    done = synmt(
-        "score", files / "base", "-r", files / "reference", *options, "--tokenize", "none", "--case", "mixed"
-    )
+    options = ["--metric", "chrf+,ter,ribes", "--chrf-beta", "3", "--chrf-average", "script", "--ribes-alpha", "0.5"]
+    done = synmt("score", files / "base", "-r", files / "reference", *options, "--tokenize", "none", "--case", "mixed")
     assert done.stderr == ""
     chrf, ter, ribes = done.stdout.splitlines()
     assert chrf.startswith("chrF3+|nrefs:1|case:mixed|eff:no|nc:6|nw:1|space:no|version:")
@@ -125,17 +111,7 @@ def test_all_translation_metrics_with_their_choices(files: Path) -> None:
 
 def test_scores_by_length(files: Path) -> None:
     (files / "source").write_text("a b c d e f\na b\n\n")
-    arguments = [
-        "score",
-        files / "base",
-        files / "mask",
-        "-r",
-        files / "reference",
-        "--by-length",
-        "2,5",
-        "-m",
-        "bleu",
-    ]
+    arguments = ["score", files / "base", files / "mask", "-r", files / "reference", "--by-length", "2,5", "-m", "bleu"]
     done = synmt(*arguments, "--source", files / "source", "--format", "json")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     counts = [(row["length"], row["sentences"]) for row in rows]

@@ -22,9 +22,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_a_better_system(files: Path) -> None:
-    done = synmt(
-        "significance", files / "base", files / "good", files / "base", "-r", files / "ref", "-m", "bleu,ter"
-    )
+    done = synmt("significance", files / "base", files / "good", files / "base", "-r", files / "ref", "-m", "bleu,ter")
     assert done.stderr == ""
     header, base, good, same, *rest = done.stdout.splitlines()
     assert header.split() == ["system", "BLEU", "Δ", "p", "TER", "Δ", "p"]
@@ -72,10 +70,7 @@ def test_what_cannot_be_tested(files: Path) -> None:
     (files / "short").write_text("a\n")
     two = [files / "base", files / "good"]
     assert is_one_line_of_error(
-        synmt("significance", *two, "-r", files / "short"),
-        "synmt significance: ",
-        "good: 20 lines",
-        "short: 1 lines",
+        synmt("significance", *two, "-r", files / "short"), "synmt significance: ", "good: 20 lines", "short: 1 lines"
     )
     empty = synmt("significance", files / "empty", files / "empty", "-r", files / "empty")
     assert is_one_line_of_error(empty, "synmt significance: no lines to score")
@@ -85,8 +80,7 @@ def test_what_cannot_be_tested(files: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    ["base -r ref", "base good", "base good -r ref --test sign", "--test sign --against best"],
+    "arguments", ["base -r ref", "base good", "base good -r ref --test sign", "--test sign --against best"]
 )
 def test_wrong_usage(files: Path, arguments: str) -> None:
     done = shell(f"synmt significance {arguments}", files)

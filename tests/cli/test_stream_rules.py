@@ -45,9 +45,7 @@ def record_line(tree: Tree) -> bytes:
 
 DIRTY_LINES = st.one_of(
     dependency_records().map(lambda record: write_record(record).encode()),
-    st.lists(st.sampled_from(["a", "b@@", "\\ARC:x", "LEFT-ARC:x", "RIGHT-ARC:y"])).map(
-        lambda s: " ".join(s).encode()
-    ),
+    st.lists(st.sampled_from(["a", "b@@", "\\ARC:x", "LEFT-ARC:x", "RIGHT-ARC:y"])).map(lambda s: " ".join(s).encode()),
     trees(max_nodes=10).map(record_line),
     trees(max_nodes=10).map(lambda tree: record_line(tree)[:-5]),
     trees(max_nodes=10).map(lambda tree: write_brackets(tree).encode()),
@@ -153,9 +151,7 @@ def test_files_that_cannot_be_read_or_written(stream_command: str, tmp_path: Pat
 
 def test_a_bad_line_into_a_full_disk_is_still_one_line(tmp_path: Path) -> None:
     (tmp_path / "in").write_text(f"{RECORD}\nbad\n")
-    assert is_one_line_of_error(
-        shell("synmt linearize in > /dev/full", tmp_path), "output: No space left on device"
-    )
+    assert is_one_line_of_error(shell("synmt linearize in > /dev/full", tmp_path), "output: No space left on device")
 
 
 def test_codes_that_cannot_be_read(tmp_path: Path) -> None:

@@ -94,8 +94,7 @@ def test_an_unknown_system_is_wrong_usage() -> None:
 
 def test_a_damaged_checkpoint_is_named(mask_model: Path, tmp_path: Path) -> None:
     shell(
-        f"cp -r {mask_model} model && rm -r model/checkpoint/* && head -c 1000 model/model.safetensors > cut",
-        tmp_path,
+        f"cp -r {mask_model} model && rm -r model/checkpoint/* && head -c 1000 model/model.safetensors > cut", tmp_path
     )
     (tmp_path / "cut").replace(tmp_path / "model" / "checkpoint" / "update-7.safetensors")
     write_pairs(tmp_path)

@@ -45,12 +45,9 @@ def test_json_lines_hold_scores_and_alternatives(mask_model: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("penalty", "divisor"),
-    [("gnmt", lambda length: ((5 + length) / 6) ** 0.5), ("plain", lambda length: length**0.5)],
+    ("penalty", "divisor"), [("gnmt", lambda length: ((5 + length) / 6) ** 0.5), ("plain", lambda length: length**0.5)]
 )
-def test_scores_are_divided_as_the_options_say(
-    mask_model: Path, penalty: str, divisor: Callable[[int], float]
-) -> None:
+def test_scores_are_divided_as_the_options_say(mask_model: Path, penalty: str, divisor: Callable[[int], float]) -> None:
     options = ["--length-penalty", penalty, "--alpha", "0.5", "--format", "jsonl"]
     found = json.loads(synmt("translate", mask_model, *options, text=RECORDS[1]).stdout)
     length = len(found["tokens"]) + 1  # each word is one piece, and the end counts
@@ -110,9 +107,7 @@ def multitask_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("multitask")
     source, target = write_pairs(folder)
     files = ["--source", source, "--target", target]
-    done = synmt(
-        "train", "--model", "multitask", *files, "--target-language", "de", *TINY, "--out", folder / "model"
-    )
+    done = synmt("train", "--model", "multitask", *files, "--target-language", "de", *TINY, "--out", folder / "model")
     assert done.returncode == 0, done.stderr
     return folder / "model"
 

@@ -57,9 +57,7 @@ def next_logits(
 ) -> Tensor:
     prefix = [model.begin, *ids]
     if isinstance(model.decoder, CausalDecoder):
-        state = model.network.decode(model.network.embed(torch.tensor([prefix])), encoded.states, encoded.bias)[
-            0, -1
-        ]
+        state = model.network.decode(model.network.embed(torch.tensor([prefix])), encoded.states, encoded.bias)[0, -1]
     else:
         edges = []
         for arc in arcs_of(ids, transitions) if transitions else []:

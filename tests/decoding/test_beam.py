@@ -18,9 +18,7 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize(
     ("system", "beam", "end_bias"),
     [(system, 2, 2.0) for system in tiny.SYSTEMS]
-    + [
-        (system, beam, bias) for system in ("sequence", "mask+pascal") for beam in (1, 2, 4) for bias in (-0.5, 2.0)
-    ],
+    + [(system, beam, bias) for system in ("sequence", "mask+pascal") for beam in (1, 2, 4) for bias in (-0.5, 2.0)],
 )
 def test_a_batch_with_caches_finds_what_the_slow_search_finds(system: str, beam: int, end_bias: float) -> None:
     """With a dear end of sentence the searches run into their length limit, with a cheap one they do not."""

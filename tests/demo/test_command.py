@@ -6,9 +6,7 @@ from pathlib import Path
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "synmt.demo", *arguments], capture_output=True, text=True, check=False
-    )
+    return subprocess.run([sys.executable, "-m", "synmt.demo", *arguments], capture_output=True, text=True, check=False)
 
 
 def test_writes_the_corpus_and_nothing_to_stdout(tmp_path: Path) -> None:

@@ -19,9 +19,7 @@ def write_model(path: Path, system: str, target: str = "sequence") -> ModelFolde
     """One of tiny.SYSTEMS with one of tiny.TARGET_SYSTEMS, and random parameters."""
     _, vocabulary = tiny.sources_and_vocabulary(system, target)
     sides = source_side(tiny.SYSTEMS[system]), tiny.TARGET_SYSTEMS[target]
-    folder = ModelFolder(
-        path, ModelConfig(*sides, ("en", "de"), "none", tiny.CONFIG), Bpe(CODES), (vocabulary,), {}
-    )
+    folder = ModelFolder(path, ModelConfig(*sides, ("en", "de"), "none", tiny.CONFIG), Bpe(CODES), (vocabulary,), {})
     folder.save()
     save_tensors(folder.parameters, tiny.model(system, vocabulary, target=target).state_dict())
     return folder

@@ -105,9 +105,7 @@ def test_a_browser_draws_the_page(masked: ReadSentence, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     ask = "<script>ask(3); document.title = errors.join() || 'drawn';</script></body>"
     text = attention_page(masked, "He", alignment).replace("</body>", ask)
-    path.write_text(
-        text.replace('"use strict";', '"use strict"; const errors = []; onerror = (e) => errors.push(e);')
-    )
+    path.write_text(text.replace('"use strict";', '"use strict"; const errors = []; onerror = (e) => errors.push(e);'))
     browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"file://{path}"]
     done = subprocess.run(browser, capture_output=True, text=True, timeout=60, env={"HOME": str(tmp_path)})
     if done.returncode or not done.stdout:

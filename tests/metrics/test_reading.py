@@ -18,9 +18,7 @@ def given(folder: Path, metric: str, hypothesis: str, reference: str, **options:
         path.write_text(text, encoding="utf-8")
     buckets = options.pop("buckets", None)
     files = Files(
-        [str(folder / "hypothesis")],
-        [str(folder / "reference")],
-        **{name: str(path) for name, path in sides.items()},
+        [str(folder / "hypothesis")], [str(folder / "reference")], **{name: str(path) for name, path in sides.items()}
     )
     return open_input([metric], files, MetricConfig(**options), buckets)
 

@@ -94,9 +94,7 @@ def test_tokenizations_that_cannot_be_had() -> None:
         bleu(MetricConfig("14b"))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "metric", [bleu(), chrf_plus_plus(), chrf_plus(MetricConfig(chrf_average="script")), ter()]
-)
+@pytest.mark.parametrize("metric", [bleu(), chrf_plus_plus(), chrf_plus(MetricConfig(chrf_average="script")), ter()])
 def test_many_corpora_are_scored_as_one_is(metric: SacreBleuMetric) -> None:
     statistics = metric.statistics(HYPOTHESES, REFERENCES)
     assert metric.scores(statistics).tolist() == [metric.score(row).score for row in statistics]

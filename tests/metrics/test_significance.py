@@ -40,8 +40,7 @@ def noisy(lines: Sequence[str], errors: float, seed: int) -> list[str]:
     """The lines with some of their words exchanged."""
     source = random.Random(seed)
     return [
-        " ".join(source.choice("xyz") if source.random() < errors else word for word in line.split())
-        for line in lines
+        " ".join(source.choice("xyz") if source.random() < errors else word for word in line.split()) for line in lines
     ]
 
 
@@ -116,9 +115,7 @@ def test_p_is_sacrebleus(ours: str, theirs: str, other: list[str], monkeypatch: 
     named: list[tuple[str, Sequence[str]]] = [("base", BASE), ("other", other)]
     _, results = PairedTest(named, metrics, [REFERENCE], theirs, resamples)()
     for name, metric in (("BLEU", bleu(NONE)), ("chrF2", chrf())):
-        (expected,) = (
-            each.p_value for each in results[name] if isinstance(each, Result) and each.p_value is not None
-        )
+        (expected,) = (each.p_value for each in results[name] if isinstance(each, Result) and each.p_value is not None)
         _, comparison = found(metric, [BASE, other], ours, resamples=resamples)
         error = 4 * (2 * max(expected * (1 - expected), 1 / resamples) / resamples) ** 0.5
         assert comparison.p == pytest.approx(expected, abs=1.5 / resamples if theirs == "bs" else error)
@@ -191,9 +188,7 @@ def test_the_order_of_sentences_changes_p_by_chance_alone(test: str) -> None:
 
 def test_the_best_system_by_each_metric_is_the_one_to_beat() -> None:
     metrics = [bleu(NONE), ter()]
-    findings = compare(
-        given_input(metrics, [BASE, BETTER, LIKE_BASE], [REFERENCE]), "bootstrap-wins", 200, 1, "best"
-    )
+    findings = compare(given_input(metrics, [BASE, BETTER, LIKE_BASE], [REFERENCE]), "bootstrap-wins", 200, 1, "best")
     for row, against in zip(findings.comparisons, ("b", None, "b"), strict=True):
         assert [comparison.against for comparison in row] == [against, against]
         assert not any(comparison.better for comparison in row)

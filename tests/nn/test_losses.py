@@ -7,9 +7,7 @@ from synmt.nn.losses import smoothed_cross_entropy
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
-def test_value_and_gradients_equal_the_formula(
-    smoothing: float, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_value_and_gradients_equal_the_formula(smoothing: float, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """(1−ε)·nll + ε/V·Σ_v −log p_v, with logits whole or in chunks of one row."""
     monkeypatch.setattr(losses, "CHUNK_ELEMENTS", chunk)
     torch.manual_seed(0)

@@ -32,9 +32,7 @@ def test_the_best_spans_are_the_best_tree(lengths: list[int], seed: int) -> None
         spans = [(int(firsts[flat - offset]), int(lasts[flat - offset])) for flat in own]
         assert spans == sorted(set(spans), key=lambda span: (span[0], -span[1]))
         assert all(not (a < c <= b < d) for a, b in spans for c, d in spans)
-        by_span = dict(
-            zip(zip(firsts.tolist(), lasts.tolist(), strict=True), values[offset:].tolist(), strict=False)
-        )
+        by_span = dict(zip(zip(firsts.tolist(), lasts.tolist(), strict=True), values[offset:].tolist(), strict=False))
         assert np.isclose(sum(by_span[span] for span in spans), best_score(by_span), atol=1e-4)
         offset += size
 

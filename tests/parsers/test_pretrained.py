@@ -18,12 +18,7 @@ from synmt.parsers.parser import ModelError
 from synmt.trees.constituency import read_brackets, without_root, write_brackets
 
 CHARACTERS = [chr(code) for code in range(ord("!"), ord("~"))]
-SIZES: dict[str, Any] = {
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 16,
-}
+SIZES: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
 
 
 def bert() -> tuple[Tokenizer, dict[str, str], PretrainedConfig]:
@@ -104,9 +99,7 @@ def test_an_export_parses(encoder: str, tmp_path: Path) -> None:
         [InputSentence(words=words, space_after=[True, True, True, False], escaped_words=words)]
     )
     assert records[0].tree is not None
-    assert write_brackets(without_root(read_brackets(str(own)), frozenset({"TOP"}))) == write_brackets(
-        records[0].tree
-    )
+    assert write_brackets(without_root(read_brackets(str(own)), frozenset({"TOP"}))) == write_brackets(records[0].tree)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)

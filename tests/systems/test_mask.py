@@ -39,11 +39,7 @@ def masks_with(strengths: list[float]) -> TreeMasks:
 def test_bias_and_weights_of_the_worked_example() -> None:
     """The tree (X a b)."""
     bias = masks_with(STRENGTHS).biases(batch_of([[-1, 0, 0]]))[0][0, 0]
-    expected_bias = [
-        [-1.648721, -2.718282, -2.718282],
-        [-0.367879, -1.648721, -0.606531],
-        [-0.367879, -1, -1.648721],
-    ]
+    expected_bias = [[-1.648721, -2.718282, -2.718282], [-0.367879, -1.648721, -0.606531], [-0.367879, -1, -1.648721]]
     torch.testing.assert_close(bias, torch.tensor(expected_bias), atol=1e-6, rtol=0)
     weights = (LOGITS + bias).softmax(dim=1)
     expected = [[0.597602, 0.151922, 0.250476], [0.495074, 0.185650, 0.319276], [0.701977, 0.226282, 0.071741]]

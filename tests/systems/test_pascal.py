@@ -66,10 +66,7 @@ def test_a_negative_logit_at_the_parent_becomes_the_smallest_weight() -> None:
 
 @pytest.mark.parametrize(
     ("variance", "expected"),
-    [
-        (4, [0.120985, 0.176033, 0.199471, 0.176033, 0.120985]),
-        (25, [0.073654, 0.078209, 0.079788, 0.078209, 0.073654]),
-    ],
+    [(4, [0.120985, 0.176033, 0.199471, 0.176033, 0.120985]), (25, [0.073654, 0.078209, 0.079788, 0.078209, 0.073654])],
 )
 def test_other_variances(variance: float, expected: list[float]) -> None:
     assert_near(parent_factors(torch.tensor([[2.0] * 5]), variance)[0, 0], expected)

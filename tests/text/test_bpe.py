@@ -13,8 +13,7 @@ LINES = ["low low low lower newest newest wider", "lower (newer) wider the new l
 CODES = learn_bpe(LINES, 12)
 # Any word that a line can hold, with white space other than the ASCII space inside.
 WORDS = st.text(
-    st.characters(blacklist_categories=["Cs"], blacklist_characters=" \n\0@")
-    | st.sampled_from("lowernst\u00a0\u2028"),
+    st.characters(blacklist_categories=["Cs"], blacklist_characters=" \n\0@") | st.sampled_from("lowernst\u00a0\u2028"),
     min_size=1,
     max_size=12,
 )

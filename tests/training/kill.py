@@ -95,9 +95,7 @@ class Victim:
 
         def tensors(victim: "Victim") -> dict[str, torch.Tensor]:
             files = victim.folder / "model.safetensors", checkpoints(victim.folder / "checkpoint")[0]
-            return {
-                f"{number} {name}": t for number, file in enumerate(files) for name, t in load_file(file).items()
-            }
+            return {f"{number} {name}": t for number, file in enumerate(files) for name, t in load_file(file).items()}
 
         mine, its = tensors(self), tensors(other)
         same = mine.keys() == its.keys() and all(torch.equal(mine[name], its[name]) for name in mine)

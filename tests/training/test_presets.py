@@ -29,17 +29,8 @@ def test_a_task_sets_what_its_system_was_trained_with(asked: list[Asked]) -> Non
     train("--model", "pascal", "--preset", "wmt17-en-de")
     ((model, config),) = asked
     assert model.source.ideas["pascal"] == Pascal(heads=7, dropout=0.3)
-    assert (config.learning_rate, config.adam_beta2, config.updates, config.merges) == (
-        7e-4,
-        0.997,
-        100_000,
-        32_000,
-    )
-    assert (model.network.norm, model.network.dropout, config.accumulate * config.batch_tokens) == (
-        "post",
-        0.1,
-        2**15,
-    )
+    assert (config.learning_rate, config.adam_beta2, config.updates, config.merges) == (7e-4, 0.997, 100_000, 32_000)
+    assert (model.network.norm, model.network.dropout, config.accumulate * config.batch_tokens) == ("post", 0.1, 2**15)
 
 
 def test_what_is_asked_for_goes_before_the_preset(asked: list[Asked]) -> None:
@@ -54,7 +45,6 @@ def test_what_is_asked_for_goes_before_the_preset(asked: list[Asked]) -> None:
 def test_learning_rates_of_the_worked_schedule() -> None:
     _, config = configs(PRESETS["wmt16-en-de"].settings)
     rates = [
-        learning_rate(update, 7e-4, config.warmup, config.schedule, config.updates)
-        for update in (8000, 20000, 100000)
+        learning_rate(update, 7e-4, config.warmup, config.schedule, config.updates) for update in (8000, 20000, 100000)
     ]
     assert rates == pytest.approx([0.0007, 0.000442719, 0.000197990], rel=1e-4)

@@ -43,9 +43,7 @@ def assert_same_tensors(first: Path, second: Path) -> None:
 SYSTEMS = ["sequence", "linearized", "mask", "pascal", "lisa", "label-features", "multitask", "mask+pascal"]
 
 
-def learnt(
-    out: Path, data: PairFiles, system: str, target: str = "sequence", prefixes: int = 0
-) -> list[Translation]:
+def learnt(out: Path, data: PairFiles, system: str, target: str = "sequence", prefixes: int = 0) -> list[Translation]:
     """Greedy translations of the training pairs by a model that has learnt them."""
     config = replace(LEARNING, prefixes=prefixes, prefix_tokens=100)
     folder = run(out, data, system, config, target=target, network=tiny.CONFIG)
@@ -70,9 +68,7 @@ def test_training_learns_its_pairs_by_heart(system: str, tmp_path: Path) -> None
         ("pascal", "parent+gcn", 2),
     ],
 )
-def test_decoders_learn_their_pairs_and_trees_by_heart(
-    system: str, target: str, prefixes: int, tmp_path: Path
-) -> None:
+def test_decoders_learn_their_pairs_and_trees_by_heart(system: str, target: str, prefixes: int, tmp_path: Path) -> None:
     found = learnt(tmp_path / "model", with_target_trees(write_corpus(tmp_path, 2)), system, target, prefixes)
     assert [each.tokens for each in found] == tiny.TARGETS
     if target in tiny.TREE_SYSTEMS:
@@ -90,9 +86,7 @@ def test_a_resumed_run_draws_the_prefixes_of_an_uninterrupted_one(tmp_path: Path
     assert log_rows(whole) == log_rows(resumed)
 
 
-def test_target_trees_without_a_string_are_counted_not_lost(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_target_trees_without_a_string_are_counted_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = with_target_trees(write_corpus(tmp_path, 2))
     lines = Path(str(data.target)).read_text().splitlines()
     lines[3] = '{"tokens": ["a", "b", "c", "d"], "heads": [3, 4, 0, 3], "deprels": ["x", "x", "root", "x"]}'

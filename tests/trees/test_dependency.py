@@ -5,15 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.streams import Line, read_lines
-from synmt.trees.dependency import (
-    DependencyError,
-    conllu_blocks,
-    depths,
-    joined,
-    read_conllu,
-    write_conllu,
-    written,
-)
+from synmt.trees.dependency import DependencyError, conllu_blocks, depths, joined, read_conllu, write_conllu, written
 from synmt.trees.record import ParseRecord, RecordError, check_heads, read_record, write_record
 from tests.trees.strategies import dependency_records
 

@@ -8,21 +8,23 @@ Its random numbers begin with the clock, so two runs differ in some links. Sides
 without links.
 """
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from subprocess import CalledProcessError
+from typing import Any
 
 from synmt.alignment.aligner import FitConfig, Needs
 from synmt.alignment.config import Heuristic
+from synmt.alignment.statistical import NO_NEEDS, check_settings, library, lines_of, new_folder, read_folder
+from synmt.model.files import check_inside, naming
+from synmt.model.records import SentencePair
 from synmt.streams import BadInput
 from synmt.text.links import DirectedLinks, read_links
 from synmt.text.tokenization import TokenizerName
 
-if TYPE_CHECKING:
-    from synmt.model.records import SentencePair
-
+NAME = "eflomal"
 PRIORS_FILE = "priors.tsv"
 Texts = tuple[str, str]
 
@@ -32,16 +34,12 @@ class Eflomal:
     """A Method without options."""
 
     def needs(self, settings: Mapping[str, Any]) -> Needs:
-        from synmt.alignment.statistical import NO_NEEDS, check_settings
-
-        check_settings("eflomal", settings)
-        _library()
+        check_settings(NAME, settings)
+        library(NAME, NAME)
         return NO_NEEDS
 
     def fit(self, config: FitConfig) -> "EflomalAligner":
-        from synmt.alignment.statistical import lines_of, new_folder
-
-        eflomal = _library()
+        eflomal = library(NAME, NAME)
         with new_folder(config) as folder:
             sources, targets = lines_of(config.bitext)
             texts = list(zip(sources, targets, strict=True))
@@ -52,11 +50,8 @@ class Eflomal:
         return EflomalAligner(folder / PRIORS_FILE, known, config.languages, config.tokenizer)
 
     def open(self, folder: Path, device: str) -> "EflomalAligner":
-        from synmt.alignment.statistical import read_folder
-        from synmt.model.files import check_inside, naming
-
-        languages, tokenizer = read_folder("eflomal", folder)
-        eflomal = _library()
+        languages, tokenizer = read_folder(NAME, folder)
+        eflomal = library(NAME, NAME)
         check_inside(folder, folder / PRIORS_FILE)
         with naming(folder / PRIORS_FILE), (folder / PRIORS_FILE).open(encoding="utf-8") as stream:
             try:
@@ -77,9 +72,7 @@ class EflomalAligner:
     heuristic: Heuristic = "grow-diag-final-and"
     needs: Needs = (frozenset(), frozenset())
 
-    def align(self, pairs: "Sequence[SentencePair]") -> list[DirectedLinks]:
-        from synmt.alignment.statistical import lines_of
-
+    def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         sources, targets = lines_of(pairs)
         texts = list(zip(sources, targets, strict=True))
         new = list(dict.fromkeys(text for text in texts if text not in self.known))
@@ -87,18 +80,9 @@ class EflomalAligner:
         return [self.known.get(text) or links[text] for text in texts]
 
 
-def _library() -> ModuleType:
-    from synmt.alignment.statistical import library
-
-    return library("eflomal", "eflomal")
-
-
 def _run(texts: Sequence[Texts], priors: Path | None = None) -> tuple[list[str], list[str]]:
     """Return the links of both directions as eflomal writes them, a line a pair. Raises BadInput."""
-    import tempfile
-    from subprocess import CalledProcessError
-
-    eflomal = _library()
+    eflomal = library(NAME, NAME)
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("forward", "backward")]
         counts = priors.read_text(encoding="utf-8").splitlines() if priors else None

@@ -9,17 +9,25 @@ that, so no other way of symmetrizing changes its links.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from synmt.alignment.aligner import FitConfig, Needs
 from synmt.alignment.config import Heuristic
+from synmt.alignment.statistical import (
+    NO_NEEDS,
+    check_settings,
+    library,
+    lines_of,
+    new_folder,
+    plain_words,
+    read_folder,
+)
+from synmt.model.files import check_inside
+from synmt.model.records import SentencePair
 from synmt.text.links import DirectedLinks
 from synmt.text.tokenization import TokenizerName
 
-if TYPE_CHECKING:
-    from synmt.model.records import SentencePair
-
+NAME = "systran-align"
 FILES = ("forward.probabilities", "backward.probabilities")
 
 
@@ -28,16 +36,12 @@ class SystranAlign:
     """A Method without options."""
 
     def needs(self, settings: Mapping[str, Any]) -> Needs:
-        from synmt.alignment.statistical import NO_NEEDS, check_settings
-
-        check_settings("systran-align", settings)
-        _library()
+        check_settings(NAME, settings)
+        library("systran_align", NAME)
         return NO_NEEDS
 
     def fit(self, config: FitConfig) -> "SystranAligner":
-        from synmt.alignment.statistical import lines_of, new_folder
-
-        systran_align = _library()
+        systran_align = library("systran_align", NAME)
         with new_folder(config) as folder:
             bitext = folder / "bitext"
             lines = (f"{source} ||| {target}\n" for source, target in zip(*lines_of(config.bitext), strict=True))
@@ -53,11 +57,8 @@ class SystranAlign:
         return self.open(config.out, config.device)
 
     def open(self, folder: Path, device: str) -> "SystranAligner":
-        from synmt.alignment.statistical import read_folder
-        from synmt.model.files import check_inside
-
-        languages, tokenizer = read_folder("systran-align", folder)
-        systran_align = _library()
+        languages, tokenizer = read_folder(NAME, folder)
+        systran_align = library("systran_align", NAME)
         for file in FILES:
             check_inside(folder, folder / file)
         return SystranAligner(systran_align.Aligner(*(str(folder / file) for file in FILES)), languages, tokenizer)
@@ -73,16 +74,8 @@ class SystranAligner:
     heuristic: Heuristic = "intersection"
     needs: Needs = (frozenset(), frozenset())
 
-    def align(self, pairs: "Sequence[SentencePair]") -> list[DirectedLinks]:
-        from synmt.alignment.statistical import plain_words
-
+    def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         sources = [plain_words(pair.source.tokens) for pair in pairs]
         targets = [plain_words(pair.target.tokens) for pair in pairs]
         links = [frozenset(aligned["alignments"]) for aligned in self.model.align_batch(sources, targets)]
         return [DirectedLinks(each, each) for each in links]
-
-
-def _library() -> ModuleType:
-    from synmt.alignment.statistical import library
-
-    return library("systran_align", "systran-align")

@@ -66,11 +66,7 @@ class MaskAlignConfig:
 
 
 def configs_of(
-    options: MaskAlign,
-    guided: bool,
-    languages: tuple[str, str],
-    tokenizer: TokenizerName,
-    settings: Mapping[str, Any],
+    options: MaskAlign, guided: bool, languages: tuple[str, str], tokenizer: TokenizerName, settings: Mapping[str, Any]
 ) -> tuple[MaskAlignConfig, TrainingConfig]:
     """Return the model and the training that the settings ask for. Raises ValueError for what is out of bounds."""
     network, training = configs(resolve(PRESETS[settings.get("preset") or "small"], [], settings))

@@ -83,9 +83,7 @@ class AlignerCorpus:
     def __len__(self) -> int:
         return len(self.source.subwords)
 
-    def batch(
-        self, indices: Sequence[int], device: torch.device
-    ) -> tuple[SideBatch, SideBatch, torch.Tensor | None]:
+    def batch(self, indices: Sequence[int], device: torch.device) -> tuple[SideBatch, SideBatch, torch.Tensor | None]:
         source = self.source.batch(indices, self.vocabularies[0].padding, device)
         target = self.target.batch(indices, self.vocabularies[1].padding, device)
         links = None if self.links is None else batch_links([self.links[i] for i in indices], device)

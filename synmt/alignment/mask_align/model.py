@@ -171,12 +171,7 @@ class MaskAlignModel(nn.Module):
         return (logits.argmax(dim=2) == y.subwords) & y.real
 
     def loss(
-        self,
-        x: SideBatch,
-        y: SideBatch,
-        links: Tensor | None,
-        smoothing: float = 0.0,
-        word_dropout: float = 0.0,
+        self, x: SideBatch, y: SideBatch, links: Tensor | None, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
         """Return the losses of a batch: `translation` is of the subwords of both sides, and `total` their number
         times the mean loss.

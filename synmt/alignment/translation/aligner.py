@@ -74,10 +74,7 @@ class TranslationAligner:
         self.method, self.idea, self.forward, self.backward = method, idea, forward, backward
         self.heuristic: Heuristic = "grow-diag-lilt"
         config = forward.folder.config
-        self.needs: Needs = (
-            config.source.needs(training=False),
-            backward.folder.config.source.needs(training=False),
-        )
+        self.needs: Needs = (config.source.needs(training=False), backward.folder.config.source.needs(training=False))
         self.languages: tuple[str, str] | None = config.languages
         self.tokenizer: TokenizerName | None = config.tokenizer
 
@@ -154,10 +151,7 @@ def _soft_links(forward: np.ndarray, backward: np.ndarray, source: np.ndarray, t
     x, y = source >= 0, target >= 0
     sources, targets = np.flatnonzero(x), np.flatnonzero(y)
     return SoftLinks(
-        forward[: len(targets), sources].T,
-        backward[: len(sources), targets],
-        source[x].tolist(),
-        target[y].tolist(),
+        forward[: len(targets), sources].T, backward[: len(sources), targets], source[x].tolist(), target[y].tolist()
     )
 
 
@@ -169,7 +163,5 @@ def _layers_of_another(path: Path, method: str, idea: LinkIdea, made_by: str) ->
         fits = idea.network(network) == network and not idea.has_part and not idea.trains_model
         layers.append(idea.fixed_layer(network) if fits else 0)
     if not all(layers):
-        raise BadInput(
-            f"was made by {made_by}; {method} must be fitted (--models takes its models over)", str(path)
-        )
+        raise BadInput(f"was made by {made_by}; {method} must be fitted (--models takes its models over)", str(path))
     return layers

@@ -37,12 +37,7 @@ class Forced:
 
     @classmethod
     def run(
-        cls,
-        model: "TranslationModel",
-        part: Any,
-        layer: int,
-        source: "SourceBatch",
-        target: "TargetBatch",
+        cls, model: "TranslationModel", part: Any, layer: int, source: "SourceBatch", target: "TargetBatch"
     ) -> "Forced":
         """Encode the source."""
         return cls(model, part, layer, source, target, model.encode(source))

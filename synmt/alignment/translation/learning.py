@@ -19,9 +19,7 @@ class LinkedTranslation(TranslationModel):
         super().__init__(config.network, config.source, config.target, folder.vocabulary)
         self.idea, self.layer = idea, idea.fixed_layer(config.network)
 
-    def loss(
-        self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
-    ) -> Loss:
+    def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
         encoded = self.encode(source, word_dropout)
         loss = self.decoding_loss(encoded, target, smoothing, word_dropout)
         loss.total = loss.total + self.idea.loss(Forced(self, None, self.layer, source, target, encoded))
@@ -39,9 +37,7 @@ class PartOnTop(nn.Module):
         self.idea, self.part, self.layer = idea, part, layer
         self._below = [model.eval().requires_grad_(False)]  # in a list, since no submodule
 
-    def loss(
-        self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
-    ) -> Loss:
+    def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
         """Return what the idea gives to its part; smoothing and word dropout are those of translation."""
         loss = self.idea.loss(Forced.run(self._below[0], self.part, self.layer, source, target))
         return Loss(loss, target.tokens, loss)

@@ -203,9 +203,7 @@ file_option = click.Path(path_type=Path, exists=True)
 @click.option("--output", type=click.Path(path_type=Path), required=True, help="Path ending in .safetensors.")
 @click.option("--minutes", default=45.0, show_default=True, help="CPU time.")
 @click.option("--seed", default=1, show_default=True)
-def main(
-    general: Path, special: Path, dependencies: Path, dev: Path, output: Path, minutes: float, seed: int
-) -> None:
+def main(general: Path, special: Path, dependencies: Path, dev: Path, output: Path, minutes: float, seed: int) -> None:
     """Train a constituency model on one thread, and write OUTPUT and its .json."""
     torch.set_num_threads(1)
     data = Treebanks(

@@ -19,13 +19,7 @@ class ParentScaling(nn.Module):
     """Scales some heads of encoder layer `layer`, counted from 1. No parameters."""
 
     def __init__(
-        self,
-        layers: int,
-        layer: int,
-        heads: tuple[int, ...],
-        variance: float,
-        dropout: float,
-        weighting: Weighting,
+        self, layers: int, layer: int, heads: tuple[int, ...], variance: float, dropout: float, weighting: Weighting
     ) -> None:
         super().__init__()
         self.layers, self.layer, self.heads = layers, layer, heads

@@ -42,9 +42,7 @@ def aligner(
     """A random model and its pairs: four, one of them with a single word on either side."""
     read = sides(system)
     vocabularies = build_vocabulary(read[0]), build_vocabulary(read[1])
-    source, target = (
-        EncodedSide.encode(each, vocabulary) for each, vocabulary in zip(read, vocabularies, strict=True)
-    )
+    source, target = (EncodedSide.encode(each, vocabulary) for each, vocabulary in zip(read, vocabularies, strict=True))
     torch.manual_seed(1)
     ideas = source_side(tiny.SYSTEMS[system]), source_side({"sequence": {}})
     model = MaskAlignModel(config, MaskAlign(**options), guided, ideas, vocabularies)
@@ -99,8 +97,7 @@ def test_links_of_a_guided_model_see_their_word_and_predictions_do_not() -> None
 
 
 @pytest.mark.parametrize(
-    ("ablation", "guided"),
-    [each for each in product(ABLATIONS, (False, True)) if each != ("causal", True)],
+    ("ablation", "guided"), [each for each in product(ABLATIONS, (False, True)) if each != ("causal", True)]
 )
 def test_every_ablation_has_a_loss_with_finite_gradients(ablation: str, guided: bool) -> None:
     model, corpus = aligner(guided=guided, **ABLATIONS[ablation])
