@@ -56,7 +56,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     ("script", "options", "systems"),
     [
         ("replicate-encoders", ["-n", "6", "-e", "1"], ["sequence", "mask"]),
-        ("replicate-decoders", ["-n", "6", "-e", "1", "-k", "2", "-d", "de-en"], ["bitran", "linearized"]),
+        ("replicate-decoders", ["-n", "6", "-e", "1", "-k", "2", "-d", "de-en"], ["bitran", "transitions"]),
         ("replicate-alignment", ["-o", "--epochs 1"], ["naive-att", "mask-align+naive-att"]),
     ],
 )
