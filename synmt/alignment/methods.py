@@ -1,16 +1,37 @@
 """Methods by name: opened with their options, to be fitted or to open a model folder."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import Aligner, Method
+from synmt.alignment.aligner import Aligner, FitConfig, Method, Needs
+from synmt.alignment.translation.aligner import TranslationAligner
+from synmt.alignment.translation.config import fitting_config
+from synmt.alignment.translation.fitting import fit
 from synmt.alignment.translation.idea import LinkIdea
-from synmt.alignment.translation.method import TranslationMethod
 from synmt.model.files import read_config
 from synmt.options import check_owners, chosen
 from synmt.streams import BadInput
+
+
+@dataclass(frozen=True)
+class TranslationMethod:
+    """An idea that reads translation models, as a Method."""
+
+    name: str
+    idea: LinkIdea
+
+    def needs(self, settings: Mapping[str, Any]) -> Needs:
+        source, target = fitting_config(self.idea, settings).encoders
+        return source.needs(training=True), target.needs(training=True)
+
+    def fit(self, config: FitConfig) -> Aligner:
+        return fit(self.idea, config)
+
+    def open(self, folder: Path, device: str) -> Aligner:
+        return TranslationAligner.open(folder, device, self.name)
 
 
 def open_method(name: str, settings: Mapping[str, Any]) -> Method:

@@ -21,12 +21,9 @@ Examples:
 
 Command = Callable[..., None]
 texts = click.option(
-    "--text",
-    "texts",
-    multiple=True,
-    metavar="FILE",
+    "--text", "texts", multiple=True, metavar="FILE",
     help="Print this file's lines of the set instead of their numbers; once more for each further column.",
-)
+)  # fmt: skip
 
 
 def min_distance(default: int, apart: str) -> Callable[[Command], Command]:

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from synmt.streams import BadInput, LineWriter, check_stdin_once, nth_line
+from synmt.streams import BadInput, LineWriter, check_stdin_once, nth_line, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from synmt.inspection.matrix import Legend, Matrix
+    from collections.abc import Callable, Iterable, Mapping
 
 EPILOG = """
 \b
@@ -48,15 +46,13 @@ def command() -> None:
 @form("text", "tsv", "json", *PICTURES)
 def strengths(models: tuple[Path, ...], form: str) -> None:
     """Strengths of syntax masks: relations by heads, least, most and range."""
+    from synmt.inspection.heatmap import draw_matrices
     from synmt.inspection.strengths import TABLES, open_strengths, strengths_matrices
     from synmt.model.config import ModelConfig
     from synmt.model.folder import ModelFolder
 
     found = [open_strengths(ModelFolder.open(model, ModelConfig)) for model in models]
-    if form in TABLES:
-        write_lines(TABLES[form](found))
-    else:
-        write_heat_maps(*strengths_matrices(found), form)
+    write(TABLES, (found,), lambda figure: draw_matrices(figure, *strengths_matrices(found)), form)
 
 
 @command.command()
@@ -69,12 +65,9 @@ def strengths(models: tuple[Path, ...], form: str) -> None:
 @click.option("--layer", type=click.IntRange(1), default=1, show_default=True, help="Which layer.")
 @click.option("--head", type=click.IntRange(1), help="One head of the layer, instead of all.")
 @click.option(
-    "--show",
-    type=click.Choice(["weights", "strengths"]),
-    default="weights",
-    show_default=True,
+    "--show", type=click.Choice(["weights", "strengths"]), default="weights", show_default=True,
     help="What each token attends to, or the strength of the mask between each two.",
-)
+)  # fmt: skip
 @click.option("--links", metavar="FILE", help="For html: links of the sentence, as `synmt align` writes them.")
 @form("tsv", "json", *PICTURES, "html")
 def attention(
@@ -94,6 +87,8 @@ def attention(
     layers and heads, the trees of the sentence, and its links.
     """
     from synmt.inspection.attention import head_matrices
+    from synmt.inspection.heatmap import draw_matrices
+    from synmt.inspection.matrix import TABLES
     from synmt.inspection.sentence import read_sentence
     from synmt.inspection.translation import read_translation
     from synmt.model.config import ModelConfig
@@ -112,7 +107,8 @@ def attention(
         text = read.record.text or " ".join(read.record.tokens)
         write_lines([attention_page(read, f"{model}: {text}", linked)])
     else:
-        write_matrices(*head_matrices(read, show, layer, head), form)
+        shown = head_matrices(read, show, layer, head)
+        write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form)
 
 
 @command.command()
@@ -125,16 +121,18 @@ def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:
     Each FILE has lines as `synmt align --format jsonl` writes them, or, beside one of these, links alone.
     """
     from synmt.inspection.alignment import alignment_matrices, read_alignments
+    from synmt.inspection.heatmap import draw_matrices
+    from synmt.inspection.matrix import TABLES
 
     check_stdin_once(files)
     found = read_alignments([nth_line(file, sentence) for file in files])
-    matrices, legend = alignment_matrices(found, files)
+    shown = alignment_matrices(found, files)
     if form == "html":
         from synmt.inspection.page import alignment_page
 
-        write_lines([alignment_page(matrices, legend, " ".join(found[0].source))])
+        write_lines([alignment_page(*shown, " ".join(found[0].source))])
     else:
-        write_matrices(matrices, legend, form)
+        write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form)
 
 
 @command.command()
@@ -145,25 +143,13 @@ def curves(models: tuple[Path, ...], form: Any) -> None:
     from synmt.inspection.curves import draw_curves, read_curves
 
     runs = [read_curves(model) for model in models]
-    write_picture(lambda figure: draw_curves(figure, runs), form)
+    write({}, (), lambda figure: draw_curves(figure, runs), form)
 
 
-def write_matrices(matrices: "Sequence[Matrix]", legend: "Legend", form: str) -> None:
-    from synmt.inspection.matrix import TABLES
-
-    if form in TABLES:
-        write_lines(TABLES[form](matrices, legend))
-    else:
-        write_heat_maps(matrices, legend, form)
-
-
-def write_heat_maps(matrices: "Sequence[Matrix]", legend: "Legend", form: Any) -> None:
-    from synmt.inspection.heatmap import draw_matrices
-
-    write_picture(lambda figure: draw_matrices(figure, matrices, legend), form)
-
-
-def write_picture(draw: Any, form: Any) -> None:
+def write(tables: "Mapping[str, Callable[..., Iterable[str]]]", shown: tuple[Any, ...], draw: Any, form: Any) -> None:
+    """Write what is shown as a table, or as the picture that `draw` makes of it."""
+    if form in tables:
+        return write_lines(tables[form](*shown))
     from synmt.inspection.drawing import picture
 
     if form == "png" and sys.stdout is not None and sys.stdout.isatty():
@@ -171,9 +157,3 @@ def write_picture(draw: Any, form: Any) -> None:
     data = picture(draw, form)
     with LineWriter() as output:
         output.write_bytes(data)
-
-
-def write_lines(lines: "Iterable[str]") -> None:
-    with LineWriter() as output:
-        for line in lines:
-            output.write(line)

@@ -1,8 +1,8 @@
 """Options made from the fields of configs, and a help that shows them in sections, the common ones first."""
 
 import math
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial, reduce
 from typing import Any
 
 import click
@@ -84,26 +84,23 @@ def options_of(
     short: a second name of some, such as -t.
     """
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for setting in reversed(settings_of(config)):
-            is_common = setting.common if common is None else common
-            name = (short or {}).get(setting.name, "")
-            command = _option(setting, section, prefix, defaults, is_common, name)(command)
-        return command
+    def option(each: Setting) -> Decorator:
+        is_common = each.common if common is None else common
+        return _option(each, section, prefix, defaults, is_common, (short or {}).get(each.name, ""))
 
-    return decorate
+    return _all(map(option, settings_of(config)))
 
 
 def options_of_ideas(ideas: Mapping[str, type]) -> Decorator:
     """Add the options of each idea, in a section of its own under its name."""
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for name, idea in reversed(list(ideas.items())):
-            unset = {each.name: str(each.default) for each in settings_of(idea)}
-            command = options_of(idea, name, f"{name}-", unset, common=False)(command)
-        return command
+    unset = {name: {each.name: str(each.default) for each in settings_of(idea)} for name, idea in ideas.items()}
+    return _all(options_of(idea, name, f"{name}-", unset[name], common=False) for name, idea in ideas.items())
 
-    return decorate
+
+def _all(options: Iterable[Decorator]) -> Decorator:
+    """Add the options in their order; each stands before those that a command has already."""
+    return lambda command: reduce(lambda done, option: option(done), reversed(list(options)), command)
 
 
 def defaults_of_presets(config: type, presets: Mapping[str, Preset]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from synmt.inspection.labels import label
+from synmt.inspection.matrix import label
 from synmt.streams import BadInput
 
 if TYPE_CHECKING:

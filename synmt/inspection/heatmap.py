@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from synmt.inspection.labels import label
-from synmt.inspection.matrix import Legend, Matrix
+from synmt.inspection.matrix import Legend, Matrix, label
 from synmt.streams import BadInput
 
 if TYPE_CHECKING:

@@ -1,11 +1,16 @@
 """Labelled matrices, and what their numbers mean: what all tables and heat maps here are made of."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 import orjson
+
+LONGEST = 24
+# Control characters and noncharacters, which XML forbids, and what turns the direction of the text around it.
+_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,12 @@ class Legend:
     colors: str
     low: float
     high: float
+
+
+def label(token: str, longest: int = LONGEST) -> str:
+    """The token without the space that marks structure, its end cut off where it is long."""
+    text = _UNFIT.sub("\ufffd", token.strip(" "))
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def as_tsv(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:

@@ -10,8 +10,7 @@ import orjson
 
 from synmt.inspection.alignment import Alignment
 from synmt.inspection.attention import of_all_heads
-from synmt.inspection.labels import label
-from synmt.inspection.matrix import Legend, Matrix
+from synmt.inspection.matrix import Legend, Matrix, label
 from synmt.inspection.sentence import ReadSentence, Weights
 from synmt.streams import BadInput
 

@@ -5,9 +5,19 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from synmt.nn.config import TransformerConfig
-from synmt.options import check_owners, chosen
+from synmt.options import check_owners
 from synmt.systems import SOURCE_IDEAS
-from synmt.systems.idea import Layout, Segment, SourceIdea, Task, check_ideas, check_needs, owners_of_heads, subwords
+from synmt.systems.idea import (
+    Layout,
+    Segment,
+    SourceIdea,
+    Task,
+    check_needs,
+    ideas_of,
+    options_of,
+    owners_of_heads,
+    subwords,
+)
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
@@ -100,15 +110,14 @@ class SourceSide:
         return {name: asdict(idea) for name, idea in self.ideas.items()}
 
 
-def source_side(settings: Mapping[str, Mapping[str, Any]]) -> SourceSide:
+def source_side(ideas: Mapping[str, Mapping[str, Any]]) -> SourceSide:
     """Return the side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
-    check_ideas(settings)
-    return SourceSide({name: source_idea(name)(**options) for name, options in settings.items()})
+    return SourceSide(ideas_of(SOURCE_IDEAS, ideas))
 
 
 def source_side_of(names: Sequence[str], settings: Mapping[str, Any]) -> SourceSide:
     """Return the side of these ideas with their own of the settings, such as `pascal_heads`. Raises ValueError."""
-    return source_side({name: chosen(source_idea(name), settings, f"{name}-") for name in names})
+    return source_side(options_of(SOURCE_IDEAS, names, settings))
 
 
 def encoders_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
@@ -119,11 +128,3 @@ def encoders_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
     source, target = ((settings.get(f"{side}_syntax") or "sequence").split("+") for side in ("source", "target"))
     check_owners(SOURCE_IDEAS.items(), [*source, *target], settings, "+".join([*source, *target]))
     return source_side_of(source, settings), source_side_of(target, settings)
-
-
-def source_idea(name: str) -> type[SourceIdea]:
-    """Return the class of an idea. Raises ValueError for an unknown name."""
-    if name not in SOURCE_IDEAS:
-        raise ValueError(f"unknown idea {name!r} of the source side; known: {', '.join(SOURCE_IDEAS)}")
-    idea: type[SourceIdea] = SOURCE_IDEAS[name]
-    return idea

@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from synmt.nn.config import TransformerConfig
-from synmt.options import chosen
 from synmt.systems import TARGET_IDEAS
-from synmt.systems.idea import Segment, TargetIdea, check_ideas, owners_of_heads
+from synmt.systems.idea import Segment, TargetIdea, ideas_of, options_of, owners_of_heads
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, arc_labels
 from synmt.trees.record import ParseRecord
@@ -88,26 +87,17 @@ class TargetSide:
 
 def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool] | None = None) -> TargetSide:
     """Return the side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
-    check_ideas(ideas)
     style = ArcStyle(**(arcs or {}))
     if not all(type(value) is bool for value in asdict(style).values()):
         raise ValueError("arcs are split or not, and the root has one or not")
-    return TargetSide({name: target_idea(name)(**options) for name, options in ideas.items()}, style)
+    return TargetSide(ideas_of(TARGET_IDEAS, ideas), style)
 
 
 def target_side_of(
     names: Sequence[str], settings: Mapping[str, Any], arcs: Mapping[str, bool] | None = None
 ) -> TargetSide:
     """Return the side of these ideas with their own of the settings, such as `gcn_layers`. Raises ValueError."""
-    return target_side({name: chosen(target_idea(name), settings, f"{name}-") for name in names}, arcs)
-
-
-def target_idea(name: str) -> type[TargetIdea]:
-    """Return the class of an idea. Raises ValueError for an unknown name."""
-    if name not in TARGET_IDEAS:
-        raise ValueError(f"unknown idea {name!r} of the target side; known: {', '.join(TARGET_IDEAS)}")
-    idea: type[TargetIdea] = TARGET_IDEAS[name]
-    return idea
+    return target_side(options_of(TARGET_IDEAS, names, settings), arcs)
 
 
 def numbered_labels(vocabulary: Vocabulary) -> dict[str, int]:

@@ -3,7 +3,7 @@
 Shapes: B sentences, H heads, Q queries, K keys, d model width, c = d/H channels of a head, k heads of an edit.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,32 +101,26 @@ def edited_attention(
     """
     if not edit.heads:
         return attend(query, key, value, edit.bias, dropout=dropout)
-    parts = []
-    for heads, own in _groups(edit, query.shape[1]):
-        q, k, v = (_of_heads(each, heads) for each in (query, key, value))
-        bias = _both(None if edit.bias is None else _of_heads(edit.bias, heads), own.bias)
+
+    def mix(own: HeadEdit, q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor:
+        v = _of_heads(value, own.heads)
         if own.scale is None and own.replace is None:
-            parts.append(attend(q, k, v, bias, dropout=dropout).float())
-        else:
-            weights = F.dropout(_own_weights(q, k, own, bias, states), dropout)
-            with torch.autocast(query.device.type, enabled=False):
-                parts.append((weights.to(v.dtype) @ v if own.replace else weights @ v.float()).float())
-    return _in_order(parts, edit, query.shape[1])
+            return attend(q, k, v, bias, dropout=dropout).float()
+        weights = F.dropout(_own_weights(own, q, k, bias, states), dropout)
+        with torch.autocast(query.device.type, enabled=False):
+            return (weights.to(v.dtype) @ v if own.replace else weights @ v.float()).float()
+
+    return _by_heads(query, key, edit, mix)
 
 
 def edited_weights(query: Tensor, key: Tensor, edit: AttentionEdit, states: Tensor | None) -> Tensor:
     """Return the weights that `edited_attention` gives the values, before dropout, in fp32: [B,H,Q,K]"""
     if not edit.heads:
         return attention_weights(query, key, edit.bias)
-    parts = []
-    for heads, own in _groups(edit, query.shape[1]):
-        q, k = _of_heads(query, heads), _of_heads(key, heads)
-        bias = _both(None if edit.bias is None else _of_heads(edit.bias, heads), own.bias)
-        parts.append(_own_weights(q, k, own, bias, states).float())
-    return _in_order(parts, edit, query.shape[1])
+    return _by_heads(query, key, edit, lambda own, q, k, bias: _own_weights(own, q, k, bias, states).float())
 
 
-def _own_weights(query: Tensor, key: Tensor, own: HeadEdit, bias: Tensor | None, states: Tensor | None) -> Tensor:
+def _own_weights(own: HeadEdit, query: Tensor, key: Tensor, bias: Tensor | None, states: Tensor | None) -> Tensor:
     """Return the weights of the heads of one edit, [B,k,Q,K]."""
     if own.replace is None:
         return attention_weights(query, key, bias, own.scale)
@@ -134,25 +128,25 @@ def _own_weights(query: Tensor, key: Tensor, own: HeadEdit, bias: Tensor | None,
     return own.replace(states).unsqueeze(1).expand(-1, query.shape[1], -1, -1)
 
 
-def _both(shared: Tensor | None, own: Tensor | None) -> Tensor | None:
-    return own if shared is None else shared if own is None else shared + own
-
-
-def _groups(edit: AttentionEdit, heads: int) -> Iterator[tuple[tuple[int, ...], HeadEdit]]:
-    """The heads of each edit, and the others under an edit that changes nothing."""
+def _by_heads(query: Tensor, key: Tensor, edit: AttentionEdit, run: Callable[..., Tensor]) -> Tensor:
+    """Run the heads of each edit with their queries, keys and biases, and the others as if under an edit that changes
+    nothing; put what comes out of each, [B,k,…], together in the order of the heads: [B,H,…]"""
+    heads = query.shape[1]
     owned = {head for own in edit.heads for head in own.heads}
     if max(owned) >= heads:
         raise ValueError(f"an edit of head {max(owned)}, where there are {heads}")
     others = tuple(head for head in range(heads) if head not in owned)
-    groups = [(own.heads, own) for own in edit.heads] + [(others, HeadEdit(others))] * bool(others)
-    yield from sorted(groups, key=lambda group: group[0])
-
-
-def _in_order(parts: list[Tensor], edit: AttentionEdit, heads: int) -> Tensor:
-    """Put the parts of `_groups` together, [B,k,…] each, with the heads in their order: [B,H,…]"""
-    mixed = torch.cat(parts, dim=1)
-    order = [head for group, _ in _groups(edit, heads) for head in group]
+    groups = sorted([*edit.heads, *[HeadEdit(others)] * bool(others)], key=lambda own: own.heads)
+    parts = []
+    for own in groups:
+        bias = _both(None if edit.bias is None else _of_heads(edit.bias, own.heads), own.bias)
+        parts.append(run(own, _of_heads(query, own.heads), _of_heads(key, own.heads), bias))
+    mixed, order = torch.cat(parts, dim=1), [head for own in groups for head in own.heads]
     return mixed if order == sorted(order) else mixed[:, [order.index(head) for head in range(heads)]]
+
+
+def _both(shared: Tensor | None, own: Tensor | None) -> Tensor | None:
+    return own if shared is None else shared if own is None else shared + own
 
 
 def _of_heads(tensor: Tensor, heads: tuple[int, ...]) -> Tensor:

@@ -15,18 +15,15 @@ class ParserConfig:
     """A parser and its models, at most one a parser; of two parsers, UDPipe's model is the one in `.udpipe`."""
 
     parser: ParserName = setting(
-        "benepar", "Constituency trees (benepar), dependency trees (udpipe) or both, for text and tokens.", common=True
+        "benepar", "constituency trees (benepar), dependency trees (udpipe) or both, for text and tokens", common=True
     )
     model: tuple[str, ...] = setting(
-        (),
-        "A benepar model's name (benepar_en3), checkpoint or folder; a .udpipe file."
-        "  [default: a small model that is part of synmt]",
-        common=True,
-        metavar="NAME|PATH",
-    )
-    language: str = setting("en", "Language of the model that is part of synmt: en, or de (udpipe).", common=True)
-    device: str = setting("cpu", "Where benepar computes: auto, cpu, cuda or cuda:N.", common=True)
-    trust_pickle: bool = setting(False, "Load a benepar model that is a pickle, which can run code.", common=True)
+        (), "name (benepar_en3), checkpoint or folder of a benepar model, or a .udpipe file, instead of the small model"
+        " that is part of synmt", common=True, metavar="NAME|PATH",
+    )  # fmt: skip
+    language: str = setting("en", "language of the model that is part of synmt: en, or de (udpipe)", common=True)
+    device: str = setting("cpu", "where benepar computes: auto, cpu, cuda or cuda:N", common=True)
+    trust_pickle: bool = setting(False, "load a benepar model that is a pickle, which can run code", common=True)
 
 
 def open_parser(config: ParserConfig) -> Parser:

@@ -5,12 +5,12 @@ it says of a sentence are Python lists of O(n) numbers or labels; what is n×n i
 by the idea's own tensors, but for matrices of the user's own. Several ideas can work on one side of a model.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from synmt.nn.config import TransformerConfig
-from synmt.options import check_settings
+from synmt.options import check_settings, chosen
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
+Idea = TypeVar("Idea")
 Segment = Callable[[str], list[str]]
 Task = Literal["translate", "parse"]
 Heads = Mapping[int, tuple[int, ...]]  # of some layers, counted from 1, heads, counted from 0
@@ -128,10 +129,27 @@ class TargetIdea:
         return None
 
 
-def check_ideas(settings: Any) -> None:
-    """Raise ValueError unless the settings are those of ideas by name, as a config has them."""
-    if not isinstance(settings, Mapping) or not all(isinstance(options, Mapping) for options in settings.values()):
-        raise ValueError(f"ideas are an object of objects, not {settings!r:.40}")
+def ideas_of(known: Mapping[str, type[Idea]], options: Any) -> dict[str, Idea]:
+    """Return the ideas of these names with these options, as a config has them.
+
+    Raises ValueError or TypeError for unknown or wrong ones.
+    """
+    if not isinstance(options, Mapping) or not all(isinstance(each, Mapping) for each in options.values()):
+        raise ValueError(f"ideas are an object of objects, not {options!r:.40}")
+    return {name: _named(known, name)(**own) for name, own in options.items()}
+
+
+def options_of(
+    known: Mapping[str, type[Idea]], names: Iterable[str], settings: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Return the options of each idea among the settings, as `pascal_heads`. Raises ValueError for unknown ones."""
+    return {name: chosen(_named(known, name), settings, f"{name}-") for name in names}
+
+
+def _named(known: Mapping[str, type[Idea]], name: str) -> type[Idea]:
+    if name not in known:
+        raise ValueError(f"unknown idea {name!r}; known: {', '.join(known)}")
+    return known[name]
 
 
 def check_needs(record: ParseRecord, needs: frozenset[str]) -> None:

@@ -18,9 +18,9 @@ from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
-from synmt.training.learning import Examples
 from synmt.training.loop import Trainer
 from synmt.training.preparation import joint_bpe
+from synmt.training.update import Examples
 from synmt.training.validation import ValidationScores
 
 Config = TypeVar("Config", bound=FolderConfig)

@@ -19,10 +19,9 @@ from synmt.streams import BadInput
 from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
-from synmt.training.learning import Examples
 from synmt.training.log import Log
 from synmt.training.schedule import learning_rate
-from synmt.training.update import Updater
+from synmt.training.update import Examples, Updater
 from synmt.training.validation import ValidationScores
 
 CHECKPOINTS = "checkpoint"

@@ -1,7 +1,7 @@
 """One update: gradients of some batches, summed over processes, and a step of Adam."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -11,7 +11,21 @@ from synmt.device import autocast
 from synmt.nn.losses import Loss
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
-from synmt.training.learning import Examples, Learner
+
+
+class Examples(Protocol):
+    """What the training loop asks of its data."""
+
+    def __len__(self) -> int: ...
+
+    def batch(self, indices: Sequence[int], device: torch.device) -> tuple[Any, ...]:
+        """Return the tensors of some examples."""
+
+    def parts(self, indices: Sequence[int]) -> list[list[int]]:
+        """Cut a batch into what is computed at a time."""
+
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
+        """Return each example once, in an order by seed and epoch alone."""
 
 
 class Updater:
@@ -19,7 +33,6 @@ class Updater:
 
     def __init__(self, model: nn.Module, corpus: Examples, config: TrainingConfig, processes: Processes) -> None:
         self.model, self.corpus = model, corpus
-        self.loss = cast(Learner, model).loss
         self.config, self.processes = config, processes
         self.parameters = list(model.parameters())
         self.gradients = [torch.zeros_like(parameter) for parameter in self.parameters]
@@ -54,9 +67,10 @@ class Updater:
 
     def _learn(self, indices: Sequence[int]) -> Loss:
         """Add the gradient of some pairs."""
+        model: Any = self.model
         batch = self.corpus.batch(indices, self.processes.device)
         with autocast(self.processes.device, self.config.precision):
-            loss = self.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
+            loss: Loss = model.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
         loss.total.backward()
         return loss
 

@@ -19,8 +19,7 @@ from synmt.nn.config import TransformerConfig
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
-from synmt.training.learning import Examples
-from synmt.training.update import Updater
+from synmt.training.update import Examples, Updater
 from synmt.trees.record import ParseRecord
 from tests.bench.bare import BareTraining, BareTransformer
 from tests.bench.corpus import MASKS, VOCABULARY, Sentences, random_sentences

@@ -8,8 +8,7 @@ import pytest
 
 from synmt.inspection.drawing import DOTS, PictureForm, picture
 from synmt.inspection.heatmap import MOST_CELLS, _grid, draw_matrices
-from synmt.inspection.labels import label
-from synmt.inspection.matrix import Legend, Matrix
+from synmt.inspection.matrix import Legend, Matrix, label
 from synmt.streams import BadInput
 
 LEGEND = Legend("query", "key", "weight", "Blues", 0.0, 1.0)

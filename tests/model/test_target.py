@@ -52,7 +52,7 @@ def test_settings_make_the_side_again(target: str) -> None:
     ("ideas", "arcs", "cause"),
     [
         ({}, None, "no idea of the target side"),
-        ({"tree": {}}, None, "unknown idea 'tree' of the target side"),
+        ({"tree": {}}, None, "unknown idea 'tree'"),
         ({"bitran": {}}, {"root_arc": True}, "bitran writes no arcs"),
         ({"gcn": {"layers": 0}}, None, "layers cannot be 0"),
         ({"gcn": {"labels": 1}}, None, "labels cannot be 1"),

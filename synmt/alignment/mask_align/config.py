@@ -1,18 +1,15 @@
 """What a mask-align model is, in its folder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from synmt.alignment.mask_align.idea import MaskAlign
-from synmt.alignment.mask_align.presets import PRESETS
 from synmt.model.config import check_text
-from synmt.model.source import SourceSide, encoders_of, source_side
+from synmt.model.source import SourceSide, source_side
 from synmt.nn.config import TransformerConfig
 from synmt.text.tokenization import TokenizerName
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.config import TrainingConfig
-from synmt.training.presets import configs, resolve
 
 if TYPE_CHECKING:
     from synmt.alignment.mask_align.model import MaskAlignModel
@@ -63,11 +60,3 @@ class MaskAlignConfig:
 
         source, target = vocabularies
         return MaskAlignModel(self.network, self.options, self.guided, self.encoders, (source, target))
-
-
-def configs_of(
-    options: MaskAlign, guided: bool, languages: tuple[str, str], tokenizer: TokenizerName, settings: Mapping[str, Any]
-) -> tuple[MaskAlignConfig, TrainingConfig]:
-    """Return the model and the training that the settings ask for. Raises ValueError for what is out of bounds."""
-    network, training = configs(resolve(PRESETS[settings.get("preset") or "small"], [], settings))
-    return MaskAlignConfig(options, guided, encoders_of(settings), languages, tokenizer, network), training

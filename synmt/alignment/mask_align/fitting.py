@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from synmt.alignment.aligner import FitConfig
 from synmt.alignment.guidance import links_of_subwords
 from synmt.alignment.mask_align.aligner import Features, MaskAligner, encode, features_of
-from synmt.alignment.mask_align.config import MaskAlignConfig, configs_of
+from synmt.alignment.mask_align.config import MaskAlignConfig
 from synmt.alignment.mask_align.corpus import AlignerCorpus, build_vocabulary
 from synmt.alignment.mask_align.idea import MaskAlign
+from synmt.alignment.mask_align.presets import PRESETS
 from synmt.model.batches import Ids
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
+from synmt.model.source import encoders_of
 from synmt.streams import BadInput, Line
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
@@ -20,6 +22,7 @@ from synmt.training.bitext import Bitext, report
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.fit import fit as fit_model
+from synmt.training.presets import configs, resolve
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,10 @@ class AlignmentData:
 
 def fit(options: MaskAlign, config: FitConfig) -> MaskAligner:
     """Fit a model. Raises BadInput."""
-    guided = config.guide is not None
     try:
-        model, training = configs_of(options, guided, config.languages, config.tokenizer, config.settings)
+        network, training = configs(resolve(PRESETS[config.settings.get("preset") or "small"], [], config.settings))
+        encoders, guided = encoders_of(config.settings), config.guide is not None
+        model = MaskAlignConfig(options, guided, encoders, config.languages, config.tokenizer, network)
     except ValueError as error:
         raise BadInput(str(error)) from None
     check_new(config.out, config.resume)

@@ -4,10 +4,9 @@ from typing import Any
 import pytest
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.methods import open_method
+from synmt.alignment.methods import TranslationMethod, open_method
 from synmt.alignment.translation.config import TranslationFitConfig, fitting_config
 from synmt.alignment.translation.idea import LinkIdea
-from synmt.alignment.translation.method import TranslationMethod
 from synmt.options import settings_of
 from synmt.streams import BadInput
 from tests.alignment.translation.forced import IDEAS
