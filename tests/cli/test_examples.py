@@ -2,16 +2,16 @@
 
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from synmt.cli.main import COMMANDS, cli
+from synmt.cli.main import COMMANDS
 from synmt.training.log import Log
 from tests.alignment.bitexts import bitext, fit_to
 from tests.cli.commands import CODES, RECORD, shell
+from tests.cli_page import root, with_those_below
 from tests.inspection.models import write_model
 
 LINES = ["He is my father.", "My father is he.", "He gave it up.", "Yesterday he told my father a very long story."]
@@ -33,19 +33,10 @@ TRAININGS = re.compile(r"synmt train |--fit (?!--method eflomal)")
 SMALLER = "--width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 20 --updates 1"
 
 
-def help_texts(command: click.Command, context: click.Context) -> Iterator[str]:
-    """Yield the texts of a command and of the commands below it."""
-    yield from filter(None, (command.help, command.epilog))
-    for name in command.list_commands(context) if isinstance(command, click.Group) else []:
-        below = command.get_command(context, name)
-        assert below
-        yield from help_texts(below, context)
-
-
-def examples_of(command: click.Command) -> list[str]:
+def examples_of(context: click.Context) -> list[str]:
     """Return the indented lines behind `Examples:` in the help of a command and of those below it."""
-    texts = "\n".join(help_texts(command, click.Context(command)))
-    blocks = re.findall(r"^Examples:\n((?: +.+\n?)+)", texts, re.MULTILINE)
+    texts = [text for each in with_those_below(context) for text in (each.command.help, each.command.epilog) if text]
+    blocks = re.findall(r"^Examples:\n((?: +.+\n?)+)", "\n".join(texts), re.MULTILINE)
     return list(dict.fromkeys(line.strip() for block in blocks for line in block.splitlines()))
 
 
@@ -65,13 +56,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_has_examples(name: str) -> None:
-    command = cli.get_command(click.Context(cli), name)
-    assert command and len(examples_of(command)) >= 2
+def test_every_command_has_examples() -> None:
+    commands = [each for each in with_those_below(root()) if each.info_name in COMMANDS]
+    assert [each.info_name for each in commands] == list(COMMANDS)
+    assert all(len(examples_of(each)) >= 2 for each in commands)
 
 
-@pytest.mark.parametrize("example", examples_of(cli))
+@pytest.mark.parametrize("example", examples_of(root()))
 def test_an_example_runs(example: str, files: Path, tmp_path: Path) -> None:
     if "--method eflomal" in example:
         pytest.importorskip("eflomal")
