@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import cli_page
 from tests.cli.commands import shell
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -40,6 +41,11 @@ def test_the_session_of_a_page_prints_what_it_shows(path: Path, tmp_path: Path) 
 
 def test_the_page_of_formats_is_a_session() -> None:
     assert len(session((DOCS / "formats.md").read_text(encoding="utf-8"))) > 10
+
+
+def test_the_page_of_commands_is_what_they_say() -> None:
+    shown = cli_page.PAGE.read_text(encoding="utf-8")
+    assert shown == cli_page.page(), "write it anew: python -m tests.cli_page"
 
 
 def prose(path: Path) -> str:

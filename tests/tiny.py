@@ -105,9 +105,9 @@ def labels(tree: Tree) -> list[str]:
 
 
 def segment(word: str) -> list[str]:
-    """Pieces of at most three characters."""
+    """Subwords of at most three characters."""
     cut = [word[start : start + 3] for start in range(0, len(word), 3)]
-    return [*(piece + "@@" for piece in cut[:-1]), cut[-1]]
+    return [*(part + "@@" for part in cut[:-1]), cut[-1]]
 
 
 def target_records() -> list[ParseRecord]:
@@ -133,7 +133,7 @@ def sources_and_vocabulary(system: str, target: str = "sequence") -> tuple[Sourc
 
 
 def target_entries(target: str) -> list[list[str]]:
-    """What a decoder should say: whole words, or, with arcs between them, their pieces."""
+    """What a decoder should say: whole words, or, with arcs between them, their subwords."""
     side = TARGET_SYSTEMS[target]
     return [side.entries(record, segment if side.writes_arcs else whole) for record in target_records()]
 

@@ -39,7 +39,7 @@ def _flipped(links: Set[Link]) -> set[Link]:
 
 
 def _grow(forward: Set[Link], backward: Set[Link], unaligned: int) -> set[Link]:
-    """From the intersection into the union, by neighbours of which at least so many words are unaligned.
+    """From the intersection into the union, by neighbours of which at least `unaligned` words are unaligned.
 
     Passes over the links in order, until one adds nothing; a link that is added behind the scan waits for the next.
     """

@@ -15,7 +15,7 @@ from synmt.nn.graphs import Graph
 
 Integers = NDArray[np.int64]
 
-SPREAD = 1.25  # in a group, a sentence is padded to at most so many times its own rows
+SPREAD = 1.25  # in a group, a sentence is padded to at most its own rows times this
 
 
 @dataclass(slots=True)

@@ -52,7 +52,7 @@ class Progress:
     interval_seconds: float = 0.0
 
     def count_update(self, batches: int, batches_an_epoch: int) -> None:
-        """One more update, of so many batches at most: the last of an epoch may have fewer."""
+        """Count one more update, of at most this number of batches: the last of an epoch may have fewer."""
         self.update += 1
         self.batches_of_epoch += batches
         if self.batches_of_epoch >= batches_an_epoch:

@@ -12,7 +12,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PrefixPlan:
-    """sampled: how many prefixes of each target, 0 for all; positions: at most about so many of them at a time.
+    """sampled: how many prefixes of each target, 0 for all; positions: about how many at a time, at most.
 
     A target of t tokens has t prefixes, with 1 … t positions. k of them, each with weight t/k, give an unbiased
     estimate of the loss over all; so do the fewer ones of a target that is too long for `positions` alone.

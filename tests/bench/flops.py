@@ -12,7 +12,7 @@ DATA_SHEETS = {"H100 PCIe": 756e3, "H100": 989e3, "H200": 989e3, "A100": 312e3, 
 
 
 def training_flops(config: TransformerConfig, vocabulary: int, source: int, target: int) -> float:
-    """GFLOPs of one pair of so many tokens, forward and backward, as the model needs them: without padding and
+    """GFLOPs of one pair of these lengths, forward and backward, as the model needs them: without padding and
     without what is not seen (causality); products alone. vocabulary: tokens that the target side can generate.
 
     A product [a,b] · [b,c] is 2abc operations, and its gradient two such products.

@@ -36,7 +36,7 @@ SLOW = 100_000  # lines; a parser is given no more
 
 
 def write_inputs(folder: Path, lines: int) -> None:
-    """What the stages read: files of so many lines, of which line n is always about the same sentence pair."""
+    """What the stages read: files of this number of lines, of which line n is always about the same sentence pair."""
     (folder / "codes").write_text(CODES)
     for name, rows in inputs(2000).items():
         with (folder / name).open("w") as stream:

@@ -36,7 +36,7 @@ class Searches:
         self.network = Sizes.of(device).network
 
     def ours(self, system: str, batch: int = 0) -> Callable[[], int]:
-        """All sentences at once, or so many at a time."""
+        """All sentences at once, or `batch` at a time."""
         torch.manual_seed(0)
         model = TranslationModel(self.network, SYSTEMS[system], target_side({"sequence": {}}), VOCABULARY)
         model = model.to(self.device).eval()

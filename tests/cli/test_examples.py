@@ -1,26 +1,76 @@
-import subprocess
+"""Every example of the help runs as it stands, on files and models that have the names in it."""
+
+import re
+import shutil
 from pathlib import Path
 
+import click
 import pytest
 
-from tests.cli.commands import CODES, RECORD, shell, synmt
+from synmt.cli.main import COMMANDS
+from synmt.training.log import Log
+from tests.alignment.bitexts import bitext, fit_to
+from tests.cli.commands import CODES, RECORD, shell
+from tests.cli_page import root, with_those_below
+from tests.inspection.models import write_model
 
-LINES = "He is my father.\nMy father is he.\n"
-GOLD = "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))\n(NP (NN x))\n"
-TEXTS = {"train.jsonl": f"{RECORD}\n\n", "codes.bpe": CODES, "gold.ptb": GOLD, "test.links": "0-0 3-1\n\n"}
+LINES = ["He is my father.", "My father is he.", "He gave it up.", "Yesterday he told my father a very long story."]
+TEXT_FILES = ["train.en", "train.de", "test.en", "test.de", "base.de", "mask.de"]
+LINKS = "0-0 1-1\n" * 3 + "0-7 1-1\n"
+TEXTS = {
+    "train.jsonl": f"{RECORD}\n\n",
+    "parsed.jsonl": f"{RECORD}\n" * len(LINES),
+    "train.arcs.en": "He sleeps LEFT-ARC:nsubj\n",
+    "codes.bpe": CODES,
+    "gold.ptb": "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))\n" + "(NP (NN x))\n" * 3,
+    "bitext.tsv": "".join(f"{line}\t{line}\n" for line in LINES),
+    **{f"{name}.links": LINKS for name in ("test", "eflomal", "forward", "backward")},
+    **{name: "\n".join([*LINES, ""]) for name in TEXT_FILES},
+}
+OUTPUTS = re.compile(r"(?:--out|>) (\S+)")
+TRAININGS = re.compile(r"synmt train |--fit (?!--method eflomal)")
+# An example trains for hours on many cores; these options behind it make of that an update of a tiny model.
+SMALLER = "--width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 20 --updates 1"
 
 
-@pytest.mark.parametrize(
-    "name", ["parse", "linearize", "make-masks", "transitions", "bpe", "score", "significance", "challenge"]
-)
-def test_the_examples_of_help_run(name: str, tmp_path: Path) -> None:
-    for file, text in TEXTS.items():
-        (tmp_path / file).write_text(text)
-    for file in ("train.en", "train.de", "base.de", "mask.de", "test.de", "test.en"):
-        (tmp_path / file).write_text(LINES)
-    subprocess.run(["gzip", "-k", tmp_path / "train.jsonl"], check=True)
-    examples = synmt(name, "--help").stdout.split("Examples:\n")[1].splitlines()
-    assert len(examples) >= 2
-    for example in examples:
-        done = shell(f"set -o pipefail; {example}", tmp_path)
-        assert (done.returncode, done.stderr) == (0, ""), example
+def examples_of(context: click.Context) -> list[str]:
+    """Return the indented lines behind `Examples:` in the help of a command and of those below it."""
+    texts = [text for each in with_those_below(context) for text in (each.command.help, each.command.epilog) if text]
+    blocks = re.findall(r"^Examples:\n((?: +.+\n?)+)", "\n".join(texts), re.MULTILINE)
+    return list(dict.fromkeys(line.strip() for block in blocks for line in block.splitlines()))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All that examples read."""
+    folder = tmp_path_factory.mktemp("examples")
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text)
+    assert shell("gzip --keep train.jsonl", folder).returncode == 0
+    for name in ("base", "model"):
+        write_model(folder / name, "mask")
+        log = Log(folder / name / "log.tsv")
+        for update in (1, 2):
+            log.write({"update": update, "loss": 1 / update})
+    fit_to("mask-align", bitext()[0], folder / "aligner", epochs=1)
+    return folder
+
+
+def test_every_command_has_examples() -> None:
+    commands = [each for each in with_those_below(root()) if each.info_name in COMMANDS]
+    assert [each.info_name for each in commands] == list(COMMANDS)
+    assert all(len(examples_of(each)) >= 2 for each in commands)
+
+
+@pytest.mark.parametrize("example", examples_of(root()))
+def test_an_example_runs(example: str, files: Path, tmp_path: Path) -> None:
+    if "--method eflomal" in example:
+        pytest.importorskip("eflomal")
+    trains = TRAININGS.search(example)
+    outputs = OUTPUTS.findall(example)
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True, ignore=lambda folder, names: outputs)
+    done = shell(f"set -o pipefail; {example} {SMALLER if trains else ''}", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert trains or done.stderr == ""
+    assert all((tmp_path / name).stat().st_size for name in outputs)
+    assert outputs or done.stdout

@@ -14,7 +14,7 @@ def test_the_worked_example() -> None:
     assert done.stdout.count("\n") == 1
 
 
-def test_pieces_are_siblings(tmp_path: Path) -> None:
+def test_subwords_are_siblings(tmp_path: Path) -> None:
     codes = tmp_path / "codes"
     codes.write_text(CODES)
     record = json.loads(synmt("make-masks", "--bpe", codes, text=f"{RECORD}\n").stdout)

@@ -50,7 +50,7 @@ def test_json_lines_hold_scores_and_alternatives(mask_model: Path) -> None:
 def test_scores_are_divided_as_the_options_say(mask_model: Path, penalty: str, divisor: Callable[[int], float]) -> None:
     options = ["--length-penalty", penalty, "--alpha", "0.5", "--format", "jsonl"]
     found = json.loads(synmt("translate", mask_model, *options, text=RECORDS[1]).stdout)
-    length = len(found["tokens"]) + 1  # each word is one piece, and the end counts
+    length = len(found["tokens"]) + 1  # each word is one subword, and the end counts
     assert found["score"] == pytest.approx(found["log_probability"] / divisor(length))
 
 

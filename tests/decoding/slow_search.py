@@ -23,10 +23,10 @@ def slow_beam_search(
     model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: ArcVocabulary | None = None
 ) -> list[Hypothesis]:
     encoded = model.encode(source)
-    limit = pieces = int(source.words[0]) + config.max_length_offset
+    limit = subwords = int(source.words[0]) + config.max_length_offset
     if transitions is not None:
         style = transitions.style
-        limit = pieces + (pieces - 1 + style.root_arc) * (1 + style.split) + 1
+        limit = subwords + (subwords - 1 + style.root_arc) * (1 + style.split) + 1
     prefixes: list[tuple[list[int], float]] = [([], 0.0)]
     finished: list[Hypothesis] = []
     for length in range(1, limit + 1):
@@ -37,7 +37,7 @@ def slow_beam_search(
             if length == 1:
                 log_p[END] = float("-inf")
             for token, value in enumerate(log_p.log_softmax(dim=0).tolist()):
-                may = transitions is None or may_follow(ids, token, transitions, config, pieces, limit)
+                may = transitions is None or may_follow(ids, token, transitions, config, subwords, limit)
                 if value > float("-inf") and may:
                     candidates.append(([*ids, token], score + value))
         candidates.sort(key=lambda candidate: -candidate[1])
@@ -78,13 +78,13 @@ def arcs_of(ids: Sequence[int], transitions: ArcVocabulary) -> list:
 
 
 def may_follow(
-    ids: Sequence[int], token: int, transitions: ArcVocabulary, config: SearchConfig, pieces: int, limit: int
+    ids: Sequence[int], token: int, transitions: ArcVocabulary, config: SearchConfig, subwords: int, limit: int
 ) -> bool:
     state = State(transitions.style)
     for index in ids:
         state = state.after(transitions.tokens[index])
     kind = transitions.tokens[token].kind
-    left = pieces - sum(bool(transitions.tokens[index].kind & SUBWORDS) for index in ids)
+    left = subwords - sum(bool(transitions.tokens[index].kind & SUBWORDS) for index in ids)
     if kind & SUBWORDS and (left == 0 or (left == 1 and kind == Kind.OPEN)):
         return False
     return bool(kind & state.allowed(config.constraints, limit - len(ids)))

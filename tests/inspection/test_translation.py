@@ -30,11 +30,11 @@ def test_the_tokens_are_those_of_the_best_translation(target: str, tmp_path: Pat
     assert begin == BEGIN
     assert write_entries(entries) == best.transitions or best.transitions is None
     assert read.record.tokens == best.tokens and read.record.heads == (best.heads or [])
-    pieces: dict[int, str] = {}
+    joined: dict[int, str] = {}
     for entry, word in zip(read.layout.tokens, read.layout.words, strict=True):
         if word >= 0:
-            pieces[word] = pieces.get(word, "") + entry.removesuffix("@@")
-    assert list(pieces.values()) == best.tokens
+            joined[word] = joined.get(word, "") + entry.removesuffix("@@")
+    assert list(joined.values()) == best.tokens
     assert read.weights.shape == (2, 2, 1 + len(entries), 1 + len(entries))
     np.testing.assert_allclose(read.weights.sum(axis=-1), 1, atol=1e-5)
 

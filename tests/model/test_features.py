@@ -38,7 +38,7 @@ def test_a_label_is_not_the_word_it_is_spelled_like(system: str) -> None:
 
 
 @pytest.mark.parametrize("system", ["sequence", "linearized", "mask"])
-def test_only_pieces_of_words_count_for_the_length(system: str) -> None:
+def test_only_subwords_of_words_count_for_the_length(system: str) -> None:
     assert source_side({system: {}}).features(RECORD, segment).words == 6
 
 

@@ -26,8 +26,8 @@ def batch_of(parent_lists: list[list[int]]) -> SourceBatch:
     def padded(rows: list[list[int]]) -> torch.Tensor:
         return torch.tensor([row + [0] * (length - len(row)) for row in rows])
 
-    vectors = {"parents": padded(parent_lists), "ends": padded([subtree_ends(row) for row in parent_lists])}
-    return SourceBatch(padded(parent_lists), None, torch.tensor([1]), vectors)
+    columns = {"parents": padded(parent_lists), "ends": padded([subtree_ends(row) for row in parent_lists])}
+    return SourceBatch(padded(parent_lists), None, torch.tensor([1]), columns)
 
 
 def masks_with(strengths: list[float]) -> TreeMasks:
@@ -143,8 +143,8 @@ def test_relations_of_a_dependency_tree_against_walking_it(parent_list: list[int
     words = [word for word in range(n) for _ in range(data.draw(st.integers(1, 2)))]
     words.insert(data.draw(st.integers(0, len(words))), -1)  # a token that is no word
     record = ParseRecord(tokens=["w"] * n, heads=heads)
-    vectors = Mask(tree="dependency").columns(record, Layout([""] * len(words), words))
-    rows = {name: torch.tensor([column]) for name, column in vectors.items()}
+    columns = Mask(tree="dependency").columns(record, Layout([""] * len(words), words))
+    rows = {name: torch.tensor([column]) for name, column in columns.items()}
     found = relations(rows["parents"], rows["ends"], rows["nodes"], rows["orders"])[0]
 
     def ancestors(word: int) -> list[int]:

@@ -154,7 +154,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """Inside, a file that grows beyond so many bytes fails, as on a full disk."""
+    """Inside, a file that grows beyond `size` bytes fails, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
