@@ -20,7 +20,7 @@ from synmt.training.config import TrainingConfig
 EPILOG = """
 \b
 Examples:
-  paste train.de train.en | synmt align --fit --out aligner > train.links
+  paste train.de train.en | synmt align --fit --source-language de --out aligner > train.links
   paste train.de train.en | synmt align --fit --method eflomal > eflomal.links
   paste train.de train.en | synmt align --fit --guide eflomal.links --out aligner > train.links
   paste test.de test.en | synmt align aligner --format jsonl

@@ -119,7 +119,8 @@ def _option(
 ) -> Decorator:
     flag = f"--{prefix}{setting.name.replace('_', '-')}"
     shown = str(setting.default) if defaults is None else defaults[setting.name]
-    about = _sentence(setting.help)
+    first = setting.help[0]
+    about = f"{first.upper() if first.isascii() else first}{setting.help[1:]}."  # λ is a name, and stays
     if shown not in ("None", "", "False", "()"):
         about += f"  [{shown}]"
     more: dict[str, Any] = {
@@ -134,12 +135,6 @@ def _option(
         return click.option(both, cls=SectionOption, is_flag=True, **more)
     names = [short, flag] if short else [flag]
     return click.option(*names, cls=SectionOption, type=_type(setting), multiple=setting.several, **more)
-
-
-def _sentence(text: str) -> str:
-    """Return the text with a capital and a full stop, where it has none; a Greek letter is a name and stays."""
-    first = text[0].upper() if text[0].isascii() else text[0]
-    return f"{first}{text[1:]}{'' if text.endswith(('.', ']')) else '.'}"
 
 
 def _type(setting: Setting) -> Any:

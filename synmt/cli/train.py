@@ -17,8 +17,8 @@ SHOWN = {name: PRESETS[name] for name in ("paper", "small", "medium", "large")}
 EPILOG = """
 \b
 Examples:
-  synmt train --model mask --source train.en --target train.de --out model
-  paste parsed.jsonl train.de | synmt train --model mask --tsv - --out model
+  synmt train --model mask --source train.en --target train.de --target-language de --out model
+  paste parsed.jsonl train.de | synmt train --model mask --tsv - --target-language de --out model
 """
 
 
