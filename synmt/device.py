@@ -11,7 +11,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 
 def local_device(name: str) -> torch.device:
-    """auto: a GPU where there is one; cpu; cuda, under torchrun that of the local rank; cuda:N. Raises BadInput."""
+    """Open auto, a GPU where there is one; cpu; cuda, that of the local rank under torchrun; or cuda:N. Raises BadInput."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and "LOCAL_RANK" in os.environ:
@@ -25,7 +25,7 @@ def local_device(name: str) -> torch.device:
 
 
 def autocast(device: torch.device, precision: Precision = "auto") -> torch.autocast:
-    """bf16 for matrix products where it is asked for, or with `auto` on a GPU.
+    """Use bf16 for matrix products where it is asked for, or with `auto` on a GPU.
 
     Softmax, norms, biases, losses and parameters stay in fp32.
     """

@@ -40,7 +40,7 @@ class Interruption:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """For long work that leaves nothing behind: inside, a signal raises Interrupted."""
+        """Let a signal raise Interrupted inside, for long work that leaves nothing behind."""
         if self.signal:
             raise Interrupted("interrupted", self.signal)
         self._at_once = True

@@ -101,7 +101,7 @@ def _is_punctuation(word: str) -> bool:
 
 
 def word_scores(given: SoftLinks | DirectedLinks, source_words: int, target_words: int) -> Weights:
-    """[m,n]: the best harmonic mean of any two subwords; of hard links 1 in both directions, 0.5 in one, or 0."""
+    """Return the best harmonic mean of any two subwords [m,n]; of hard links 1 in both directions, 0.5 in one, or 0."""
     if isinstance(given, DirectedLinks):
         scores = np.zeros((source_words, target_words), np.float32)
         for links in (given.forward, given.backward):
@@ -113,14 +113,14 @@ def word_scores(given: SoftLinks | DirectedLinks, source_words: int, target_word
 
 
 def harmonic_mean(forward: Weights, backward: Weights) -> Weights:
-    """2fb / (f + b), 0 where both are."""
+    """Return 2fb / (f + b), 0 where both are."""
     total = forward + backward
     mean: Weights = np.divide(2 * forward * backward, total, out=np.zeros_like(total), where=total > 0)
     return mean
 
 
 def of_words(scores: Weights, source_words: Sequence[int], target_words: Sequence[int]) -> Weights:
-    """[J,I] → [m,n]: the greatest score of any two subwords of two words."""
+    """Return the greatest score of any two subwords of two words: [J,I] → [m,n]"""
     by_source = np.maximum.reduceat(scores, _starts(source_words), axis=0)
     by_both: Weights = np.maximum.reduceat(by_source, _starts(target_words), axis=1)
     return by_both

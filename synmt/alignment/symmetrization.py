@@ -39,7 +39,7 @@ def _flipped(links: Set[Link]) -> set[Link]:
 
 
 def _grow(forward: Set[Link], backward: Set[Link], unaligned: int) -> set[Link]:
-    """From the intersection into the union, by neighbours of which at least `unaligned` words are unaligned.
+    """Grow the intersection into the union, by neighbours of which at least `unaligned` words are unaligned.
 
     Passes over the links in order, until one adds nothing; a link that is added behind the scan waits for the next.
     """
@@ -63,7 +63,7 @@ def _grow(forward: Set[Link], backward: Set[Link], unaligned: int) -> set[Link]:
 
 
 def _take_unaligned(links: set[Link], direction: Set[Link]) -> None:
-    """Adds the links of one direction that join two unaligned words, in order."""
+    """Add the links of one direction that join two unaligned words, in order."""
     rows, columns = {row for row, _ in links}, {column for _, column in links}
     for row, column in sorted(direction):
         if row not in rows and column not in columns:

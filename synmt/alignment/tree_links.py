@@ -15,8 +15,8 @@ NEEDS = frozenset({"heads", "upos"})
 
 
 def tree_links(links: Set[Link], source: ParseRecord, target: ParseRecord) -> set[Link]:
-    """Pairs of words without links, of one universal part of speech, whose heads are linked, or some two of their
-    dependents. The records have what NEEDS names."""
+    """Return pairs of words without links, of one universal part of speech, whose heads or some two of whose dependents
+    are linked. The records have what NEEDS names."""
     of_source, of_target = dependents(source.heads), dependents(target.heads)  # words from 1, the root 0
     above = ((source.heads[i], target.heads[j]) for i, j in links if source.heads[i] and target.heads[j])
     below = (pair for i, j in links for pair in product(of_source[i + 1], of_target[j + 1]))

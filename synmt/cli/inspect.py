@@ -45,7 +45,7 @@ def command() -> None:
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
 @form("text", "tsv", "json", *PICTURES)
 def strengths(models: tuple[Path, ...], form: str) -> None:
-    """Strengths of syntax masks: relations by heads, least, most and range."""
+    """Show the strengths of syntax masks: relations by heads, least, most and range."""
     from synmt.inspection.heatmap import draw_matrices
     from synmt.inspection.strengths import TABLES, open_strengths, strengths_matrices
     from synmt.model.config import ModelConfig
@@ -81,10 +81,10 @@ def attention(
     links: str | None,
     form: str,
 ) -> None:
-    """Heads on one sentence of FILE: text, parse records or mask records.
+    """Show the heads on one sentence of FILE: text, parse records or mask records.
 
-    Those of the encoder, or of the decoder on its translation of the sentence. html is a page of its own with all
-    layers and heads, the trees of the sentence, and its links.
+    They are those of the encoder, or of the decoder on its translation of the sentence. html is a page of its own with
+    all layers and heads, the trees of the sentence, and its links.
     """
     from synmt.inspection.attention import head_matrices
     from synmt.inspection.heatmap import draw_matrices
@@ -116,7 +116,7 @@ def attention(
 @sentence_number
 @form("tsv", "json", *PICTURES, "html")
 def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:
-    """Word alignments of one sentence pair, side by side.
+    """Show word alignments of one sentence pair, side by side.
 
     Each FILE has lines as `synmt align --format jsonl` writes them, or, beside one of these, links alone.
     """
@@ -139,7 +139,7 @@ def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
 @form(*PICTURES)
 def curves(models: tuple[Path, ...], form: Any) -> None:
-    """Losses and scores over the updates of trainings, from model folders or their log.tsv files."""
+    """Draw losses and scores over the updates of trainings, from model folders or their log.tsv files."""
     from synmt.inspection.curves import draw_curves, read_curves
 
     runs = [read_curves(model) for model in models]

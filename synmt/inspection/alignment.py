@@ -30,7 +30,7 @@ class Alignment:
 
 
 def read_alignments(lines: Sequence[Line]) -> list[Alignment]:
-    """Of one pair, each line an aligner's: JSON as `synmt align` writes it, or links alone, `0-0 1-2`.
+    """Read alignments of one pair, each line an aligner's: JSON as `synmt align` writes it, or links alone, `0-0 1-2`.
 
     Links alone are between the words of the first line in JSON. Raises BadInput, also for lines of other words.
     """
@@ -46,7 +46,7 @@ def read_alignments(lines: Sequence[Line]) -> list[Alignment]:
 
 
 def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
-    """Of one line; the words are for links alone."""
+    """Return that of one line; the words are for links alone."""
     try:
         if line.text.startswith("{"):
             return _from_json(orjson.loads(line.text))
@@ -56,7 +56,7 @@ def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
 
 
 def _from_json(fields: dict[str, Any]) -> Alignment:
-    """`scores` [source][target] of all pairs of words; without them those of the links, `[i, j, score]`."""
+    """Take `scores` [source][target] of all pairs of words; without them those of the links, `[i, j, score]`."""
     source, target = (list(map(str, fields.get(side) or [])) for side in ("source", "target"))
     if not source or not target:
         raise ValueError("no words under source or target")
@@ -88,7 +88,7 @@ def _check_scores(scores: npt.NDArray[np.float64]) -> None:
 
 
 def alignment_matrices(alignments: Sequence[Alignment], files: Sequence[str]) -> tuple[list[Matrix], Legend]:
-    """One matrix a file."""
+    """Return one matrix a file."""
     matrices = [
         Matrix(PurePath(file).name, each.target, each.source, each.scores.T, [(j, i) for i, j in each.links])
         for file, each in zip(files, alignments, strict=True)

@@ -19,7 +19,7 @@ Quantity = Literal["weights", "strengths"]
 def head_matrices(
     sentence: ReadSentence, quantity: Quantity, layer: int, head: int | None
 ) -> tuple[list[Matrix], Legend]:
-    """All heads of a layer, or one of them, counted from 1. Raises BadInput for what the model does not have."""
+    """Return all heads of a layer, or one, counted from 1. Raises BadInput for what the model does not have."""
     layers, heads = sentence.weights.shape[:2]
     if not 1 <= layer <= layers or (head is not None and not 1 <= head <= heads):
         raise BadInput(f"no layer {layer} with a head {head or 1}: {layers} layers have {heads} heads each")
@@ -35,7 +35,7 @@ def head_matrices(
 
 
 def of_all_heads(sentence: ReadSentence, quantity: Quantity) -> tuple[Weights, Legend]:
-    """[L,H,n,n], and one scale for all of them. Raises BadInput for strengths of a model without masks."""
+    """Return [L,H,n,n], and one scale for all of them. Raises BadInput for strengths of a model without masks."""
     if quantity == "weights":
         most = float(sentence.weights.max())
         return sentence.weights, Legend("query", "key", "attention weight", "Blues", 0.0, most)

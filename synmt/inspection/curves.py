@@ -33,7 +33,7 @@ class Curves:
 
 
 def read_curves(path: Path) -> Curves:
-    """Of a log.tsv, or of the model folder that holds one. Raises BadInput."""
+    """Read a log.tsv, or that of a model folder. Raises BadInput."""
     file = path / "log.tsv" if path.is_dir() else path
     points: dict[str, tuple[list[int], list[float]]] = {}
     try:
@@ -61,7 +61,7 @@ def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) 
 
 
 def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
-    """One panel a column of the logs, one line a run."""
+    """Draw one panel a column of the logs, one line a run."""
     shown = {name for run in runs for name in run.points}
     names = [*(name for name in TITLES if name in shown), *sorted(shown - TITLES.keys())]
     of_runs = [PurePath(run.name).name for run in runs]

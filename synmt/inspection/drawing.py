@@ -16,7 +16,7 @@ FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "No
 
 
 def picture(draw: Callable[[Figure], None], form: PictureForm) -> bytes:
-    """The file of a figure that `draw` fills.
+    """Return the file of a figure that `draw` fills.
 
     Says on stderr if no installed font has all of its characters; an SVG leaves them to the one who opens it.
     """

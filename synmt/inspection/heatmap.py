@@ -24,7 +24,7 @@ MARK = "#d55e00"
 
 
 def draw_matrices(figure: "Figure", matrices: Sequence[Matrix], legend: Legend) -> None:
-    """The matrices side by side under one scale. Raises BadInput for more rows or columns than can be read."""
+    """Draw the matrices side by side under one scale. Raises BadInput for more rows or columns than can be read."""
     rows, columns = (max(len(labels) for labels in side) for side in _labels(matrices))
     if max(rows, columns) > MOST_CELLS:
         raise BadInput(f"{max(rows, columns)} tokens are more than the {MOST_CELLS} that a picture can show")
@@ -47,18 +47,18 @@ def draw_matrices(figure: "Figure", matrices: Sequence[Matrix], legend: Legend) 
 
 
 def _grid(panels: int) -> tuple[int, int]:
-    """How many panels across and down: about twice as wide as high, with few places left empty."""
+    """Return how many panels stand across and down: about twice as wide as high, with few places left empty."""
     across = min(range(1, panels + 1), key=lambda n: -panels % n + abs(n - math.sqrt(2 * panels)))
     return across, math.ceil(panels / across)
 
 
 def _labels(matrices: Sequence[Matrix]) -> tuple[list[list[str]], list[list[str]]]:
-    """Of the rows and of the columns of each matrix."""
+    """Return the labels of the rows and of the columns of each matrix."""
     return [list(map(label, each.rows)) for each in matrices], [list(map(label, each.columns)) for each in matrices]
 
 
 def _dress(panel: "Axes", matrix: Matrix, legend: Legend) -> None:
-    """Title, labels, lines between the cells, and frames around the marked ones."""
+    """Draw title, labels, lines between the cells, and frames around the marked ones."""
     panel.set_title(matrix.title, fontsize=TITLE_POINTS)
     panel.set_ylabel(legend.rows, fontsize=LABEL_POINTS)
     panel.set_xlabel(legend.columns, fontsize=LABEL_POINTS)
@@ -79,7 +79,7 @@ def _dress(panel: "Axes", matrix: Matrix, legend: Legend) -> None:
 
 
 def _write_numbers(panel: "Axes", values: npt.NDArray[np.float32], colors: npt.NDArray[np.float64]) -> None:
-    """Each value in its cell, in black or white, whichever its colour [rows, columns, 4] sets off."""
+    """Write each value in its cell, in black or white, whichever its colour [rows, columns, 4] sets off."""
     lightness = colors[..., :3] @ np.array([0.2126, 0.7152, 0.0722])
     for row, column in np.argwhere(np.isfinite(values)):
         value = values[row, column]

@@ -37,13 +37,13 @@ class Legend:
 
 
 def label(token: str, longest: int = LONGEST) -> str:
-    """The token without the space that marks structure, its end cut off where it is long."""
+    """Return the token without the space that marks structure, its end cut off where it is long."""
     text = _UNFIT.sub("\ufffd", token.strip(" "))
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def as_tsv(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
-    """A header and a row a cell; rows and columns are counted from 0."""
+    """Yield a header and a row a cell; rows and columns are counted from 0."""
     rows, columns = legend.rows, legend.columns
     yield f"matrix\t{rows}\t{columns}\t{rows}_token\t{columns}_token\tvalue"
     for matrix in matrices:
@@ -53,7 +53,7 @@ def as_tsv(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
 
 
 def as_json(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
-    """An object a matrix."""
+    """Yield a JSON object a matrix."""
     for matrix in matrices:
         fields = {
             "matrix": matrix.title,

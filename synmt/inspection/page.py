@@ -32,7 +32,7 @@ class View:
 
 
 def attention_page(sentence: ReadSentence, title: str, alignment: Alignment | None = None) -> str:
-    """All heads of all layers on a sentence. Raises BadInput for a sentence too long for a page."""
+    """Return a page of all heads of all layers on a sentence. Raises BadInput for a sentence too long for a page."""
     weights, legend = of_all_heads(sentence, "weights")
     views = [View(legend, _layers(sentence, weights), shares=True)]
     if sentence.strengths is not None:
@@ -46,12 +46,12 @@ def attention_page(sentence: ReadSentence, title: str, alignment: Alignment | No
 
 
 def alignment_page(matrices: Sequence[Matrix], legend: Legend, title: str) -> str:
-    """The matrices of several aligners on a pair, and the links that are their marks. Raises BadInput."""
+    """Return a page of several aligners' matrices on a pair, with links as their marks. Raises BadInput."""
     return _page(title, [View(legend, {"": matrices}, shares=False)], {})
 
 
 def _layers(sentence: ReadSentence, values: Weights) -> dict[str, list[Matrix]]:
-    """[L,H,n,n], or [1,H,n,n] where all layers share, in groups of a layer."""
+    """Return [L,H,n,n], or [1,H,n,n] where all layers share, in groups of a layer."""
     tokens = sentence.layout.tokens
     shared = len(values) < len(sentence.weights)
     return {
@@ -63,7 +63,7 @@ def _layers(sentence: ReadSentence, values: Weights) -> dict[str, list[Matrix]]:
 
 
 def _tree(sentence: ReadSentence) -> dict[str, Any] | None:
-    """Nodes, their parents, and the tokens that are each node: the encoder's own tree, or that of the words."""
+    """Return nodes, their parents, and the tokens of each node: the encoder's own tree, or that of the words."""
     layout, tree = sentence.layout, sentence.record.tree
     if layout.parents:
         tokens = [[token] for token in range(len(layout.tokens))]
@@ -84,7 +84,7 @@ def _dependencies(sentence: ReadSentence) -> dict[str, Any] | None:
 
 
 def _tokens_of_words(sentence: ReadSentence) -> list[list[int]]:
-    """The tokens that are subwords of each word."""
+    """Return the tokens that are subwords of each word."""
     tokens: list[list[int]] = [[] for _ in sentence.record.tokens]
     for token, word in enumerate(sentence.layout.words):
         if word >= 0:

@@ -39,14 +39,14 @@ class ReadSentence:
     strengths: Weights | None = None
 
     def head_name(self, layer: int, head: int) -> str:
-        """Of a head in a layer, both counted from 0."""
+        """Return the name of a head in a layer, both counted from 0."""
         owner = self.owners.get((layer + 1, head))
         return f"head {head + 1}" + (f" ({owner})" if owner else "")
 
 
 @torch.inference_mode()
 def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
-    """What the encoder makes of one line of text, parse record or mask record.
+    """Return what the encoder makes of one line of text, parse record or mask record.
 
     Raises BadInput for a line without a sentence or without what the model needs, and for attention that is no
     number.
@@ -69,7 +69,7 @@ def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
 
 
 def source_of(folder: ModelFolder[ModelConfig], line: Line) -> tuple[ParseRecord, SourceBatch]:
-    """The record of a line, and what the encoder reads of it. Raises BadInput."""
+    """Return the record of a line, and what the encoder reads of it. Raises BadInput."""
     side = folder.config.source
     tokenizer, _ = folder.config.open_tokenizers()
     needs, language = side.needs(training=False), folder.config.languages[0]
@@ -83,7 +83,7 @@ def source_of(folder: ModelFolder[ModelConfig], line: Line) -> tuple[ParseRecord
 
 
 def as_numbers(weights: Sequence[Tensor], folder: ModelFolder[ModelConfig]) -> Weights:
-    """Of each layer [1,H,n,n] → [L,H,n,n]. Raises BadInput for what is no number."""
+    """Join what each layer has, [1,H,n,n] → [L,H,n,n]. Raises BadInput for what is no number."""
     numbers: Weights = torch.cat(list(weights)).float().numpy()
     if not np.isfinite(numbers).all():
         raise BadInput("the attention of some head is not a number", str(folder.path))
@@ -91,7 +91,7 @@ def as_numbers(weights: Sequence[Tensor], folder: ModelFolder[ModelConfig]) -> W
 
 
 def _of_pairs(mask: Strengths, model: TranslationModel, batch: SourceBatch) -> Weights:
-    """The one strength that hides as much as all masks that hold of a pair, nan where none does: [1 or L,H,n,n]."""
+    """Return the strength that hides as much as all masks that hold of a pair, nan where none does: [1 or L,H,n,n]"""
     held = torch.cat([part.held(batch)[0] for part in mask_parts(model)]).numpy()
     strengths = np.empty((*mask.values.shape[:2], *held.shape[1:]), np.float32)
     for place in np.ndindex(*mask.values.shape[:2]):

@@ -43,13 +43,13 @@ class Strengths:
         return self.most - self.least
 
     def layers(self) -> Iterator[tuple[str, Array]]:
-        """Each set of strengths [heads, 9], and the layer that it belongs to."""
+        """Yield each set of strengths [heads, 9], and the layer that it belongs to."""
         for number, values in enumerate(self.values, 1):
             yield "all" if len(self.values) == 1 else str(number), values
 
 
 def open_strengths(folder: ModelFolder[ModelConfig]) -> Strengths:
-    """Raises BadInput for a model without masks, or with strengths that are no numbers."""
+    """Return those of a model. Raises BadInput if it has no masks, or strengths that are no numbers."""
     found = mask_strengths(folder.load_model(torch.device("cpu")), str(folder.path))
     if found is None:
         raise BadInput(f"has no masks: it is {'+'.join(folder.config.source.ideas)}", str(folder.path))
@@ -57,7 +57,7 @@ def open_strengths(folder: ModelFolder[ModelConfig]) -> Strengths:
 
 
 def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
-    """None for a model without masks. Raises BadInput for strengths that are no numbers."""
+    """Return None for a model without masks. Raises BadInput for strengths that are no numbers."""
     parts = mask_parts(model)
     if not parts:
         return None
@@ -72,12 +72,12 @@ def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
 
 
 def mask_parts(model: TranslationModel) -> list[Masks]:
-    """What masks the encoder of a model."""
+    """Return what masks the encoder of a model."""
     return [part for part in model.source_parts.values() if isinstance(part, Masks)]
 
 
 def as_text(models: Sequence[Strengths]) -> Iterator[str]:
-    """Of one model a row for each mask and a column for each head; then least, most and range of each model."""
+    """Yield a row for each mask and a column for each head of one model; then least, most and range of each."""
     if len(models) == 1:
         yield from _rows(models[0])
     width = max(len(name) for name in ("model", *(model.name for model in models)))
@@ -97,7 +97,7 @@ def _rows(model: Strengths) -> Iterator[str]:
 
 
 def as_tsv(models: Sequence[Strengths]) -> Iterator[str]:
-    """A header and a row a strength."""
+    """Yield a header and a row a strength."""
     yield "model\tlayer\thead\tmask\tstrength"
     for model in models:
         for layer, values in model.layers():
@@ -107,7 +107,7 @@ def as_tsv(models: Sequence[Strengths]) -> Iterator[str]:
 
 
 def as_json(models: Sequence[Strengths]) -> Iterator[str]:
-    """A JSON object a model; strengths are [1 or layers][heads][masks]."""
+    """Yield a JSON object a model; strengths are [1 or layers][heads][masks]."""
     for model in models:
         summary = {"min": model.least, "max": model.most, "range": model.range}
         fields = {"model": model.name, **summary, "masks": model.masks, "strengths": model.values.tolist()}
@@ -118,7 +118,7 @@ TABLES: dict[str, Callable[[Sequence[Strengths]], Iterator[str]]] = {"text": as_
 
 
 def strengths_matrices(models: Sequence[Strengths]) -> tuple[list[Matrix], Legend]:
-    """A heat map of masks and heads for each set of strengths."""
+    """Return a heat map of masks and heads for each set of strengths."""
     matrices = []
     for model in models:
         for layer, values in model.layers():
@@ -129,6 +129,6 @@ def strengths_matrices(models: Sequence[Strengths]) -> tuple[list[Matrix], Legen
 
 
 def strengths_legend(rows: str, columns: str, models: Sequence[Strengths]) -> Legend:
-    """One scale for all strengths of the models; as in the paper, light is strong."""
+    """Return one scale for all strengths of the models; as in the paper, light is strong."""
     low, high = min(model.least for model in models), max(model.most for model in models)
     return Legend(rows, columns, "strength: lighter attends less", "cividis", low, high)

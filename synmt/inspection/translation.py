@@ -21,7 +21,7 @@ BEGIN = " <s>"
 
 @torch.inference_mode()
 def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
-    """What the decoder makes of the best translation that it finds of one line; raises BadInput.
+    """Return what the decoder makes of the best translation that it finds of one line. Raises BadInput.
 
     The tokens are begin of sentence, subwords, and arcs if it writes them; the record has the tree of these.
     """
@@ -41,7 +41,7 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
 
 
 def _graph(entries: list[str], target: TargetSide, vocabulary: Vocabulary) -> Graph:
-    """Of the whole target: position 0 is the begin of sentence."""
+    """Return the graph of the whole target: position 0 is the begin of sentence."""
     edges = target.edges(entries, numbered_labels(vocabulary))
     graph = Graph.empty(1, 1 + len(entries), torch.device("cpu"))
     columns = [edges.parents, edges.children, edges.labels, edges.births]
@@ -51,7 +51,7 @@ def _graph(entries: list[str], target: TargetSide, vocabulary: Vocabulary) -> Gr
 
 
 def _words(entries: list[str]) -> list[int]:
-    """For each entry the word that it is a subword of, -1 for arcs and the begin of sentence."""
+    """Return for each entry the word that it is a subword of, -1 for arcs and the begin of sentence."""
     words = []
     word = 0
     for entry in entries:

@@ -45,12 +45,12 @@ class AttentionEdit:
             raise ValueError(f"two edits of one head among {sorted(owned)}")
 
     def __add__(self, other: "AttentionEdit") -> "AttentionEdit":
-        """Both at once: biases add up."""
+        """Return both at once: biases add up."""
         bias = other.bias if self.bias is None else self.bias if other.bias is None else self.bias + other.bias
         return AttentionEdit(bias, self.heads + other.heads)
 
     def of_last_query(self) -> "AttentionEdit":
-        """The edit of the last query alone; replacements cannot be told apart by queries, and are left out."""
+        """Return the edit of the last query alone; replacements cannot be told apart by queries, and are left out."""
         edits = (HeadEdit(edit.heads, _last(edit.scale), _last(edit.bias)) for edit in self.heads)
         return AttentionEdit(_last(self.bias), tuple(edits))
 
@@ -250,7 +250,7 @@ class SelfAttention(nn.Module):
 
 
 def _causal(states: Tensor) -> AttentionEdit:
-    """What `causal` hides from states [B,n,d], as an edit."""
+    """Return what `causal` hides from states [B,n,d], as an edit."""
     length = states.shape[1]
     return AttentionEdit(torch.full((1, 1, length, length), float("-inf"), device=states.device).triu(1))
 

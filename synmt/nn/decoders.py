@@ -59,7 +59,7 @@ class TargetBatch:
 
     @property
     def real(self) -> Tensor:
-        """Where there is a token and no padding, without begin and end of sentence, [B,t−1]; all are predicted."""
+        """Return where there is a token, no padding, begin or end of sentence, [B,t−1]; all are predicted."""
         real = torch.zeros(self.inputs.numel(), dtype=torch.bool, device=self.inputs.device)
         real[self.positions] = True
         return real.view_as(self.inputs)[:, 1:]
@@ -69,13 +69,13 @@ class Steps(Protocol):
     """A search over the decoder, one token a step."""
 
     def logits(self, prefixes: Tensor) -> Tensor:
-        """Of the next token, [B,K,T], after the ids [B,K,t] of all hypotheses, from the begin of sentence on."""
+        """Return those of the next token, [B,K,T], after the ids [B,K,t] of all hypotheses, begin of sentence first."""
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
-        """Goes on with some rows of the B sentences and of the B·K hypotheses; None keeps all."""
+        """Keep some rows of the B sentences and of the B·K hypotheses; None is all."""
 
     def grow(self, edges: Tensor) -> None:
-        """Each hypothesis has one more position; edges as in Graph.add, the rows being hypotheses."""
+        """Give each hypothesis one more position; edges as in Graph.add, the rows being hypotheses."""
 
 
 class CausalDecoder(nn.Module):
@@ -133,7 +133,7 @@ class PrefixDecoder(nn.Module):
         return bool(self.inputs) or bool(self.heads)
 
     def forward(self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
-        """As that of CausalDecoder."""
+        """Run as CausalDecoder does."""
         assert target.prefixes is not None
         states = F.embedding(target.prefixes.tokens, network.embed(target.inputs).flatten(0, 1))
         graphs = target.prefixes.cut(target.graph) if target.graph is not None else []
@@ -143,14 +143,14 @@ class PrefixDecoder(nn.Module):
     def read(
         self, network: Transformer, inputs: Tensor, graph: Graph | None, encoded: Tensor, source_bias: Tensor | None
     ) -> Tensor:
-        """As that of CausalDecoder, over the prefixes that are the whole targets, without padding."""
+        """Run as CausalDecoder does, over the prefixes that are the whole targets, without padding."""
         states = network.embed(inputs)
         for part in self.inputs:
             states = part(states.flatten(0, 1), [graph]).view_as(states)
         return network.decode(states, encoded, source_bias, self._context(graph))
 
     def _context(self, graph: Graph | None) -> AttentionEdit:
-        """What the positions of prefixes see of each other."""
+        """Return what the positions of prefixes see of each other."""
         return AttentionEdit(heads=tuple(part(graph) for part in self.heads))
 
     def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
@@ -165,7 +165,7 @@ class PrefixDecoder(nn.Module):
         memories: Sequence[Memory],
         source_bias: Tensor | None,
     ) -> Tensor:
-        """The state after each prefix; states [N,d]: all embeddings, memories: those of all layers → [R,d]"""
+        """Return the state after each prefix; states [N,d]: all embeddings, memories: those of all layers → [R,d]"""
         for part in self.inputs:
             states = part(states, graphs)
         contexts = [self._context(graph) for graph in graphs] or [PLAIN] * len(prefixes.lengths)
@@ -215,7 +215,7 @@ class PrefixSteps:
 def _attend_within(
     layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[AttentionEdit]
 ) -> Tensor:
-    """Self-attention of every position over its prefix, [N,d] → [N,d]."""
+    """Return self-attention of every position over its prefix, [N,d] → [N,d]."""
     attention, residual = layer.attention, layer.attention_residual
     width = states.shape[1]
     projected = attention.qkv(residual.before(states)).split(prefixes.sizes)
@@ -229,7 +229,7 @@ def _attend_within(
 def _attend_from_last(
     layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[AttentionEdit]
 ) -> Tensor:
-    """Self-attention of the last position of each prefix, [N,d] → [R,d]."""
+    """Return self-attention of the last position of each prefix, [N,d] → [R,d]."""
     attention, residual = layer.attention, layer.attention_residual
     before, last = residual.before(states), F.embedding(prefixes.ends, states)
     queries, memories = attention.project(residual.before(last), before)
@@ -252,7 +252,7 @@ def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, context: At
 def _attend_across(
     layer: DecoderLayer, states: Tensor, memory: Memory, source_bias: Tensor | None, grouping: Grouping
 ) -> Tensor:
-    """Attention of rows [M,d] to their sentences' sources, and the feed-forward sublayer → [M,d]"""
+    """Run rows [M,d] through attention to their sentences' sources and the feed-forward sublayer → [M,d]"""
     if memory and layer.cross and layer.cross_residual:
         residual, attention = layer.cross_residual, layer.cross
         queries = attention.query(residual.before(states))
@@ -269,7 +269,7 @@ def _mix(
     source_bias: Tensor | None,
     grouping: Grouping,
 ) -> Tensor:
-    """What queries [M,d] find in the keys and values of their sentences → [M,d]"""
+    """Return what queries [M,d] find in the keys and values of their sentences → [M,d]"""
     dropout = attention.dropout if attention.training else 0.0
     keys, values = (part.index_select(0, grouping.sentences).split(grouping.sizes) for part in memory)
     biases: Sequence[Tensor | None] = [None] * len(keys)

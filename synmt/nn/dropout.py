@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def dropout(states: Tensor, rate: float, training: bool) -> Tensor:
-    """Each element zero with probability `rate`, or else divided by 1 − rate; any shape.
+    """Make each element zero with probability `rate`, or else divide it by 1 − rate; any shape.
 
     On a CPU four elements share one 64-bit draw, which takes half of PyTorch's time for one draw an element;
     the rate is then exact to 2⁻¹⁷.

@@ -30,23 +30,23 @@ class Graph:
         return cls(births, torch.zeros(rows, length, dtype=torch.int64, device=device))
 
     def add(self, edges: Tensor) -> None:
-        """edges [E,5] int64: row, parent, child, label and birth of each."""
+        """Add edges [E,5] int64: row, parent, child, label and birth of each."""
         row, parent, child, label, birth = edges.to(self.births.device).unbind(1)
         self.births[row, child, parent] = birth.to(torch.int16)
         self.labels[row, child] = label
 
     def grown(self) -> "Graph":
-        """With one more position, which has no edges yet."""
+        """Return the graph with one more position, which has no edges yet."""
         return Graph(F.pad(self.births, (0, 1, 0, 1), value=NEVER), F.pad(self.labels, (0, 1)))
 
     def select(self, rows: Tensor) -> "Graph":
         return Graph(self.births[rows], self.labels[rows])
 
     def prefixes(self, rows: Tensor, length: int) -> "Graph":
-        """That of the prefixes with `length` positions of some rows, without what is born later."""
+        """Return the graph of the prefixes with `length` positions of some rows, without what is born later."""
         births = self.births[rows, :length, :length]
         return Graph(births.masked_fill(births >= length, NEVER), self.labels[rows, :length])
 
     def edges(self) -> Tensor:
-        """Where there is one, [R,m,m] bool."""
+        """Return where there is an edge, [R,m,m] bool."""
         return self.births < NEVER

@@ -87,7 +87,7 @@ def _loss_and_gradients(
 def smoothed_cross_entropy(
     states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, counts: Tensor | None = None
 ) -> Tensor:
-    """Σ over tokens of (1−ε)·(−log p_gold) + ε/V·Σ_v(−log p_v), in nats, fp32 (Szegedy et al. 2016, section 7).
+    """Return Σ over tokens of (1−ε)·(−log p_gold) + ε/V·Σ_v(−log p_v), in nats, fp32 (Szegedy et al. 2016, section 7).
 
     states [N,d], weight [V,d], bias [V], targets [N] in 0…V−1, p = softmax(states · weightᵀ + bias).
     counts [N]: for how many tokens each of them stands, for itself alone if None.

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 
 def sinusoids(length: int, width: int) -> Tensor:
-    """[length,width]: sin and cos interleaved, channel c at frequency 10000^(−2⌊c/2⌋/width), norm √(width/2)."""
+    """Return [length,width]: sin and cos interleaved, channel c at frequency 10000^(−2⌊c/2⌋/width), norm √(width/2)."""
     positions = torch.arange(length, dtype=torch.float64).unsqueeze(1)
     frequencies = 10000.0 ** (-2.0 * torch.arange(width // 2, dtype=torch.float64) / width)
     angles = positions * frequencies
@@ -23,7 +23,7 @@ class Sinusoids(nn.Module):
         self.register_buffer("vectors", sinusoids(1024, width), persistent=False)
 
     def forward(self, end: int, start: int = 0) -> Tensor:
-        """Of positions start…end−1, [end−start,d]."""
+        """Return those of positions start…end−1, [end−start,d]."""
         if end > len(self.vectors):
             self.vectors = sinusoids(2 * end, self.width).to(self.vectors)
         return self.vectors[start:end]

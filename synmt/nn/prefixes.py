@@ -34,7 +34,7 @@ class Grouping:
 
     @classmethod
     def of(cls, sentences: Integers, batch: int, device: torch.device) -> "Grouping":
-        """sentences: that of each row; all 0…B−1 have some."""
+        """Group rows by their sentences: that of each row; all 0…B−1 have some."""
         counts = np.bincount(sentences, minlength=batch)
         order = counts.argsort(kind="stable")[::-1].copy()
         widths: list[int] = []  # Q of the group of each sentence, in this order
@@ -78,7 +78,7 @@ class Prefixes:
 
     @classmethod
     def pack(cls, sentences: Integers, lengths: Integers, shape: torch.Size, device: torch.device) -> "Prefixes":
-        """The prefixes of these lengths, in ascending order, of these sentences; shape: (B, t)."""
+        """Return the prefixes of these lengths, in ascending order, of these sentences; shape: (B, t)."""
         batch, width = shape
         return cls(
             [(int(length), int(count)) for length, count in zip(*np.unique(lengths, return_counts=True), strict=True)],
@@ -91,7 +91,7 @@ class Prefixes:
 
     @classmethod
     def of_a_beam(cls, batch: int, beam: int, length: int, device: torch.device) -> "Prefixes":
-        """All of one length, K after one another for each sentence."""
+        """Return prefixes of one length, K after one another for each sentence."""
         positions = torch.arange(batch * beam * length, device=device)
         last = torch.arange(batch * beam, device=device)
         sentences = torch.arange(batch, device=device)
@@ -106,16 +106,16 @@ class Prefixes:
 
     @property
     def counts(self) -> list[int]:
-        """How many prefixes have each length."""
+        """Return how many prefixes have each length."""
         return [count for _, count in self.lengths]
 
     @property
     def sizes(self) -> list[int]:
-        """How many positions the prefixes of each length have."""
+        """Return how many positions the prefixes of each length have."""
         return [length * count for length, count in self.lengths]
 
     def cut(self, graph: Graph) -> list[Graph]:
-        """The graph of the prefixes of each length, from that of whole targets."""
+        """Return the graph of the prefixes of each length, from that of whole targets."""
         rows = self.sentences.split(self.counts)
         return [graph.prefixes(each, length) for each, (length, _) in zip(rows, self.lengths, strict=True)]
 
@@ -125,6 +125,6 @@ def on_device(array: Integers, device: torch.device) -> Tensor:
 
 
 def ragged_arange(counts: Integers) -> Integers:
-    """0 … c−1 for each count c."""
+    """Return 0 … c−1 for each count c."""
     ends = counts.cumsum()
     return np.arange(ends[-1]) - np.repeat(ends - counts, counts)

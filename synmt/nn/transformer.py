@@ -99,7 +99,7 @@ class LayerCache:
     prefix: tuple[Tensor, Tensor] | None = None  # keys and values of the target so far, [B·K,H,t,c]
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
-        """Keeps the rows `sentences` of the memory and `hypotheses` of the prefix; None keeps all."""
+        """Keep the rows `sentences` of the memory and `hypotheses` of the prefix; None is all."""
         if sentences is not None and self.memory is not None:
             self.memory = (self.memory[0][sentences], self.memory[1][sentences])
         if hypotheses is not None and self.prefix is not None:
@@ -119,7 +119,7 @@ class DecoderLayer(nn.Module):
         self.feedforward_residual = Residual(config)
 
     def within(self, states: Tensor, context: AttentionEdit | None = None) -> Tensor:
-        """Self-attention alone, causal unless `context` says what a position sees: states [B,t,d] → [B,t,d]"""
+        """Run self-attention alone, causal unless `context` says what a position sees: states [B,t,d] → [B,t,d]"""
         residual = self.attention_residual
         inputs = residual.before(states)
         if context is None:
@@ -127,11 +127,11 @@ class DecoderLayer(nn.Module):
         return residual.after(states, self.attention(inputs, context))
 
     def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor] | None:
-        """What cross-attention needs of the encoder's output [B,n,d]."""
+        """Return what cross-attention needs of the encoder's output [B,n,d]."""
         return self.cross.memory(encoded) if self.cross else None
 
     def step(self, states: Tensor, cache: LayerCache, source_bias: Tensor | None) -> Tensor:
-        """One more target position of each hypothesis: states [B,K,d] → [B,K,d]; the cache grows by one."""
+        """Compute one more target position of each hypothesis: states [B,K,d] → [B,K,d]; the cache grows by one."""
         batch, beam, width = states.shape
         residual = self.attention_residual
         inputs = residual.before(states).view(batch * beam, 1, width)
@@ -140,7 +140,7 @@ class DecoderLayer(nn.Module):
         return self.across(states, cache.memory, source_bias)
 
     def across(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, source_bias: Tensor | None) -> Tensor:
-        """Cross-attention, where there is one, and feed-forward: states [B,t,d] → [B,t,d]"""
+        """Run cross-attention, where there is one, and feed-forward: states [B,t,d] → [B,t,d]"""
         if self.cross and self.cross_residual:
             residual = self.cross_residual
             states = residual.after(states, self.cross(residual.before(states), memory, source_bias))
@@ -186,7 +186,7 @@ class Transformer(nn.Module):
         return self.embedding[: self.target_vocabulary]
 
     def embed(self, ids: Tensor, start: int = 0, features: Tensor | None = None) -> Tensor:
-        """√d · embedding + position, dropped out; ids [B,n] at positions start… → [B,n,d]
+        """Return √d · embedding + position, dropped out; ids [B,n] at positions start… → [B,n,d]
 
         features [B,n,f] stand in for the last f channels of the embedding.
         """
@@ -218,11 +218,11 @@ class Transformer(nn.Module):
         return F.linear(states, self.output_weight, self.output_bias)
 
     def start(self, encoded: Tensor) -> list[LayerCache]:
-        """The caches of a search over the encoder's output [B,n,d]."""
+        """Return the caches of a search over the encoder's output [B,n,d]."""
         return [LayerCache(layer.memory(encoded)) for layer in self.decoder_layers]
 
     def step(self, ids: Tensor, position: int, caches: list[LayerCache], source_bias: Tensor | None) -> Tensor:
-        """Logits [B,K,T] after the token ids [B,K] at one position of each hypothesis."""
+        """Return logits [B,K,T] after the token ids [B,K] at one position of each hypothesis."""
         batch, beam = ids.shape
         states = self.embed(ids.view(batch * beam, 1), start=position).view(batch, beam, -1)
         for layer, cache in zip(self.decoder_layers, caches, strict=True):

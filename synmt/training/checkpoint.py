@@ -67,7 +67,7 @@ class TrainingState:
     progress: Progress = field(default_factory=Progress)
 
     def save(self, folder: Path) -> None:
-        """Adds the checkpoint of this update to the folder. Raises BadInput; the older ones then stay."""
+        """Add the checkpoint of this update to the folder. Raises BadInput; the older ones then stay."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for kind, tensor in self.optimizer.state.get(parameter, {}).items():
@@ -84,7 +84,7 @@ class TrainingState:
             old.unlink()
 
     def load_newest(self, folder: Path) -> None:
-        """The state of the newest checkpoint that is whole; each one that is not is named on stderr.
+        """Load the newest checkpoint that is whole, and name each one that is not on stderr.
 
         Without any checkpoint, the run is at its beginning. Raises BadInput if all are damaged.
         """
@@ -98,7 +98,7 @@ class TrainingState:
                 print(f"synmt train: passed over {error}", file=sys.stderr)
 
     def _load(self, path: Path) -> None:
-        """Raises BadInput for a file that is damaged, or of another model, and then changes nothing."""
+        """Load a file. Raises BadInput for one that is damaged, or of another model, and then changes nothing."""
         with naming(path):
             progress, tensors = read_checkpoint(path)
             groups: dict[str, dict[str, Tensor]] = {}
@@ -130,19 +130,19 @@ class TrainingState:
         self.recent.extend(groups[f"recent.{age}"] for age in ages)
 
     def average(self) -> dict[str, Tensor]:
-        """The mean of the recent weights, those of this moment among them."""
+        """Return the mean of the recent parameters, those of this moment among them."""
         self.recent.append({n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()})
         return {n: torch.stack([weights[n] for weights in self.recent]).mean(dim=0) for n in self.recent[0]}
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in a folder, the newest first."""
+    """Return the checkpoints in a folder, the newest first."""
     numbers = {path: match for path in folder.glob("*") if (match := NAME.fullmatch(path.name))}
     return sorted(numbers, key=lambda path: -int(numbers[path][1]))
 
 
 def read_checkpoint(path: Path) -> tuple[Progress, dict[str, Tensor]]:
-    """The counters and tensors of a file. Raises ValueError and what else a damaged one makes safetensors raise."""
+    """Return counters and tensors of a file. Raises ValueError, and what a damaged one makes safetensors raise."""
     with safe_open(path, "pt") as file:
         metadata: dict[str, Any] = file.metadata() or {}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
@@ -156,7 +156,7 @@ def read_checkpoint(path: Path) -> tuple[Progress, dict[str, Tensor]]:
 
 
 def checksum(progress: str, tensors: Mapping[str, Tensor]) -> int:
-    """CRC-32 of the counters and of all names and tensors: what a disk has lost shows, wherever it was."""
+    """Return a CRC-32 of the counters, all names and tensors: what a disk has lost shows, wherever it was."""
     crc = zlib.crc32(progress.encode())
     for name in sorted(tensors):
         crc = zlib.crc32(name.encode(), crc)

@@ -30,7 +30,7 @@ class Processes:
         return self.rank == 0
 
     def sum(self, tensors: Iterable[Tensor]) -> None:
-        """Replaces each tensor by its sum over all processes, in one exchange for all of them."""
+        """Replace each tensor by its sum over all processes, in one exchange for all of them."""
         if self.size > 1:
             parts = list(tensors)
             flat = torch.cat([part.flatten() for part in parts])
@@ -40,7 +40,7 @@ class Processes:
                 part.copy_(summed.view_as(part))
 
     def from_first(self, value: float) -> float:
-        """The first process' value, in all of them."""
+        """Return the first process' value, in all of them."""
         if self.size > 1:
             shared = torch.tensor([value], dtype=torch.float64, device=self.device)
             with _together():
@@ -49,7 +49,7 @@ class Processes:
         return value
 
     def any(self, holds: bool) -> bool:
-        """Whether it holds in any process."""
+        """Return whether it holds in any process."""
         if self.size > 1:
             votes = torch.tensor(float(holds), device=self.device)
             self.sum([votes])
@@ -85,7 +85,7 @@ def _join(device_name: str) -> Processes:
 
 @contextmanager
 def _together() -> Iterator[None]:
-    """What all processes do at once fails in each when one has gone: then a line rather than a traceback."""
+    """Raise BadInput where what all processes do at once fails in each, because one has gone."""
     try:
         yield
     except RuntimeError as error:

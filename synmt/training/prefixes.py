@@ -22,12 +22,12 @@ class PrefixPlan:
     positions: int
 
     def counts(self, lengths: Integers) -> Integers:
-        """How many prefixes of targets of these lengths."""
+        """Return how many prefixes targets of these lengths have."""
         fitting = np.maximum(1, 2 * self.positions // (lengths + 1))
         return np.minimum(np.minimum(lengths, self.sampled or lengths), fitting)
 
     def parts(self, indices: Sequence[int], lengths: Integers) -> list[list[int]]:
-        """Cuts the sentences of a batch, which have targets of these lengths, into what is computed at a time."""
+        """Cut the sentences of a batch, which have targets of these lengths, into what is computed at a time."""
         ends = (self.counts(lengths) * (lengths + 1) / 2).cumsum()
         parts: list[list[int]] = []
         begin = 0.0
@@ -39,7 +39,7 @@ class PrefixPlan:
         return parts
 
     def choose(self, lengths: Integers) -> tuple[Integers, Integers, NDArray[np.float32]]:
-        """Sentence, length and weight of each prefix, in ascending order of lengths, [R] each.
+        """Return sentence, length and weight of each prefix, in ascending order of lengths, [R] each.
 
         Those of a target are evenly spaced from a random beginning, so each is as likely as any other.
         """

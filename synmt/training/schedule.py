@@ -7,7 +7,7 @@ from typing import Literal
 def learning_rate(
     update: int, peak: float, warmup: int, schedule: Literal["constant", "inverse-sqrt", "cosine"], total: int
 ) -> float:
-    """The rate of update 1, 2, …: linear to `peak` at update `warmup`, then the schedule.
+    """Return the rate of update 1, 2, …: linear to `peak` at update `warmup`, then the schedule.
 
     inverse-sqrt: peak·√(warmup/update) (Vaswani et al. 2017); cosine: down to zero at update `total`
     (Loshchilov & Hutter 2017).

@@ -75,7 +75,7 @@ class Updater:
         return loss
 
     def _seed(self, update: int, place: int) -> int:
-        """Dropout depends on the update and the batch's place in it, and on nothing before: so a resumed run draws
+        """Return a seed of the update and the batch's place in it, and of nothing before: so a resumed run draws
         what it would have drawn, and any number of processes draws what one would draw."""
         sequence = np.random.SeedSequence([self.config.seed, update, place])
         return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))

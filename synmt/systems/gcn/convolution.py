@@ -66,7 +66,7 @@ class GraphConvolution(nn.Module):
         return states + F.relu(torch.cat([each.flatten(0, 1) for each in sums]))
 
     def _passing(self, graph: Graph, products: Tensor, logits: Tensor) -> Tensor:
-        """What each position receives; products [R,m,3d], logits of the gates [R,m,3] → [R,m,d]"""
+        """Return what each position receives; products [R,m,3d], logits of the gates [R,m,3] → [R,m,d]"""
         own, left, right = products.chunk(3, dim=-1)
         own_gate, left_gate, right_gate = logits.unbind(dim=-1)
         edges = graph.edges().to(products.dtype)
@@ -77,7 +77,7 @@ class GraphConvolution(nn.Module):
         return own_gate.sigmoid().unsqueeze(2) * own + edges.transpose(1, 2) @ from_child + from_parents
 
     def _counting(self, graph: Graph, products: Tensor, logits: Tensor) -> Tensor:
-        """The same for variant `reference`."""
+        """Return the same for variant `reference`."""
         own, left, right = products.chunk(3, dim=-1)
         own_gate, left_gate, right_gate = logits.unbind(dim=-1)
         position = torch.arange(products.shape[1], device=products.device)
@@ -91,7 +91,7 @@ class GraphConvolution(nn.Module):
         return own_gate.sigmoid().unsqueeze(2) * own + from_children + from_parents
 
     def _of_labels(self, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """b_lab and b̂_lab of labels [R,m]: [R,m,d] and [R,m], or zeros that broadcast to them."""
+        """Return b_lab and b̂_lab of labels [R,m]: [R,m,d] and [R,m], or zeros that broadcast to them."""
         zero = self.weights.new_zeros(())
         bias = zero.expand(*labels.shape, 1) if self.label_bias is None else F.embedding(labels, self.label_bias)
         return bias, zero.expand(labels.shape) if self.gate_label_bias is None else self.gate_label_bias[labels]

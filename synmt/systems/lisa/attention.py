@@ -37,7 +37,7 @@ class ParentHead(nn.Module):
         return EncoderPass(edits, losses=[run.loss], accuracies={"uas": run.accuracy})
 
     def scores(self, states: Tensor) -> Tensor:
-        """Z[b,q,k], how well token k would do as the parent of token q; states [B,n,d] → [B,n,n]"""
+        """Return Z[b,q,k], how well token k would do as the parent of token q; states [B,n,d] → [B,n,n]"""
         query, key = F.leaky_relu(self.projection(states)).float().chunk(2, dim=-1)
         with torch.autocast(states.device.type, enabled=False):
             with_one = F.pad(query, (0, 1), value=1.0)
@@ -54,7 +54,7 @@ class _Run:
         self.log_weights = torch.empty(0)
 
     def weights(self, states: Tensor) -> Tensor:
-        """Attention [B,n,n] to predicted or gold parents."""
+        """Return attention [B,n,n] to predicted or gold parents."""
         scores = self.head.scores(states)
         if self.padding is not None:
             scores = scores.masked_fill(self.padding[:, None, :], float("-inf"))
@@ -70,11 +70,11 @@ class _Run:
         return torch.where(rows.unsqueeze(2), gold, predicted)
 
     def loss(self) -> Tensor:
-        """λ Σ_t −log A[t, p_t] over the tokens with a parent."""
+        """Return λ Σ_t −log A[t, p_t] over the tokens with a parent."""
         chosen = self.log_weights.gather(2, self.parents.unsqueeze(2)).squeeze(2)
         return -self.head.weight * chosen.masked_fill(~self.known, 0.0).sum()
 
     def accuracy(self) -> tuple[int, int]:
-        """Tokens whose parent is the most likely one, and tokens with a parent."""
+        """Count tokens whose parent is the most likely one, and tokens with a parent."""
         right = (self.log_weights.argmax(dim=-1) == self.parents) & self.known
         return int(right.sum()), int(self.known.sum())

@@ -39,7 +39,7 @@ class TreeMasks(nn.Module):
         return EncoderPass(edits * self.layers if len(edits) == 1 else edits)
 
     def biases(self, batch: SourceBatch) -> list[Tensor]:
-        """[B,H,n,n] for each set of strengths."""
+        """Return [B,H,n,n] for each set of strengths."""
         held = self.held(batch)
         with torch.autocast(held.device.type, enabled=False):
             values = biases_of(self.strengths)

@@ -45,7 +45,7 @@ class NamedMasks(SourceIdea):
         return frozenset({"masks"})
 
     def matrices(self, record: ParseRecord, layout: Layout) -> "dict[str, NDArray[np.bool_]]":
-        """Raises ValueError for a record without one of the masks."""
+        """Raise ValueError for a record without one of the masks."""
         return {name: _over_tokens(self._rows(record, name), record, layout) for name in self._names}
 
     def _rows(self, record: ParseRecord, name: str) -> Sequence[str]:
@@ -69,7 +69,7 @@ def _over_tokens(rows: Sequence[str], record: ParseRecord, layout: Layout) -> "N
 
 
 def _places(record: ParseRecord, layout: Layout, size: int) -> list[int]:
-    """The row of each token in a mask over the record's words or nodes, -1 where it has none."""
+    """Return the row of each token in a mask over the record's words or nodes, -1 where it has none."""
     if size == len(record.tokens):
         return layout.words
     assert record.tree

@@ -17,7 +17,7 @@ SHARED: dict[str, Any] = dict(
 
 
 def _task(merges: int, updates: int, dropout: float, pascal: tuple[int, float], *tuned: tuple[float, float]) -> Preset:
-    """pascal: its heads, and q; tuned: learning rate and Adam's second beta of each of SYSTEMS."""
+    """Return a preset. pascal: its heads, and q; tuned: learning rate and Adam's second beta of each of SYSTEMS."""
     heads, ignoring = pascal
     pairs = zip(SYSTEMS, tuned, strict=True)
     systems: dict[str, dict[str, Any]] = {
