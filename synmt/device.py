@@ -11,7 +11,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 
 def local_device(name: str) -> torch.device:
-    """Open auto, a GPU where there is one; cpu; cuda, that of the local rank under torchrun; or cuda:N. Raises BadInput."""
+    """Open auto (a GPU where there is one), cpu, cuda (under torchrun the local rank's) or cuda:N. Raises BadInput."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and "LOCAL_RANK" in os.environ:
