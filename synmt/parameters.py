@@ -17,13 +17,20 @@ Model = TypeVar("Model", bound=nn.Module)
 def load_parameters(make: Callable[[], Model], path: Path) -> Model:
     """Return the model that `make` makes, with the parameters of a file. `make` is called twice, first for shapes.
 
-    Raises ValueError, OSError or SafetensorError for a file that is damaged or of another model.
+    Raises ValueError, OSError or SafetensorError for a file that is damaged or of another model, and ValueError for
+    parameters that are not finite or no floating-point numbers.
     """
     found = shapes_in(path)
     with torch.device("meta"):
         check_shapes(make().state_dict(), found)
     model = make()
-    model.load_state_dict(load_file(path))
+    parameters, expected = load_file(path), model.state_dict()
+    for name, tensor in parameters.items():
+        if tensor.is_floating_point() != expected[name].is_floating_point():
+            raise ValueError(f"tensor {name} holds {str(tensor.dtype).removeprefix('torch.')}")
+        if not tensor.float().isfinite().all():
+            raise ValueError(f"tensor {name} holds a number that is not finite")
+    model.load_state_dict(parameters)
     return model
 
 

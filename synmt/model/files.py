@@ -1,5 +1,6 @@
 """Files of a model folder: checked before they are read, and written aside, so that each is the old or the new."""
 
+import fcntl
 import math
 import os
 import stat
@@ -49,6 +50,23 @@ def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
     with naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a folder to one process, until that ends. Raises BadInput where another one has it."""
+    with naming(folder):
+        descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with naming(folder):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BadInput:
+        os.close(descriptor)
+        raise BadInput("another training writes into this folder", str(folder)) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def check_inside(folder: Path, path: Path, largest: float = math.inf) -> None:
@@ -101,7 +119,10 @@ def _written_aside(path: Path) -> Iterator[Path]:
     try:
         with naming(path):
             aside.unlink(missing_ok=True)  # a link would be followed
+            aside.touch()
+            mode = stat.S_IMODE(aside.stat().st_mode)
             yield aside
+            aside.chmod(mode)  # that of any new file; safetensors writes for the owner alone
             _sync(aside)
             aside.replace(path)
             _sync(path.parent)

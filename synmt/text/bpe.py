@@ -11,6 +11,7 @@ from contextlib import redirect_stderr
 from synmt.streams import BadInput, read_lines
 
 JOINER = "@@"
+NO_MERGES = "#version: 0.2\n"
 VERSIONS = {"0.1": (0, 1), "0.2": (0, 2)}
 CACHED_WORDS = 200_000  # bounds the memory of a long stream; the frequent words return at once
 

@@ -2,7 +2,8 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -10,7 +11,7 @@ import torch
 from torch import nn
 
 from synmt import __version__
-from synmt.model.files import CONFIG_FILE
+from synmt.model.files import CONFIG_FILE, locked, naming
 from synmt.model.folder import FolderConfig, ModelFolder
 from synmt.streams import BadInput
 from synmt.text.bpe import Bpe
@@ -25,6 +26,7 @@ from synmt.training.validation import ValidationScores
 
 Config = TypeVar("Config", bound=FolderConfig)
 Validate = Callable[[Any], ValidationScores]
+FIXED = "seed", "merges", "batch_tokens", "max_length"  # which a run that goes on has as it began
 
 
 class TrainingData(Protocol[Config]):
@@ -60,27 +62,23 @@ def fit(
     resume = (path / CONFIG_FILE).exists()
     if not len(data.bitext):
         raise BadInput("no sentence pairs to train on")
-    folder = _matching(path, config, data) if resume else _new(path, config, data, training, processes, codes)
-    new_model = folder.new_model if learner is None else lambda: learner(folder)
-    examples, validation = data.examples(folder, training), data.validation(folder, training)
-    learn(path, new_model, examples, validation, training, processes, resume)
+    with naming(path):
+        path.mkdir(parents=True, exist_ok=True)
+    with locked(path) if processes.first else nullcontext():
+        if resume:
+            folder = _matching(path, config, data, training, codes)
+        else:
+            folder = _new(path, config, data, training, processes, codes)
+        new_model = folder.new_model if learner is None else lambda: learner(folder)
+        examples, validation = data.examples(folder, training), data.validation(folder, training)
+        trainer = Trainer(path, new_model, examples, validation, training, processes)
+        if resume:
+            trainer.resume()
+            folder = _with_changes(folder, training, trainer.progress.update)
+        if processes.first:
+            folder.save()
+        trainer.run()
     return folder
-
-
-def learn(
-    path: Path,
-    new_model: Callable[[], nn.Module],
-    examples: Examples,
-    validation: Validate | None,
-    training: TrainingConfig,
-    processes: Processes,
-    resume: bool,
-) -> None:
-    """Train a model, and keep its parameters, log and checkpoints in a folder. Raises BadInput."""
-    trainer = Trainer(path, new_model, examples, validation, training, processes)
-    if resume:
-        trainer.resume()
-    trainer.run()
 
 
 def _new(
@@ -104,17 +102,33 @@ def _new(
         "data": bitext.checksum,
         **asdict(training),
     }
-    folder = ModelFolder(path, config, bpe, data.vocabularies(config, bpe), made_by)
-    if processes.first:
-        folder.save()
-    return folder
+    return ModelFolder(path, config, bpe, data.vocabularies(config, bpe), made_by)
 
 
-def _matching(path: Path, config: Config, data: TrainingData[Config]) -> ModelFolder[Config]:
-    """Open the folder of a run that is to go on. Raises BadInput if it was of another model or other data."""
+def _matching(
+    path: Path, config: Config, data: TrainingData[Config], training: TrainingConfig, codes: str | None
+) -> ModelFolder[Config]:
+    """Open the folder of a run that is to go on. Raises BadInput if it was of another model, other data or another
+    order of these."""
     folder = ModelFolder.open(path, type(config))
     if folder.config != config:
         raise BadInput("was trained with another model or other sizes than this command asks for", str(path))
     if folder.training.get("data") != data.bitext.checksum:
         raise BadInput("was trained on other data than this command names", str(path))
+    if codes and Bpe.load(codes).codes != folder.bpe.codes:
+        raise BadInput("was trained with other --codes", str(path))
+    for name in FIXED:
+        before, now = folder.training.get(name), getattr(training, name)
+        if before != now:
+            raise BadInput(f"was trained with --{name.replace('_', '-')} {before}, not {now}", str(path))
     return folder
+
+
+def _with_changes(folder: ModelFolder[Config], training: TrainingConfig, update: int) -> ModelFolder[Config]:
+    """Return the folder with the settings that go on from this update, and a history of those before."""
+    old, new = folder.training, asdict(training)
+    before = {name: old.get(name) for name, value in new.items() if old.get(name) != value}
+    if not before:
+        return folder
+    changes = [*old.get("changes", []), {"update": update, "before": before}]
+    return replace(folder, training={**old, **new, "changes": changes})

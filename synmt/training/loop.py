@@ -88,6 +88,8 @@ class Trainer:
                 self.progress.count_update(self._batches_an_update, self.batches_an_epoch)
                 self.interval.add(loss, tokens)
                 line.update()
+                if self.processes.device.type == "cpu":  # a GPU would be waited for
+                    self._check_finite()
                 if self.progress.update % self.config.report_every == 0:
                     row = self.interval.row()
                     self._write({"rate": rate, **row})
@@ -158,6 +160,7 @@ class Trainer:
         processes, progress = self.processes, self.progress
         if not self._validation_is_due():
             return
+        self._check_finite(parameters=True)
         if self.validation is not None:
             self._save()  # it may take long
         parameters, value, stopped = {}, 0.0, False
@@ -171,6 +174,8 @@ class Trainer:
         if processes.any(stopped):
             raise self._interrupted(interruption, "in the validation after")
         value = processes.from_first(value)
+        if not math.isfinite(value):
+            raise self._diverged(f"the validation gives {value}")
         if processes.first and value > progress.best:
             save_tensors(self.path / PARAMETERS_FILE, parameters)
         progress.seconds = processes.from_first(time.monotonic() - self.started)
@@ -180,7 +185,20 @@ class Trainer:
         self.interval = Interval()  # a validation is no training
         self._save()
 
+    def _check_finite(self, parameters: bool = False) -> None:
+        """Raise BadInput if a loss since the last report, or a parameter, is not finite."""
+        if not math.isfinite(float(self.interval.loss)):
+            raise self._diverged("the loss is not finite")
+        if parameters and not all(bool(each.isfinite().all()) for each in self.updater.parameters):
+            raise self._diverged("a parameter is not finite")
+
+    def _diverged(self, cause: str) -> BadInput:
+        advice = "try a lower --learning-rate or a longer --warmup; the last checkpoint is kept"
+        return BadInput(f"{cause} at update {self.progress.update}: {advice}", str(self.path))
+
     def _save(self) -> None:
+        """Write a checkpoint. Raises BadInput where the run has diverged, and keeps the last one."""
+        self._check_finite(parameters=True)
         if self.processes.first:
             self.progress.seconds = time.monotonic() - self.started
             self.progress.log_rows = self.log.rows()

@@ -13,7 +13,7 @@ from synmt.model.source import SourceFeatures
 from synmt.model.target import numbered_labels
 from synmt.streams import Line
 from synmt.systems.idea import Task
-from synmt.text.bpe import Bpe, learn_bpe
+from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext, report
 from synmt.training.corpus import Corpus
@@ -23,14 +23,17 @@ from synmt.trees.transitions import TreeNotDerivable
 
 
 def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
-    """Learn merges on the words of both sides together."""
+    """Learn merges on the words of both sides together; there are none if no word has two characters."""
 
     def lines() -> Iterator[str]:
         for pair in bitext:
             yield " ".join(pair.source.tokens)
             yield " ".join(pair.target.tokens)
 
-    return Bpe(learn_bpe(lines(), merges))
+    try:
+        return Bpe(learn_bpe(lines(), merges))
+    except CodesError:
+        return Bpe(NO_MERGES)
 
 
 @dataclass(slots=True)
@@ -106,7 +109,7 @@ def encode_corpus(
         ids = vocabulary.encode_target(example.target)
         if not example.target:
             without_string.append(example.line)
-        elif max(len(example.source.tokens), len(ids) - sum(map(is_arc, example.target))) > max_length:
+        elif max(len(example.source.tokens), len(ids) - 1 - sum(map(is_arc, example.target))) > max_length:
             too_long.append(example.line)
         else:
             corpus.sources.append(example.source, vocabulary)

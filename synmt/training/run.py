@@ -59,9 +59,13 @@ class TranslationData:
     def validation(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Validation | None:
         if self.dev is None:
             return None
+        if not len(self.dev):
+            raise BadInput("no sentence pairs to validate on")
         examples = training_examples(self.dev, folder.config, folder.bpe, ["translate"])
         plan = PrefixPlan(0, training.prefix_tokens)
         corpus = encode_corpus(examples, folder.config, folder.vocabulary, sys.maxsize, plan)
+        if not len(corpus):
+            raise BadInput("no target to validate on has a tree that its string can spell")
         beam, batch_tokens = training.validation_beam, training.batch_tokens
         return Validation(self.dev, corpus, folder, training.select, beam, batch_tokens)
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from synmt.device import autocast
 from synmt.nn.losses import Loss
+from synmt.streams import BadInput
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 
@@ -57,6 +58,8 @@ class Updater:
                 loss += done.translation.detach()
                 tokens += done.tokens
         tokens = self._sum_over_processes(loss, tokens)
+        if not tokens:
+            raise BadInput(f"update {update} has no target tokens to learn from")
         torch._foreach_div_(self.gradients, tokens)
         if self.config.clip:
             torch.nn.utils.clip_grad_norm_(self.parameters, self.config.clip)

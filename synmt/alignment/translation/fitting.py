@@ -38,7 +38,7 @@ from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 from synmt.training.fit import fit as fit_model
-from synmt.training.fit import learn
+from synmt.training.loop import Trainer
 from synmt.training.preparation import Example, build_vocabulary, encode_corpus, training_examples
 
 PART_SHARE = 5  # a part gets a fifth of the models' training: 10,000 of 50,000 updates in Chen et al. (2020)
@@ -136,7 +136,10 @@ class _Fitting:
             minutes=self.training.minutes / PART_SHARE,
         )
         corpus = LinkedData(self.bitexts[name], directed(name, guide)).examples(below, share)
-        learn(path, learner, corpus, None, share, self.processes, self.config.resume)
+        trainer = Trainer(path, learner, corpus, None, share, self.processes)
+        if self.config.resume:
+            trainer.resume()
+        trainer.run()
 
     def _layers(self, layers: tuple[int, int] | None) -> tuple[int, int]:
         """Return which decoder layers are read: those of the idea, of its teacher, or those that agree."""
