@@ -64,7 +64,7 @@ def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
         weights,
         side.owners(folder.config.network),
         mask,
-        _of_pairs(mask, model, batch) if mask else None,
+        _of_pairs(model, batch) if mask else None,
     )
 
 
@@ -90,11 +90,9 @@ def as_numbers(weights: Sequence[Tensor], folder: ModelFolder[ModelConfig]) -> W
     return numbers
 
 
-def _of_pairs(mask: Strengths, model: TranslationModel, batch: SourceBatch) -> Weights:
-    """Return the strength that hides as much as all masks that hold of a pair, nan where none does: [1 or L,H,n,n]"""
-    held = torch.cat([part.held(batch)[0] for part in mask_parts(model)]).numpy()
-    strengths = np.empty((*mask.values.shape[:2], *held.shape[1:]), np.float32)
-    for place in np.ndindex(*mask.values.shape[:2]):
-        alone = np.where(held, mask.values[place][:, None, None], -np.inf)
-        strengths[place] = np.logaddexp.reduce(alone, axis=0)
-    return np.where(np.isinf(strengths), np.float32(np.nan), strengths)
+def _of_pairs(model: TranslationModel, batch: SourceBatch) -> Weights:
+    """Return the strength that hides as much as all masks of a pair, nan where none hides: [1 or L,H,n,n]"""
+    parts = (torch.cat(part.biases(batch)) for part in mask_parts(model))
+    hidden = -sum(parts, start=torch.zeros(()))
+    strengths: Weights = hidden.log().masked_fill(hidden == 0, float("nan")).float().numpy()
+    return strengths

@@ -49,7 +49,7 @@ class Strengths:
 
 
 def open_strengths(folder: ModelFolder[ModelConfig]) -> Strengths:
-    """Return those of a model. Raises BadInput if it has no masks, or strengths that are no numbers."""
+    """Return those of a model. Raises BadInput if it has no masks."""
     found = mask_strengths(folder.load_model(torch.device("cpu")), str(folder.path))
     if found is None:
         raise BadInput(f"has no masks: it is {'+'.join(folder.config.source.ideas)}", str(folder.path))
@@ -57,7 +57,7 @@ def open_strengths(folder: ModelFolder[ModelConfig]) -> Strengths:
 
 
 def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
-    """Return None for a model without masks. Raises BadInput for strengths that are no numbers."""
+    """Return None for a model without masks."""
     parts = mask_parts(model)
     if not parts:
         return None
@@ -65,9 +65,6 @@ def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
     sets = [part.strengths.detach().float().reshape(-1, *part.strengths.shape[-2:]) for part in parts]
     count = max(map(len, sets))
     values = torch.cat([each.expand(count, -1, -1) for each in sets], dim=-1).numpy()
-    for layer, head, mask in np.argwhere(~np.isfinite(values)):
-        where = f"set {layer + 1}, head {head + 1}, {masks[mask]}"
-        raise BadInput(f"a strength is not a finite number: {where}", name)
     return Strengths(name, masks, values)
 
 

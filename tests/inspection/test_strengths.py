@@ -84,12 +84,6 @@ def test_a_small_negative_strength_is_not_minus_zero(shared: ModelFolder) -> Non
     assert "-0.00" not in "\n".join(as_text([open_strengths(shared)]))
 
 
-def test_a_strength_that_is_no_number_is_refused_by_its_place(shared: ModelFolder) -> None:
-    change(shared, lambda strengths: strengths.__setitem__((0, 1, 5), float("nan")))
-    with pytest.raises(BadInput, match="shared: a strength is not a finite number: set 1, head 2, anc"):
-        open_strengths(shared)
-
-
 def test_a_model_without_masks_has_none(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="pascal: has no masks: it is pascal"):
         open_strengths(write_model(tmp_path / "pascal", "pascal"))

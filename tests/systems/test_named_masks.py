@@ -1,19 +1,32 @@
 """Masks by name: the general formula of McDonald & Chiang, and whose rows are whose."""
 
+import math
+from collections.abc import Callable
+
 import pytest
 import torch
 
 from synmt.model.source import source_side
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.named_masks.attention import NamedMatrices
+from synmt.systems.named_masks.attention import Form, NamedMatrices
 from synmt.trees.record import ParseRecord, RecordError, read_record, write_record
 from tests import tiny
 
 RECORD = '{"tokens": ["NP", "my", "father"], "parents": [-1, 0, 0], "masks": {"up": ["100", "110", "101"]}}'
 
 
-def test_overlapping_masks_add_up() -> None:
-    part = NamedMatrices(heads=2, layers=3, names=["a", "b"])
+def paper(strengths: list[float]) -> float:
+    """−exp(Σ_m s^m M^m), over the masks that hold of a pair."""
+    return -math.exp(sum(strengths))
+
+
+def added(strengths: list[float]) -> float:
+    return -sum(map(math.exp, strengths))
+
+
+@pytest.mark.parametrize(("form", "bias_of"), [("paper", paper), ("sum", added)])
+def test_overlapping_masks(form: Form, bias_of: Callable[[list[float]], float]) -> None:
+    part = NamedMatrices(2, 3, ["a", "b"], form)
     torch.nn.init.normal_(part.strengths)
     masks = {"a": torch.rand(1, 4, 4) < 0.5, "b": torch.rand(1, 4, 4) < 0.5}
     edits = part(SourceBatch(torch.zeros(1, 4), None, torch.tensor([4]), {}, masks)).edits
@@ -23,11 +36,18 @@ def test_overlapping_masks_add_up() -> None:
     for head in range(2):
         for query in range(4):
             for key in range(4):
-                expected = -sum(
-                    float(part.strengths[head, number].detach().exp()) * bool(masks[name][0, query, key])
+                holding = [
+                    float(part.strengths[head, number].detach())
                     for number, name in enumerate("ab")
-                )
-                assert float(bias[0, head, query, key]) == pytest.approx(expected, abs=1e-6)
+                    if masks[name][0, query, key]
+                ]
+                assert float(bias[0, head, query, key]) == pytest.approx(bias_of(holding), abs=1e-6)
+
+
+def test_the_paper_is_the_default() -> None:
+    side = source_side({"named-masks": {"names": "a"}})
+    part = side.ideas["named-masks"].encoder_part(tiny.CONFIG, {})
+    assert isinstance(part, NamedMatrices) and part.form == "paper"
 
 
 def matrix(system: str, record: ParseRecord, name: str) -> list[str]:

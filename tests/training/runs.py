@@ -51,8 +51,9 @@ def run(
     resume: bool = False,
     target: str = "sequence",
     network: TransformerConfig = DROPPING,
+    dev: PairFiles | None = None,
 ) -> ModelFolder:
     source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
     model = ModelConfig(source, decoder, ("en", "de"), "none", network)
-    train(out, data, data, model, config, codes=None, resume=resume, device="cpu")
+    train(out, data, dev or data, model, config, codes=None, resume=resume, device="cpu")
     return ModelFolder.open(out, ModelConfig)

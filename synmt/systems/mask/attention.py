@@ -20,8 +20,8 @@ class Masks(Protocol):
     names: Sequence[str]
     strengths: nn.Parameter
 
-    def held(self, batch: SourceBatch) -> Tensor:
-        """Return which masks hold of each pair, [B,M,n,n] bool."""
+    def biases(self, batch: SourceBatch) -> list[Tensor]:
+        """Return what is added to the logits, [B,H,n,n]: one for all layers, or one for each."""
 
 
 class TreeMasks(nn.Module):

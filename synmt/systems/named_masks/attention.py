@@ -1,6 +1,7 @@
 """The tensors of `named-masks`: learned strengths of the user's own masks."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -9,21 +10,27 @@ from synmt.nn.attention import AttentionEdit
 from synmt.nn.encoding import EncoderPass, SourceBatch
 from synmt.systems.mask.attention import biases_of
 
+Form = Literal["paper", "sum"]
+
 
 class NamedMatrices(nn.Module):
-    """−exp of the strengths of all masks that hold of a pair, summed; strengths [H, M]."""
+    """−exp(Σ s) or −Σ exp(s) of the strengths of all masks that hold of a pair (see idea.py); strengths [H, M]."""
 
-    def __init__(self, heads: int, layers: int, names: Sequence[str]) -> None:
+    def __init__(self, heads: int, layers: int, names: Sequence[str], form: Form) -> None:
         super().__init__()
-        self.layers, self.names = layers, names
+        self.layers, self.names, self.form = layers, names, form
         self.strengths = nn.Parameter(torch.zeros(heads, len(names)))
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
+        return EncoderPass([AttentionEdit(bias=bias) for bias in self.biases(batch)] * self.layers)
+
+    def biases(self, batch: SourceBatch) -> list[Tensor]:
+        """Return [B,H,n,n] for the one set of strengths."""
         matrices = self.held(batch)
         with torch.autocast(matrices.device.type, enabled=False):
-            values = biases_of(self.strengths)
-            bias = (values @ matrices.flatten(2).to(values.dtype)).unflatten(2, matrices.shape[2:])
-        return EncoderPass([AttentionEdit(bias=bias)] * self.layers)
+            values = self.strengths if self.form == "paper" else biases_of(self.strengths)
+            sums = (values @ matrices.flatten(2).to(values.dtype)).unflatten(2, matrices.shape[2:])
+            return [biases_of(sums) if self.form == "paper" else sums]
 
     def held(self, batch: SourceBatch) -> Tensor:
         """Return which masks hold of each pair, [B,M,n,n] bool."""

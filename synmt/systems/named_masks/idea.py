@@ -3,16 +3,19 @@
 McDonald & Chiang (2021), "Syntax-Based Attention Masking for Neural Machine Translation", NAACL-SRW, section 2,
 the general formula: any number of masks M_r, overlapping or not, each with a strength s that each head h learns:
 
-    α_h = softmax(Q_h K_hᵀ / √c − Σ_r exp(s_h[r]) M_r[q,k])
+    α_h = softmax(Q_h K_hᵀ / √c − exp(Σ_r s_h[r] M_r[q,k]))
+
+A pair of which no mask holds has −exp(0) = −1. The other form, ours, adds the masks up: − Σ_r exp(s_h[r]) M_r[q,k], so
+that each more mask hides more, and a pair of which none holds is left as it is.
 
 A record holds them under `masks`, as n strings of n characters 0 and 1, a row a query: over the nodes of its tree
 in preorder, or over its words. The subwords of a word share its rows and columns; what a mask says nothing of, such
-as the labels of a tree beside a mask over words, is not masked.
+as the labels of a tree beside a mask over words, is outside of it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -31,6 +34,7 @@ class NamedMasks(SourceIdea):
     """Matrices: the masks, by name."""
 
     names: str = setting("", "masks of the records, joined by +")
+    form: Literal["paper", "sum"] = setting("paper", "−exp of the sum of the strengths, or the sum of their −exp")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,7 +60,7 @@ class NamedMasks(SourceIdea):
     def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "NamedMatrices":
         from synmt.systems.named_masks.attention import NamedMatrices
 
-        return NamedMatrices(config.heads, config.encoder_layers, self._names)
+        return NamedMatrices(config.heads, config.encoder_layers, self._names, self.form)
 
 
 def _over_tokens(rows: Sequence[str], record: ParseRecord, layout: Layout) -> "NDArray[np.bool_]":

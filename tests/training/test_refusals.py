@@ -1,0 +1,113 @@
+"""No training ends well that did not go well: what diverges, changes under way or cannot be learned from is refused."""
+
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from safetensors.torch import load_file
+
+from synmt.model.files import locked
+from synmt.streams import BadInput
+from synmt.training.fit import FIXED
+from synmt.training.run import PairFiles
+from tests.training.runs import SHORT, run, write_corpus
+
+
+def training_of(folder: Path) -> dict[str, Any]:
+    fields: dict[str, Any] = orjson.loads((folder / "config.json").read_bytes())["training"]
+    return fields
+
+
+@pytest.mark.parametrize("select", ["loss", "bleu"])
+@pytest.mark.parametrize("rate", [1e3, 1e10, 1e30])
+def test_a_run_that_diverges_ends_in_an_error_or_in_finite_numbers(rate: float, select: Any, tmp_path: Path) -> None:
+    config = replace(SHORT, learning_rate=rate, warmup=0, clip=0.0, select=select)
+    try:
+        run(tmp_path / "model", write_corpus(tmp_path), config=config)
+    except BadInput as error:
+        assert "not finite at update" in str(error) or "the validation gives" in str(error)
+        assert "--learning-rate" in str(error)
+    for path in (tmp_path / "model").rglob("*.safetensors"):
+        assert all(tensor.float().isfinite().all() for tensor in load_file(path).values()), path
+    if rate == 1e30:
+        with pytest.raises(BadInput):
+            run(tmp_path / "other", write_corpus(tmp_path), config=config)
+
+
+@pytest.mark.parametrize("setting", FIXED)
+def test_a_run_goes_on_with_its_own_order_of_the_data(setting: str, tmp_path: Path) -> None:
+    data, out = write_corpus(tmp_path), tmp_path / "model"
+    run(out, data, config=replace(SHORT, updates=3))
+    before = (out / "config.json").read_bytes()
+    changed = replace(SHORT, **{setting: getattr(SHORT, setting) + 1})
+    with pytest.raises(BadInput, match=f"model: was trained with --{setting.replace('_', '-')} .*, not"):
+        run(out, data, config=changed, resume=True)
+    assert (out / "config.json").read_bytes() == before
+
+
+def test_other_settings_may_change_and_are_recorded(tmp_path: Path) -> None:
+    data, out = write_corpus(tmp_path), tmp_path / "model"
+    run(out, data, config=replace(SHORT, updates=3))
+    assert "changes" not in training_of(out)
+    run(out, data, config=replace(SHORT, updates=5), resume=True)
+    run(out, data, config=replace(SHORT, updates=7, learning_rate=1e-3), resume=True)
+    training = training_of(out)
+    assert (training["updates"], training["learning_rate"]) == (7, 1e-3)
+    first, second = training["changes"]
+    assert first == {"update": 3, "before": {"updates": 3}}
+    assert second == {"update": 5, "before": {"updates": 5, "learning_rate": SHORT.learning_rate}}
+    run(out, data, config=replace(SHORT, updates=7, learning_rate=1e-3), resume=True)
+    assert training_of(out) == training
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
+    data, out = write_corpus(tmp_path), tmp_path / "model"
+    run(out, data, config=replace(SHORT, updates=1))
+    with locked(out), pytest.raises(BadInput, match="model: another training writes into this folder"):
+        run(out, data, resume=True)
+    run(out, data, resume=True)
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o002, 0o077])
+def test_all_files_of_a_model_have_the_modes_of_new_files(umask: int, tmp_path: Path) -> None:
+    data, before = write_corpus(tmp_path), os.umask(umask)
+    try:
+        run(tmp_path / "model", data, config=replace(SHORT, updates=1))
+    finally:
+        os.umask(before)
+    files = [path for path in (tmp_path / "model").rglob("*") if path.is_file()]
+    assert len(files) > 5
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o666 & ~umask}
+
+
+def test_a_validation_needs_pairs(tmp_path: Path) -> None:
+    data, empty = write_corpus(tmp_path), tmp_path / "empty"
+    empty.write_text("\n\n")
+    with pytest.raises(BadInput, match="no sentence pairs to validate on"):
+        run(tmp_path / "model", data, dev=PairFiles(str(empty), str(empty)))
+
+
+def test_a_refused_command_leaves_no_run_behind(tmp_path: Path) -> None:
+    """What was wrong is corrected, and the same folder serves."""
+    data, out = write_corpus(tmp_path), tmp_path / "model"
+    with pytest.raises(BadInput, match="no sentence pairs to train on"):
+        run(out, data, config=replace(SHORT, max_length=1))
+    run(out, data, config=replace(SHORT, updates=1))
+
+
+def test_words_of_one_letter_have_no_merges(tmp_path: Path) -> None:
+    (tmp_path / "letters").write_text("a b c\nb c a\n" * 4)
+    data = PairFiles(str(tmp_path / "letters"), str(tmp_path / "letters"))
+    folder = run(tmp_path / "model", data, "sequence", replace(SHORT, updates=2))
+    assert folder.bpe.segment("ab") == ["a@@", "b"]
+
+
+def test_the_longest_pairs_have_the_maximal_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "words").write_text("a b c\na b c d\n" * 2)
+    data = PairFiles(str(tmp_path / "words"), str(tmp_path / "words"))
+    run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1, max_length=3))
+    assert "left out 2 pairs over 3 tokens" in capsys.readouterr().err
