@@ -1,6 +1,5 @@
 """`synmt translate`"""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ EPILOG = """
 \b
 Examples:
   synmt translate model < test.en > test.de
-  synmt parse test.en | synmt translate model --n-best 5 > test.jsonl
+  synmt parse test.en | synmt translate model --beam 5 --n-best 5 > test.jsonl
 """
 
 
@@ -31,12 +30,12 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
     """Translate text, parse records or mask records with the MODEL folder.
 
     Line n of the output translates line n of the input. JSON lines hold text, tokens, score, log_probability,
-    and with --n-best the list of all translations; of a model that writes arcs also heads, deprels and the target
+    and with --n-best the best translations, each once; of a model that writes arcs also heads, deprels and the target
     string with its transitions.
     """
     with bad_input():
         config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)
-    search = replace(search, beam=max(search.beam, config.n_best or 1))
+        config.check_search(search)
     from synmt.decoding.stream import translate_stream
 
     translate_stream(model, or_stdin(files), search, config, device, on_error)

@@ -17,7 +17,8 @@ from synmt.text.vocabulary import END, UNKNOWN
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """ids without the end of sentence; log_probability of all tokens in nats; score: that over the penalty."""
+    """ids without the end of sentence; log_probability that the model gives all tokens, in nats; score: that over the
+    penalty."""
 
     ids: list[int]
     log_probability: float
@@ -65,11 +66,12 @@ class _Search:
 
     def step(self) -> None:
         logits = self.decoder.logits(self.prefixes).float()
+        normalizer = logits.logsumexp(dim=2, keepdim=True)  # that of the model, which knows no limits
         logits[:, :, UNKNOWN] = float("-inf")
         if self.position == 0:
             logits[:, :, END] = float("-inf")
         self.position += 1
-        scores, origins, tokens = self._best(logits)
+        scores, origins, tokens = self._best(logits, normalizer)
         ends = tokens == END
         self._finish(scores, origins, ends)
         keep = ends.long().argsort(dim=1, stable=True)[:, : self.config.beam]
@@ -79,13 +81,12 @@ class _Search:
         self._finish_at_limit()
         self._go_on(origins, tokens)
 
-    def _best(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _best(self, logits: Tensor, normalizer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the 2K best continuations of each sentence: scores, the hypotheses they continue, tokens, all [B,2K].
 
         2K, because at most K of them are ends, so that K open ones remain.
         """
         width = 2 * self.config.beam
-        normalizer = logits.logsumexp(dim=2, keepdim=True)
         allowed = self.hypotheses.allowed()
         if allowed is not None:
             logits.masked_fill_(~allowed.view_as(logits), float("-inf"))

@@ -33,7 +33,7 @@ class SearchConfig:
 
 @dataclass(frozen=True)
 class TranslateConfig:
-    n_best: int | None = setting(None, "translations a line, as JSON lines", 1)
+    n_best: int | None = setting(None, "translations a line, as JSON lines; at most the beam", 1)
     task: Literal["translate", "parse"] = setting("translate", "a multitask model parses too: brackets without words")
     format: Literal["text", "jsonl", "conllu"] = setting("text", "conllu: with the tree, of a model that writes arcs")
     batch_tokens: int = setting(4096, "source tokens of a batch", 1)
@@ -44,3 +44,8 @@ class TranslateConfig:
         check_settings(self)
         if self.n_best and self.format == "conllu":
             raise ValueError("--n-best gives JSON lines, not --format conllu")
+
+    def check_search(self, search: SearchConfig) -> None:
+        """Raise ValueError for a search that cannot find what is asked for."""
+        if self.n_best and self.n_best > search.beam:  # a wider beam would find another best translation
+            raise ValueError(f"--n-best {self.n_best} needs a --beam of {self.n_best} or more")

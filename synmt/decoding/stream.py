@@ -32,6 +32,8 @@ def translate_stream(
     with LineWriter() as output:
         for translations in translator.translate(_sentences(translator, folder.config, files, config, bad)):
             output.write(_line(translations, config))
+            if config.format == "conllu" and not translations[0].tokens:
+                bad.leave_empty("line without a sentence in CoNLL-U")
     bad.report("translate")
 
 

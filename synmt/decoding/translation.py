@@ -70,6 +70,7 @@ class Translator:
         self.side = config.source
         writes_arcs = task == "translate" and config.target.writes_arcs
         self.arcs = ArcVocabulary(config.target, folder.vocabulary) if writes_arcs else None
+        self.empty = Translation() if self.arcs is None else Translation(heads=[], deprels=[], transitions="")
         self.batch_tokens = batch_tokens
         self.detokenize = config.open_tokenizers()[1].detokenize
         self.device = model.network.embedding.device
@@ -88,7 +89,7 @@ class Translator:
         return self.side.features(record, self.bpe.segment, self.task)
 
     def translate(self, sentences: Iterable[SourceFeatures]) -> Iterator[list[Translation]]:
-        """Yield the finished translations of each sentence, best first; an empty one has one empty translation.
+        """Yield the translations of each sentence, each once, best first; an empty one has one empty translation.
 
         Looks ahead over a bounded window.
         """
@@ -105,8 +106,14 @@ class Translator:
                 return beam_search(self.model, source, self.search, self.arcs)
 
         hypotheses = iter(in_batches([len(each.tokens) for each in sentences], self.batch_tokens, search))
-        empty = [Translation()]
-        return [list(map(self.translation, next(hypotheses))) if each.tokens else empty for each in window]
+        return [self._distinct(next(hypotheses)) if each.tokens else [self.empty] for each in window]
+
+    def _distinct(self, hypotheses: Iterable[Hypothesis]) -> list[Translation]:
+        """Return their translations, of those with one text and tree the best alone."""
+        distinct: dict[tuple[str, str | None], Translation] = {}
+        for each in map(self.translation, hypotheses):
+            distinct.setdefault((each.text, each.transitions), each)
+        return list(distinct.values())
 
     def translation(self, hypothesis: Hypothesis) -> Translation:
         entries = self.vocabulary.decode(hypothesis.ids)

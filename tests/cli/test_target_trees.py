@@ -41,7 +41,7 @@ def test_translations_come_with_their_trees(parent_model: Path) -> None:
     assert [each["heads"] for each in found] == TARGET_HEADS
     assert found[1]["transitions"].startswith("Der Hund LEFT-ARC:rel")
     assert found[0]["deprels"][3] == "root"
-    assert "heads" not in empty
+    assert (empty["heads"], empty["deprels"], empty["transitions"]) == ([], [], "")
     done = synmt("translate", parent_model, "--format", "conllu", "--batch-tokens", "1", text=text)
     lines = (Line(line, "stdin", number) for number, line in enumerate(done.stdout.splitlines(), 1))
     records = [read_conllu(block.text) for block in conllu_blocks(lines)]

@@ -31,11 +31,11 @@ def test_small_batches_give_the_same(mask_model: Path) -> None:
 
 
 def test_json_lines_hold_scores_and_alternatives(mask_model: Path) -> None:
-    done = synmt("translate", mask_model, "--n-best", "3", "--beam", "2", text=jsonl([*RECORDS, ""]))
+    done = synmt("translate", mask_model, "--n-best", "3", "--beam", "3", text=jsonl([*RECORDS, ""]))
     *found, empty = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["text"] for each in found] == TARGETS
     for each in found:
-        assert len(each["n_best"]) == 3
+        assert len(each["n_best"]) == len({one["text"] for one in each["n_best"]}) <= 3
         assert each["n_best"][0] == {key: each[key] for key in ("text", "tokens", "score", "log_probability")}
         scores = [one["score"] for one in each["n_best"]]
         assert scores == sorted(scores, reverse=True)

@@ -32,11 +32,11 @@ def slow_beam_search(
     for length in range(1, limit + 1):
         candidates = []
         for ids, score in prefixes:
-            log_p = next_logits(model, ids, encoded, transitions).double()
+            log_p = next_logits(model, ids, encoded, transitions).double().log_softmax(dim=0)
             log_p[UNKNOWN] = float("-inf")
             if length == 1:
                 log_p[END] = float("-inf")
-            for token, value in enumerate(log_p.log_softmax(dim=0).tolist()):
+            for token, value in enumerate(log_p.tolist()):
                 may = transitions is None or may_follow(ids, token, transitions, config, subwords, limit)
                 if value > float("-inf") and may:
                     candidates.append(([*ids, token], score + value))

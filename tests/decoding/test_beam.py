@@ -1,10 +1,14 @@
+import numpy as np
 import pytest
 import torch
 
 from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig
 from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.model.target import numbered_labels
 from synmt.text.vocabulary import END, UNKNOWN
+from synmt.training.corpus import Corpus
+from synmt.training.prefixes import PrefixPlan
 from synmt.trees.arc_tokens import is_arc
 from synmt.trees.record import check_heads
 from synmt.trees.transition_state import Constraints
@@ -110,6 +114,33 @@ def test_neither_unknown_nor_empty_translations() -> None:
             assert hypothesis.ids
             assert UNKNOWN not in hypothesis.ids
             assert END not in hypothesis.ids
+
+
+@pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
+def test_log_probabilities_are_those_of_training(target: str) -> None:
+    """Also where the search forbids what the model finds likely: unknown tokens, an early end, an arc in its way."""
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target)
+    model.network.output_bias.data[END] = 1.0
+    model.network.output_bias.data[UNKNOWN] = 2.0
+    side = tiny.TARGET_SYSTEMS[target]
+    arcs = ArcVocabulary(side, vocabulary) if side.writes_arcs else None
+    ended = 0
+    config = SearchConfig(max_length_offset=8)
+    for hypothesis in beam_search(model, sources.batch([0], vocabulary.padding, CPU), config, arcs)[0]:
+        limit = int(sources.words[0]) + config.max_length_offset
+        if len(hypothesis.ids) == limit:  # and did not end
+            continue
+        entries = [vocabulary.target[number] for number in hypothesis.ids]
+        only = Corpus(vocabulary, sources, [np.array([*hypothesis.ids, END], np.int32)])
+        if side.reads_prefixes:
+            only.plan = PrefixPlan(0, 10_000)
+        if side.reads_graphs:
+            only.edges = [side.edges(entries, numbered_labels(vocabulary))]
+        loss = float(model.loss(*only.batch([0], CPU)).translation.detach())
+        assert hypothesis.log_probability == pytest.approx(-loss, abs=1e-4)
+        ended += 1
+    assert ended
 
 
 def test_the_limit_counts_words_not_nodes() -> None:
