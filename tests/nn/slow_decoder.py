@@ -62,7 +62,10 @@ def slow_layer(
 
 
 def slow_convolution(convolution: GraphConvolution, states: Tensor, edges: Sequence[Edge]) -> Tensor:
-    """The formula term by term; states [m,d]."""
+    """The formula term by term; states [m,d]. In the reference, an arc whose token is x, with head h and dependent d,
+    puts (direction, column) into the rows of vertices: d gets (right, h), h gets (left, d) with the label, and x gets
+    (left, h) and (right, d); the column's features are then not looked at, but the row's.
+    """
     rows = []
     for v in range(len(states)):
         # direction, the node whose product counts, and the label
@@ -73,11 +76,14 @@ def slow_convolution(convolution: GraphConvolution, states: Tensor, edges: Seque
                     terms.append((2, parent, label))
                 if parent == v:
                     terms.append((1, child, label))
-            else:
-                if child == v and parent != birth:
-                    terms.append((2, v, 0))
-                if parent == v and child != birth:
-                    terms.append((1, v, label))
+                continue
+            if birth in (parent, child):  # between the arc's token and the head, or the dependent
+                if v == birth:
+                    terms.append((1 if child == birth else 2, v, 0))
+            elif v == child:
+                terms.append((2, v, 0))
+            elif v == parent:
+                terms.append((1, v, label))
         total = torch.zeros_like(states[v])
         for direction, u, label in terms:
             message = convolution.weights[direction] @ states[u]

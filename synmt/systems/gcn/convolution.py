@@ -35,8 +35,8 @@ class GraphConvolution(nn.Module):
 
     dir is one of: self; left, from a child to its parent; right, from a parent to its child. Both directions of an
     edge have its label, and v itself has none. Sums are not divided by anything. With variant `reference`, u is v
-    in all products, so that neighbours count but pass nothing on; only the parent's row knows the label; and an
-    edge with the token that makes it is in that token's row alone.
+    in all products, so that neighbours count but pass nothing on; only a head's row with its dependent knows the label;
+    and the token of an arc has edges in its own row alone: left with the head, right with the dependent.
     """
 
     def __init__(self, width: int, labels: int, gates: bool, variant: Variant) -> None:
@@ -81,14 +81,16 @@ class GraphConvolution(nn.Module):
         own, left, right = products.chunk(3, dim=-1)
         own_gate, left_gate, right_gate = logits.unbind(dim=-1)
         position = torch.arange(products.shape[1], device=products.device)
-        by_parent, by_child = graph.births == position, graph.births == position.unsqueeze(1)
+        to_dependent, to_head = graph.births == position, graph.births == position.unsqueeze(1)  # of the arc's token
+        between = graph.edges() & ~to_dependent & ~to_head
         bias, gate_bias = self._of_labels(graph.labels)
-        parents = (graph.edges() & ~by_parent).sum(dim=2)
-        children = (graph.edges() & ~by_child).transpose(1, 2).to(products.dtype)
-        gates = children * (left_gate.unsqueeze(2) + gate_bias.unsqueeze(1)).sigmoid()  # [R, parent, child]
-        from_children = gates.sum(dim=2, keepdim=True) * left + gates @ bias
-        from_parents = (parents * right_gate.sigmoid()).unsqueeze(2) * right
-        return own_gate.sigmoid().unsqueeze(2) * own + from_children + from_parents
+        gates = (
+            between.transpose(1, 2) * (left_gate.unsqueeze(2) + gate_bias.unsqueeze(1)).sigmoid()
+        )  # [R, head, dependent]
+        lefts = gates.sum(dim=2) + to_head.sum(dim=2) * left_gate.sigmoid()
+        rights = (between.sum(dim=2) + to_dependent.sum(dim=1)) * right_gate.sigmoid()
+        factors = torch.stack([own_gate.sigmoid(), lefts, rights], dim=2).unsqueeze(3)
+        return (factors * torch.stack([own, left, right], dim=2)).sum(dim=2) + gates.to(bias.dtype) @ bias
 
     def _of_labels(self, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return b_lab and b̂_lab of labels [R,m]: [R,m,d] and [R,m], or zeros that broadcast to them."""

@@ -10,8 +10,8 @@ over v itself, its parents (dir: right) and its children (left) by the arcs writ
 b̂ are gone; without `gates`, g = 1. The paper's "− Gates" has neither.
 
 Variant `reference` is what the paper's code computes, and so what was published: u is v in all products, so that a
-neighbour counts but passes nothing on; only the head knows the label; and the edges of an arc's token are known to
-that token alone.
+neighbour counts but passes nothing on; only the head's row with the dependent has the label; and the token of an arc
+has edges in its own row alone, left with the head and right with the dependent.
 """
 
 from dataclasses import dataclass
