@@ -7,6 +7,7 @@ that names file, line and cause. A line ends at a line feed alone: U+2028 and it
 import errno
 import gzip
 import os
+import string
 import sys
 import zlib
 from collections import Counter
@@ -19,6 +20,7 @@ from typing import BinaryIO, Literal, TypeVar
 
 OnError = Literal["fail", "blank"]
 STDOUT = 1  # a file descriptor
+LONGEST_CAUSE = 500  # characters; a stranger may choose some
 T = TypeVar("T")
 
 
@@ -27,6 +29,8 @@ class BadInput(Exception):
 
     def __init__(self, cause: str, source: str = "", number: int = 0) -> None:
         self.cause = " ".join(cause.split())
+        if len(self.cause) > LONGEST_CAUSE:
+            self.cause = self.cause[:LONGEST_CAUSE] + " …"
         self.place = f"{source}:{number}" if source and number else source
         super().__init__(f"{self.place}: {self.cause}" if self.place else self.cause)
 
@@ -255,10 +259,13 @@ def convert_files(
 ) -> None:
     """Write `convert(text)` of each line of files to standard output, `blank` for an empty and for a bad one.
 
+    Empty is a line of ASCII white space; any other may be a word, as U+3000 is to BPE.
     command: its name, for the counts on stderr; group: makes one line of the lines of a record of several.
     """
     lines = group(read_lines(paths, bad.on_error))
-    write_lines(bad.read(line, convert, blank) if line.text.strip() or line.fault else blank for line in lines)
+    write_lines(
+        bad.read(line, convert, blank) if line.text.strip(string.whitespace) or line.fault else blank for line in lines
+    )
     bad.report(command)
 
 

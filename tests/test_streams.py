@@ -176,3 +176,8 @@ def test_streams_side_by_side_end_together_or_say_their_lengths() -> None:
     assert list(side_by_side(["a", "b"], [iter([1, 2]), iter([3, 4])])) == [(1, 3), (2, 4)]
     with pytest.raises(BadInput, match="a: 1 sentences, b: 3 sentences"):
         list(side_by_side(["a", "b"], [iter([1]), iter([2, 3, 4])], "sentences"))
+
+
+def test_a_cause_is_cut_where_a_stranger_made_it_long() -> None:
+    error = BadInput("unknown name " + "x" * 50_000, "model/config.json")
+    assert len(str(error)) < 600 and str(error).startswith("model/config.json: unknown name xxx")

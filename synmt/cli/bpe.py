@@ -1,22 +1,23 @@
-"""`synmt bpe learn` and `synmt bpe apply`: byte pair encoding of token lines."""
+"""`synmt bpe learn`, `apply` and `undo`: byte pair encoding of token lines."""
 
 import click
 
 from synmt.cli.options import bad_input, input_files, on_error
 from synmt.streams import BadLines, OnError, convert_files, read_lines, write_lines
-from synmt.text.bpe import Bpe, learn_bpe
+from synmt.text.bpe import Bpe, join_subwords, learn_bpe
 
 EPILOG = """
 \b
 Examples:
   synmt bpe learn --merges 8000 train.en train.de > codes.bpe
   synmt bpe apply --codes codes.bpe train.en > train.bpe.en
+  synmt bpe apply --codes codes.bpe train.en | synmt bpe undo
 """
 
 
 @click.group(epilog=EPILOG)
 def command() -> None:
-    """Learn and apply byte pair encoding."""
+    """Learn, apply and undo byte pair encoding."""
 
 
 @command.command(epilog=EPILOG)
@@ -43,3 +44,14 @@ def apply(files: tuple[str, ...], codes: str, on_error: OnError) -> None:
     """
     bpe = Bpe.load(codes)
     convert_files("bpe", files, lambda line: " ".join(bpe.apply(line.split(" "))), BadLines(on_error))
+
+
+@command.command(epilog=EPILOG)
+@input_files
+@on_error
+def undo(files: tuple[str, ...], on_error: OnError) -> None:
+    """Join subwords to the words that they come from.
+
+    Subwords that end in @@ are joined with the next one. Words that end in @@ themselves do not come back.
+    """
+    convert_files("bpe", files, lambda line: " ".join(join_subwords(line.split(" "))), BadLines(on_error))

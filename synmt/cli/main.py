@@ -15,7 +15,7 @@ COMMANDS = {
     "linearize": "Write parse records as token lines: brackets, preorder or labels.",
     "make-masks": "Make mask records of parse records: preorder tokens and their relations.",
     "transitions": "Write dependency trees as target strings with arcs, and read them back.",
-    "bpe": "Learn and apply byte pair encoding.",
+    "bpe": "Learn, apply and undo byte pair encoding.",
     "train": "Train a translation model on source and target files.",
     "translate": "Translate text or records.",
     "align": "Link the words of sentence pairs.",

@@ -37,6 +37,9 @@ class TranslateConfig:
     task: Literal["translate", "parse"] = setting("translate", "a multitask model parses too: brackets without words")
     format: Literal["text", "jsonl", "conllu"] = setting("text", "conllu: with the tree, of a model that writes arcs")
     batch_tokens: int = setting(4096, "source tokens of a batch", 1)
+    precision: Literal["auto", "fp32", "bf16"] = setting(
+        "auto", "of matrix products, logits aside; auto: bf16 on a GPU, fp32 on a CPU"
+    )
     max_tokens: int = setting(2000, "a longer sentence, in source tokens, gets no translation and is counted", 1)
 
     def __post_init__(self) -> None:

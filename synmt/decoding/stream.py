@@ -25,7 +25,7 @@ def translate_stream(
     than `max_tokens` source tokens. Both are counted on stderr.
     """
     folder = ModelFolder.open(model, ModelConfig)
-    translator = Translator.open(folder, local_device(device), search, config.batch_tokens, config.task)
+    translator = Translator.open(folder, local_device(device), search, config)
     if config.format == "conllu" and translator.arcs is None:
         raise BadInput("writes no dependency trees", str(model))
     bad = BadLines(on_error)

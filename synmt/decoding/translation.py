@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from synmt.decoding.beam import Hypothesis, beam_search
-from synmt.decoding.config import SearchConfig
+from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.hypotheses import ArcVocabulary
-from synmt.device import autocast
+from synmt.device import Precision, autocast
 from synmt.model.batches import Sources, in_batches
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
@@ -63,10 +63,11 @@ class Translator:
         search: SearchConfig,
         batch_tokens: int = 4096,
         task: Task = "translate",
+        precision: Precision = "auto",
     ) -> None:
         config = folder.config
         self.model, self.bpe, self.vocabulary, self.search = model, folder.bpe, folder.vocabulary, search
-        self.task = task
+        self.task, self.precision = task, precision
         self.side = config.source
         writes_arcs = task == "translate" and config.target.writes_arcs
         self.arcs = ArcVocabulary(config.target, folder.vocabulary) if writes_arcs else None
@@ -77,12 +78,13 @@ class Translator:
 
     @classmethod
     def open(
-        cls, folder: ModelFolder[ModelConfig], device: torch.device, search: SearchConfig, batch_tokens: int, task: Task
+        cls, folder: ModelFolder[ModelConfig], device: torch.device, search: SearchConfig, config: TranslateConfig
     ) -> "Translator":
         """Load the model of a folder. Raises BadInput, also for a task that it has not learnt."""
-        if task not in folder.config.source.tasks:
-            raise BadInput(f"has not learnt to {task}", str(folder.path))
-        return cls(folder.load_model(device), folder, search, batch_tokens, task)
+        if config.task not in folder.config.source.tasks:
+            raise BadInput(f"has not learnt to {config.task}", str(folder.path))
+        model = folder.load_model(device)
+        return cls(model, folder, search, config.batch_tokens, config.task, config.precision)
 
     def features(self, record: ParseRecord) -> SourceFeatures:
         """Return what the encoder reads. Raises ValueError for a record that lacks what the model needs."""
@@ -102,7 +104,7 @@ class Translator:
 
         def search(batch: list[int]) -> list[list[Hypothesis]]:
             source = sources.batch(batch, self.vocabulary.padding, self.device)
-            with autocast(self.device):
+            with autocast(self.device, self.precision):
                 return beam_search(self.model, source, self.search, self.arcs)
 
         hypotheses = iter(in_batches([len(each.tokens) for each in sentences], self.batch_tokens, search))

@@ -3,7 +3,7 @@
 import torch
 
 from synmt.decoding.beam import beam_search
-from synmt.decoding.config import SearchConfig
+from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.translation import Translator
 from synmt.inspection.sentence import ReadSentence, as_numbers, source_of
 from synmt.model.config import ModelConfig
@@ -26,7 +26,7 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
     The tokens are begin of sentence, subwords, and arcs if it writes them; the record has the tree of these.
     """
     _, source = source_of(folder, line)
-    translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), batch_tokens=1, task="translate")
+    translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), TranslateConfig())
     model, vocabulary, target = translator.model, folder.vocabulary, folder.config.target
     best = beam_search(model, source, translator.search, translator.arcs)[0][0]
     entries = [vocabulary.target[number] for number in best.ids]

@@ -214,8 +214,12 @@ class Transformer(nn.Module):
         return decoded
 
     def logits(self, states: Tensor) -> Tensor:
-        """Return the logits of target tokens after decoder states: [..,d] → [..,T]"""
-        return F.linear(states, self.output_weight, self.output_bias)
+        """Return the logits of target tokens after decoder states, in fp32: [..,d] → [..,T]
+
+        In bf16 they would be too coarse to tell the best translations apart.
+        """
+        with torch.autocast(states.device.type, enabled=False):
+            return F.linear(states.float(), self.output_weight.float(), self.output_bias.float())
 
     def start(self, encoded: Tensor) -> list[LayerCache]:
         """Return the caches of a search over the encoder's output [B,n,d]."""

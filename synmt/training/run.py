@@ -66,8 +66,7 @@ class TranslationData:
         corpus = encode_corpus(examples, folder.config, folder.vocabulary, sys.maxsize, plan)
         if not len(corpus):
             raise BadInput("no target to validate on has a tree that its string can spell")
-        beam, batch_tokens = training.validation_beam, training.batch_tokens
-        return Validation(self.dev, corpus, folder, training.select, beam, batch_tokens)
+        return Validation(self.dev, corpus, folder, training)
 
 
 def train(

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 
@@ -15,6 +14,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.training.bitext import Bitext
+from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 
 
@@ -35,21 +35,14 @@ class ValidationScores:
 
 class Validation:
     def __init__(
-        self,
-        bitext: Bitext,
-        corpus: Corpus,
-        folder: ModelFolder[ModelConfig],
-        select: Literal["bleu", "loss"],
-        beam: int,
-        batch_tokens: int,
+        self, bitext: Bitext, corpus: Corpus, folder: ModelFolder[ModelConfig], training: TrainingConfig
     ) -> None:
-        self.bitext, self.corpus, self.folder = bitext, corpus, folder
-        self.select, self.search, self.batch_tokens = select, SearchConfig(beam=beam), batch_tokens
+        self.bitext, self.corpus, self.folder, self.training = bitext, corpus, folder, training
 
     def __call__(self, model: TranslationModel) -> ValidationScores:
         model.eval()
         loss, accuracies = self._loss(model)
-        return ValidationScores(loss, self._bleu(model) if self.select == "bleu" else None, accuracies)
+        return ValidationScores(loss, self._bleu(model) if self.training.select == "bleu" else None, accuracies)
 
     @torch.inference_mode()
     def _loss(self, model: TranslationModel) -> tuple[float, dict[str, float]]:
@@ -57,10 +50,10 @@ class Validation:
         loss, tokens = 0.0, 0
         right: Counter[str] = Counter()
         predicted: Counter[str] = Counter()
-        batches = self.corpus.shuffled_batches(self.batch_tokens, seed=0, epoch=0)
+        batches = self.corpus.shuffled_batches(self.training.batch_tokens, seed=0, epoch=0)
         for indices in (part for batch in batches for part in self.corpus.parts(batch)):
             source, target = self.corpus.batch(indices, device)
-            with autocast(device):
+            with autocast(device, self.training.precision):
                 losses = model.loss(source, target)
             loss += float(losses.translation)
             tokens += target.tokens
@@ -71,7 +64,8 @@ class Validation:
         return loss / tokens, {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
 
     def _bleu(self, model: TranslationModel) -> float:
-        translator = Translator(model, self.folder, self.search, self.batch_tokens)
+        search, training = SearchConfig(beam=self.training.validation_beam), self.training
+        translator = Translator(model, self.folder, search, training.batch_tokens, precision=training.precision)
         sources = (translator.features(pair.source) for pair in self.bitext)
         hypotheses = [translations[0].text for translations in translator.translate(sources)]
         return corpus_score(bleu(), hypotheses, [[pair.target.text for pair in self.bitext]]).score

@@ -100,6 +100,15 @@ def test_thresholds_and_symmetrizations_are_nested(fitted: tuple[Path, str]) -> 
         assert all(few <= many for few, many in zip(less, more, strict=True)) and less != more
 
 
+def test_many_pairs_without_links_are_said(fitted: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    align(fitted[0], "--symmetrize", "grow-diag")
+    assert capsys.readouterr().err == ""
+    assert align(fitted[0], "--threshold", "1").strip() == ""
+    assert (
+        capsys.readouterr().err == f"synmt align: {len(LINES)} of {len(LINES)} pairs have no link: lower --threshold\n"
+    )
+
+
 def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
     (tmp_path / "bitext").write_text("a b c\td e f g\n\nx\ty\n")
     forward, backward = tmp_path / "forward", tmp_path / "backward"

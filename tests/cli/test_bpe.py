@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from synmt.text.bpe import learn_bpe
-from tests.cli.commands import is_one_line_of_error, synmt
+from tests.cli.commands import is_one_line_of_error, shell, synmt
 
 LINES = ["low low lower lowest", "", "newer lower wider"]
 
@@ -21,6 +21,16 @@ def test_apply_undoes_nothing_but_spaces(tmp_path: Path) -> None:
     done = synmt("bpe", "apply", "--codes", tmp_path / "codes", text="  lower   newest \n\nlow\u00a0low\n")
     assert done.stdout.replace("@@ ", "") == "lower newest\n\nlow\u00a0low\n"
     assert "@@ " in done.stdout
+
+
+def test_undo_undoes_apply(tmp_path: Path) -> None:
+    """Also of words of white space that is not ASCII, and of a last word cut short."""
+    (tmp_path / "codes").write_text(learn_bpe(LINES, 5))
+    text = "lower newest\n\n\u3000\nlow\u00a0low \u3000 low@\n"
+    done = shell("synmt bpe apply --codes codes | tee applied | synmt bpe undo", tmp_path, text)
+    assert done.stdout == text
+    assert "@@ " in (tmp_path / "applied").read_text()
+    assert synmt("bpe", "undo", text="lo@@ w new@@\n").stdout == "low new\n"
 
 
 def test_nothing_to_learn_from_is_one_line_of_error() -> None:

@@ -44,6 +44,20 @@ def test_json_lines_hold_scores_and_alternatives(mask_model: Path) -> None:
     assert empty["text"] == "" and empty["tokens"] == []
 
 
+def test_a_longer_list_than_the_beam_is_refused(mask_model: Path) -> None:
+    done = synmt("translate", mask_model, "--n-best", "5", text=jsonl(RECORDS))
+    assert is_one_line_of_error(done, "--n-best 5 needs a --beam of 5 or more")
+
+
+def test_precision_changes_probabilities_and_not_by_much(mask_model: Path) -> None:
+    found = {}
+    for precision in ("auto", "fp32", "bf16"):
+        done = synmt("translate", mask_model, "--format", "jsonl", "--precision", precision, text=jsonl(RECORDS))
+        found[precision] = [json.loads(line)["log_probability"] for line in done.stdout.splitlines()]
+    assert found["auto"] == found["fp32"] != found["bf16"]
+    assert found["bf16"] == pytest.approx(found["fp32"], abs=0.3)
+
+
 @pytest.mark.parametrize(
     ("penalty", "divisor"), [("gnmt", lambda length: ((5 + length) / 6) ** 0.5), ("plain", lambda length: length**0.5)]
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.decoding.config import SearchConfig
+from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.translation import Translator
 from synmt.inspection.attention import head_matrices
 from synmt.inspection.sentence import source_of
@@ -24,7 +24,7 @@ def test_the_tokens_are_those_of_the_best_translation(target: str, tmp_path: Pat
     folder = write_model(tmp_path / "model", "sequence", target)
     read = read_translation(folder, SENTENCE)
     record, _ = source_of(folder, SENTENCE)
-    translator = Translator.open(folder, CPU, SearchConfig(), 4096, "translate")
+    translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig())
     best = next(translator.translate([translator.features(record)]))[0]
     begin, *entries = read.layout.tokens
     assert begin == BEGIN

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from synmt.decoding.config import SearchConfig
+from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.translation import Translation, Translator
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
@@ -47,7 +47,7 @@ def learnt(out: Path, data: PairFiles, system: str, target: str = "sequence", pr
     """Greedy translations of the training pairs by a model that has learnt them."""
     config = replace(LEARNING, prefixes=prefixes, prefix_tokens=100)
     folder = run(out, data, system, config, target=target, network=tiny.CONFIG)
-    translator = Translator.open(folder, torch.device("cpu"), SearchConfig(beam=1), 1000, "translate")
+    translator = Translator.open(folder, torch.device("cpu"), SearchConfig(beam=1), TranslateConfig())
     sources = [translator.features(record) for record in tiny.records()]
     return [best for best, *_ in translator.translate(sources)]
 
