@@ -27,7 +27,8 @@ def test_undo_undoes_apply(tmp_path: Path) -> None:
     """Also of words of white space that is not ASCII, and of a last word cut short."""
     (tmp_path / "codes").write_text(learn_bpe(LINES, 5))
     text = "lower newest\n\n\u3000\nlow\u00a0low \u3000 low@\n"
-    done = shell("synmt bpe apply --codes codes | tee applied | synmt bpe undo", tmp_path, text)
+    (tmp_path / "words").write_text(text)
+    done = shell("synmt bpe apply --codes codes words | tee applied | synmt bpe undo", tmp_path)
     assert done.stdout == text
     assert "@@ " in (tmp_path / "applied").read_text()
     assert synmt("bpe", "undo", text="lo@@ w new@@\n").stdout == "low new\n"
