@@ -219,6 +219,11 @@ MODELS: dict[str, Callable[[Path], None]] = {
     "a tensor of no known kind": written("model.safetensors", header(entry([1], 4, "O"), data=b"\0\0\0\0")),
     "a tensor of another shape": tensors(lambda w: w.update({"network.embedding": torch.zeros(3, 16)})),
     "a tensor too few": tensors(lambda w: w.pop("network.embedding")),
+    "a parameter that is no number": tensors(lambda w: next(iter(w.values())).view(-1)[0].fill_(float("nan"))),
+    "a parameter that is infinite": tensors(lambda w: next(iter(w.values())).view(-1)[0].fill_(float("inf"))),
+    "parameters that are integers": tensors(lambda w: w.update({name: t.int() for name, t in w.items()})),
+    "ideas that are a number": edited("model", source=5),
+    "a name of a megabyte": edited("model", source={"x" * 2**20: {}}),
     "a tensor too many": tensors(lambda w: w.update({"extra": torch.zeros(1)})),
 }  # fmt: skip
 
