@@ -33,6 +33,7 @@ def root() -> click.Context:
 
 def with_those_below(context: click.Context) -> Iterator[click.Context]:
     """Yield the context of a command, and those of the commands below it."""
+    context.command._help_option = None  # which click keeps, -h or not, from the first context that asked
     yield context
     if isinstance(group := context.command, click.Group):
         for name in group.list_commands(context):

@@ -18,7 +18,7 @@ SMALL = "--width 32 --feedforward 32 --encoder-layers 2 --decoder-layers 2"
 SMALLER = {
     "synmt.demo --out .": "synmt.demo --sentences 40 --held-out 4 --out .",
     "--minutes 3": f"--updates 2 --merges 300 {SMALL}",
-    "--minutes 6": f"--updates 4 {SMALL}",
+    "--minutes 6": f"--updates 4 --merges 300 {SMALL}",
     "--jobs 2 train.en": "train.en",
     "synmt translate parent": "synmt translate parent --beam 2 --max-length-offset 5",
 }

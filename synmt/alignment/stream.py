@@ -21,7 +21,7 @@ from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.streams import BadInput, BadLines, LineWriter, OnError, read_lines, windows
 from synmt.text.links import DirectedLinks, write_links
-from synmt.text.tokenization import TextConfig, TokenizerName
+from synmt.text.tokenization import TextConfig, TokenizerName, say_tokenizers
 from synmt.training.bitext import Bitext
 
 WINDOW = 1000  # pairs that are sorted by length
@@ -87,6 +87,9 @@ def fit_stream(
     whole = [pair for pair in kept if pair.source.tokens and pair.target.tokens]
     if not whole:
         raise BadInput("no sentence pairs to be fitted to")
+    first = os.environ.get("RANK", "0") == "0"
+    if first:
+        say_tokenizers("align", text.tokenizer, text.languages)
     known = [pair.links.forward for pair in whole if pair.links] if guide else None
     with TemporaryDirectory(prefix="synmt-align-") as temporary:
         folder = out or Path(temporary) / "model"
@@ -94,7 +97,7 @@ def fit_stream(
             method, Bitext(whole), known, text.languages, text.tokenizer, settings, folder, resume, device
         )
         aligner = chosen.fit(fitting)
-        if os.environ.get("RANK", "0") == "0":
+        if first:
             _write(aligner, tqdm(kept, unit="pair", disable=not sys.stderr.isatty()), config)
     bad.report("align")
 

@@ -9,7 +9,7 @@ from synmt.cli.options import bad_input
 from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
 from synmt.nn.config import TransformerConfig
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
-from synmt.text.tokenization import TextConfig
+from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import PRESETS, model_and_training
 
@@ -17,7 +17,7 @@ SHOWN = {name: PRESETS[name] for name in ("paper", "small", "medium", "large")}
 EPILOG = """
 \b
 Examples:
-  synmt train --model mask --source train.en --target train.de --target-language de --out model
+  synmt train --model mask --source train.en --target train.de --out model
   paste parsed.jsonl train.de | synmt train --model mask --tsv - --target-language de --out model
 """
 
@@ -86,6 +86,7 @@ def command(
     share the work. Raw text is parsed on the way where the system needs trees.
     """
     given = {name: value for name, value in settings.items() if value is not None}
+    given = with_languages(given, source, target)
     arcs = {"split": split_arcs, "root_arc": root_arc}
     with bad_input():
         model, training = model_and_training(system, source_syntax, target_syntax, PRESETS[preset], arcs, given)

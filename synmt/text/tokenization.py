@@ -1,20 +1,32 @@
 """Words of raw text, and back: by the rules of Moses (Koehn et al. 2007), through sacremoses, or at spaces."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from pathlib import PurePath
+from typing import Any, Literal, Protocol
 
 from synmt.options import check_settings, setting
 
 TokenizerName = Literal["moses", "none"]
+ISO_639_1 = """
+aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en
+eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja
+jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb
+nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq
+sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+"""
+LANGUAGES = frozenset(ISO_639_1.split())
 
 
 @dataclass(frozen=True)
 class TextConfig:
     """The languages of raw text on both sides, and how it is tokenized."""
 
-    source_language: str = setting("en", "of the source, for the Moses tokenizer", common=True)
-    target_language: str = setting("en", "of the target, the same", common=True)
+    source_language: str | None = setting(
+        None, "of the source, for the Moses tokenizer, if not the suffix of its file, or else en", common=True
+    )
+    target_language: str | None = setting(None, "of the target, the same", common=True)
     tokenizer: TokenizerName = setting("moses", "of raw text; none: words already stand between spaces", common=True)
 
     def __post_init__(self) -> None:
@@ -23,7 +35,26 @@ class TextConfig:
 
     @property
     def languages(self) -> tuple[str, str]:
-        return self.source_language, self.target_language
+        return self.source_language or "en", self.target_language or "en"
+
+
+def with_languages(settings: Mapping[str, Any], source: str | None, target: str | None) -> dict[str, Any]:
+    """Return the settings with the languages that they leave open, by the suffixes of the files of text."""
+    known = dict(settings)
+    for name, path in (("source_language", source), ("target_language", target)):
+        suffix = PurePath((path or "").removesuffix(".gz")).suffix.removeprefix(".")
+        if suffix in LANGUAGES:
+            known.setdefault(name, suffix)
+    return known
+
+
+def say_tokenizers(command: str, tokenizer: TokenizerName, languages: tuple[str, str]) -> None:
+    """Say on stderr as what text is tokenized, where words do not stand between spaces already."""
+    if tokenizer != "none":
+        print(
+            f"synmt {command}: source text is tokenized as {languages[0]}, target text as {languages[1]}",
+            file=sys.stderr,
+        )
 
 
 class Tokenizer(Protocol):

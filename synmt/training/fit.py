@@ -53,11 +53,12 @@ def fit(
     processes: Processes,
     codes: str | None = None,
     learner: Callable[[ModelFolder[Config]], nn.Module] | None = None,
+    announce: Callable[[], None] = lambda: None,
 ) -> ModelFolder[Config]:
     """Fit a model into a new folder, or go on with the run of the one that is there. Raises BadInput.
 
     codes: a file of merges to use instead of learning some; learner: a model with the parameters of the folder's own
-    that learns more than it does.
+    that learns more than it does; announce: called once nothing is left to be refused.
     """
     resume = (path / CONFIG_FILE).exists()
     if not len(data.bitext):
@@ -77,6 +78,7 @@ def fit(
             folder = _with_changes(folder, training, trainer.progress.update)
         if processes.first:
             folder.save()
+            announce()
         trainer.run()
     return folder
 

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from synmt.model.config import ModelConfig
@@ -10,6 +11,7 @@ from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput, Line, read_parallel
 from synmt.text.bpe import Bpe
+from synmt.text.tokenization import say_tokenizers
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext, read_bitext, read_tsv
 from synmt.training.config import TrainingConfig
@@ -85,4 +87,5 @@ def train(
         if processes.size > 1 and "-" in (data.source, data.target):
             raise BadInput("standard input cannot be shared by several processes; name a file", "--source")
         bitexts = TranslationData(read_bitext(data.read(), model), read_bitext(dev.read(), model) if dev else None)
-        fit(path, model, bitexts, config, processes, codes)
+        announce = partial(say_tokenizers, "train", model.tokenizer, model.languages)
+        fit(path, model, bitexts, config, processes, codes, announce=announce)

@@ -71,6 +71,7 @@ def test_an_example_runs(example: str, files: Path, tmp_path: Path) -> None:
     shutil.copytree(files, tmp_path, dirs_exist_ok=True, ignore=lambda folder, names: outputs)
     done = shell(f"set -o pipefail; {example} {SMALLER if trains else ''}", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert trains or done.stderr == "" or "have no link" in done.stderr  # by an aligner that has hardly learnt
+    if not trains and "--fit" not in example:
+        assert done.stderr == "" or "have no link" in done.stderr  # by an aligner that has hardly learnt
     assert all((tmp_path / name).stat().st_size for name in outputs)
     assert outputs or done.stdout

@@ -52,6 +52,25 @@ def test_pairs_through_a_pipe(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "languages"),
+    [
+        ("", ["en", "de"]),  # train.jsonl says nothing, train.de does
+        ("--source-language fi", ["fi", "de"]),
+        ("--target-language fi", ["en", "fi"]),
+        ("--tokenizer none", ["en", "de"]),
+    ],
+)
+def test_languages_are_those_of_the_file_names(options: str, languages: list[str], tmp_path: Path) -> None:
+    write_pairs(tmp_path)
+    tiny = " ".join([*TINY, "--updates", "1"])
+    done = shell(f"synmt train --source train.jsonl --target train.de --out model {tiny} {options}", tmp_path)
+    source, target = languages
+    said = f"synmt train: source text is tokenized as {source}, target text as {target}\n"
+    assert (said in done.stderr) == ("none" not in options)
+    assert orjson.loads((tmp_path / "model" / "config.json").read_bytes())["model"]["languages"] == languages
+
+
+@pytest.mark.parametrize(
     ("options", "cause"),
     [
         ("--source train.jsonl", "a source and a target file, or as one --tsv"),
