@@ -5,6 +5,7 @@ preorder is the input of McDonald & Chiang, "Syntax-based attention masking for 
 (NAACL SRW 2021). Words are escaped as in the Penn Treebank, so that none opens or closes a bracket.
 """
 
+from collections import Counter
 from collections.abc import Callable
 
 from synmt.trees.constituency import Tree, TreeError, escape
@@ -33,12 +34,15 @@ def preorder_tokens(tree: Tree) -> list[str]:
 
 
 def phrase_tokens(tree: Tree) -> list[str]:
-    """Return `(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and their parts of speech."""
-    leaf = [*tree.is_leaf(), False]
+    """Return `(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and their parts of speech.
+
+    A part of speech is a node above one word alone; all others are phrases, also where a word is among their children.
+    """
+    leaf, children = [*tree.is_leaf(), False], Counter(tree.parents)
     phrases = [
         (node, depth)
         for place, (node, depth) in enumerate(zip(tree.nodes, tree.depths(), strict=True))
-        if not leaf[place] and not leaf[place + 1]
+        if not leaf[place] and not (leaf[place + 1] and children[place] == 1)
     ]
     following = [depth for _, depth in [*phrases, ("", 0)][1:]]
     tokens: list[str] = []

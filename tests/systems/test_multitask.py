@@ -1,10 +1,13 @@
 """Translating and parsing with one model."""
 
+from hypothesis import given
+
 from synmt.model.source import source_side
-from synmt.trees.constituency import read_brackets
+from synmt.trees.constituency import Tree, read_brackets
 from synmt.trees.linearization import phrase_tokens
 from synmt.trees.record import ParseRecord
 from tests.tiny import segment
+from tests.trees.strategies import trees
 
 TREE = read_brackets("(ROOT (S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .)))")
 RECORD = ParseRecord(tokens=TREE.leaves(), tree=TREE)
@@ -14,6 +17,22 @@ def test_a_tree_without_words_and_their_tags() -> None:
     assert " ".join(phrase_tokens(TREE)) == "(ROOT (S (NP ) (VP (NP ) ) ) )"
     assert phrase_tokens(read_brackets("(NN rain)")) == []
     assert " ".join(phrase_tokens(read_brackets("(X (X (NN a)) (NN b) (Y (NN c)))"))) == "(X (X ) (Y ) )"
+    untagged = read_brackets("(S (VP saw (NP (DT the) (NN cat))))")
+    assert " ".join(phrase_tokens(untagged)) == "(S (VP (NP ) ) )"
+
+
+def phrases(tree: Tree, node: int = 0) -> list[str]:
+    """The brackets of a node and those below it, by recursion; none of a word, or of what is above one word alone."""
+    leaf = tree.is_leaf()
+    children = [child for child, parent in enumerate(tree.parents) if parent == node]
+    if leaf[node] or (len(children) == 1 and leaf[children[0]]):
+        return []
+    return [f"({tree.nodes[node]}", *(token for child in children for token in phrases(tree, child)), ")"]
+
+
+@given(trees())
+def test_brackets_of_any_tree_are_balanced(tree: Tree) -> None:
+    assert phrase_tokens(tree) == phrases(tree)
 
 
 def test_each_task_is_marked_on_both_sides() -> None:
