@@ -75,8 +75,10 @@ def extract(
     """Return the links between the words of a source and a target, of which neither is empty.
 
     The score of a link is the harmonic mean of its weights, or of hard links the share of directions that have it.
-    Raises ValueError for the harmonic mean of hard links.
+    Raises ValueError for the harmonic mean of hard links, and for weights that are not finite.
     """
+    if isinstance(given, SoftLinks) and not (np.isfinite(given.forward).all() and np.isfinite(given.backward).all()):
+        raise ValueError("the numbers of this aligner overflow: its weights are not finite")
     scores = word_scores(given, len(source), len(target))
     confidence = float((scores.max(axis=0).sum() + scores.max(axis=1).sum()) / sum(scores.shape))
     last = len(source) - 1, len(target) - 1

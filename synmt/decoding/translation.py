@@ -67,7 +67,7 @@ class Translator:
     ) -> None:
         config = folder.config
         self.model, self.bpe, self.vocabulary, self.search = model, folder.bpe, folder.vocabulary, search
-        self.task, self.precision = task, precision
+        self.path, self.task, self.precision = folder.path, task, precision
         self.side = config.source
         writes_arcs = task == "translate" and config.target.writes_arcs
         self.arcs = ArcVocabulary(config.target, folder.vocabulary) if writes_arcs else None
@@ -111,10 +111,12 @@ class Translator:
         return [self._distinct(next(hypotheses)) if each.tokens else [self.empty] for each in window]
 
     def _distinct(self, hypotheses: Iterable[Hypothesis]) -> list[Translation]:
-        """Return their translations, of those with one text and tree the best alone."""
+        """Return their translations, of those with one text and tree the best alone. Raises BadInput for none."""
         distinct: dict[tuple[str, str | None], Translation] = {}
         for each in map(self.translation, hypotheses):
             distinct.setdefault((each.text, each.transitions), each)
+        if not distinct:
+            raise BadInput("the numbers of this model overflow: no translation has a probability", str(self.path))
         return list(distinct.values())
 
     def translation(self, hypothesis: Hypothesis) -> Translation:
