@@ -21,7 +21,7 @@ def head(train: Parents = "predicted", test: Parents = "predicted", weight: floa
 
 def batch(parents: list[list[int]], padding: torch.Tensor | None = None) -> SourceBatch:
     ids = torch.tensor(parents)
-    return SourceBatch(ids, padding, torch.tensor([1]), {"parent_subwords": ids})
+    return SourceBatch(ids, padding, torch.tensor([1]), {"parent_subwords": ids, "word_starts": torch.ones_like(ids)})
 
 
 def run(module: ParentHead, source: SourceBatch, states: torch.Tensor) -> tuple[torch.Tensor, EncoderPass]:
@@ -33,10 +33,23 @@ def run(module: ParentHead, source: SourceBatch, states: torch.Tensor) -> tuple[
 
 def test_subwords_point_to_the_first_subword_of_the_parent() -> None:
     split = subwords(MONKEY, lambda word: ["mon@@", "key"] if word == "monkey" else [word])
-    assert Lisa().columns(MONKEY, split) == {"parent_subwords": [1, 3, 3, 3, 5, 3]}
+    columns = {"parent_subwords": [1, 3, 3, 3, 5, 3], "word_starts": [1, 1, 0, 1, 1, 1]}
+    assert Lisa().columns(MONKEY, split) == columns
     assert Lisa().columns(ParseRecord(tokens=["a"]), subwords(ParseRecord(tokens=["a"]), list)) == {
-        "parent_subwords": [-1]
+        "parent_subwords": [-1],
+        "word_starts": [0],
     }
+
+
+def test_a_word_of_many_subwords_is_scored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two words, the first of three subwords, of which the last two are wrong: one word of two is right."""
+    module = head()
+    likely = torch.tensor([[3, 1, 1, 1]])
+    monkeypatch.setattr(module, "scores", lambda states: torch.nn.functional.one_hot(likely, 4).float())
+    source = batch([[3, 3, 3, 3]])
+    source.columns["word_starts"] = torch.tensor([[1, 0, 0, 1]])
+    _, this = run(module, source, torch.zeros(1, 4, 16))
+    assert this.accuracies["uas"]() == (1, 2)
 
 
 def test_the_loss_of_the_worked_example(monkeypatch: pytest.MonkeyPatch) -> None:

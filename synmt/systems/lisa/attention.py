@@ -31,7 +31,7 @@ class ParentHead(nn.Module):
         nn.init.xavier_normal_(self.biaffine)
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
-        run = _Run(self, batch.columns["parent_subwords"], batch.padding)
+        run = _Run(self, batch.columns["parent_subwords"], batch.columns["word_starts"] == 1, batch.padding)
         edit = AttentionEdit(heads=(HeadEdit((0,), replace=run.weights),))
         edits = edit_of_layer(edit, self.layer, self.layers)
         return EncoderPass(edits, losses=[run.loss], accuracies={"uas": run.accuracy})
@@ -47,8 +47,8 @@ class ParentHead(nn.Module):
 class _Run:
     """One batch through the head: its predictions live between the layer that makes them and the loss."""
 
-    def __init__(self, head: ParentHead, parents: Tensor, padding: Tensor | None) -> None:
-        self.head, self.padding = head, padding
+    def __init__(self, head: ParentHead, parents: Tensor, starts: Tensor, padding: Tensor | None) -> None:
+        self.head, self.starts, self.padding = head, starts, padding
         self.known = parents >= 0 if padding is None else (parents >= 0) & ~padding
         self.parents = parents.clamp(min=0)
         self.log_weights = torch.empty(0)
@@ -75,6 +75,7 @@ class _Run:
         return -self.head.weight * chosen.masked_fill(~self.known, 0.0).sum()
 
     def accuracy(self) -> tuple[int, int]:
-        """Count tokens whose parent is the most likely one, and tokens with a parent."""
-        right = (self.log_weights.argmax(dim=-1) == self.parents) & self.known
-        return int(right.sum()), int(self.known.sum())
+        """Count words whose parent is what their first token finds most likely, and words with a parent."""
+        words = self.known & self.starts
+        right = (self.log_weights.argmax(dim=-1) == self.parents) & words
+        return int(right.sum()), int(words.sum())

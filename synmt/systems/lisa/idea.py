@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lisa(SourceIdea):
-    """Columns: `parent_subwords`, the first token of each token's parent; -1 where there is none."""
+    """Columns: `parent_subwords`, the first token of each token's parent, -1 where there is none; `word_starts`, 1 for
+    the first token of a word, by which its parent is scored."""
 
     layer: int = setting(1, "encoder layer with the head", 1)
     weight: float = setting(1.0, "of the parser's loss: λ")
@@ -43,10 +44,13 @@ class Lisa(SourceIdea):
 
     def columns(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
         if not record.heads:
-            return {"parent_subwords": [-1] * len(layout.tokens)}
+            return {"parent_subwords": [-1] * len(layout.tokens), "word_starts": [0] * len(layout.tokens)}
         first, _ = spans_of_words(layout, len(record.tokens))
         parents = [first[head - 1] if head else first[word] for word, head in enumerate(record.heads)]
-        return {"parent_subwords": [parents[word] if word >= 0 else -1 for word in layout.words]}
+        return {
+            "parent_subwords": [parents[word] if word >= 0 else -1 for word in layout.words],
+            "word_starts": [int(word >= 0 and first[word] == place) for place, word in enumerate(layout.words)],
+        }
 
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return {self.layer: (0,)}
