@@ -15,6 +15,7 @@ from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import EncoderPass, SourceBatch, combined, hiding_bias, plain_pass, with_hidden_keys
 from synmt.nn.losses import Loss, smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
+from synmt.systems.idea import task_mark
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
 
 
@@ -37,11 +38,15 @@ class TranslationModel(nn.Module):
         self.source_parts = source_parts(config, source, vocabulary)
         self.decoder = target.decoder(config, vocabulary)
         self.begin = vocabulary.begin
+        self.marks = vocabulary.encode(map(task_mark, source.tasks)) if len(source.tasks) > 1 else []
 
     def encode(self, source: SourceBatch, word_dropout: float = 0.0) -> EncodedSource:
         encoding = encoder_pass(self.source_parts, source, self.network.config.encoder_layers)
         edits = with_hidden_keys(encoding.edits, source.padding)
-        states = self.network.encode(drop_words(source.ids, word_dropout), edits, encoding.features)
+        ids = drop_words(source.ids, word_dropout)
+        for mark in self.marks:  # without it nobody could tell what is asked for
+            ids = torch.where(source.ids == mark, mark, ids)
+        states = self.network.encode(ids, edits, encoding.features)
         return EncodedSource(states, hiding_bias(source.padding), encoding)
 
     def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_settings, chosen
+from synmt.text.vocabulary import structural
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
@@ -150,6 +151,11 @@ def _named(known: Mapping[str, type[Idea]], name: str) -> type[Idea]:
     if name not in known:
         raise ValueError(f"unknown idea {name!r}; known: {', '.join(known)}")
     return known[name]
+
+
+def task_mark(task: Task) -> str:
+    """Return the token that tells an encoder of several tasks which one is asked for; word dropout leaves it."""
+    return structural(f"<{task}>")
 
 
 def check_needs(record: ParseRecord, needs: frozenset[str]) -> None:

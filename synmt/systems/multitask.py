@@ -10,7 +10,7 @@ L(x) being the constituency tree as brackets without words and parts of speech, 
 
 from dataclasses import dataclass
 
-from synmt.systems.idea import Layout, Segment, SourceIdea, Task, check_needs, subwords
+from synmt.systems.idea import Layout, Segment, SourceIdea, Task, check_needs, subwords, task_mark
 from synmt.text.vocabulary import structural
 from synmt.trees.linearization import phrase_tokens
 from synmt.trees.record import ParseRecord
@@ -27,7 +27,7 @@ class Multitask(SourceIdea):
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout:
         inner = subwords(record, segment)
-        mark = structural(f"<{task}>")
+        mark = task_mark(task)
         return Layout([mark, *inner.tokens, mark], [-1, *inner.words, -1])
 
     def target(self, record: ParseRecord, task: Task) -> list[str]:
