@@ -32,7 +32,7 @@ class TrainingConfig:
     updates: int = setting(0, "updates, at most; 0 is no limit", common=True)
     minutes: float = setting(0.0, "stop after the first validation past this time; 0 is no limit", common=True)
     patience: int = setting(0, "stop after N validations without a better score; 0 is off", common=True)
-    select: Literal["bleu", "loss"] = setting("bleu", "validation score that picks the best model", common=True)
+    select: Literal["bleu", "chrf", "loss"] = setting("bleu", "validation score that picks the best model", common=True)
     validate_every: int = setting(0, "updates between validations; 0 is once an epoch")
     validation_beam: int = setting(4, "beam of the BLEU validation", 1)
     average: int = setting(1, "validate and keep the mean of the last N validated parameters", 1)

@@ -26,7 +26,7 @@ from synmt.training.validation import ValidationScores
 
 Config = TypeVar("Config", bound=FolderConfig)
 Validate = Callable[[Any], ValidationScores]
-FIXED = "seed", "merges", "batch_tokens", "max_length"  # which a run that goes on has as it began
+FIXED = "seed", "merges", "batch_tokens", "max_length", "select"  # which a run that goes on has as it began
 
 
 class TrainingData(Protocol[Config]):

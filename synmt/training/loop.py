@@ -219,21 +219,16 @@ class Trainer:
         self.model.load_state_dict(parameters)
         scores = self.validation(self.model)
         self.model.load_state_dict(own)
-        row = {"valid_loss": scores.loss}
-        if scores.bleu is not None:
-            row["valid_bleu"] = scores.bleu
-        row |= {f"valid_{name}": accuracy for name, accuracy in scores.accuracies.items()}
+        more = {**scores.metrics, **scores.accuracies}
+        row = {"valid_loss": scores.loss, **{f"valid_{name}": value for name, value in more.items()}}
         self._write(row)
         tqdm.write(f"update {self.progress.update}: validation {_in_words(scores)}", file=sys.stderr)
         return scores.value
 
 
 def _in_words(scores: ValidationScores) -> str:
-    parts = [f"loss {scores.loss:.4f}"]
-    if scores.bleu is not None:
-        parts.append(f"BLEU {scores.bleu:.2f}")
-    parts += [f"{name.upper()} {accuracy:.2f}" for name, accuracy in scores.accuracies.items()]
-    return ", ".join(parts)
+    more = {**scores.metrics, **scores.accuracies}
+    return ", ".join([f"loss {scores.loss:.4f}", *(f"{name.upper()} {value:.2f}" for name, value in more.items())])
 
 
 class Interval:

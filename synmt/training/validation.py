@@ -1,15 +1,18 @@
 """Scores of a model under training on the validation data."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
 from synmt.decoding.config import SearchConfig
 from synmt.decoding.translation import Translator
 from synmt.device import autocast
+from synmt.metrics import METRICS
+from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import corpus_score
-from synmt.metrics.sacre import bleu
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
@@ -17,20 +20,23 @@ from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
 from synmt.training.corpus import Corpus
 
+# Of BLEU, by language: where no spaces stand between words, 13a would find none in common.
+TOKENIZATIONS: dict[str, Any] = {"zh": "zh", **dict.fromkeys(["ja", "ko", "th", "lo", "km", "my"], "char")}
+
 
 @dataclass(frozen=True)
 class ValidationScores:
-    """loss: nats a target token, without smoothing; bleu: detokenized, of decoded text, or None if not asked;
-    accuracies: in percent, of what the source side's ideas predict."""
+    """loss: nats a target token, without smoothing; metrics: BLEU or chrF of decoded and detokenized text, by name, if
+    asked for; accuracies: in percent, of what the source side's ideas predict."""
 
     loss: float
-    bleu: float | None
+    metrics: dict[str, float]
     accuracies: dict[str, float]
 
     @property
     def value(self) -> float:
         """Return what a better model has more of."""
-        return -self.loss if self.bleu is None else self.bleu
+        return next(iter(self.metrics.values()), -self.loss)
 
 
 class Validation:
@@ -42,7 +48,8 @@ class Validation:
     def __call__(self, model: TranslationModel) -> ValidationScores:
         model.eval()
         loss, accuracies = self._loss(model)
-        return ValidationScores(loss, self._bleu(model) if self.training.select == "bleu" else None, accuracies)
+        name = self.training.select
+        return ValidationScores(loss, {} if name == "loss" else {name: self._score(model, name)}, accuracies)
 
     @torch.inference_mode()
     def _loss(self, model: TranslationModel) -> tuple[float, dict[str, float]]:
@@ -63,9 +70,16 @@ class Validation:
                 predicted[name] += counts[1]
         return loss / tokens, {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
 
-    def _bleu(self, model: TranslationModel) -> float:
+    def _score(self, model: TranslationModel, name: str) -> float:
         search, training = SearchConfig(beam=self.training.validation_beam), self.training
         translator = Translator(model, self.folder, search, training.batch_tokens, precision=training.precision)
         sources = (translator.features(pair.source) for pair in self.bitext)
         hypotheses = [translations[0].text for translations in translator.translate(sources)]
-        return corpus_score(bleu(), hypotheses, [[pair.target.text for pair in self.bitext]]).score
+        language = self.folder.config.languages[1]
+        return score_of_text(name, language, hypotheses, [pair.target.text for pair in self.bitext])
+
+
+def score_of_text(metric: str, language: str, hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Return a metric of translations into a language, over its words, or over characters if these are not written."""
+    config = MetricConfig(TOKENIZATIONS.get(language, "13a"))
+    return corpus_score(METRICS[metric](config), hypotheses, [references]).score
