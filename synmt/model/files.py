@@ -58,12 +58,12 @@ def locked(folder: Path) -> Iterator[None]:
     with naming(folder):
         descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with naming(folder):
+        try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BadInput:
-        os.close(descriptor)
-        raise BadInput("another training writes into this folder", str(folder)) from None
-    try:
+        except BlockingIOError:
+            raise BadInput("another training writes into this folder", str(folder)) from None
+        except OSError:
+            pass  # a file system without locks
         yield
     finally:
         os.close(descriptor)
