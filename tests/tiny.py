@@ -18,6 +18,10 @@ from synmt.trees.arc_tokens import arc_labels
 from synmt.trees.constituency import Tree, read_brackets
 from synmt.trees.record import ParseRecord
 
+# All that a model folder holds when its training has left no log and no checkpoint.
+MODEL_FILES = {
+    "config.json", "codes.bpe", "vocab.labels.txt", "vocab.source.txt", "vocab.target.txt", "model.safetensors"
+}  # fmt: skip
 SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "sequence": {"sequence": {}},
     "linearized": {"linearized": {}},

@@ -112,20 +112,20 @@ def _pairs(
 
 def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig) -> None:
     """Write a line for each pair, and say on stderr if most have no link."""
-    linked = unlinked = 0
+    total = unlinked = 0
     with LineWriter() as output:
         for window in windows(pairs, WINDOW, FIRST_WINDOW):
             whole = [pair for pair in window if pair.source.tokens and pair.target.tokens]
             found = list(_aligned(aligner, whole, config))
-            linked += sum(bool(links.links) for _, links, _ in found)
+            total += len(found)
             unlinked += sum(not links.links for _, links, _ in found)
             lines = iter([_line(*each, config) for each in found])
             for pair in window:
                 empty = "{}" if config.format == "jsonl" else ""
                 output.write(next(lines) if pair.source.tokens and pair.target.tokens else empty)
-    if unlinked > linked:
+    if 2 * unlinked > total:
         advice = "lower --threshold" if config.threshold else "fit longer, to more pairs, or try --symmetrize grow-diag"
-        print(f"synmt align: {unlinked} of {linked + unlinked} pairs have no link: {advice}", file=sys.stderr)
+        print(f"synmt align: {unlinked} of {total} pairs have no link: {advice}", file=sys.stderr)
 
 
 def _aligned(

@@ -3,6 +3,7 @@
 Shapes: B sentences, n source positions, N target tokens of a batch that are predicted, d width.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -43,9 +44,7 @@ class TranslationModel(nn.Module):
     def encode(self, source: SourceBatch, word_dropout: float = 0.0) -> EncodedSource:
         encoding = encoder_pass(self.source_parts, source, self.network.config.encoder_layers)
         edits = with_hidden_keys(encoding.edits, source.padding)
-        ids = drop_words(source.ids, word_dropout)
-        for mark in self.marks:  # without it nobody could tell what is asked for
-            ids = torch.where(source.ids == mark, mark, ids)
+        ids = drop_words(source.ids, word_dropout, self.marks)
         states = self.network.encode(ids, edits, encoding.features)
         return EncodedSource(states, hiding_bias(source.padding), encoding)
 
@@ -79,8 +78,11 @@ def encoder_pass(parts: nn.ModuleDict, source: SourceBatch, layers: int) -> Enco
     return combined(passes) if passes else plain_pass(layers)
 
 
-def drop_words(ids: Tensor, rate: float) -> Tensor:
-    """Replace each token by the unknown one with probability `rate`."""
+def drop_words(ids: Tensor, rate: float, kept: Sequence[int] = ()) -> Tensor:
+    """Replace each token by the unknown one with probability `rate`, but for those that are kept."""
     if not rate:
         return ids
-    return ids.masked_fill(torch.rand(ids.shape, device=ids.device) < rate, UNKNOWN)
+    dropped = torch.rand(ids.shape, device=ids.device) < rate
+    for mark in kept:
+        dropped &= ids != mark
+    return ids.masked_fill(dropped, UNKNOWN)

@@ -160,8 +160,9 @@ class Trainer:
         processes, progress = self.processes, self.progress
         if not self._validation_is_due():
             return
-        self._check_finite(parameters=True)
-        if self.validation is not None:
+        if self.validation is None:
+            self._check_finite(parameters=True)
+        else:
             self._save()  # it may take long
         parameters, value, stopped = {}, 0.0, False
         if processes.first:

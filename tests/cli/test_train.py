@@ -5,6 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests import tiny
 from tests.cli.commands import is_one_line_of_error, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import write_pairs
@@ -14,15 +15,7 @@ def test_a_model_folder_holds_all_that_a_model_is(mask_model: Path) -> None:
     names = {path.relative_to(mask_model).as_posix() for path in mask_model.rglob("*") if path.is_file()}
     assert sum(name.startswith("checkpoint/update-") for name in names) == 2
     names = {name for name in names if "/" not in name}
-    assert names == {
-        "config.json",
-        "codes.bpe",
-        "vocab.labels.txt",
-        "vocab.source.txt",
-        "vocab.target.txt",
-        "model.safetensors",
-        "log.tsv",
-    }
+    assert names == tiny.MODEL_FILES | {"log.tsv"}
     config = orjson.loads((mask_model / "config.json").read_bytes())
     assert config["model"]["source"] == {"mask": {"per_layer": False, "tree": "constituency"}}
     assert config["training"]["pairs"] == 20
@@ -62,8 +55,8 @@ def test_pairs_through_a_pipe(tmp_path: Path) -> None:
 )
 def test_languages_are_those_of_the_file_names(options: str, languages: list[str], tmp_path: Path) -> None:
     write_pairs(tmp_path)
-    tiny = " ".join([*TINY, "--updates", "1"])
-    done = shell(f"synmt train --source train.jsonl --target train.de --out model {tiny} {options}", tmp_path)
+    small = " ".join([*TINY, "--updates", "1"])
+    done = shell(f"synmt train --source train.jsonl --target train.de --out model {small} {options}", tmp_path)
     source, target = languages
     said = f"synmt train: source text is tokenized as {source}, target text as {target}\n"
     assert (said in done.stderr) == ("none" not in options)

@@ -59,15 +59,7 @@ def test_a_folder_comes_back_as_it_was_saved(folder: ModelFolder[ModelConfig]) -
 
 
 def test_nothing_is_pickled(folder: ModelFolder[ModelConfig]) -> None:
-    names = {
-        "config.json",
-        "codes.bpe",
-        "vocab.labels.txt",
-        "vocab.source.txt",
-        "vocab.target.txt",
-        "model.safetensors",
-    }
-    assert {path.name for path in folder.path.iterdir()} == names
+    assert {path.name for path in folder.path.iterdir()} == tiny.MODEL_FILES
 
 
 @pytest.mark.parametrize(
