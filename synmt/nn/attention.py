@@ -34,10 +34,12 @@ class AttentionEdit:
 
     bias: added to the logits of all heads, broadcastable to [B,H,Q,K]; −inf hides a key. A gradient flows into it.
     heads: edits of some heads. Raises ValueError for a head that two of them have.
+    penalty: exp of the strengths of masks, broadcastable to [B,H,Q,K], which `settled` takes off the logits.
     """
 
     bias: Tensor | None = None
     heads: tuple[HeadEdit, ...] = ()
+    penalty: Tensor | None = None
 
     def __post_init__(self) -> None:
         owned = [head for edit in self.heads for head in edit.heads]
@@ -45,9 +47,13 @@ class AttentionEdit:
             raise ValueError(f"two edits of one head among {sorted(owned)}")
 
     def __add__(self, other: "AttentionEdit") -> "AttentionEdit":
-        """Return both at once: biases add up."""
-        bias = other.bias if self.bias is None else self.bias if other.bias is None else self.bias + other.bias
-        return AttentionEdit(bias, self.heads + other.heads)
+        """Return both at once: biases add up, and so do the strengths of masks, whose penalties multiply."""
+        bias = _joined(self.bias, other.bias, torch.add)
+        return AttentionEdit(bias, self.heads + other.heads, _joined(self.penalty, other.penalty, torch.mul))
+
+    def settled(self) -> "AttentionEdit":
+        """Return the same edit with its penalty, once that of every idea is in it, as a bias."""
+        return self if self.penalty is None else AttentionEdit(_joined(self.bias, -self.penalty, torch.add), self.heads)
 
     def of_last_query(self) -> "AttentionEdit":
         """Return the edit of the last query alone; replacements cannot be told apart by queries, and are left out."""
@@ -56,6 +62,12 @@ class AttentionEdit:
 
 
 PLAIN = AttentionEdit()
+
+
+def _joined(first: Tensor | None, second: Tensor | None, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return join(first, second)
 
 
 def _last(tensor: Tensor | None) -> Tensor | None:

@@ -4,7 +4,7 @@ Shapes: B sentences, n positions, d width.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -54,7 +54,7 @@ def edit_of_layer(edit: AttentionEdit, layer: int, layers: int) -> list[Attentio
 
 
 def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
-    """Join what several ideas do: biases add up, features stand side by side, losses are all there.
+    """Join what several ideas do: edits add up, features stand side by side, losses are all there.
 
     Raises ValueError for a head that two ideas edit, and for two accuracies of one name.
     """
@@ -69,7 +69,8 @@ def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
             [*first.losses, *other.losses],
             first.accuracies | other.accuracies,
         )
-    return first
+    settled = {id(edit): edit.settled() for edit in first.edits}
+    return replace(first, edits=[settled[id(edit)] for edit in first.edits])
 
 
 def _both(first: AttentionEdit, second: AttentionEdit) -> AttentionEdit:

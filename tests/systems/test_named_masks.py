@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 import torch
 
 from synmt.model.source import source_side
-from synmt.nn.encoding import SourceBatch
+from synmt.nn.encoding import SourceBatch, combined
+from synmt.systems.mask.attention import TreeMasks
 from synmt.systems.named_masks.attention import Form, NamedMatrices
 from synmt.trees.record import ParseRecord, RecordError, read_record, write_record
 from tests import tiny
@@ -29,7 +31,7 @@ def test_overlapping_masks(form: Form, bias_of: Callable[[list[float]], float]) 
     part = NamedMatrices(2, 3, ["a", "b"], form)
     torch.nn.init.normal_(part.strengths)
     masks = {"a": torch.rand(1, 4, 4) < 0.5, "b": torch.rand(1, 4, 4) < 0.5}
-    edits = part(SourceBatch(torch.zeros(1, 4), None, torch.tensor([4]), {}, masks)).edits
+    edits = combined([part(SourceBatch(torch.zeros(1, 4), None, torch.tensor([4]), {}, masks))]).edits
     assert len(edits) == 3 and all(edit is edits[0] for edit in edits)
     assert edits[0].bias is not None
     bias = edits[0].bias.detach()
@@ -42,6 +44,24 @@ def test_overlapping_masks(form: Form, bias_of: Callable[[list[float]], float]) 
                     if masks[name][0, query, key]
                 ]
                 assert float(bias[0, head, query, key]) == pytest.approx(bias_of(holding), abs=1e-6)
+
+
+@pytest.mark.parametrize("form", ["paper", "sum"])
+def test_beside_the_nine_relations(form: Form) -> None:
+    tree = TreeMasks(2, 3, per_layer=True)
+    part = NamedMatrices(2, 3, ["a"], form)
+    torch.nn.init.normal_(tree.strengths)
+    torch.nn.init.normal_(part.strengths)
+    columns = {"parents": torch.tensor([[-1, 0, 0]]), "ends": torch.tensor([[3, 2, 3]])}
+    relation = [[0, 2, 2], [1, 0, 4], [1, 3, 0]]  # of the root with two children: self, parent, child, left, right
+    batch = SourceBatch(torch.zeros(1, 3), None, torch.tensor([3]), columns, {"a": torch.rand(1, 3, 3) < 0.5})
+    for layer, edit in enumerate(combined([tree(batch), part(batch)]).edits):
+        assert edit.bias is not None
+        for head, query, key in product(range(2), range(3), range(3)):
+            strength = float(tree.strengths.detach()[layer, head, relation[query][key]])
+            more = [float(part.strengths.detach()[head, 0])] * bool(batch.matrices["a"][0, query, key])
+            bias = paper([strength, *more]) if form == "paper" else added([strength, *more])
+            assert float(edit.bias.detach()[0, head, query, key]) == pytest.approx(bias, abs=1e-5)
 
 
 def test_the_paper_is_the_default() -> None:

@@ -35,7 +35,7 @@ class TreeMasks(nn.Module):
         self.strengths = nn.Parameter(torch.zeros(layers if per_layer else 1, heads, len(RELATIONS)))
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
-        edits = [AttentionEdit(bias=bias) for bias in self.biases(batch)]
+        edits = [AttentionEdit(penalty=-bias) for bias in self.biases(batch)]
         return EncoderPass(edits * self.layers if len(edits) == 1 else edits)
 
     def biases(self, batch: SourceBatch) -> list[Tensor]:

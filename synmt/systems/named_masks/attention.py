@@ -22,7 +22,10 @@ class NamedMatrices(nn.Module):
         self.strengths = nn.Parameter(torch.zeros(heads, len(names)))
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
-        return EncoderPass([AttentionEdit(bias=bias) for bias in self.biases(batch)] * self.layers)
+        (bias,) = self.biases(batch)
+        return EncoderPass(
+            [AttentionEdit(penalty=-bias) if self.form == "paper" else AttentionEdit(bias)] * self.layers
+        )
 
     def biases(self, batch: SourceBatch) -> list[Tensor]:
         """Return [B,H,n,n] for the one set of strengths."""

@@ -5,8 +5,9 @@ the general formula: any number of masks M_r, overlapping or not, each with a st
 
     α_h = softmax(Q_h K_hᵀ / √c − exp(Σ_r s_h[r] M_r[q,k]))
 
-A pair of which no mask holds has −exp(0) = −1. The other form, ours, adds the masks up: − Σ_r exp(s_h[r]) M_r[q,k], so
-that each more mask hides more, and a pair of which none holds is left as it is.
+A pair of which no mask holds has −exp(0) = −1. Beside `mask` the nine relations are masks in the same sum. The other
+form, ours, adds the masks up: − Σ_r exp(s_h[r]) M_r[q,k], so that each more mask hides more, and a pair of which none
+holds is left as it is.
 
 A record holds them under `masks`, as n strings of n characters 0 and 1, a row a query: over the nodes of its tree
 in preorder, or over its words. The subwords of a word share its rows and columns; what a mask says nothing of, such
