@@ -52,6 +52,7 @@ TARGET_SYSTEMS: dict[str, TargetSide] = {
     "gcn, no labels": target_side({"gcn": {"labels": False}}),
     "gcn, no gates": target_side({"gcn": {"gates": False, "labels": False}}),
     "gcn, reference": target_side({"gcn": {"variant": "reference", "layers": 1}}, {"root_arc": True}),
+    "gcn, reference, split arcs": target_side({"gcn": {"variant": "reference"}}, {"split": True, "root_arc": True}),
     "parent+gcn": target_side({"parent": {}, "gcn": {}}),
 }
 PREFIX_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.reads_prefixes]

@@ -47,6 +47,14 @@ class Graph:
         births = self.births[rows, :length, :length]
         return Graph(births.masked_fill(births >= length, NEVER), self.labels[rows, :length])
 
+    def edges_of_arc_tokens(self) -> Tensor:
+        """Return where an arc's token is the parent of the arc's dependent, [R,m,m] bool.
+
+        Such an edge is born with the token's own edge from the head, as no word's edge to a dependent is.
+        """
+        own = self.births.amin(dim=2)  # when each position got its head: all edges into one are of one arc
+        return self.edges() & (self.births == own.unsqueeze(1))
+
     def edges(self) -> Tensor:
         """Return where there is an edge, [R,m,m] bool."""
         return self.births < NEVER

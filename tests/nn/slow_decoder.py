@@ -77,9 +77,11 @@ def slow_convolution(convolution: GraphConvolution, states: Tensor, edges: Seque
                 if parent == v:
                     terms.append((1, child, label))
                 continue
-            if birth in (parent, child):  # between the arc's token and the head, or the dependent
-                if v == birth:
-                    terms.append((1 if child == birth else 2, v, 0))
+            of_arc = [edge for edge in edges if edge[3] == birth]
+            middle = {edge[0] for edge in of_arc} & {edge[1] for edge in of_arc}  # the arc's token, or its two halves
+            if middle & {parent, child}:  # between the arc's token and the head, or the dependent
+                if v in middle and v in (parent, child):
+                    terms.append((1 if child == v else 2, v, 0))
             elif v == child:
                 terms.append((2, v, 0))
             elif v == parent:

@@ -80,9 +80,10 @@ class GraphConvolution(nn.Module):
         """Return the same for variant `reference`."""
         own, left, right = products.chunk(3, dim=-1)
         own_gate, left_gate, right_gate = logits.unbind(dim=-1)
-        position = torch.arange(products.shape[1], device=products.device)
-        to_dependent, to_head = graph.births == position, graph.births == position.unsqueeze(1)  # of the arc's token
-        between = graph.edges() & ~to_dependent & ~to_head
+        edges = graph.edges()
+        to_dependent = graph.edges_of_arc_tokens()
+        to_head = edges & to_dependent.any(dim=1).unsqueeze(2)  # of the same tokens
+        between = edges & ~to_dependent & ~to_head
         bias, gate_bias = self._of_labels(graph.labels)
         gates = (
             between.transpose(1, 2) * (left_gate.unsqueeze(2) + gate_bias.unsqueeze(1)).sigmoid()
