@@ -162,10 +162,10 @@ def _open_for_reading(path: str) -> Iterator[BinaryIO]:
             yield plain
 
 
-def read_parallel(paths: Sequence[str]) -> Iterator[tuple[Line, ...]]:
-    """Yield line n of each file, side by side. Raises BadInput, also for files of different lengths."""
+def read_parallel(paths: Sequence[str], on_error: OnError = "fail") -> Iterator[tuple[Line, ...]]:
+    """Yield line n of each file, as `read_lines`, side by side. Raises BadInput, also for files of other lengths."""
     check_stdin_once(paths)
-    return side_by_side(paths, [read_lines([path]) for path in paths])
+    return side_by_side(paths, [read_lines([path], on_error) for path in paths])
 
 
 def check_stdin_once(paths: Sequence[str]) -> None:

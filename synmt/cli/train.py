@@ -8,6 +8,7 @@ import click
 from synmt.cli.options import bad_input
 from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
 from synmt.nn.config import TransformerConfig
+from synmt.streams import OnError
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import TrainingConfig
@@ -53,6 +54,10 @@ of_model, of_data, of_output = in_section("Model"), in_section("Data"), in_secti
 @of_data("--dev-target", help="Validation targets.")
 @of_data("--dev-tsv", help="Both as `source TAB target` lines, instead.")
 @options_of(TextConfig, "Data")
+@of_data(
+    "--on-error", type=click.Choice(["fail", "blank"]), default="fail",
+    help="A bad line stops the command, or its pair is left out and counted.  [fail]",
+)  # fmt: skip
 @of_data("--codes", help="BPE codes to use, instead of learning some.")
 @of_output("--out", type=click.Path(path_type=Path), required=True, help="The model folder to make.")
 @of_output("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
@@ -74,6 +79,7 @@ def command(
     dev_source: str | None,
     dev_target: str | None,
     dev_tsv: str | None,
+    on_error: OnError,
     codes: str | None,
     out: Path,
     resume: bool,
@@ -93,4 +99,4 @@ def command(
     from synmt.training.run import pair_files, train
 
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
-    train(out, pair_files(source, target, tsv), dev, model, training, codes, resume, device)
+    train(out, pair_files(source, target, tsv), dev, model, training, codes, resume, device, on_error)

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from synmt.model.target import TargetSide
@@ -13,7 +13,7 @@ from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
 from synmt.trees.dependency import written
 from synmt.trees.realignment import realigned
-from synmt.trees.record import ParseRecord, RecordError, read_record
+from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
 from synmt.trees.transitions import read_transitions
 
 
@@ -45,36 +45,48 @@ def source_records(
     if first.startswith("{"):
         return ((line, _read(line, needs, bad)) for line in good)
     if needs:
-        return _parsed(good, needs, language)
-    return ((line, ParseRecord(text=line.text, tokens=tokenizer.tokenize(line.text))) for line in good)
+        return _parsed(_texts(good, bad), needs, language)
+    return ((line, ParseRecord(text=line.text, tokens=tokenizer.tokenize(line.text))) for line in _texts(good, bad))
 
 
 def target_records(
-    lines: Iterable[Line], side: TargetSide, tokenizer: Tokenizer, language: str
+    lines: Iterable[Line], side: TargetSide, tokenizer: Tokenizer, language: str, bad: BadLines | None = None
 ) -> Iterator[tuple[Line, ParseRecord]]:
     """Yield one record with words, text and what the side needs for each line, as `source_records` gives it.
 
     Where the side writes arcs, the lines may also be target strings, as `synmt transitions` writes them. Trees are
     put on the tokenizer's words, so that all target sides generate the same words, which it can detokenize.
     """
+    bad = bad or BadLines()
     good = iter(lines)
-    ahead: list[Line] = []
-    if side.writes_arcs:
-        ahead = list(islice(good, STRINGS_AHEAD))
-    is_string = any(is_arc(entry) for line in ahead for entry in read_entries(line.text))
+    ahead = list(islice(good, STRINGS_AHEAD if side.writes_arcs else 0))
+    is_string = any(map(_has_arcs, ahead))
     good = chain(ahead, good)
     if is_string:
-        for line in good:
-            yield line, _read_string(line, side.style, tokenizer)
+        for line in _without_faults(good, bad):
+            yield line, ParseRecord() if line.fault else _read_string(line, side.style, tokenizer, bad)
     else:
-        for line, record in source_records(good, side.needs, tokenizer, language):
+        for line, record in source_records(_without_arcs(good, side, bad), side.needs, tokenizer, language, bad):
             own_words = not side.needs and not line.text.startswith("{")
             yield line, record if own_words else _on_words(line, record, tokenizer)
 
 
-def _read_string(line: Line, style: ArcStyle, tokenizer: Tokenizer) -> ParseRecord:
-    with line.naming():
-        record = read_transitions(read_entries(line.text), style)
+def _has_arcs(line: Line) -> bool:
+    return not line.text.startswith("{") and any(map(is_arc, read_entries(line.text)))
+
+
+def _without_arcs(lines: Iterable[Line], side: TargetSide, bad: BadLines) -> Iterator[Line]:
+    """Yield the lines; bad is a string where the lines are text or records."""
+    why = f"none of the first {STRINGS_AHEAD} lines has any" if side.writes_arcs else "the model writes none"
+    for line in lines:
+        if _has_arcs(line):
+            bad.add(line.error(f"arcs of synmt transitions, but {why}"))
+            line = replace(line, text="")
+        yield line
+
+
+def _read_string(line: Line, style: ArcStyle, tokenizer: Tokenizer, bad: BadLines) -> ParseRecord:
+    record = bad.read(line, lambda text: read_transitions(read_entries(text), style), ParseRecord())
     record.text = tokenizer.detokenize(record.tokens)
     return record
 
@@ -94,6 +106,15 @@ def _without_faults(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
     for line in lines:
         if line.fault:
             bad.add(line.error(line.fault))
+        yield line
+
+
+def _texts(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
+    """Yield the lines; bad is a record, whose keys would be taken for words."""
+    for line in lines:
+        if line.text.startswith("{") and is_record(line.text):
+            bad.add(line.error("a record among lines of text"))
+            line = replace(line, text="")
         yield line
 
 

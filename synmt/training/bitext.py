@@ -12,7 +12,7 @@ import orjson
 
 from synmt.model.config import ModelConfig
 from synmt.model.records import SentencePair, source_records, target_records
-from synmt.streams import Line, read_lines
+from synmt.streams import BadLines, Line, read_lines
 from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
@@ -59,23 +59,30 @@ def _record(fields: dict[str, Any]) -> ParseRecord:
     return ParseRecord(**fields, tree=tree and Tree(**tree))
 
 
-def read_tsv(path: str) -> Iterator[tuple[Line, ...]]:
-    """Yield the two columns of `source TAB target` lines; a record holds no raw tab. Raises BadInput."""
-    for line in read_lines([path]):
+def read_tsv(path: str, bad: BadLines | None = None) -> Iterator[tuple[Line, ...]]:
+    """Yield the two columns of `source TAB target` lines, two empty ones of a bad line; a record holds no raw tab.
+
+    Raises BadInput, unless `bad` counts it.
+    """
+    bad = bad or BadLines()
+    for line in read_lines([path], bad.on_error):
         columns = line.text.split("\t")
-        if len(columns) != 2:
-            raise line.error(f"{len(columns)} columns instead of source TAB target")
+        if line.fault or len(columns) != 2:
+            bad.add(line.error(line.fault or f"{len(columns)} columns instead of source TAB target"))
+            columns = ["", ""]
         yield Line(columns[0], line.source, line.number), Line(columns[1], line.source, line.number)
 
 
-def read_bitext(lines: Iterable[tuple[Line, ...]], config: ModelConfig) -> Bitext:
-    """Return the records of parallel lines. Pairs with an empty side are left out, and counted on stderr."""
+def read_bitext(lines: Iterable[tuple[Line, ...]], config: ModelConfig, bad: BadLines | None = None) -> Bitext:
+    """Return the records of parallel lines. Pairs with an empty side are left out, and counted on stderr; as empty
+    counts one that is bad, if `bad` does not raise it."""
+    bad = bad or BadLines()
     source_tokenizer, target_tokenizer = config.open_tokenizers()
     lefts, rights = tee(lines)
     sources = source_records(
-        (left for left, _ in lefts), config.source.needs(training=True), source_tokenizer, config.languages[0]
+        (left for left, _ in lefts), config.source.needs(training=True), source_tokenizer, config.languages[0], bad
     )
-    targets = target_records((right for _, right in rights), config.target, target_tokenizer, config.languages[1])
+    targets = target_records((right for _, right in rights), config.target, target_tokenizer, config.languages[1], bad)
     left_out: list[Line] = []
 
     def whole() -> Iterator[SentencePair]:

@@ -85,6 +85,17 @@ def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabular
     return Vocabulary.build(source, target, labels)
 
 
+def unseen_relations(bitext: Bitext, vocabulary: Vocabulary) -> list[str]:
+    """Return the relations of arcs in the targets that a model with this vocabulary has no arcs of."""
+    found = {
+        relation
+        for pair in bitext
+        for relation, head in zip(pair.target.deprels, pair.target.heads, strict=True)
+        if head
+    }
+    return sorted(found - set(arc_labels(vocabulary.target)))
+
+
 def count_labels(counts: dict[str, Counter[str]], sentence: SourceFeatures) -> None:
     """Add the labels of a sentence, by name."""
     for name, column in sentence.labels.items():

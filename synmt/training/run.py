@@ -3,13 +3,12 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
-from synmt.streams import BadInput, Line, read_parallel
+from synmt.streams import BadInput, BadLines, Line, OnError, read_parallel
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import say_tokenizers
 from synmt.text.vocabulary import Vocabulary
@@ -19,7 +18,7 @@ from synmt.training.corpus import Corpus
 from synmt.training.distribution import joined_processes
 from synmt.training.fit import fit
 from synmt.training.prefixes import PrefixPlan
-from synmt.training.preparation import build_vocabulary, encode_corpus, training_examples
+from synmt.training.preparation import build_vocabulary, encode_corpus, training_examples, unseen_relations
 from synmt.training.validation import Validation
 
 
@@ -30,8 +29,10 @@ class PairFiles:
     source: str
     target: str | None = None
 
-    def read(self) -> Iterator[tuple[Line, ...]]:
-        return read_tsv(self.source) if self.target is None else read_parallel([self.source, self.target])
+    def read(self, bad: BadLines) -> Iterator[tuple[Line, ...]]:
+        if self.target is None:
+            return read_tsv(self.source, bad)
+        return read_parallel([self.source, self.target], bad.on_error)
 
 
 def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairFiles:
@@ -68,6 +69,9 @@ class TranslationData:
         corpus = encode_corpus(examples, folder.config, folder.vocabulary, sys.maxsize, plan)
         if not len(corpus):
             raise BadInput("no target to validate on has a tree that its string can spell")
+        if folder.config.target.writes_arcs and (unseen := unseen_relations(self.dev, folder.vocabulary)):
+            names = ", ".join(unseen)
+            print(f"synmt train: relations to validate on that training has none of: {names:.200}", file=sys.stderr)
         return Validation(self.dev, corpus, folder, training)
 
 
@@ -80,12 +84,22 @@ def train(
     codes: str | None,
     resume: bool,
     device: str,
+    on_error: OnError = "fail",
 ) -> None:
-    """Train into the folder `path`, or go on with what it holds. Raises BadInput."""
+    """Train into the folder `path`, or go on with what it holds. Raises BadInput.
+
+    With `on_error="blank"` pairs with a bad line are left out, and the lines counted.
+    """
     check_new(path, resume)  # before hours of parsing, not after
     with joined_processes(device) as processes:
         if processes.size > 1 and "-" in (data.source, data.target):
             raise BadInput("standard input cannot be shared by several processes; name a file", "--source")
-        bitexts = TranslationData(read_bitext(data.read(), model), read_bitext(dev.read(), model) if dev else None)
-        announce = partial(say_tokenizers, "train", model.tokenizer, model.languages)
+        bad = BadLines(on_error)
+        bitext = read_bitext(data.read(bad), model, bad)
+        bitexts = TranslationData(bitext, read_bitext(dev.read(bad), model, bad) if dev else None)
+
+        def announce() -> None:
+            bad.report("train")
+            say_tokenizers("train", model.tokenizer, model.languages)
+
         fit(path, model, bitexts, config, processes, codes, announce=announce)

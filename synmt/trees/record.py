@@ -135,6 +135,15 @@ def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
     return record
 
 
+def is_record(line: str) -> bool:
+    """Return whether a line is the JSON of a parse or mask record, be it a good one or not."""
+    try:
+        fields = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(fields, dict) and bool(fields.keys() & {"tokens", "tree"})
+
+
 def read_record(line: str) -> ParseRecord:
     """Return the record of one JSON line; an empty line is the empty record. A mask record gives its tree.
 

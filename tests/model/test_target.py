@@ -6,7 +6,7 @@ import pytest
 
 from synmt.model.records import target_records
 from synmt.model.target import TargetSide, target_side
-from synmt.streams import BadInput, Line
+from synmt.streams import BadInput, BadLines, Line
 from synmt.text.tokenization import SpaceTokenizer, open_tokenizer
 from synmt.trees.record import ParseRecord
 from tests import tiny
@@ -100,6 +100,10 @@ def test_a_record_that_the_tokenizer_would_change_keeps_its_words() -> None:
         (["I go LEFT-ARC ARC:x"], "targets:1: token 3: LEFT-ARC: not an arc of this style"),
         ([RECORD, '{"tokens": ["a"]}'], "targets:2: record has no dependency relations"),
         (["I go."], "no embedded dependency model for 'xx'"),
+        (
+            [*[RECORD] * 100, "Go LEFT-ARC:x"],
+            "targets:101: arcs of synmt transitions, but none of the first 100 lines has any",
+        ),
     ],
 )
 def test_bad_lines_are_named(texts: list[str], cause: str) -> None:
@@ -107,3 +111,28 @@ def test_bad_lines_are_named(texts: list[str], cause: str) -> None:
     with pytest.raises(BadInput) as error:
         list(target_records(lines, ARCS, SpaceTokenizer(), "xx"))
     assert cause in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("texts", "cause"),
+    [
+        (["Go", "I go LEFT-ARC:nsubj"], "targets:2: arcs of synmt transitions, but the model writes none"),
+        (["I go.", RECORD], "targets:2: a record among lines of text"),
+        (["I go.", '{"tokens": ["NP", "a"], "parents": [-1, 0]}'], "targets:2: a record among lines of text"),
+    ],
+)
+def test_no_line_of_another_kind_is_taken_for_words(texts: list[str], cause: str) -> None:
+    with pytest.raises(BadInput) as error:
+        read(WORDS, *texts)
+    assert str(error.value) == cause
+    lines, bad = [Line(text, "targets", number) for number, text in enumerate(texts, 1)], BadLines("blank")
+    found = list(target_records(lines, WORDS, SpaceTokenizer(), "xx", bad))
+    assert [len(record.tokens) for _, record in found] == [len(texts[0].split()), 0]
+    assert bad.counts == {"bad line": 1}
+
+
+def test_braces_and_escaped_arcs_are_words() -> None:
+    texts = ["{ a }", '{"a": 1}', "\\LEFT-ARC:nsubj"]
+    lines = [Line(text, "targets", number) for number, text in enumerate(["I", *texts], 1)]
+    found = [record.tokens for _, record in target_records(lines, WORDS, SpaceTokenizer(), "xx")]
+    assert found == [["I"], *(text.split() for text in texts)]

@@ -7,6 +7,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.nn.config import TransformerConfig
+from synmt.streams import OnError
 from synmt.training.config import TrainingConfig
 from synmt.training.run import PairFiles, train
 from synmt.trees.record import write_record
@@ -52,8 +53,9 @@ def run(
     target: str = "sequence",
     network: TransformerConfig = DROPPING,
     dev: PairFiles | None = None,
+    on_error: OnError = "fail",
 ) -> ModelFolder:
     source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
     model = ModelConfig(source, decoder, ("en", "de"), "none", network)
-    train(out, data, dev or data, model, config, codes=None, resume=resume, device="cpu")
+    train(out, data, dev or data, model, config, codes=None, resume=resume, device="cpu", on_error=on_error)
     return ModelFolder.open(out, ModelConfig)

@@ -14,7 +14,7 @@ from synmt.model.files import locked
 from synmt.streams import BadInput
 from synmt.training.fit import FIXED
 from synmt.training.run import PairFiles
-from tests.training.runs import SHORT, run, write_corpus
+from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
 
 def training_of(folder: Path) -> dict[str, Any]:
@@ -112,3 +112,33 @@ def test_the_longest_pairs_have_the_maximal_length(tmp_path: Path, capsys: pytes
     data = PairFiles(str(tmp_path / "words"), str(tmp_path / "words"))
     run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1, max_length=3))
     assert "left out 2 pairs over 3 tokens" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_pairs_with_a_bad_line_are_left_out_and_counted_if_that_is_asked_for(
+    side: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = with_target_trees(write_corpus(tmp_path))
+    bad = Path([data.source, data.target or ""][side])
+    lines = bad.read_bytes().splitlines(keepends=True)
+    lines[2:6] = b'{"tokens": ["a"]}\n', b"{\n", b"\xff\n", b"\0\n"
+    bad.write_bytes(b"".join(lines))
+    with pytest.raises(BadInput, match=f"{bad.name}:[35]: "):
+        run(tmp_path / "model", data, "mask", target="transitions")
+    capsys.readouterr()
+    run(tmp_path / "model", data, "mask", target="transitions", dev=data, on_error="blank")
+    said = capsys.readouterr().err
+    assert "synmt train: 8 bad lines left empty" in said  # four to learn from and the same to validate on
+    assert said.count("left out 4 pairs with an empty side") == 2
+    assert training_of(tmp_path / "model")["pairs"] == len(lines) - 4
+
+
+def test_relations_that_training_has_not_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = with_target_trees(write_corpus(tmp_path))
+    dev = PairFiles(data.source, str(tmp_path / "dev.jsonl"))
+    text = Path(data.target or "").read_text()
+    Path(dev.target or "").write_text(text.replace('"rel2"', '"topic"'))
+    run(tmp_path / "same", data, target="transitions", dev=data)
+    assert "relations" not in capsys.readouterr().err
+    run(tmp_path / "other", data, target="transitions", dev=dev)
+    assert "relations to validate on that training has none of: topic\n" in capsys.readouterr().err
