@@ -27,7 +27,7 @@ def local_device(name: str) -> torch.device:
 def autocast(device: torch.device, precision: Precision = "auto") -> torch.autocast:
     """Use bf16 for matrix products where it is asked for, or with `auto` on a GPU.
 
-    Softmax, norms, biases, losses and parameters stay in fp32.
+    Softmax, norms, biases, losses and parameters stay in fp32, and the logits of all that does not learn.
     """
     bf16 = precision == "bf16" or (precision == "auto" and device.type == "cuda")
     return torch.autocast(device.type, torch.bfloat16, enabled=bf16)

@@ -89,6 +89,8 @@ def smoothed_cross_entropy(
 ) -> Tensor:
     """Return Σ over tokens of (1−ε)·(−log p_gold) + ε/V·Σ_v(−log p_v), in nats, fp32 (Szegedy et al. 2016, section 7).
 
+    With autocast, the products that give the logits are in its precision where a gradient is asked for, else in fp32.
+
     states [N,d], weight [V,d], bias [V], targets [N] in 0…V−1, p = softmax(states · weightᵀ + bias).
     counts [N]: for how many tokens each of them stands, for itself alone if None.
     Only usable once per forward pass: its gradients are scaled in place.
@@ -96,6 +98,7 @@ def smoothed_cross_entropy(
     if torch.is_grad_enabled():
         loss: Tensor = _SmoothedCrossEntropy.apply(states, weight, bias, targets, smoothing, counts)
         return loss
-    logits = torch.addmm(bias.to(states.dtype), states, weight.to(states.dtype).t()).float()
+    with torch.autocast(states.device.type, enabled=False):  # as in a search
+        logits = torch.addmm(bias, states.to(bias.dtype), weight.t())
     each = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="none")
     return each.sum() if counts is None else each @ counts

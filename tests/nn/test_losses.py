@@ -31,3 +31,16 @@ def test_without_gradients_it_is_the_same() -> None:
     with_gradients = smoothed_cross_entropy(states.requires_grad_(), weight, bias, gold, 0.1)
     with torch.no_grad():
         torch.testing.assert_close(smoothed_cross_entropy(states, weight, bias, gold, 0.1), with_gradients.detach())
+
+
+def test_without_gradients_logits_are_exact_in_every_precision() -> None:
+    torch.manual_seed(0)
+    states, weight, bias, gold = torch.randn(50, 64), torch.randn(70, 64), torch.randn(70), torch.arange(50)
+    with torch.no_grad():
+        exact = smoothed_cross_entropy(states, weight, bias, gold, 0.1)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert smoothed_cross_entropy(states, weight, bias, gold, 0.1) == exact
+    with torch.autocast("cpu", torch.bfloat16):
+        learning = smoothed_cross_entropy(states.requires_grad_(), weight, bias, gold, 0.1)
+    assert learning.detach() != exact
+    assert float(learning.detach()) == pytest.approx(float(exact), rel=1e-2)
