@@ -49,8 +49,8 @@ def output_format(text: str) -> Callable[..., Any]:
     return click.option(
         "--format",
         "form",
-        type=click.Choice(["text", "tsv", "json"]),
+        type=click.Choice(["text", "tsv", "json", "latex"]),
         default="text",
         show_default=True,
-        help=f"{text}; TSV; or JSON lines.",
+        help=f"{text}; TSV; JSON lines; or tables of LaTeX.",
     )

@@ -15,6 +15,7 @@ EPILOG = """
 Examples:
   synmt score --references test.de < base.de
   synmt score base.de mask.de --references test.de --metric bleu,chrf++ --format tsv
+  synmt score base.de mask.de --references test.de --confidence --format latex
   synmt score base.de mask.de --references test.de --by-length 10,20,30 --source test.en
   synmt parse test.en | synmt score --references gold.ptb --metric evalb
 """
@@ -47,6 +48,10 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
     " without it of the first reference.",
 )
 @metric_options
+@click.option("--by-sentence", is_flag=True, help="The scores of each sentence instead, line by line.")
+@click.option(
+    "--confidence", is_flag=True, help="Also where 95 % of the scores of 10,000 resamples lie, for each score."
+)
 @click.option(
     "--errors", is_flag=True, help="Instead of metrics: target words by right and wrong predictions and links."
 )
@@ -58,6 +63,8 @@ def command(
     limits: tuple[int, ...],
     source: str | None,
     target: str | None,
+    by_sentence: bool,
+    confidence: bool,
     errors: bool,
     form: str,
     **settings: Any,
@@ -78,5 +85,6 @@ def command(
 
     files = Files(or_stdin(hypotheses), references, source, target)
     with bad_input():
-        lines = score_files(CATEGORIES if errors else metrics, files, MetricConfig(**settings), limits, form)
+        names = CATEGORIES if errors else metrics
+        lines = score_files(names, files, MetricConfig(**settings), limits, form, by_sentence, confidence)
     write_lines(lines)

@@ -10,7 +10,7 @@ from synmt.options import setting
 class MetricConfig:
     """Settings of all metrics, and of how their input is read."""
 
-    tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "none"] = setting(
+    tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = setting(
         "13a", "tokenization by sacreBLEU for BLEU and RIBES; none if the text is tokenized already", common=True
     )
     case: Literal["mixed", "lower"] | None = setting(
@@ -21,6 +21,9 @@ class MetricConfig:
         "language of hypotheses that are Moses tokens, to be joined to text first",
         common=True,
         metavar="LANGUAGE",
+    )
+    effective_order: bool = setting(
+        False, "let BLEU leave out orders of n-grams that a text is too short for, as it does by sentence"
     )
     chrf_beta: int = setting(2, "weight of recall in chrF", 1)
     chrf_average: Literal["sacrebleu", "script"] = setting(

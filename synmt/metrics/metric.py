@@ -30,17 +30,25 @@ class Score:
     score: 0 to 100, or above it for error rates.
     signature: sacreBLEU's account of references, case, tokenization and version.
     details: what the metric has to say beside its score.
+    interval: the lowest and the highest score that chance may give, if it was asked for.
     """
 
     name: str
     score: float
     signature: str
     details: str = ""
+    interval: tuple[float, float] | None = None
+
+    @property
+    def number(self) -> str:
+        """Return the score with its interval."""
+        interval = "" if self.interval is None else " [{:.2f}, {:.2f}]".format(*self.interval)
+        return f"{self.score:.2f}{interval}"
 
     @property
     def line(self) -> str:
         """Return all of it on one line, as sacreBLEU prints it."""
-        return f"{self.name}|{self.signature} = {self.score:.2f}{self.details and ' '}{self.details}"
+        return f"{self.name}|{self.signature} = {self.number}{self.details and ' '}{self.details}"
 
     def noted(self, note: str) -> "Score":
         """Return the score with what was done to its input at the end of its signature."""

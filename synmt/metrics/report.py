@@ -1,6 +1,7 @@
-"""Scores of several systems as text, TSV or JSON lines."""
+"""Scores of several systems as text, TSV, JSON lines or LaTeX."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -11,29 +12,75 @@ SystemScores = Sequence[tuple[str, Sequence[Score]]]  # of each system its name,
 Fields = Mapping[str, Any]  # of one number: the columns of TSV, the keys of JSON
 
 
-def as_text(scores: SystemScores) -> Iterator[str]:
-    """Yield a line a metric for one system, as sacreBLEU prints it; for several a table, then the signatures."""
-    if len(scores) == 1:
-        yield from (score.line for score in scores[0][1])
-        return
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells: names in the first column, numbers in the others."""
+
+    rows: Sequence[Sequence[str]]
+
+
+Part = Table | str  # of a report for people: a table, or a line beside it
+
+
+def as_text(scores: SystemScores) -> Iterator[Part]:
+    """Yield a table, a row a system, then the signatures."""
     header = ["system", *(score.name for score in scores[0][1])]
-    yield from table([header, *([system, *(f"{score.score:.2f}" for score in row)] for system, row in scores)])
+    yield Table([header, *([system, *(score.number for score in row)] for system, row in scores)])
     yield from signatures(scores)
 
 
 def report(scores: SystemScores, form: str) -> Iterator[str]:
-    """Return the scores in a form: a line or row each, or a row of TSV or JSON a system and metric."""
+    """Return the scores in a form: a table, or a row of TSV or JSON a system and metric.
+
+    As text one system has a line a metric, as sacreBLEU prints it.
+    """
+    if form == "text" and len(scores) == 1:
+        return (score.line for score in scores[0][1])
     fields = (
-        {"system": system, "metric": score.name, "score": score.score, "signature": score.signature}
+        {
+            "system": system,
+            "metric": score.name,
+            "score": score.score,
+            **({} if score.interval is None else dict(zip(("low", "high"), score.interval, strict=True))),
+            "signature": score.signature,
+        }
         for system, row in scores
         for score in row
     )
     return in_form(form, as_text(scores), fields)
 
 
-def in_form(form: str, text: Iterator[str], fields: Iterable[Fields]) -> Iterator[str]:
-    """Return the text, or the fields as TSV, or as JSON lines with all digits."""
-    return {"text": text, "tsv": tsv(fields), "json": json_lines(fields)}[form]
+def in_form(form: str, parts: Iterable[Part], fields: Iterable[Fields]) -> Iterator[str]:
+    """Return the parts as text or LaTeX, or the fields as TSV, or as JSON lines with all digits."""
+    if form in ("tsv", "json"):
+        return tsv(fields) if form == "tsv" else json_lines(fields)
+    write, comment = (latex, "% ") if form == "latex" else (table, "")
+    return (line for part in parts for line in (write(part.rows) if isinstance(part, Table) else [f"{comment}{part}"]))
+
+
+def latex(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the rows as a tabular with the rules of booktabs."""
+    yield rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
+    yield r"\toprule"
+    for number, row in enumerate(rows):
+        yield rf"{' & '.join(map(_latex_cell, row))} \\"
+        if number == 0:
+            yield r"\midrule"
+    yield r"\bottomrule"
+    yield r"\end{tabular}"
+
+
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    | {"Δ": r"$\Delta$", "<": "$<$", ">": "$>$"}
+)
+
+
+def _latex_cell(cell: str) -> str:
+    cell = cell.strip()
+    sign, rest = (cell[0], cell[1:]) if cell[:1] in ("+", "-") else ("", cell)
+    return (sign and f"${sign}$") + rest.translate(_LATEX)
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:

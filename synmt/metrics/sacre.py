@@ -47,9 +47,16 @@ def sacre_bleu(config: MetricConfig) -> BLEU:
     """Return sacreBLEU's own. Raises ValueError for a tokenization that is unknown or needs a missing package."""
     try:
         # `force` only silences a warning about tokenized text, for which `tokenize="none"` is meant.
-        return BLEU(tokenize=config.tokenize, lowercase=config.case == "lower", force=True)
+        return BLEU(
+            tokenize=config.tokenize,
+            lowercase=config.case == "lower",
+            effective_order=config.effective_order,
+            force=True,
+        )
     except (ImportError, RuntimeError, AssertionError, KeyError) as error:
         raise ValueError(f"tokenization {config.tokenize}: {error}") from None
+    except OSError as error:
+        raise ValueError(f"tokenization {config.tokenize}: sacreBLEU cannot download its model: {error}") from None
 
 
 def chrf(config: MetricConfig = DEFAULTS, word_order: int = 0) -> SacreBleuMetric:

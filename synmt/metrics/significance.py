@@ -141,6 +141,25 @@ def compare(given: Input, test: str, resamples: int, seed: int, against: Against
     return Findings(comparisons, test, resamples, len(statistics[0][0]), seed)
 
 
+def confidence_intervals(
+    metrics: Sequence[Metric[Any]],
+    statistics: Sequence[Sequence[Statistics]],
+    resamples: int = 10_000,
+    seed: int = 12345,
+) -> list[list[tuple[float, float]]]:
+    """Return where 95 % of the scores of resamples lie, of [systems][metrics]: lowest, highest (Koehn 2004, section 3).
+
+    statistics: of the sentences, [systems][metrics] of [n, k].
+    """
+    sums = iter(
+        weighted_sums(draws(len(statistics[0][0]), resamples, seed), [part for row in statistics for part in row])
+    )
+    return [
+        [tuple(np.percentile(metric.scores(next(sums)), [2.5, 97.5]).tolist()) for metric in metrics]
+        for _ in statistics
+    ]
+
+
 def sentence_statistics(given: Input) -> list[list[Statistics]]:
     """Return the statistics of all sentences: [systems][metrics] of [n, k]. Raises ValueError if there are none."""
     windows = [statistics for _, statistics in stream_statistics(given.metrics, given.rows)]

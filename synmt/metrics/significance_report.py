@@ -5,13 +5,13 @@ from dataclasses import asdict
 
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.reading import Files, open_input
-from synmt.metrics.report import Fields, in_form, signatures, table
+from synmt.metrics.report import Fields, Part, Table, in_form, signatures
 from synmt.metrics.significance import TESTS, Comparison, Findings, compare
 from synmt.metrics.signs import SignTest, compare_settings, read_settings
 from synmt.streams import Line
 
 
-def findings_as_text(findings: Findings, level: float) -> Iterator[str]:
+def findings_as_text(findings: Findings, level: float) -> Iterator[Part]:
     """Yield a row a system: score, difference and p by each metric, marked if it is under `level`; then how."""
     header = ["system"]
     for comparison in findings.comparisons[0]:
@@ -22,7 +22,7 @@ def findings_as_text(findings: Findings, level: float) -> Iterator[str]:
         for comparison in row:
             cells += [f"{comparison.score.score:.2f}", *_difference(comparison, level, findings.resamples)]
         rows.append(cells)
-    yield from table([header, *rows])
+    yield Table([header, *rows])
     others = {comparison.against for row in findings.comparisons for comparison in row} - {None}
     yield f"+ better, - worse than {others.pop() if len(others) == 1 else 'the best'} with p < {level:g}"
     yield f"p: {TESTS[findings.test].definition}"
@@ -65,7 +65,7 @@ def _fields(findings: Findings, level: float) -> Iterator[Fields]:
             }
 
 
-def signs_as_text(tests: Sequence[SignTest]) -> Iterator[str]:
+def signs_as_text(tests: Sequence[SignTest]) -> Iterator[Part]:
     rows = [
         [
             test.system,
@@ -77,7 +77,7 @@ def signs_as_text(tests: Sequence[SignTest]) -> Iterator[str]:
         ]
         for test in tests
     ]
-    yield from table([["system", "wins", "ties", "losses", "p one-sided", "p two-sided"], *rows])
+    yield Table([["system", "wins", "ties", "losses", "p one-sided", "p two-sided"], *rows])
     yield "wins: settings in which the system is better than the first one; ties are left out (sign test)"
     yield "p: the chance of as many wins for the one that has more, or for either, if both were equal"
 

@@ -166,3 +166,19 @@ def test_errors_of_prediction_and_alignment(tmp_path: Path) -> None:
     ]  # fmt: skip
     bad = synmt("score", "--errors", "-r", tmp_path / "gold", text='{"links": []}\n')
     assert is_one_line_of_error(bad, 'synmt score: stdin:1: needs "links"')
+
+
+def test_scores_of_sentences_are_sacrebleus(files: Path) -> None:
+    done = synmt("score", files / "base", "-r", files / "reference", "--by-sentence", "--metric", "bleu,chrf")
+    expected = [
+        f"{sacrebleu.sentence_bleu(hypothesis, [reference]).score:.2f}"
+        f"\t{sacrebleu.sentence_chrf(hypothesis, [reference]).score:.2f}"
+        for hypothesis, reference in zip(HYPOTHESES["base"], REFERENCE, strict=True)
+    ]
+    assert done.stdout.splitlines() == expected
+
+
+def test_one_kind_of_scores_at_a_time(files: Path) -> None:
+    for options in (["--by-sentence", "--confidence"], ["--by-sentence", "--format", "latex"]):
+        done = synmt("score", files / "base", "-r", files / "reference", *options)
+        assert is_one_line_of_error(done)

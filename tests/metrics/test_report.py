@@ -1,7 +1,9 @@
 import json
+from dataclasses import replace
+from itertools import islice
 
 from synmt.metrics.metric import Score
-from synmt.metrics.report import report
+from synmt.metrics.report import latex, report
 
 BLEU = Score("BLEU", 27.304, "nrefs:1|tok:13a", "(BP = 1.000)")
 CHRF = Score("chrF2", 55.5, "nrefs:1|nc:6")
@@ -44,3 +46,30 @@ def test_systems_that_were_read_in_different_ways_have_their_own_signatures() ->
         "BLEU|nrefs:1|tok:13a (m)",
         "chrF2|nrefs:1|nc:6",
     ]
+
+
+def test_intervals_stand_beside_their_scores() -> None:
+    score = replace(BLEU, interval=(26.1234, 28.5))
+    assert list(report([("base.de", [score])], "text")) == ["BLEU|nrefs:1|tok:13a = 27.30 [26.12, 28.50] (BP = 1.000)"]
+    assert next(report([("base.de", [score])], "tsv")) == "system\tmetric\tscore\tlow\thigh\tsignature"
+    (line,) = report([("base.de", [score])], "json")
+    assert json.loads(line)["low"] == 26.1234
+
+
+def test_latex_has_the_table_and_comments() -> None:
+    assert list(report([("a_b-c&d.de", [BLEU, CHRF])], "latex")) == [
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"system & BLEU & chrF2 \\",
+        r"\midrule",
+        r"a\_b-c\&d.de & 27.30 & 55.50 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        "% BLEU|nrefs:1|tok:13a",
+        "% chrF2|nrefs:1|nc:6",
+    ]
+
+
+def test_numbers_have_the_signs_of_mathematics_in_latex() -> None:
+    (row,) = islice(latex([["system", "Δ"], ["x", "-0.31"]]), 4, 5)
+    assert row == r"x & $-$0.31 \\"

@@ -6,7 +6,7 @@ from synmt.metrics.config import MetricConfig
 from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import corpus_score
 from synmt.metrics.sacre import bleu
-from synmt.metrics.scoring import report_lengths, score_by_length, score_systems
+from synmt.metrics.scoring import report_lengths, report_sentences, score_by_length, score_sentences, score_systems
 from tests.metrics.inputs import given_input
 
 NONE = MetricConfig("none")
@@ -42,6 +42,18 @@ def test_no_lines_have_no_score() -> None:
         score_systems(given_input(METRICS, [[]], [[]]))
     with pytest.raises(ValueError, match="no lines to score"):
         score_by_length(given_input(METRICS, [[]], [[]]), LengthBuckets((1,)))
+
+
+def test_each_sentence_scores_as_a_corpus_of_its_own() -> None:
+    sentences = list(score_sentences(given_input(METRICS, SYSTEMS, [REFERENCE])))
+    assert len(sentences) == len(REFERENCE)
+    for number in (0, 7, 999, 1000, 1099):
+        parts = [[system[number]] for system in [*SYSTEMS, REFERENCE]]
+        assert sentences[number] == score_systems(given_input(METRICS, parts[:2], parts[2:]))
+    lines = list(report_sentences(iter(sentences), "text"))
+    assert [len(line.split("\t")) for line in lines] == [4] * len(REFERENCE)
+    assert next(report_sentences(iter(sentences), "tsv")) == "sentence\tsystem\tmetric\tscore"
+    assert len(list(report_sentences(iter(sentences), "json"))) == 4 * len(REFERENCE)
 
 
 def test_tables_by_length() -> None:

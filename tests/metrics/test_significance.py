@@ -21,6 +21,7 @@ from synmt.metrics.significance import (
     TESTS,
     Comparison,
     compare,
+    confidence_intervals,
     draws,
     shifted,
     shifted_sizes,
@@ -85,6 +86,17 @@ def test_resamples_are_those_of_sacrebleu() -> None:
     assert (counts.sum(axis=1) == sentences).all()
     for row in (0, 1, 5999):
         assert (counts[row] == np.bincount(drawn[row], minlength=sentences)).all()
+
+
+def test_intervals_are_those_of_sacrebleu() -> None:
+    """Which has half of their size."""
+    sacre = BLEU(force=True, tokenize="none")
+    theirs: Any = sacre.corpus_score(BASE, [REFERENCE], n_bootstrap=1000)
+    metric = bleu(NONE)
+    statistics = metric.statistics(BASE, [REFERENCE])
+    (((low, high),),) = confidence_intervals([metric], [[statistics]], resamples=1000)
+    assert low < theirs.score < high
+    assert (high - low) / 2 == pytest.approx(theirs._ci, rel=0.02)
 
 
 def test_swaps_are_halves() -> None:
