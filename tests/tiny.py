@@ -44,6 +44,10 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
 TARGET_SYSTEMS: dict[str, TargetSide] = {
     "sequence": target_side({"sequence": {}}),
     "transitions": target_side({"transitions": {}}),
+    "compose": target_side({"compose": {}}),
+    "compose, one head": target_side({"compose": {"stack_heads": 0}}, {"split": True, "root_arc": True}),
+    "compose, stack alone": target_side({"compose": {"heads": 0, "layers": 1}}),
+    "compose, random": target_side({"compose": {"mask": "random"}}),
     "bitran": target_side({"bitran": {}}),
     "bitran with arcs": target_side({"transitions": {}, "bitran": {}}),
     "parent": target_side({"parent": {}}),
@@ -159,6 +163,7 @@ def corpus(
         [np.array(vocabulary.encode_target(words), np.int32) for words in entries],
         PrefixPlan(prefixes, prefix_tokens) if side.reads_prefixes else None,
         [side.edges(each, labels) for each in entries] if side.reads_graphs else [],
+        [side.stack(each) for each in entries] if side.reads_stacks else [],
     )
     return made, vocabulary
 

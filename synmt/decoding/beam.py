@@ -56,6 +56,7 @@ class _Search:
         self.hypotheses: WordHypotheses | TreeHypotheses = WordHypotheses(limits)
         if arcs is not None:
             self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, config.beam, device)
+        self.decoder.grow(self.hypotheses.begin())
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         self.alive = list(range(batch))  # which sentence each row is, or -1 for a row that is done
         self.limits = self.hypotheses.limits
@@ -131,6 +132,6 @@ class _Search:
         beam = self.config.beam
         first = torch.arange(len(origins), device=origins.device) if kept is None else kept
         hypotheses = (first.unsqueeze(1) * beam + origins).flatten()
-        edges = self.hypotheses.advance(hypotheses, tokens.flatten())
+        new = self.hypotheses.advance(hypotheses, tokens.flatten())
         self.decoder.select(kept, hypotheses if beam > 1 or kept is not None else None)
-        self.decoder.grow(edges)
+        self.decoder.grow(new)

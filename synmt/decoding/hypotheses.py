@@ -13,7 +13,7 @@ from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import Kind
 from synmt.trees.transition_state import SUBWORDS, Constraints, State
 
-NO_EDGES = torch.empty(0, 5, dtype=torch.int64)
+NOTHING = torch.empty(0, 5, dtype=torch.int64)  # as no edges in Graph.add
 
 
 class WordHypotheses:
@@ -26,16 +26,20 @@ class WordHypotheses:
         """Return which tokens may come next, [B·K,T]; None for all."""
         return None
 
+    def begin(self) -> Tensor:
+        """Return what the decoder reads of the begin of sentence, as in Steps.grow."""
+        return NOTHING
+
     def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
-        """Continue hypotheses `rows` [B·K], each with a token [B·K]; return the new edges, as in Graph.add."""
-        return NO_EDGES
+        """Continue hypotheses `rows` [B·K], each with a token [B·K]; return what the decoder reads of these tokens."""
+        return NOTHING
 
 
 class ArcVocabulary:
     """A target vocabulary that holds arcs. kinds [T]: synmt.trees.arc_tokens.Kind of each entry."""
 
     def __init__(self, side: TargetSide, vocabulary: Vocabulary) -> None:
-        self.style = side.style
+        self.side, self.style = side, side.style
         self.tokens = [side.style.token(entry) for entry in vocabulary.target]
         self.kinds = torch.tensor([token.kind for token in self.tokens], dtype=torch.uint8)
         self.labels = numbered_labels(vocabulary)
@@ -58,6 +62,9 @@ class TreeHypotheses:
         self.states = [State(style) for _ in subwords for _ in range(beam)]
         self.left = [(each, limit) for each, limit in zip(subwords, self.limits, strict=True) for _ in range(beam)]
 
+    def begin(self) -> Tensor:
+        return self._last_tokens()
+
     def allowed(self) -> Tensor | None:
         kinds = [
             self._kinds(state, subwords, tokens)
@@ -74,15 +81,25 @@ class TreeHypotheses:
 
     def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
         states, left = [], []
-        edges = []
-        for number, (row, index) in enumerate(zip(rows.tolist(), tokens.tolist(), strict=True)):
+        for row, index in zip(rows.tolist(), tokens.tolist(), strict=True):
             token = self.arcs.tokens[index]
             state = self.states[row].after(token)
             subwords_left, tokens_left = self.left[row]
             states.append(state)
             left.append((subwords_left - bool(token.kind & SUBWORDS), tokens_left - 1))
-            if arc := state.arc:
-                label = self.arcs.labels[arc.label]
-                edges += [(number, *edge, label, arc.birth) for edge in arc.edges()]
         self.states, self.left = states, left
-        return torch.tensor(edges, dtype=torch.int64) if edges else NO_EDGES
+        return self._last_tokens()
+
+    def _last_tokens(self) -> Tensor:
+        """Return what the decoder reads of the last token of each hypothesis."""
+        if self.arcs.side.reads_stacks:
+            return torch.tensor([state.role() for state in self.states], dtype=torch.int64).view(-1, 4)
+        if not self.arcs.side.reads_graphs:
+            return NOTHING
+        edges = [
+            (row, *edge, self.arcs.labels[arc.label], arc.birth)
+            for row, arc in enumerate(state.arc for state in self.states)
+            if arc
+            for edge in arc.edges()
+        ]
+        return torch.tensor(edges, dtype=torch.int64) if edges else NOTHING

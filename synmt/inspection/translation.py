@@ -11,6 +11,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.target import TargetSide, numbered_labels
 from synmt.nn.attention import Recorder
 from synmt.nn.graphs import Graph
+from synmt.nn.stacks import Stacks
 from synmt.streams import Line
 from synmt.systems.idea import Layout
 from synmt.text.bpe import JOINER
@@ -30,18 +31,22 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
     model, vocabulary, target = translator.model, folder.vocabulary, folder.config.target
     best = beam_search(model, source, translator.search, translator.arcs)[0][0]
     entries = [vocabulary.target[number] for number in best.ids]
-    graph = _graph(entries, target, vocabulary) if target.reads_graphs else None
+    tree = _tree(entries, target, vocabulary)
     inputs = torch.tensor([[model.begin, *best.ids]])
     encoded = model.encode(source)
     with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
-        model.decoder.read(model.network, inputs, graph, encoded.states, encoded.bias)
+        model.decoder.read(model.network, inputs, tree, encoded.states, encoded.bias)
     weights = as_numbers(recorder.weights, folder)
     layout = Layout([BEGIN, *entries], _words([BEGIN, *entries]))
     return ReadSentence(translator.translation(best).record(), layout, weights, target.owners(folder.config.network))
 
 
-def _graph(entries: list[str], target: TargetSide, vocabulary: Vocabulary) -> Graph:
-    """Return the graph of the whole target: position 0 is the begin of sentence."""
+def _tree(entries: list[str], target: TargetSide, vocabulary: Vocabulary) -> Graph | Stacks | None:
+    """Return what the decoder reads of the tree of the whole target: position 0 is the begin of sentence."""
+    if target.reads_stacks:
+        return Stacks(*torch.from_numpy(target.stack(entries)).long().unsqueeze(1))
+    if not target.reads_graphs:
+        return None
     edges = target.edges(entries, numbered_labels(vocabulary))
     graph = Graph.empty(1, 1 + len(entries), torch.device("cpu"))
     columns = [edges.parents, edges.children, edges.labels, edges.births]

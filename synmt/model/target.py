@@ -14,6 +14,9 @@ from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import transitions_of_record
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from synmt.nn.decoders import CausalDecoder, PrefixDecoder
     from synmt.trees.transition_graph import Edges
 
@@ -33,6 +36,9 @@ class TargetSide:
             raise ValueError("no idea of the target side")
         if self.style != ArcStyle() and not self.writes_arcs:
             raise ValueError(f"{'+'.join(self.ideas)} writes no arcs")
+        if self.reads_stacks and self.reads_prefixes:
+            names = "+".join(self.ideas)
+            raise ValueError(f"{names} cannot be: some positions would see the whole prefix, others what precedes them")
 
     @property
     def writes_arcs(self) -> bool:
@@ -45,6 +51,10 @@ class TargetSide:
     @property
     def reads_graphs(self) -> bool:
         return any(idea.reads_graphs for idea in self.ideas.values())
+
+    @property
+    def reads_stacks(self) -> bool:
+        return any(idea.reads_stacks for idea in self.ideas.values())
 
     @property
     def needs(self) -> frozenset[str]:
@@ -70,15 +80,21 @@ class TargetSide:
 
         return edges_of_string(entries, self.style, defaultdict(int, labels))  # a label may be new to the model
 
+    def stack(self, entries: list[str]) -> "NDArray[np.int32]":
+        """Return the stack of what the decoder says, as `stack_of_string`."""
+        from synmt.trees.transition_stack import stack_of_string
+
+        return stack_of_string(entries, self.style)
+
     def decoder(self, config: TransformerConfig, vocabulary: Vocabulary) -> "CausalDecoder | PrefixDecoder":
         from synmt.nn.decoders import CausalDecoder, PrefixDecoder
 
+        heads = [part for part in (idea.heads_part(config) for idea in self.ideas.values()) if part is not None]
         if not self.reads_prefixes:
-            return CausalDecoder()
+            return CausalDecoder(heads)
         labels = 1 + len(numbered_labels(vocabulary))
         inputs = [idea.input_part(config, labels) for idea in self.ideas.values()]
-        heads = [idea.heads_part(config) for idea in self.ideas.values()]
-        return PrefixDecoder(*([part for part in parts if part is not None] for parts in (inputs, heads)))
+        return PrefixDecoder([part for part in inputs if part is not None], heads)
 
     def settings(self) -> dict[str, Any]:
         """Return what `target_side` makes the side from again."""

@@ -249,16 +249,18 @@ class SelfAttention(nn.Module):
         weight, bias = self.qkv.weight, self.qkv.bias
         return F.linear(states, weight[:width], bias[:width]), F.linear(memory, weight[width:], bias[width:])
 
-    def step(self, state: Tensor, cache: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def step(
+        self, state: Tensor, cache: tuple[Tensor, Tensor] | None, bias: Tensor | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Compute one more position after the cached ones.
 
-        state [B,1,d], cache: keys and values [B,H,t,c] of the positions so far, or None at the first
-        → output [B,1,d] and the cache of t+1 positions.
+        state [B,1,d], cache: keys and values [B,H,t,c] of the positions so far, or None at the first; bias as in
+        `attend`, [B,H or 1,1,t+1] → output [B,1,d] and the cache of t+1 positions.
         """
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(state).chunk(3, dim=-1))
         if cache is not None:
             key, value = torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
-        return self.out(merge_heads(attend(query, key, value))), (key, value)
+        return self.out(merge_heads(attend(query, key, value, bias))), (key, value)
 
 
 def _causal(states: Tensor) -> AttentionEdit:

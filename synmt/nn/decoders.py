@@ -30,6 +30,7 @@ from synmt.nn.attention import (
 )
 from synmt.nn.graphs import Graph
 from synmt.nn.prefixes import Grouping, Prefixes
+from synmt.nn.stacks import Stacks
 from synmt.nn.transformer import DecoderLayer, Transformer
 
 Memory = tuple[Tensor, Tensor] | None  # cross keys and values of a layer, [B,H,n,c] each, if it has any
@@ -44,6 +45,7 @@ class TargetBatch:
     sentence among them.
     tokens: how many the targets have; counts [R]: for how many of them each stands, if not all are predicted.
     prefixes, graph: for a PrefixDecoder, the prefixes that end at the positions, and the graphs of whole targets.
+    stacks: for a CausalDecoder whose heads see them.
     links [k,3]: for a model that learns them: sentence, target position (without begin of sentence) and source
     position.
     """
@@ -55,6 +57,7 @@ class TargetBatch:
     counts: Tensor | None = None
     prefixes: Prefixes | None = None
     graph: Graph | None = None
+    stacks: Stacks | None = None
     links: Tensor | None = None
 
     @property
@@ -74,47 +77,100 @@ class Steps(Protocol):
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         """Keep some rows of the B sentences and of the B·K hypotheses; None is all."""
 
-    def grow(self, edges: Tensor) -> None:
-        """Give each hypothesis one more position; edges as in Graph.add, the rows being hypotheses."""
+    def grow(self, tokens: Tensor) -> None:
+        """Give each hypothesis one more position, the begin of sentence first.
+
+        tokens: what it adds to what the decoder reads, as in Graph.add, the rows being hypotheses, or in Stacks.grown.
+        """
 
 
 class CausalDecoder(nn.Module):
-    """No position sees a later one."""
+    """No position sees a later one.
 
-    reads_graphs = False
+    heads: modules from Stacks of R targets and the positions that ask, [Q], to an edit of each layer: of some heads,
+    which hides some of the positions up to the one that asks.
+    """
+
+    def __init__(self, heads: Iterable[nn.Module] = ()) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList(heads)
 
     def forward(self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
         """Return the states that predict the tokens: encoded [B,n,d], source_bias [B,1,1,n] → [R,d]"""
-        return self.read(network, target.inputs, None, encoded, source_bias).flatten(0, 1)[target.positions]
+        return self.read(network, target.inputs, target.stacks, encoded, source_bias).flatten(0, 1)[target.positions]
 
     def read(
-        self, network: Transformer, inputs: Tensor, graph: Graph | None, encoded: Tensor, source_bias: Tensor | None
+        self,
+        network: Transformer,
+        inputs: Tensor,
+        tree: Graph | Stacks | None,
+        encoded: Tensor,
+        source_bias: Tensor | None,
     ) -> Tensor:
-        """Run over whole targets: inputs [B,t], graph: theirs, for a decoder that reads graphs → [B,t,d]"""
-        return network.decode(network.embed(inputs), encoded, source_bias)
+        """Run over whole targets: inputs [B,t], tree: what the decoder reads of theirs → [B,t,d]"""
+        edits = None
+        if self.heads:
+            assert isinstance(tree, Stacks)
+            edits = self.edits(tree, torch.arange(inputs.shape[1], device=inputs.device), network.config.heads)
+        return network.decode(network.embed(inputs), encoded, source_bias, edits)
+
+    def edits(self, stacks: Stacks, queries: Tensor, heads: int) -> list[AttentionEdit | None]:
+        """Return what each layer shows the positions `queries` [Q], None for all up to their own; layers that see the
+        same share it."""
+        by_layer = [sum(edits, PLAIN) for edits in zip(*(part(stacks, queries) for part in self.heads), strict=True)]
+        known: dict[tuple[int, ...], AttentionEdit | None] = {(): None}
+        for edit in by_layer:
+            if (key := _key(edit)) not in known:
+                known[key] = AttentionEdit(_joined(edit, queries, heads))
+        return [known[_key(edit)] for edit in by_layer]
 
     def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
-        return CausalSteps(network, encoded, source_bias)
+        return CausalSteps(self, network, encoded, source_bias, beam)
+
+
+def _key(edit: AttentionEdit) -> tuple[int, ...]:
+    return tuple(map(id, edit.heads))
+
+
+def _joined(edit: AttentionEdit, queries: Tensor, heads: int) -> Tensor:
+    """Return one bias for all heads, [R,H,Q,m]: in one go they are faster than apart."""
+    own_biases = [(list(own.heads), own.bias) for own in edit.heads if own.bias is not None]
+    rows, _, _, length = own_biases[0][1].shape
+    later = torch.arange(length, device=queries.device) > queries.unsqueeze(1)
+    bias = torch.zeros(rows, heads, *later.shape, device=queries.device).masked_fill(later, float("-inf"))
+    for own, hidden in own_biases:
+        bias[:, own] += hidden
+    return bias
 
 
 class CausalSteps:
     """Keys and values of all positions are kept."""
 
-    def __init__(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None) -> None:
-        self.network, self.source_bias = network, source_bias
+    def __init__(
+        self, decoder: CausalDecoder, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int
+    ) -> None:
+        self.decoder, self.network, self.source_bias = decoder, network, source_bias
         self.caches = network.start(encoded)
+        self.stacks = Stacks.empty(len(encoded) * beam, encoded.device) if decoder.heads else None
 
     def logits(self, prefixes: Tensor) -> Tensor:
-        return self.network.step(prefixes[:, :, -1], prefixes.shape[2] - 1, self.caches, self.source_bias)
+        position, edits = prefixes.shape[2] - 1, None
+        if self.stacks is not None:
+            last = torch.tensor([position], device=prefixes.device)
+            edits = self.decoder.edits(self.stacks, last, self.network.config.heads)
+        return self.network.step(prefixes[:, :, -1], position, self.caches, self.source_bias, edits)
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         if sentences is not None and self.source_bias is not None:
             self.source_bias = self.source_bias[sentences]
         for cache in self.caches:
             cache.select(sentences, hypotheses)
+        if hypotheses is not None and self.stacks is not None:
+            self.stacks = self.stacks.select(hypotheses)
 
-    def grow(self, edges: Tensor) -> None:
-        pass
+    def grow(self, tokens: Tensor) -> None:
+        if self.stacks is not None:
+            self.stacks = self.stacks.grown(tokens)
 
 
 class PrefixDecoder(nn.Module):
@@ -141,15 +197,20 @@ class PrefixDecoder(nn.Module):
         return self.run(network, states, target.prefixes, graphs, memories, source_bias)
 
     def read(
-        self, network: Transformer, inputs: Tensor, graph: Graph | None, encoded: Tensor, source_bias: Tensor | None
+        self,
+        network: Transformer,
+        inputs: Tensor,
+        tree: Graph | Stacks | None,
+        encoded: Tensor,
+        source_bias: Tensor | None,
     ) -> Tensor:
         """Run as CausalDecoder does, over the prefixes that are the whole targets, without padding."""
         states = network.embed(inputs)
         for part in self.inputs:
-            states = part(states.flatten(0, 1), [graph]).view_as(states)
-        return network.decode(states, encoded, source_bias, self._context(graph))
+            states = part(states.flatten(0, 1), [tree]).view_as(states)
+        return network.decode(states, encoded, source_bias, [self._context(tree)] * network.config.decoder_layers)
 
-    def _context(self, graph: Graph | None) -> AttentionEdit:
+    def _context(self, graph: Graph | Stacks | None) -> AttentionEdit:
         """Return what the positions of prefixes see of each other."""
         return AttentionEdit(heads=tuple(part(graph) for part in self.heads))
 
@@ -187,7 +248,7 @@ class PrefixSteps:
     ) -> None:
         self.decoder, self.network, self.source_bias = decoder, network, source_bias
         self.memories = [layer.memory(encoded) for layer in network.decoder_layers]
-        self.graph = Graph.empty(len(encoded) * beam, 1, encoded.device) if decoder.reads_graphs else None
+        self.graph = Graph.empty(len(encoded) * beam, 0, encoded.device) if decoder.reads_graphs else None
 
     def logits(self, prefixes: Tensor) -> Tensor:
         batch, beam, length = prefixes.shape
@@ -206,10 +267,10 @@ class PrefixSteps:
         if hypotheses is not None and self.graph is not None:
             self.graph = self.graph.select(hypotheses)
 
-    def grow(self, edges: Tensor) -> None:
+    def grow(self, tokens: Tensor) -> None:
         if self.graph is not None:
             self.graph = self.graph.grown()
-            self.graph.add(edges)
+            self.graph.add(tokens)
 
 
 def _attend_within(

@@ -130,12 +130,15 @@ class DecoderLayer(nn.Module):
         """Return what cross-attention needs of the encoder's output [B,n,d]."""
         return self.cross.memory(encoded) if self.cross else None
 
-    def step(self, states: Tensor, cache: LayerCache, source_bias: Tensor | None) -> Tensor:
-        """Compute one more target position of each hypothesis: states [B,K,d] → [B,K,d]; the cache grows by one."""
+    def step(self, states: Tensor, cache: LayerCache, source_bias: Tensor | None, bias: Tensor | None = None) -> Tensor:
+        """Compute one more target position of each hypothesis: states [B,K,d] → [B,K,d]; the cache grows by one.
+
+        bias: on self-attention, [B·K,H or 1,1,t+1].
+        """
         batch, beam, width = states.shape
         residual = self.attention_residual
         inputs = residual.before(states).view(batch * beam, 1, width)
-        output, cache.prefix = self.attention.step(inputs, cache.prefix)
+        output, cache.prefix = self.attention.step(inputs, cache.prefix, bias)
         states = residual.after(states, output.view(batch, beam, width))
         return self.across(states, cache.memory, source_bias)
 
@@ -202,13 +205,19 @@ class Transformer(nn.Module):
         return encoded
 
     def decode(
-        self, states: Tensor, encoded: Tensor, source_bias: Tensor | None, context: AttentionEdit | None = None
+        self,
+        states: Tensor,
+        encoded: Tensor,
+        source_bias: Tensor | None,
+        contexts: Sequence[AttentionEdit | None] | None = None,
     ) -> Tensor:
-        """Run the decoder over a whole target; each position sees those before it, or what `context` shows it.
+        """Run the decoder over a whole target; each position sees those before it, or what the context of the layer
+        shows it.
 
         states [B,t,d]: the embedded target, shifted right; encoded [B,n,d], source_bias [B,1,1,n] → [B,t,d]
         """
-        for layer in self.decoder_layers:
+        contexts = contexts or [None] * len(self.decoder)
+        for layer, context in zip(self.decoder_layers, contexts, strict=True):
             states = layer.across(layer.within(states, context), layer.memory(encoded), source_bias)
         decoded: Tensor = self.decoder_norm(states)
         return decoded
@@ -225,10 +234,21 @@ class Transformer(nn.Module):
         """Return the caches of a search over the encoder's output [B,n,d]."""
         return [LayerCache(layer.memory(encoded)) for layer in self.decoder_layers]
 
-    def step(self, ids: Tensor, position: int, caches: list[LayerCache], source_bias: Tensor | None) -> Tensor:
-        """Return logits [B,K,T] after the token ids [B,K] at one position of each hypothesis."""
+    def step(
+        self,
+        ids: Tensor,
+        position: int,
+        caches: list[LayerCache],
+        source_bias: Tensor | None,
+        contexts: Sequence[AttentionEdit | None] | None = None,
+    ) -> Tensor:
+        """Return logits [B,K,T] after the token ids [B,K] at one position of each hypothesis.
+
+        contexts: of each layer, as in `decode`, as a bias of the B·K hypotheses.
+        """
         batch, beam = ids.shape
         states = self.embed(ids.view(batch * beam, 1), start=position).view(batch, beam, -1)
-        for layer, cache in zip(self.decoder_layers, caches, strict=True):
-            states = layer.step(states, cache, source_bias)
+        contexts = contexts or [None] * len(caches)
+        for layer, cache, context in zip(self.decoder_layers, caches, contexts, strict=True):
+            states = layer.step(states, cache, source_bias, context.bias if context else None)
         return self.logits(self.decoder_norm(states))

@@ -107,11 +107,13 @@ class TargetIdea:
     writes_arcs: the tokens are words and the arcs between them, not words alone.
     reads_prefixes: positions see what comes after them in the prefix.
     reads_graphs: they see it by the graph of the arcs.
+    reads_stacks: positions see what stands before them, some heads by the stack of words that wait for a head.
     """
 
     writes_arcs: ClassVar[bool] = False
     reads_prefixes: ClassVar[bool] = False
     reads_graphs: ClassVar[bool] = False
+    reads_stacks: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Raise ValueError for options out of bounds."""
@@ -126,7 +128,8 @@ class TargetIdea:
         return None
 
     def heads_part(self, config: TransformerConfig) -> "nn.Module | None":
-        """Return a module that edits the heads that are owned, in every layer, as in PrefixDecoder."""
+        """Return a module that edits the heads that are owned, as in PrefixDecoder, where every layer has the same, or
+        as in CausalDecoder."""
         return None
 
 

@@ -11,6 +11,7 @@ from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.graphs import Graph
 from synmt.nn.prefixes import Prefixes
+from synmt.nn.stacks import Stacks
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.prefixes import PrefixPlan
 from synmt.trees.transition_graph import Edges
@@ -20,7 +21,8 @@ from synmt.trees.transition_graph import Edges
 class Corpus:
     """Sentence pairs: sources, and target ids each [t] with their end of sentence.
 
-    plan: for a decoder that reads prefixes; edges: the graph of each target, for one that reads graphs.
+    plan: for a decoder that reads prefixes; edges: the graph of each target, for one that reads graphs; stacks: the
+    columns of each one's Stacks, [4,t], for one that reads them.
     links: between the tokens of a pair, target and source, each [k,2], for a model that learns them.
     """
 
@@ -29,6 +31,7 @@ class Corpus:
     targets: list[Ids]
     plan: PrefixPlan | None = None
     edges: list[Edges] = field(default_factory=list)
+    stacks: list[Ids] = field(default_factory=list)
     links: list[Ids] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -57,6 +60,7 @@ class Corpus:
             counts,
             prefixes,
             self._graph(indices, gold.shape[1], device) if self.edges else None,
+            self._stacks(indices, device) if self.stacks else None,
             batch_links([self.links[i] for i in indices], device) if self.links else None,
         )
         return self.sources.batch(indices, vocabulary.padding, device), target
@@ -71,6 +75,10 @@ class Corpus:
         graph = Graph.empty(len(indices), length, device)
         graph.add(torch.from_numpy(np.stack([rows, *columns], axis=1)).to(device, non_blocking=True))
         return graph
+
+    def _stacks(self, indices: Sequence[int], device: torch.device) -> Stacks:
+        columns = zip(*(self.stacks[i] for i in indices), strict=True)  # padded by what is no token of a word
+        return Stacks(*(pad(column, -1)[0].to(device, non_blocking=True) for column in columns))
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
         """Cut a batch into what is computed at a time: all at once, but for what a plan of prefixes cuts."""

@@ -111,7 +111,7 @@ def encode_corpus(
     command: str = "train",
 ) -> Corpus:
     """Return the ids of all examples of at most `max_length` tokens a side, arcs not counted, and what else the target
-    side reads: graphs and the plan. Longer ones, and trees without a string, are counted on stderr."""
+    side reads: graphs, stacks and the plan. Longer ones, and trees without a string, are counted on stderr."""
     too_long: list[Line] = []
     without_string: list[Line] = []
     corpus = Corpus(vocabulary, Sources([], [], {}, {}), [], plan if config.target.reads_prefixes else None)
@@ -127,6 +127,8 @@ def encode_corpus(
             corpus.targets.append(np.array(ids, np.int32))
             if config.target.reads_graphs:
                 corpus.edges.append(config.target.edges(example.target, labels))
+            if config.target.reads_stacks:
+                corpus.stacks.append(config.target.stack(example.target))
             if example.links is not None:
                 corpus.links.append(example.links)
     report(f"pairs over {max_length} tokens", too_long, command)

@@ -42,20 +42,24 @@ MAX_ROUNDS = 3  # one over all prefixes takes half a minute
 
 
 def compare_targets(rounds: int) -> list[Comparison]:
-    sampled = [("transitions", 0, ""), *((name, 4, ", 4 prefixes") for name in READ_PREFIXES)]
+    sampled = [("transitions", 0, ""), ("compose", 0, ""), *((name, 4, ", 4 prefixes") for name in READ_PREFIXES)]
     every = [(name, 0, ", all prefixes") for name in READ_PREFIXES]
     few = min(rounds, MAX_ROUNDS)
     return [
         *(compare_training(name, prefixes, how, rounds, warm_up=1) for name, prefixes, how in sampled),
         *(compare_training(name, prefixes, how, few, warm_up=0) for name, prefixes, how in every),
         *(compare_memory(name, prefixes, how) for name, prefixes, how in [*sampled, *every]),
-        *(compare_translation(name, few) for name in ("transitions", *READ_PREFIXES)),
+        *(compare_translation(name, few) for name in ("transitions", "compose", *READ_PREFIXES)),
+        compare_training("compose", 0, "", rounds, warm_up=1, other="transitions"),
+        compare_translation("compose", max(rounds, few), other="transitions"),
     ]
 
 
-def compare_training(name: str, prefixes: int, how: str, rounds: int, warm_up: int) -> Comparison:
-    ours, sequence = training(name, prefixes), training("sequence", 0)
-    return compare(f"train: {name}{how} / sequence", "words", ours, sequence, rounds, warm_up)
+def compare_training(
+    name: str, prefixes: int, how: str, rounds: int, warm_up: int, other: str = "sequence"
+) -> Comparison:
+    ours, theirs = training(name, prefixes), training(other, 0)
+    return compare(f"train: {name}{how} / {other}", "words", ours, theirs, rounds, warm_up)
 
 
 def compare_memory(name: str, prefixes: int, how: str) -> Comparison:
@@ -66,8 +70,8 @@ def compare_memory(name: str, prefixes: int, how: str) -> Comparison:
     return Comparison(f"memory: {name}{how} / sequence", "words/GiB", rate, other_rate, ratio, ratio, ratio)
 
 
-def compare_translation(name: str, rounds: int) -> Comparison:
-    return compare(f"translate: {name} / sequence", "words", translation(name), translation("sequence"), rounds, 0)
+def compare_translation(name: str, rounds: int, other: str = "sequence") -> Comparison:
+    return compare(f"translate: {name} / {other}", "words", translation(name), translation(other), rounds, 0)
 
 
 def training(name: str, prefixes: int) -> Callable[[], int]:
@@ -163,6 +167,7 @@ def corpus(name: str, prefixes: int) -> Corpus:
         [np.array(VOCABULARY.encode_target(each), np.int32) for each in entries],
         PrefixPlan(prefixes, TRAINING.prefix_tokens) if side.reads_prefixes else None,
         [side.edges(each, numbers) for each in entries] if side.reads_graphs else [],
+        [side.stack(each) for each in entries] if side.reads_stacks else [],
     )
 
 

@@ -12,10 +12,11 @@ from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.decoders import CausalDecoder
 from synmt.nn.encoding import SourceBatch
 from synmt.text.vocabulary import END, UNKNOWN
-from synmt.trees.arc_tokens import Kind
+from synmt.trees.arc_tokens import Kind, Token
 from synmt.trees.transition_graph import edges_of_arcs
 from synmt.trees.transition_state import SUBWORDS, State
 from tests.nn.slow_decoder import slow_state
+from tests.systems.slow_compose import slow_states
 
 
 @torch.inference_mode()
@@ -56,7 +57,10 @@ def next_logits(
     model: TranslationModel, ids: Sequence[int], encoded: EncodedSource, transitions: ArcVocabulary | None
 ) -> Tensor:
     prefix = [model.begin, *ids]
-    if isinstance(model.decoder, CausalDecoder):
+    if transitions is not None and transitions.side.reads_stacks:
+        string = " ".join(spelled(transitions.tokens[index]) for index in ids)
+        state = slow_states(model, transitions.side, prefix, string, encoded)[-1]
+    elif isinstance(model.decoder, CausalDecoder):
         state = model.network.decode(model.network.embed(torch.tensor([prefix])), encoded.states, encoded.bias)[0, -1]
     else:
         edges = []
@@ -67,6 +71,14 @@ def next_logits(
             edges += list(zip(*columns, strict=True))
         state = slow_state(model, prefix, edges, encoded)
     return state @ model.network.output_weight.t() + model.network.output_bias
+
+
+def spelled(token: Token) -> str:
+    """Any token of this kind, as text."""
+    if token.kind in (Kind.OPEN, Kind.WORD):
+        return "x@@" if token.kind == Kind.OPEN else "x"
+    side = {Kind.LEFT: "LEFT-ARC", Kind.RIGHT: "RIGHT-ARC", Kind.LABEL: "ARC"}.get(token.kind)
+    return f"{side or 'ARC'}:{token.label}" if token.label else str(side)
 
 
 def arcs_of(ids: Sequence[int], transitions: ArcVocabulary) -> list:

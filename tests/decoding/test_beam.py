@@ -137,6 +137,8 @@ def test_log_probabilities_are_those_of_training(target: str) -> None:
             only.plan = PrefixPlan(0, 10_000)
         if side.reads_graphs:
             only.edges = [side.edges(entries, numbered_labels(vocabulary))]
+        if side.reads_stacks:
+            only.stacks = [side.stack(entries)]
         loss = float(model.loss(*only.batch([0], CPU)).translation.detach())
         assert hypothesis.log_probability == pytest.approx(-loss, abs=1e-4)
         ended += 1

@@ -15,11 +15,12 @@ from synmt.nn.attention import Recorder
 from synmt.trees.arc_tokens import write_entries
 from tests import tiny
 from tests.inspection.models import SENTENCE, write_model
+from tests.systems.slow_compose import slow_sets
 
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize("target", ["sequence", "bitran", "parent", "parent, split arcs", "parent+gcn"])
+@pytest.mark.parametrize("target", ["sequence", "bitran", "parent", "parent, split arcs", "parent+gcn", "compose"])
 def test_the_tokens_are_those_of_the_best_translation(target: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "sequence", target)
     read = read_translation(folder, SENTENCE)
@@ -61,6 +62,14 @@ def test_the_parent_head_sees_itself_its_parents_and_their_arcs(tmp_path: Path) 
     assert (read.weights[0, 1] > 0).all()
 
 
+def test_the_heads_of_compose_see_what_its_table_says(tmp_path: Path) -> None:
+    read = read_translation(write_model(tmp_path / "model", "sequence", "compose"), SENTENCE)
+    assert [read.head_name(1, 0), read.head_name(1, 1)] == ["head 1 (compose)", "head 2 (compose)"]
+    for head, rows in enumerate(slow_sets(write_entries(read.layout.tokens[1:]))):
+        for layer in read.weights[:, head]:
+            assert [set(np.flatnonzero(row)) for row in layer] == rows
+
+
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 def test_the_attention_on_show_is_what_the_decoder_computes(target: str) -> None:
     """Its mixtures of values are those in a run of the decoder over the whole target."""
@@ -78,7 +87,7 @@ def test_the_attention_on_show_is_what_the_decoder_computes(target: str) -> None
         at_work = [output.reshape(-1, tiny.CONFIG.width) for output in outputs]
         projections.clear()
         with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
-            model.decoder.read(model.network, batch.inputs, batch.graph, encoded.states, encoded.bias)
+            model.decoder.read(model.network, batch.inputs, batch.graph or batch.stacks, encoded.states, encoded.bias)
     for number, weights in enumerate(recorder.weights):
         value = projections[number].chunk(3, dim=-1)[2]
         by_head = value.unflatten(2, (tiny.CONFIG.heads, -1)).transpose(1, 2)

@@ -62,6 +62,7 @@ def test_training_learns_its_pairs_by_heart(system: str, tmp_path: Path) -> None
     ("system", "target", "prefixes"),
     [
         ("sequence", "transitions", 0),
+        ("mask", "compose", 0),
         ("sequence", "bitran", 0),
         ("mask+pascal", "parent", 3),
         ("sequence", "gcn", 0),

@@ -54,7 +54,8 @@ class Forced:
         if cross is None:
             raise ValueError(f"decoder layer {self.layer} does not attend to the source")
         with Recorder([cross], stop=True) as recorder:
-            network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias, context)
+            contexts = [context] * len(network.decoder)
+            network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias, contexts)
         return recorder
 
     def weights(self, context: "AttentionEdit | None" = None) -> "Tensor":
