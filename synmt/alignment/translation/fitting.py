@@ -129,12 +129,7 @@ class _Fitting:
 
         path = part_folder(self.config.out, name)
         path.mkdir(exist_ok=True)
-        share = replace(
-            self.training,
-            epochs=math.ceil(self.training.epochs / PART_SHARE),
-            updates=math.ceil(self.training.updates / PART_SHARE),
-            minutes=self.training.minutes / PART_SHARE,
-        )
+        share = training_of_part(self.training)
         corpus = LinkedData(self.bitexts[name], directed(name, guide)).examples(below, share)
         trainer = Trainer(path, learner, corpus, None, share, self.processes)
         if self.config.resume:
@@ -152,6 +147,17 @@ class _Fitting:
         reader = link_idea(self.idea.guide or self.config.method)
         forward, backward = (open_direction(out, name, reader, 1, device) for name in DIRECTIONS)
         return agreeing_layers(reader, forward, backward, self.config.bitext)
+
+
+def training_of_part(training: TrainingConfig) -> TrainingConfig:
+    """Return the training of what stands on top of models that have been trained so: all of it shorter alike."""
+    return replace(
+        training,
+        epochs=math.ceil(training.epochs / PART_SHARE),
+        updates=math.ceil(training.updates / PART_SHARE),
+        warmup=math.ceil(training.warmup / PART_SHARE),
+        minutes=training.minutes / PART_SHARE,
+    )
 
 
 @dataclass(frozen=True)

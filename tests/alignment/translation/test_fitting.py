@@ -12,12 +12,13 @@ import torch
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.methods import open_aligner
 from synmt.alignment.translation.aligner import TranslationAligner
-from synmt.alignment.translation.fitting import links_of
+from synmt.alignment.translation.fitting import links_of, training_of_part
 from synmt.alignment.translation.layers import disagreement
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
 from synmt.training.bitext import Bitext
+from synmt.training.config import TrainingConfig
 from tests.alignment.bitexts import bitext, fit_to
 from tests.alignment.translation.forced import IDEAS
 from tests.alignment.words import pair
@@ -113,6 +114,13 @@ def test_a_fit_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     assert fit_to("shift-aet", PAIRS, part, resume=True)  # there is nothing left to do
     with pytest.raises(BadInput, match="--resume"):
         fit_to("shift-aet", PAIRS, part)
+
+
+def test_a_part_leaves_its_warm_up_as_early_as_its_model() -> None:
+    """The rate of a part peaks at the same share of its training."""
+    part = training_of_part(TrainingConfig(epochs=10, updates=1000, warmup=400, minutes=5))
+    assert (part.epochs, part.updates, part.warmup, part.minutes) == (2, 200, 80, 1)
+    assert training_of_part(TrainingConfig(epochs=1, warmup=1)).warmup == 1
 
 
 def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:
