@@ -8,6 +8,7 @@ from synmt.registry import Registry
 ALIGNERS = Registry(
     "synmt.aligners",
     {
+        "hmm": "synmt.alignment.hmm.method:HmmMethod",
         "mask-align": "synmt.alignment.mask_align.method:MaskAlignMethod",
         "naive-att": "synmt.alignment.ideas.naive_att:NaiveAtt",
         "naive-att-last": "synmt.alignment.ideas.naive_att:NaiveAttLast",

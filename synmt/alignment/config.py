@@ -9,7 +9,7 @@ from synmt.alignment.symmetrization import Symmetrization
 from synmt.options import check_settings, setting
 from synmt.streams import BadInput
 
-Heuristic = Literal["harmonic", Symmetrization]
+Heuristic = Literal["harmonic", "mean", Symmetrization]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class AlignConfig:
     )
     threshold: float | None = setting(
         None,
-        "least harmonic mean of a link (0.2, guided 0.4), or what the weight of a best word must exceed (0)",
+        "least mean of a link (0.45; harmonic 0.2, guided 0.4), or what the weight of a best word must exceed (0)",
         0,
         1,
         common=True,

@@ -49,8 +49,9 @@ def lines_of(pairs: Iterable[SentencePair]) -> tuple[list[str], list[str]]:
 
 
 @contextmanager
-def new_folder(config: FitConfig) -> Iterator[Path]:
-    """Give the folder to write a model into; it is whole once the body is done. Raises BadInput."""
+def new_folder(config: FitConfig, **fields: Any) -> Iterator[Path]:
+    """Give the folder to write a model into; it is whole once the body is done, and its config then has these fields,
+    too. Raises BadInput."""
     name, out = config.method, config.out
     if (out / CONFIG_FILE).exists() or config.resume:
         raise BadInput(f"{name} always begins anew, in a folder that holds no model", str(out))
@@ -60,7 +61,7 @@ def new_folder(config: FitConfig) -> Iterator[Path]:
         raise BadInput("no sentence pairs to train on")
     out.mkdir(parents=True, exist_ok=True)
     yield out
-    write_config(out, {"aligner": name, "languages": config.languages, "tokenizer": config.tokenizer})
+    write_config(out, {"aligner": name, **fields, "languages": config.languages, "tokenizer": config.tokenizer})
 
 
 def read_folder(name: str, folder: Path) -> tuple[tuple[str, str], TokenizerName]:

@@ -51,6 +51,17 @@ def test_a_threshold_is_reached_from_below_and_weights_of_zero_link_nothing() ->
         assert (found.links, found.confidence) == ({}, 0.0)
 
 
+def test_the_plain_mean_keeps_what_one_direction_is_sure_of() -> None:
+    """Each target word is certain of its source, which can be certain of one alone."""
+    forward, backward = np.array([[1.0, 1.0]], np.float32), np.array([[0.6, 0.4]], np.float32)
+    found = SoftLinks(forward, backward, [0], [0, 1])
+    links = extract(found, ["Hafenkontrolle"], ["port", "control"], Extraction("mean")).links
+    assert links == pytest.approx({(0, 0): 0.8, (0, 1): 0.7})
+    assert set(extract(found, ["a"], ["b", "c"], Extraction("mean", threshold=0.75)).links) == {(0, 0)}
+    scores = extract(found, ["a"], ["b", "c"], Extraction("mean")).scores
+    np.testing.assert_allclose(scores, [[0.8, 0.7]], atol=1e-6)
+
+
 @given(soft_links(), st.floats(2**-7, 1, width=32))
 def test_two_words_are_linked_where_any_two_subwords_are(found: SoftLinks, threshold: float) -> None:
     expected = set()
@@ -87,5 +98,5 @@ def test_hard_links_are_symmetrized_and_scored_by_how_many_directions_have_them(
     found = DirectedLinks({(0, 0), (1, 1)}, {(0, 0)})
     assert extract(found, ["a", "b"], ["c", "d"], Extraction("union")).links == {(0, 0): 1.0, (1, 1): 0.5}
     assert word_scores(found, 2, 2).tolist() == [[1.0, 0.0], [0.0, 0.5]]
-    with pytest.raises(ValueError, match="links without weights have no harmonic mean"):
+    with pytest.raises(ValueError, match="links without weights have no mean"):
         extract(found, ["a", "b"], ["c", "d"], Extraction())

@@ -125,7 +125,7 @@ def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
     ):
         last = "1-1" if "talp" in options else "0-0"
         assert align(*command, *options.split(), text=text).splitlines() == [first, "", last]
-    with pytest.raises(BadInput, match="links without weights have no harmonic mean"):
+    with pytest.raises(BadInput, match="links without weights have no mean"):
         align(*command, "--symmetrize", "harmonic", text=text)
     both = "--links-from forward --links-from backward"
     loaded = f"python -X importtime -m synmt align {both} bitext 2>&1 >/dev/null | grep -c '| torch$'"

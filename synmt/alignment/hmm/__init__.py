@@ -1,0 +1,1 @@
+"""A hidden Markov model of both directions that agree; numpy alone."""

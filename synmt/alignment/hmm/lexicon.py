@@ -1,0 +1,142 @@
+"""How likely words are as translations of words, by their first letters and by all of them (see idea.py).
+
+Shapes: N types, pairs of a source and a target word.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Ids = NDArray[np.int64]
+Places = NDArray[np.int32]
+LETTERS = 4, 6, None  # of a word, and last all
+UNSEEN = 0.5  # how often a word has been seen that has not been
+
+
+def distinct(keys: Ids) -> tuple[Ids, Ids]:
+    """Return the different keys in order, and which of them each key is. (`np.unique` is several times slower.)"""
+    order = np.argsort(keys)
+    ordered = keys[order]
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    numbers = np.empty(len(keys), np.int64)
+    numbers[order] = first.cumsum() - 1
+    return ordered[first], numbers
+
+
+@dataclass
+class Words:
+    """Words of one side, or what they begin with. counts: how often each has been seen, and last an unseen one."""
+
+    letters: int | None
+    ids: dict[str, int]
+    counts: Floats
+
+    @classmethod
+    def counted(cls, words: Mapping[str, float], letters: int | None) -> "Words":
+        counts: dict[str, float] = {}
+        for word, count in words.items():
+            counts[word[:letters]] = counts.get(word[:letters], 0) + count
+        numbers = {word: number for number, word in enumerate(counts)}
+        return cls(letters, numbers, np.array([*counts.values(), UNSEEN], np.float32))
+
+    def find(self, words: Iterable[str]) -> Places:
+        """Return the number of each word."""
+        unseen = len(self.ids)
+        return np.array([self.ids.get(word[: self.letters], unseen) for word in words], np.int32)
+
+
+@dataclass
+class Level:
+    """Words cut after so many letters, and how often two of them have been linked.
+
+    types [N]: target × number of sources + source, in order; counts [N+1]: of each, and 0 of those that are not there;
+    totals: how often each source, and each target, has been linked.
+    """
+
+    words: tuple[Words, Words]
+    types: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
+    counts: Floats = field(default_factory=lambda: np.zeros(1, np.float32))
+    totals: tuple[Floats, Floats] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.count(self.counts[:-1])
+
+    def key(self, sources: Places, targets: Places) -> Ids:
+        return targets.astype(np.int64) * len(self.words[0].counts) + sources
+
+    def find(self, types: Ids) -> Places:
+        """Return where types are; N for one that is not there."""
+        places = np.searchsorted(self.types, types)
+        there = np.append(self.types, -1)[places] == types
+        return np.where(there, places, len(self.types)).astype(np.int32)
+
+    def count(self, counts: Floats) -> None:
+        """Take the counts of all types [N]."""
+        sizes = [len(words.counts) for words in self.words]
+        self.counts = np.append(counts, np.float32(0))
+        self.totals = (
+            np.bincount(self.types % sizes[0], counts, sizes[0]).astype(np.float32),
+            np.bincount(self.types // sizes[0], counts, sizes[1]).astype(np.float32),
+        )
+
+
+@dataclass
+class Located:
+    """Where types are in each level of a lexicon. words: their source and target; places: themselves; [N] each."""
+
+    words: list[tuple[Places, Places]]
+    places: list[Places]
+
+
+@dataclass
+class Lexicon:
+    """levels: from the fewest letters to all; concentration: α."""
+
+    levels: list[Level]
+    concentration: float
+
+    @classmethod
+    def new(cls, words: Sequence[Counter[str]], concentration: float) -> "Lexicon":
+        """Return one that knows the words of both sides, and no links."""
+        source, target = words
+        levels = [Level((Words.counted(source, letters), Words.counted(target, letters))) for letters in LETTERS]
+        return cls(levels, concentration)
+
+    def locate(self, words: Sequence[Sequence[str]], sources: Ids, targets: Ids, new: bool = False) -> Located:
+        """Return types, as numbers of the words of either side. new: they become those of the lexicon."""
+        located = Located([], [])
+        for level in self.levels:
+            source, target = (each.find(side) for each, side in zip(level.words, words, strict=True))
+            located.words.append((source[sources], target[targets]))
+            types = level.key(*located.words[-1])
+            if new:
+                level.types, places = distinct(types)
+                located.places.append(places.astype(np.int32))
+            else:
+                located.places.append(level.find(types))
+        return located
+
+    def learn(self, located: Located, counts: Floats) -> None:
+        """Take how often types have been linked [N]; there are no others."""
+        for level, places in zip(self.levels, located.places, strict=True):
+            level.count(np.bincount(places, counts, len(level.types)).astype(np.float32))
+
+    def probabilities(self, located: Located) -> tuple[Floats, Floats]:
+        """Return t(target | source) and t(source | target) of types, [N] each."""
+        return self._given(located, 0), self._given(located, 1)
+
+    def _given(self, located: Located, given: int) -> Floats:
+        other, weight = 1 - given, np.float32(self.concentration)
+        shorter: Floats = self.levels[0].words[other].counts.sum(keepdims=True)
+        likely = np.ones(1, np.float32)
+        for level, words, places in zip(self.levels, located.words, located.places, strict=True):
+            seen = level.words[other].counts[words[other]]
+            likely = level.counts[places] + weight * likely * (seen / shorter)
+            likely /= level.totals[given][words[given]] + weight
+            shorter = seen
+        return likely

@@ -1,0 +1,124 @@
+"""The aligner of hidden Markov models, fitted, kept and opened."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from synmt.alignment.extraction import Extraction, SoftLinks, extract
+from synmt.alignment.hmm.method import HmmAligner
+from synmt.alignment.methods import open_aligner, open_method
+from synmt.streams import BadInput
+from tests.alignment.bitexts import bitext, fitted
+from tests.alignment.words import pair
+
+PAIRS, LINKS = bitext(300)
+STRANGE = [
+    pair(["Alpha", "B|||eta", "ga\u00a0mma"], ["ahpla", "|||"]),
+    pair(["a\u2028b", "\u00e9"], ["\u3000x", "y", "z"]),
+    pair(["never", "seen"], ["before"]),
+    pair(["alpha"] * 400, ["ahpla"] * 3),
+    pair(["alpha"], ["ahpla"]),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hmm") / "model"
+    fitted("hmm", [*PAIRS, *STRANGE], path, {})
+    return path
+
+
+def test_reversed_sentences_are_aligned(folder: Path) -> None:
+    """Words of eight, each with a translation of its own, in an order that no diagonal fits."""
+    aligner = open_aligner(folder, None, "cpu")
+    assert aligner.languages == ("de", "en") and aligner.tokenizer == "none"
+    right = found = 0
+    for each, given, gold in zip(PAIRS, aligner.align(PAIRS), LINKS, strict=True):
+        links = extract(given, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).links
+        right, found = right + len(links.keys() & gold), found + len(links)
+    assert right > 0.9 * sum(map(len, LINKS)) and right > 0.9 * found
+
+
+def test_links_are_inside_and_batches_change_nothing(folder: Path) -> None:
+    aligner = open_aligner(folder, None, "cpu")
+    assert aligner.align([]) == []
+    for found, each in zip(aligner.align(STRANGE), STRANGE, strict=True):
+        (alone,) = aligner.align([each])
+        assert isinstance(found, SoftLinks) and isinstance(alone, SoftLinks)
+        assert found.forward.shape == found.backward.shape == (len(each.source.tokens), len(each.target.tokens))
+        np.testing.assert_allclose(found.forward, alone.forward, atol=1e-5)
+        np.testing.assert_allclose(found.backward, alone.backward, atol=1e-5)
+        assert (found.forward.sum(axis=0) <= 1 + 1e-5).all() and (found.backward.sum(axis=1) <= 1 + 1e-5).all()
+
+
+def test_the_same_pairs_give_the_same_files(folder: Path, tmp_path: Path) -> None:
+    fitted("hmm", [*PAIRS, *STRANGE], tmp_path / "again", {})
+    for file in folder.iterdir():
+        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
+
+
+def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="begins anew"):
+        fitted("hmm", PAIRS, folder, {})
+    with pytest.raises(BadInput, match="no --guide"):
+        fitted("hmm", PAIRS, tmp_path / "x", {}, LINKS)
+    with pytest.raises(BadInput, match="--epochs is not an option of hmm"):
+        open_method("hmm", {}).needs({"epochs": 2})
+    with pytest.raises(BadInput, match="null cannot be 1"):
+        open_method("hmm", {"hmm_null": 1.0})
+    assert isinstance(fitted("hmm", PAIRS, tmp_path / "few", {"hmm_rounds": 0}), HmmAligner)
+
+
+def cut(name: str) -> Callable[[dict[str, np.ndarray]], object]:
+    return lambda tensors: tensors.update({name: tensors[name][1:].copy()})
+
+
+def filled(name: str, value: float) -> Callable[[dict[str, np.ndarray]], object]:
+    return lambda tensors: tensors[name].fill(value)
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (lambda tensors: tensors.pop("links"), "no field 'links'"),
+        (cut("links"), "tensor links is float32"),
+        (cut("forward.jumps"), r"tensor forward.jumps is float32 \[20\], not float32 \[21\]"),
+        (filled("types", -1), "a word that there is not"),
+        (filled("types", 2**30), "a word that there is not"),
+        (filled("forward.unlinked", np.nan), "tensor forward.unlinked holds what is no count"),
+        (filled("source.counts", -1), "tensor source.counts holds what is no count"),
+        (filled("links", 3e38), "tensor links holds what is no count"),
+        (filled("backward.jumps", 0), "tensor backward.jumps holds what is no count"),
+        (lambda tensors: tensors.update(types=tensors["types"].ravel()), "no pairs of words"),
+    ],
+)
+def test_a_damaged_model_is_named(
+    change: Callable[[dict[str, np.ndarray]], object], cause: str, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path / "copy")
+    path = tmp_path / "copy" / "model.safetensors"
+    tensors = {name: each.copy() for name, each in load_file(path).items()}
+    change(tensors)
+    save_file(tensors, path)
+    with pytest.raises(BadInput, match=cause):
+        open_aligner(tmp_path / "copy", None, "cpu")
+
+
+def test_damaged_words_and_options_are_named(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    config = orjson.loads((copy / "config.json").read_bytes())
+    for options, cause in (({"jump": 0}, "jump cannot be 0"), ({"other": 1}, "other"), (None, "config.json")):
+        (copy / "config.json").write_bytes(orjson.dumps(config | {"options": options}))
+        with pytest.raises(BadInput, match=cause):
+            open_aligner(copy, None, "cpu")
+    (copy / "config.json").write_bytes(orjson.dumps(config))
+    for text, cause in (("", "holds no words"), ("a\na\n", "holds a word twice"), ("a\n", "word that there is not")):
+        (copy / "source.txt").write_text(text)
+        with pytest.raises(BadInput, match=cause):
+            open_aligner(copy, None, "cpu")
