@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from synmt.alignment.config import Heuristic
 from synmt.text.links import DirectedLinks, Link
-from synmt.text.tokenization import TokenizerName
+from synmt.text.tokenization import TokenizerName, Words
 
 if TYPE_CHECKING:
     from synmt.alignment.extraction import SoftLinks
     from synmt.model.records import SentencePair
     from synmt.training.bitext import Bitext
 
+KnownWords = tuple[Words | None, Words | None]  # of source and target
 Needs = tuple[frozenset[str], frozenset[str]]  # fields that the records of a source and of a target must have
 
 
@@ -21,13 +22,15 @@ class Aligner(Protocol):
     """A method that is ready to align.
 
     heuristic: how its links are taken where nothing else is asked for.
-    languages and tokenizer: of raw text; None where it has not been fitted to any.
+    languages and tokenizer: of raw text; None where it has not been fitted to any; words: those of both sides as
+    they were, as far as they are known.
     """
 
     heuristic: Heuristic
     needs: Needs
     languages: tuple[str, str] | None
     tokenizer: TokenizerName | None
+    words: KnownWords
 
     def align(self, pairs: "Sequence[SentencePair]") -> "Sequence[SoftLinks | DirectedLinks]":
         """Align some hundreds of pairs, of which no side is empty, in order; their batches are its own affair."""
@@ -47,6 +50,7 @@ class FitConfig:
 
     method: its name; guide: the links to learn from of each pair, or None.
     settings: those that were given, by name; the others have the method's defaults.
+    words: those of both sides, as far as they are known.
     out: the model folder to make or, with `resume`, to go on with.
     """
 
@@ -59,6 +63,7 @@ class FitConfig:
     out: Path
     resume: bool
     device: str
+    words: KnownWords = (None, None)
 
 
 class Method(Protocol):

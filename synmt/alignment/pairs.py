@@ -7,15 +7,15 @@ from operator import itemgetter
 
 from synmt.alignment.aligner import Needs
 from synmt.model.records import SentencePair, source_records
+from synmt.model.words import Sides
 from synmt.streams import BadInput, BadLines, Line, read_lines
 from synmt.text.giza import HEADER, read_a3
 from synmt.text.links import DirectedLinks, Link, check_inside, read_links
-from synmt.text.tokenization import TextConfig, open_tokenizer
 from synmt.trees.record import ParseRecord
 
 
 def read_pairs(
-    lines: Iterable[Line], needs: Needs, text: TextConfig, max_words: int, bad: BadLines
+    lines: Iterable[Line], needs: Needs, words: Sides, max_words: int, bad: BadLines
 ) -> Iterator[SentencePair]:
     """Yield a pair for each line, each side raw text or a record. Looks ahead where a side is to be parsed.
 
@@ -24,14 +24,7 @@ def read_pairs(
     """
     columns = tee(_columns(lines, bad))
     sources, targets = (
-        source_records(
-            map(itemgetter(side), columns[side]),
-            needs[side],
-            open_tokenizer(text.tokenizer, text.languages[side]),
-            text.languages[side],
-            bad,
-        )
-        for side in (0, 1)
+        source_records(map(itemgetter(side), columns[side]), needs[side], words[side], bad) for side in (0, 1)
     )
     for (line, left), (_, right) in zip(sources, targets, strict=True):
         longest = max(len(left.tokens), len(right.tokens))

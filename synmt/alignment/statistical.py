@@ -5,14 +5,16 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from synmt.alignment.aligner import FitConfig, Needs
+from synmt.alignment.aligner import FitConfig, KnownWords, Needs
 from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, naming, read_config, write_config
 from synmt.model.records import SentencePair
+from synmt.model.words import read_words
 from synmt.streams import BadInput
 from synmt.text.tokenization import TokenizerName
 
@@ -61,11 +63,13 @@ def new_folder(config: FitConfig, **fields: Any) -> Iterator[Path]:
         raise BadInput("no sentence pairs to train on")
     out.mkdir(parents=True, exist_ok=True)
     yield out
-    write_config(out, {"aligner": name, **fields, "languages": config.languages, "tokenizer": config.tokenizer})
+    words = [each and asdict(each) for each in config.words]
+    text = {"languages": config.languages, "tokenizer": config.tokenizer, "words": words}
+    write_config(out, {"aligner": name, **fields, **text})
 
 
-def read_folder(name: str, folder: Path) -> tuple[tuple[str, str], TokenizerName]:
-    """Return languages and tokenizer of the raw text that a model was fitted to. Raises BadInput."""
+def read_folder(name: str, folder: Path) -> tuple[tuple[str, str], TokenizerName, KnownWords]:
+    """Return languages and tokenizer of the raw text that a model was fitted to, and its words. Raises BadInput."""
     fields = read_config(folder)
     with naming(folder / CONFIG_FILE):
         if fields["aligner"] != name:
@@ -73,4 +77,5 @@ def read_folder(name: str, folder: Path) -> tuple[tuple[str, str], TokenizerName
         source, target = fields["languages"]
         tokenizer: TokenizerName = fields["tokenizer"]
         check_text(tokenizer, (source, target))
-        return (source, target), tokenizer
+        source_words, target_words = map(read_words, fields.get("words", (None, None)))
+        return (source, target), tokenizer, (source_words, target_words)

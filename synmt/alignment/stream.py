@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from tqdm import tqdm
 
-from synmt.alignment.aligner import Aligner, FitConfig, Needs, Predictor
+from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predictor
 from synmt.alignment.config import AlignConfig, Heuristic
 from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
 from synmt.alignment.methods import open_method
@@ -19,6 +19,7 @@ from synmt.alignment.tree_links import NEEDS as TREES
 from synmt.alignment.tree_links import tree_links
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
+from synmt.model.words import Sides, say_doubts, sides_of, words_of
 from synmt.streams import BadInput, BadLines, LineWriter, OnError, read_lines, windows
 from synmt.text.links import DirectedLinks, write_links
 from synmt.text.tokenization import TextConfig, TokenizerName, say_tokenizers
@@ -35,6 +36,7 @@ class KnownLinks:
     needs: Needs = frozenset(), frozenset()
     languages: tuple[str, str] | None = None
     tokenizer: TokenizerName | None = None
+    words: KnownWords = None, None
 
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         return [pair.links or DirectedLinks(frozenset(), frozenset()) for pair in pairs]
@@ -50,15 +52,18 @@ def align_stream(
 ) -> None:
     """Write a line for each pair of the files to standard output, in constant memory.
 
-    links: files of links that the pairs bring along. text: of raw text where the aligner has not been fitted to any.
+    links: files of links that the pairs bring along. text: of raw text where the aligner has not been fitted to any,
+    or where it is to be tokenized otherwise.
     Raises BadInput, or with `on_error="blank"` gives no links for a bad line, and counts it.
     """
     languages = aligner.languages or text.languages
-    text = TextConfig(*languages, aligner.tokenizer or text.tokenizer)
+    words = (None, None) if text.tokenizer else aligner.words
+    sides = sides_of(languages, text.tokenizer or aligner.tokenizer or "moses", words)
     bad = BadLines(on_error)
-    pairs = _pairs(aligner.needs, files, config, text, bad)
+    pairs = _pairs(aligner.needs, files, config, sides, bad)
     _write(aligner, with_known_links(pairs, links) if links else pairs, config)
     bad.report("align")
+    say_doubts("align", *sides)
 
 
 def fit_stream(
@@ -82,19 +87,26 @@ def fit_stream(
         raise BadInput("holds a model; --resume goes on with it", str(out))
     bad = BadLines(on_error)
     chosen = open_method(method, settings)
-    pairs = _pairs(chosen.needs(settings), files, config, text, bad)
+    tokenizer = text.tokenizer or "moses"
+    sides = sides_of(text.languages, tokenizer)
+    pairs = _pairs(chosen.needs(settings), files, config, sides, bad)
     kept = list(with_known_links(pairs, [guide]) if guide else pairs)
     whole = [pair for pair in kept if pair.source.tokens and pair.target.tokens]
     if not whole:
         raise BadInput("no sentence pairs to be fitted to")
     first = os.environ.get("RANK", "0") == "0"
     if first:
-        say_tokenizers("align", text.tokenizer, text.languages)
+        say_tokenizers("align", tokenizer, text.languages)
+        say_doubts("align", *sides)
     known = [pair.links.forward for pair in whole if pair.links] if guide else None
     with TemporaryDirectory(prefix="synmt-align-") as temporary:
         folder = out or Path(temporary) / "model"
+        words = (
+            words_of((pair.source for pair in whole), text.languages[0], tokenizer),
+            words_of((pair.target for pair in whole), text.languages[1], tokenizer),
+        )
         fitting = FitConfig(
-            method, Bitext(whole), known, text.languages, text.tokenizer, settings, folder, resume, device
+            method, Bitext(whole), known, text.languages, tokenizer, settings, folder, resume, device, words
         )
         aligner = chosen.fit(fitting)
         if first:
@@ -103,11 +115,11 @@ def fit_stream(
 
 
 def _pairs(
-    needs: Needs, files: Sequence[str], config: AlignConfig, text: TextConfig, bad: BadLines
+    needs: Needs, files: Sequence[str], config: AlignConfig, sides: Sides, bad: BadLines
 ) -> Iterator[SentencePair]:
     if config.tree_links:
         needs = needs[0] | TREES, needs[1] | TREES
-    return read_pairs(read_lines(files, bad.on_error), needs, text, config.max_words, bad)
+    return read_pairs(read_lines(files, bad.on_error), needs, sides, config.max_words, bad)
 
 
 def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from synmt.options import check_settings, setting
+from synmt.text.tokenization import TokenizerName
 from synmt.trees.transition_state import Constraints
 
 
@@ -36,6 +37,9 @@ class TranslateConfig:
     n_best: int | None = setting(None, "translations a line, as JSON lines; at most the beam", 1)
     task: Literal["translate", "parse"] = setting("translate", "a multitask model parses too: brackets without words")
     format: Literal["text", "jsonl", "conllu"] = setting("text", "conllu: with the tree, of a model that writes arcs")
+    tokenizer: TokenizerName | None = setting(
+        None, "of raw text, if not as in training; none: words already stand between spaces"
+    )
     batch_tokens: int = setting(4096, "source tokens of a batch", 1)
     precision: Literal["auto", "fp32", "bf16"] = setting(
         "auto", "of matrix products, logits aside; auto: bf16 on a GPU, fp32 on a CPU"

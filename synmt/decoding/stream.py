@@ -12,7 +12,9 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.records import source_records
 from synmt.model.source import SourceFeatures
+from synmt.model.words import SideWords, say_doubts
 from synmt.streams import BadInput, BadLines, LineWriter, OnError, read_lines
+from synmt.text.tokenization import Words
 from synmt.trees.dependency import conllu_of_record
 
 
@@ -29,21 +31,24 @@ def translate_stream(
     if config.format == "conllu" and translator.arcs is None:
         raise BadInput("writes no dependency trees", str(model))
     bad = BadLines(on_error)
+    words, _ = folder.config.sides()
+    if config.tokenizer:
+        words = SideWords("source", words.language, Words(config.tokenizer), known=False)
     with LineWriter() as output:
-        for translations in translator.translate(_sentences(translator, folder.config, files, config, bad)):
+        for translations in translator.translate(_sentences(translator, words, files, config, bad)):
             output.write(_line(translations, config))
             if config.format == "conllu" and not translations[0].tokens:
                 bad.leave_empty("line without a sentence in CoNLL-U")
     bad.report("translate")
+    say_doubts("translate", words)
 
 
 def _sentences(
-    translator: Translator, model: ModelConfig, files: Iterable[str], config: TranslateConfig, bad: BadLines
+    translator: Translator, words: SideWords, files: Iterable[str], config: TranslateConfig, bad: BadLines
 ) -> Iterator[SourceFeatures]:
     """Yield what the encoder reads of each line, nothing of one that is left empty."""
-    tokenizer, _ = model.open_tokenizers()
     lines, needs = read_lines(files, bad.on_error), translator.side.needs(training=False)
-    for line, record in source_records(lines, needs, tokenizer, model.languages[0], bad):
+    for line, record in source_records(lines, needs, words, bad):
         features = SourceFeatures([], words=0)
         try:
             if record.tokens:

@@ -71,9 +71,7 @@ def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
 def source_of(folder: ModelFolder[ModelConfig], line: Line) -> tuple[ParseRecord, SourceBatch]:
     """Return the record of a line, and what the encoder reads of it. Raises BadInput."""
     side = folder.config.source
-    tokenizer, _ = folder.config.open_tokenizers()
-    needs, language = side.needs(training=False), folder.config.languages[0]
-    ((_, record),) = source_records([line], needs, tokenizer, language)
+    ((_, record),) = source_records([line], side.needs(training=False), folder.config.sides()[0])
     if not record.tokens:
         raise line.error("no sentence")
     with line.naming():

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from synmt.model.source import SourceSide, source_side
 from synmt.model.target import TargetSide, target_side
+from synmt.model.words import Sides, read_words, sides_of
 from synmt.nn.config import TransformerConfig
-from synmt.text.tokenization import Tokenizer, TokenizerName, open_tokenizer
+from synmt.text.tokenization import Tokenizer, TokenizerName, Words, open_tokenizer
 from synmt.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """languages: of the source and of the target. A FolderConfig."""
+    """languages: of the source and of the target; tokenizer: of raw text in training; words: those of the source in
+    training, None in an old folder. A FolderConfig."""
 
     source: SourceSide
     target: TargetSide
     languages: tuple[str, str]
     tokenizer: TokenizerName
     network: TransformerConfig
+    words: Words | None = field(default=None, compare=False)  # follows from the data
     aligner: ClassVar[str] = ""
     vocabulary_folders: ClassVar[tuple[str, ...]] = ("",)
 
@@ -33,6 +36,10 @@ class ModelConfig:
         self.target.owners(self.network)
         check_text(self.tokenizer, self.languages)
 
+    def sides(self) -> Sides:
+        """Return how both sides of a stream become words."""
+        return sides_of(self.languages, self.tokenizer, (self.words, None))
+
     def open_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Open those of the source and of the target language."""
         source, target = self.languages
@@ -40,7 +47,9 @@ class ModelConfig:
 
     def fields(self) -> dict[str, Any]:
         sides = {"source": self.source.settings(), "target": self.target.settings()}
-        return {**sides, "languages": self.languages, "tokenizer": self.tokenizer, "network": asdict(self.network)}
+        words = self.words and asdict(self.words)
+        text = {"languages": self.languages, "tokenizer": self.tokenizer, "words": words}
+        return {**sides, **text, "network": asdict(self.network)}
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> "ModelConfig":
@@ -51,6 +60,7 @@ class ModelConfig:
             (source, target),
             fields["tokenizer"],
             TransformerConfig(**fields["network"]),
+            read_words(fields.get("words")),
         )
 
     def new_model(self, vocabularies: Sequence[Vocabulary]) -> "TranslationModel":

@@ -1,11 +1,13 @@
 """From input lines to parse records: raw text is tokenized or parsed on the way, records and strings are read."""
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from synmt.model.target import TargetSide
+from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Line, sniff
 from synmt.systems.idea import check_needs
 from synmt.text.links import DirectedLinks
@@ -28,29 +30,32 @@ class SentencePair:
     links: DirectedLinks | None = None
 
 
+_CONLLU = re.compile(r"# (sent_id|text|newdoc|global\.columns)\b|1\t([^\t]*\t){8}")
 STRINGS_AHEAD = 100  # lines in which a file of target strings shows its first arc
 
 
 def source_records(
-    lines: Iterable[Line], needs: frozenset[str], tokenizer: Tokenizer, language: str, bad: BadLines | None = None
+    lines: Iterable[Line], needs: frozenset[str], words: SideWords, bad: BadLines | None = None
 ) -> Iterator[tuple[Line, ParseRecord]]:
     """Return one record for each line of raw text, or of parse or mask records (the first non-empty line tells which).
 
-    Raw text becomes the tokenizer's words, or, where trees are needed, goes through the embedded parsers of the
-    language; raises BadInput if there are none. Without `bad` a bad line is an error; with
-    it, one that is not raised has an empty record.
+    Raw text becomes the words of its side or, where trees are needed, goes through the embedded parsers of the
+    language; raises BadInput if there are none, and for CoNLL-U, which is no text. Without `bad` a bad line is an
+    error; with it, one that is not raised has an empty record.
     """
     bad = bad or BadLines()
     first, good = sniff(_without_faults(lines, bad))
     if first.startswith("{"):
-        return ((line, _read(line, needs, bad)) for line in good)
+        return ((line, words.check(_read(line, needs, bad))) for line in good)
+    if _CONLLU.match(first):
+        raise next(good).error("CoNLL-U is no text; make records of it by synmt parse --input conllu")
     if needs:
-        return _parsed(_texts(good, bad), needs, language)
-    return ((line, ParseRecord(text=line.text, tokens=tokenizer.tokenize(line.text))) for line in _texts(good, bad))
+        return _parsed(_texts(good, bad), needs, words)
+    return ((line, ParseRecord(text=line.text, tokens=words.of_text(line.text))) for line in _texts(good, bad))
 
 
 def target_records(
-    lines: Iterable[Line], side: TargetSide, tokenizer: Tokenizer, language: str, bad: BadLines | None = None
+    lines: Iterable[Line], side: TargetSide, tokenizer: Tokenizer, words: SideWords, bad: BadLines | None = None
 ) -> Iterator[tuple[Line, ParseRecord]]:
     """Yield one record with words, text and what the side needs for each line, as `source_records` gives it.
 
@@ -66,7 +71,7 @@ def target_records(
         for line in _without_faults(good, bad):
             yield line, ParseRecord() if line.fault else _read_string(line, side.style, tokenizer, bad)
     else:
-        for line, record in source_records(_without_arcs(good, side, bad), side.needs, tokenizer, language, bad):
+        for line, record in source_records(_without_arcs(good, side, bad), side.needs, words, bad):
             own_words = not side.needs and not line.text.startswith("{")
             yield line, record if own_words else _on_words(line, record, tokenizer)
 
@@ -127,20 +132,18 @@ def _read(line: Line, needs: frozenset[str], bad: BadLines) -> ParseRecord:
     return ParseRecord() if line.fault else bad.read(line, read, ParseRecord())
 
 
-def _parsed(lines: Iterator[Line], needs: frozenset[str], language: str) -> Iterator[tuple[Line, ParseRecord]]:
-    from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
-
-    name: ParserName = "benepar" if needs == {"tree"} else "benepar+udpipe" if "tree" in needs else "udpipe"
+def _parsed(lines: Iterator[Line], needs: frozenset[str], words: SideWords) -> Iterator[tuple[Line, ParseRecord]]:
+    from synmt.parsers import ModelError, ParserConfig, open_parser, parse_texts
 
     under_way: deque[Line] = deque()  # read, but not yet parsed
 
     def texts() -> Iterator[str]:
         for line in lines:
             under_way.append(line)
-            yield line.text
+            yield words.parsed(needs, line.text)
 
     try:
-        parser = open_parser(ParserConfig(name, language=language))
+        parser = open_parser(ParserConfig(words.parser(needs), language=words.language))
     except ModelError as error:
         raise BadInput(str(error)) from None
     for record in parse_texts(texts(), parser):

@@ -1,11 +1,14 @@
-"""The settings of parsers, and how one is opened."""
+"""The settings of parsers, and how one, or its tokenizer alone, is opened."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from synmt.options import setting
 from synmt.parsers.embedded import CONSTITUENCY, DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError, Parser
+from synmt.parsers.tokenization import SpacyTokenizer, tokenize
+from synmt.text.tokenization import WordsName, open_tokenizer
 
 ParserName = Literal["benepar", "udpipe", "benepar+udpipe"]
 
@@ -50,3 +53,21 @@ def _only_model(config: ParserConfig, kind: str, models: tuple[str, ...]) -> str
     if len(models) > 1:
         raise ModelError(f"{len(models)} models ({', '.join(models)}) for one parser of --parser {config.parser}")
     return models[0] if models else str(embedded_model(kind, config.language))
+
+
+def open_words(name: WordsName, language: str) -> Callable[[str], list[str]]:
+    """Return what makes the words of a line of text: synmt's own tokenizer, or one as its parser has it.
+
+    Raises ModelError where there is none for the language.
+    """
+    if name == "udpipe":
+        from synmt.parsers.udpipe_parser import UDPipeParser
+
+        return UDPipeParser(str(embedded_model(DEPENDENCY, language))).words
+    if name == "spacy":
+        try:
+            split = SpacyTokenizer(language).split
+        except ImportError:
+            raise ModelError(f"spaCy has no tokenizer for {language!r}") from None
+        return lambda text: tokenize(text, split).record().tokens
+    return open_tokenizer(name, language).tokenize

@@ -54,6 +54,10 @@ class UDPipeParser:
     def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
         return [self.analyse(line)[1] for line in lines]
 
+    def words(self, text: str) -> list[str]:
+        """Return the words that a line of text would have as a record."""
+        return tokenize(text, lambda _: [self._record(each).tokens for each in self._sentences(text)]).record().tokens
+
     def analyse(self, line: ParserInput) -> tuple[Tokenized, ParseRecord]:
         """Return the line's sentences as UDPipe finds them, and its record."""
         found = self._sentences(line) if isinstance(line, str) else ()

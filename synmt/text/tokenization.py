@@ -4,11 +4,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from synmt.options import check_settings, setting
 
 TokenizerName = Literal["moses", "none"]
+WordsName = Literal["moses", "none", "spacy", "udpipe"]  # those of synmt, and those of its parsers
 ISO_639_1 = """
 aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en
 eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja
@@ -27,7 +28,9 @@ class TextConfig:
         None, "of the source, for the Moses tokenizer, if not the suffix of its file, or else en", common=True
     )
     target_language: str | None = setting(None, "of the target, the same", common=True)
-    tokenizer: TokenizerName = setting("moses", "of raw text; none: words already stand between spaces", common=True)
+    tokenizer: TokenizerName | None = setting(
+        None, "of raw text, if not moses; none: words already stand between spaces", common=True
+    )
 
     def __post_init__(self) -> None:
         """Raise ValueError for a tokenizer that is not known."""
@@ -36,6 +39,22 @@ class TextConfig:
     @property
     def languages(self) -> tuple[str, str]:
         return self.source_language or "en", self.target_language or "en"
+
+
+@dataclass(frozen=True)
+class Words:
+    """What makes words of raw text as a model knows them: a tokenizer, and the share of the sentences that the model
+    was trained on whose words it gives."""
+
+    tokenizer: WordsName
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a tokenizer that is not known, and for what is no share."""
+        if self.tokenizer not in get_args(WordsName):
+            raise ValueError(f"unknown tokenizer {self.tokenizer!r:.40}")
+        if not isinstance(self.share, int | float) or not 0 <= self.share <= 1:
+            raise ValueError(f"a share of {self.share!r:.40}")
 
 
 def with_languages(settings: Mapping[str, Any], source: str | None, target: str | None) -> dict[str, Any]:

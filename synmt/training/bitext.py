@@ -12,6 +12,7 @@ import orjson
 
 from synmt.model.config import ModelConfig
 from synmt.model.records import SentencePair, source_records, target_records
+from synmt.model.words import Sides
 from synmt.streams import BadLines, Line, read_lines
 from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
@@ -73,22 +74,26 @@ def read_tsv(path: str, bad: BadLines | None = None) -> Iterator[tuple[Line, ...
         yield Line(columns[0], line.source, line.number), Line(columns[1], line.source, line.number)
 
 
-def read_bitext(lines: Iterable[tuple[Line, ...]], config: ModelConfig, bad: BadLines | None = None) -> Bitext:
+def read_bitext(
+    lines: Iterable[tuple[Line, ...]], config: ModelConfig, bad: BadLines | None = None, words: Sides | None = None
+) -> Bitext:
     """Return the records of parallel lines. Pairs with an empty side are left out, and counted on stderr; as empty
-    counts one that is bad, if `bad` does not raise it."""
+    counts one that is bad, if `bad` does not raise it.
+
+    words: the sides, for one who wants to know what is doubtful about them.
+    """
     bad = bad or BadLines()
-    source_tokenizer, target_tokenizer = config.open_tokenizers()
+    _, target_tokenizer = config.open_tokenizers()
+    source, target = words or config.sides()
     lefts, rights = tee(lines)
-    sources = source_records(
-        (left for left, _ in lefts), config.source.needs(training=True), source_tokenizer, config.languages[0], bad
-    )
-    targets = target_records((right for _, right in rights), config.target, target_tokenizer, config.languages[1], bad)
+    sources = source_records((left for left, _ in lefts), config.source.needs(training=True), source, bad)
+    targets = target_records((right for _, right in rights), config.target, target_tokenizer, target, bad)
     left_out: list[Line] = []
 
     def whole() -> Iterator[SentencePair]:
-        for (left, source), (right, target) in zip(sources, targets, strict=True):
-            if source.tokens and target.tokens:
-                yield SentencePair(source, target, (replace(left, text=""), replace(right, text="")))
+        for (left, source_record), (right, target_record) in zip(sources, targets, strict=True):
+            if source_record.tokens and target_record.tokens:
+                yield SentencePair(source_record, target_record, (replace(left, text=""), replace(right, text="")))
             else:
                 left_out.append(replace(left, text=""))
 

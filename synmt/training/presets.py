@@ -60,4 +60,4 @@ def model_and_training(
     network, training = configs(settings)
     text = config_of(TextConfig, settings)
     sides = source_side_of(source_ideas, settings), target_side_of(target_ideas, settings, arcs)
-    return ModelConfig(*sides, text.languages, text.tokenizer, network), training
+    return ModelConfig(*sides, text.languages, text.tokenizer or "moses", network), training

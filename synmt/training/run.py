@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
+from synmt.model.words import say_doubts, words_of
 from synmt.streams import BadInput, BadLines, Line, OnError, read_parallel
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import say_tokenizers
@@ -94,12 +95,16 @@ def train(
     with joined_processes(device) as processes:
         if processes.size > 1 and "-" in (data.source, data.target):
             raise BadInput("standard input cannot be shared by several processes; name a file", "--source")
-        bad = BadLines(on_error)
-        bitext = read_bitext(data.read(bad), model, bad)
-        bitexts = TranslationData(bitext, read_bitext(dev.read(bad), model, bad) if dev else None)
+        bad, sides = BadLines(on_error), model.sides()
+        bitext = read_bitext(data.read(bad), model, bad, sides)
+        words = words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
+        model = replace(model, words=words)
+        dev_sides = model.sides()
+        bitexts = TranslationData(bitext, read_bitext(dev.read(bad), model, bad, dev_sides) if dev else None)
 
         def announce() -> None:
             bad.report("train")
             say_tokenizers("train", model.tokenizer, model.languages)
+            say_doubts("train", *sides, *dev_sides)
 
         fit(path, model, bitexts, config, processes, codes, announce=announce)

@@ -4,9 +4,9 @@ import pytest
 
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.model.records import SentencePair
+from synmt.model.words import sides_of
 from synmt.streams import BadInput, BadLines, Line
 from synmt.text.links import Link
-from synmt.text.tokenization import TextConfig
 from tests.alignment.words import pair
 
 NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
@@ -28,7 +28,7 @@ class KeptErrors(BadLines):
 def read(*texts: str, bad: BadLines | None = None, faults: tuple[str, ...] = ()) -> list[SentencePair]:
     lines = [Line(text, "in", number) for number, text in enumerate(texts, 1)]
     lines += [Line("", "in", len(texts) + 1, fault) for fault in faults]
-    return list(read_pairs(lines, NOTHING, TextConfig("en", "de", "none"), 5, bad or BadLines()))
+    return list(read_pairs(lines, NOTHING, sides_of(("en", "de"), "none"), 5, bad or BadLines()))
 
 
 def words(pairs: list[SentencePair]) -> list[tuple[str, str]]:

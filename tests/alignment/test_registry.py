@@ -37,6 +37,7 @@ class SamePlaces:
 class PlaceAligner:
     heuristic = "union"
     needs = frozenset(), frozenset()
+    words = None, None
 
     def __init__(self, fields):
         self.shift, self.tokenizer = fields["shift"], fields["tokenizer"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from synmt.text.tokenization import MosesTokenizer
 from tests.cli.commands import is_one_line_of_error, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import RECORDS, TARGETS, write_pairs
@@ -70,7 +71,10 @@ def test_scores_are_divided_as_the_options_say(mask_model: Path, penalty: str, d
 
 def test_raw_text_is_parsed_on_the_way(mask_model: Path) -> None:
     done = synmt("translate", mask_model, text="\nThe dog sleeps.\n")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert (
+        done.stderr.count("\n") == 1 and "nothing in the training data tells" in done.stderr
+    )  # its records have no text
     first, second = done.stdout.splitlines()
     assert first == "" and second != ""
 
@@ -138,3 +142,61 @@ def test_one_model_translates_and_parses(multitask_model: Path) -> None:
 def test_a_task_that_was_not_learnt(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--task", "parse", text=RECORDS[0])
     assert is_one_line_of_error(done, f"synmt translate: {mask_model}: has not learnt to parse")
+
+
+SENTENCES = [
+    "The girl doesn't know it's here.",
+    "I can't see the dogs' owner.",
+    "They aren't Mr. Smith's (3.5%).",
+    "It isn't.",
+]
+
+
+@pytest.mark.parametrize(
+    ("system", "parser", "raw"),
+    [("sequence", "benepar", False), ("sequence", "udpipe", False), ("sequence", "benepar", True)]
+    + [("lisa", "udpipe", False), ("lisa", "udpipe", True), ("multitask", "benepar", False), ("multitask", "benepar", True)],
+)  # fmt: skip
+def test_raw_text_is_translated_as_its_records_are(system: str, parser: str, raw: bool, tmp_path: Path) -> None:
+    """Without a parser: the words are those of training, be it on records or on raw text."""
+    (tmp_path / "train.en").write_text(jsonl(SENTENCES * 5))
+    (tmp_path / "train.de").write_text(jsonl(TARGETS * 5))
+    parsed = synmt("parse", "--parser", parser, tmp_path / "train.en").stdout
+    (tmp_path / "train.jsonl").write_text(parsed)
+    files = ["--source", tmp_path / ("train.en" if raw else "train.jsonl"), "--target", tmp_path / "train.de"]
+    model = tmp_path / "model"
+    options = ["--target-language", "de", *TINY, "--epochs", "10", "--select", "loss", "--out", model]
+    assert synmt("train", "--model", system, *files, *options).returncode == 0
+    made_by = "moses" if raw and system == "sequence" else {"benepar": "spacy"}.get(parser, parser)
+    config = json.loads((model / "config.json").read_text())
+    assert config["model"]["words"] == {"tokenizer": made_by, "share": 1.0}
+
+    given = jsonl([*SENTENCES, "", "She can't sleep, can she?"])
+    if made_by == "moses":
+        records = jsonl(
+            [json.dumps({"text": line, "tokens": MosesTokenizer("en").tokenize(line)}) for line in given.splitlines()]
+        )
+    else:
+        records = synmt("parse", "--parser", parser, text=given).stdout
+    of_text, of_records = (synmt("translate", model, "--format", "jsonl", text=text) for text in (given, records))
+    assert (of_text.stdout, of_text.stderr) == (of_records.stdout, "")
+
+
+def test_text_that_is_tokenized_already(mask_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("He is n't my father .\n")
+    files = ["--source", tmp_path / "in", "--target", tmp_path / "in", "--out"]
+    done = synmt("train", *TINY, "--epochs", "1", *files, tmp_path / "moses")
+    assert done.returncode == 0
+    for side in ("source", "target"):
+        assert f"synmt train: {side} text looks tokenized already, in 1 of its first 1 lines" in done.stderr
+    assert synmt("translate", tmp_path / "moses", tmp_path / "in").stderr.count("looks tokenized already") == 1
+    done = synmt("translate", tmp_path / "moses", "--tokenizer", "none", tmp_path / "in")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = synmt("train", *TINY, "--epochs", "1", "--tokenizer", "none", *files, tmp_path / "none")
+    assert "already" not in done.stderr
+
+
+def test_other_formats_are_not_taken_for_text(mask_model: Path) -> None:
+    for text in ("# text = He is.\n1\tHe\t", f"\n1\tHe{8 * chr(9)}_\n"):
+        done = synmt("translate", mask_model, text=text)
+        assert is_one_line_of_error(done, "CoNLL-U is no text", "synmt parse --input conllu")

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 import pytest
 
 from synmt.model.records import source_records
+from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Line
-from synmt.text.tokenization import SpaceTokenizer
+from synmt.text.tokenization import Words
 from synmt.trees.constituency import write_brackets
 from synmt.trees.record import ParseRecord
 
@@ -16,13 +17,17 @@ RECORD = '{"tree": "(S (NP (PRP He)) (VP (VBZ is)))"}'
 MASK_RECORD = '{"tokens": ["NP", "NN", "rain"], "parents": [-1, 0, 1], "relations": ["=CC", "P=C", "PP="]}'
 
 
+def plain_words() -> SideWords:
+    return SideWords("source", "en", Words("none"))
+
+
 def lines(texts: Iterable[str]) -> list[Line]:
     return [Line(text, "in", number) for number, text in enumerate(texts, 1)]
 
 
 def read(*texts: str, needs_tree: bool = False) -> list[ParseRecord]:
     given = lines(texts)
-    found = list(source_records(given, TREE if needs_tree else NONE, SpaceTokenizer(), "en"))
+    found = list(source_records(given, TREE if needs_tree else NONE, plain_words()))
     assert [line for line, _ in found] == given
     return [record for _, record in found]
 
@@ -54,9 +59,9 @@ def test_the_first_line_that_is_not_empty_tells_what_all_are(needs_tree: bool) -
 def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
     given = lines([RECORD, text, RECORD])
     with pytest.raises(BadInput, match=f"^in:2: .*{cause}"):
-        list(source_records(given, TREE, SpaceTokenizer(), "en"))
+        list(source_records(given, TREE, plain_words()))
     bad = BadLines("blank")
-    records = [record for _, record in source_records(given, TREE, SpaceTokenizer(), "en", bad)]
+    records = [record for _, record in source_records(given, TREE, plain_words(), bad)]
     assert [record.tokens for record in records] == [["He", "is"], [], ["He", "is"]]
     assert bad.counts == {"bad line": 1}
 
@@ -64,8 +69,8 @@ def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
 def test_a_line_without_text_is_handed_over() -> None:
     faulty = Line("", "in", 1, fault="not UTF-8")
     bad = BadLines("blank")
-    ((_, record),) = source_records([faulty], NONE, SpaceTokenizer(), "en", bad)
+    ((_, record),) = source_records([faulty], NONE, plain_words(), bad)
     assert record.tokens == []
     assert bad.counts == {"bad line": 1}
     with pytest.raises(BadInput, match="in:1: not UTF-8"):
-        list(source_records([faulty], NONE, SpaceTokenizer(), "en"))
+        list(source_records([faulty], NONE, plain_words()))

@@ -6,8 +6,9 @@ import pytest
 
 from synmt.model.records import target_records
 from synmt.model.target import TargetSide, target_side
+from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Line
-from synmt.text.tokenization import SpaceTokenizer, open_tokenizer
+from synmt.text.tokenization import SpaceTokenizer, Words, open_tokenizer
 from synmt.trees.record import ParseRecord
 from tests import tiny
 from tests.tiny import segment
@@ -22,7 +23,7 @@ RECORD = (
 
 def read(side: TargetSide, *texts: str) -> list[ParseRecord]:
     lines = [Line(text, "targets", number) for number, text in enumerate(texts, 1)]
-    found = list(target_records(lines, side, open_tokenizer("moses", "en"), "en"))
+    found = list(target_records(lines, side, open_tokenizer("moses", "en"), SideWords("target", "en", Words("moses"))))
     assert [line for line, _ in found] == lines
     return [record for _, record in found]
 
@@ -109,7 +110,7 @@ def test_a_record_that_the_tokenizer_would_change_keeps_its_words() -> None:
 def test_bad_lines_are_named(texts: list[str], cause: str) -> None:
     lines = [Line(text, "targets", number) for number, text in enumerate(texts, 1)]
     with pytest.raises(BadInput) as error:
-        list(target_records(lines, ARCS, SpaceTokenizer(), "xx"))
+        list(target_records(lines, ARCS, SpaceTokenizer(), SideWords("target", "xx", Words("none"))))
     assert cause in str(error.value)
 
 
@@ -126,7 +127,7 @@ def test_no_line_of_another_kind_is_taken_for_words(texts: list[str], cause: str
         read(WORDS, *texts)
     assert str(error.value) == cause
     lines, bad = [Line(text, "targets", number) for number, text in enumerate(texts, 1)], BadLines("blank")
-    found = list(target_records(lines, WORDS, SpaceTokenizer(), "xx", bad))
+    found = list(target_records(lines, WORDS, SpaceTokenizer(), SideWords("target", "xx", Words("none")), bad))
     assert [len(record.tokens) for _, record in found] == [len(texts[0].split()), 0]
     assert bad.counts == {"bad line": 1}
 
@@ -134,5 +135,8 @@ def test_no_line_of_another_kind_is_taken_for_words(texts: list[str], cause: str
 def test_braces_and_escaped_arcs_are_words() -> None:
     texts = ["{ a }", '{"a": 1}', "\\LEFT-ARC:nsubj"]
     lines = [Line(text, "targets", number) for number, text in enumerate(["I", *texts], 1)]
-    found = [record.tokens for _, record in target_records(lines, WORDS, SpaceTokenizer(), "xx")]
+    found = [
+        record.tokens
+        for _, record in target_records(lines, WORDS, SpaceTokenizer(), SideWords("target", "xx", Words("none")))
+    ]
     assert found == [["I"], *(text.split() for text in texts)]

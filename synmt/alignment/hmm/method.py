@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save
 
-from synmt.alignment.aligner import FitConfig, Needs
+from synmt.alignment.aligner import FitConfig, KnownWords, Needs
 from synmt.alignment.config import Heuristic
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.hmm.bitext import IndexedBitext
@@ -51,11 +51,11 @@ class HmmMethod(Hmm):
         return self.open(config.out, config.device)
 
     def open(self, folder: Path, device: str) -> "HmmAligner":
-        languages, tokenizer = read_folder(NAME, folder)
+        text = read_folder(NAME, folder)
         fields = read_config(folder)
         with naming(folder / CONFIG_FILE):
             options = Hmm(**fields["options"])
-        return HmmAligner(_load(options, folder), languages, tokenizer)
+        return HmmAligner(_load(options, folder), *text)
 
 
 @dataclass
@@ -63,6 +63,7 @@ class HmmAligner:
     model: Model
     languages: tuple[str, str] | None
     tokenizer: TokenizerName | None
+    words: KnownWords
     heuristic: Heuristic = "mean"
     needs: Needs = NO_NEEDS
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 from typing import Any
 
-from synmt.alignment.aligner import FitConfig, Needs
+from synmt.alignment.aligner import FitConfig, KnownWords, Needs
 from synmt.alignment.config import Heuristic
 from synmt.alignment.statistical import NO_NEEDS, check_settings, library, lines_of, new_folder, read_folder
 from synmt.model.files import check_inside, naming
@@ -47,10 +47,10 @@ class Eflomal:
             with (folder / PRIORS_FILE).open("w", encoding="utf-8") as stream:
                 eflomal.write_priors(stream, *eflomal.calculate_priors(sources, targets, forward, backward))
         known = dict(zip(texts, _links(forward, backward), strict=True))
-        return EflomalAligner(folder / PRIORS_FILE, known, config.languages, config.tokenizer)
+        return EflomalAligner(folder / PRIORS_FILE, known, config.languages, config.tokenizer, config.words)
 
     def open(self, folder: Path, device: str) -> "EflomalAligner":
-        languages, tokenizer = read_folder(NAME, folder)
+        text = read_folder(NAME, folder)
         eflomal = library(NAME, NAME)
         check_inside(folder, folder / PRIORS_FILE)
         with naming(folder / PRIORS_FILE), (folder / PRIORS_FILE).open(encoding="utf-8") as stream:
@@ -58,7 +58,7 @@ class Eflomal:
                 eflomal.read_priors(stream)
             except (ValueError, IndexError):
                 raise ValueError("no list of priors") from None
-        return EflomalAligner(folder / PRIORS_FILE, {}, languages, tokenizer)
+        return EflomalAligner(folder / PRIORS_FILE, {}, *text)
 
 
 @dataclass
@@ -69,6 +69,7 @@ class EflomalAligner:
     known: dict[Texts, DirectedLinks]
     languages: tuple[str, str] | None
     tokenizer: TokenizerName | None
+    words: KnownWords
     heuristic: Heuristic = "grow-diag-final-and"
     needs: Needs = (frozenset(), frozenset())
 

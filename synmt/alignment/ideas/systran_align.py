@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synmt.alignment.aligner import FitConfig, Needs
+from synmt.alignment.aligner import FitConfig, KnownWords, Needs
 from synmt.alignment.config import Heuristic
 from synmt.alignment.statistical import (
     NO_NEEDS,
@@ -57,11 +57,11 @@ class SystranAlign:
         return self.open(config.out, config.device)
 
     def open(self, folder: Path, device: str) -> "SystranAligner":
-        languages, tokenizer = read_folder(NAME, folder)
+        text = read_folder(NAME, folder)
         systran_align = library("systran_align", NAME)
         for file in FILES:
             check_inside(folder, folder / file)
-        return SystranAligner(systran_align.Aligner(*(str(folder / file) for file in FILES)), languages, tokenizer)
+        return SystranAligner(systran_align.Aligner(*(str(folder / file) for file in FILES)), *text)
 
 
 @dataclass
@@ -71,6 +71,7 @@ class SystranAligner:
     model: Any
     languages: tuple[str, str] | None
     tokenizer: TokenizerName | None
+    words: KnownWords
     heuristic: Heuristic = "intersection"
     needs: Needs = (frozenset(), frozenset())
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from synmt.alignment.aligner import Needs
+from synmt.alignment.aligner import KnownWords, Needs
 from synmt.alignment.config import Heuristic
 from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
 from synmt.alignment.mask_align.config import MaskAlignConfig
@@ -34,6 +34,7 @@ class MaskAligner:
         self.needs: Needs = config.encoders[0].needs(training=False), config.encoders[1].needs(training=False)
         self.languages: tuple[str, str] | None = config.languages
         self.tokenizer: TokenizerName | None = config.tokenizer
+        self.words: KnownWords = config.words
 
     @classmethod
     def open(cls, folder: Path, device: torch.device) -> "MaskAligner":

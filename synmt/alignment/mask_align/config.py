@@ -1,14 +1,15 @@
 """What a mask-align model is, in its folder."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from synmt.alignment.mask_align.idea import MaskAlign
 from synmt.model.config import check_text
 from synmt.model.source import SourceSide, source_side
+from synmt.model.words import read_words
 from synmt.nn.config import TransformerConfig
-from synmt.text.tokenization import TokenizerName
+from synmt.text.tokenization import TokenizerName, Words
 from synmt.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class MaskAlignConfig:
     """options; guided: whether it has learnt links from others; encoders: what those of source and target read;
-    languages and tokenizer of raw text; and all sizes. A FolderConfig."""
+    languages and tokenizer of raw text; all sizes; and the words of both sides as in training. A FolderConfig."""
 
     options: MaskAlign
     guided: bool
@@ -26,6 +27,7 @@ class MaskAlignConfig:
     languages: tuple[str, str]
     tokenizer: TokenizerName
     network: TransformerConfig
+    words: tuple[Words | None, Words | None] = field(default=(None, None), compare=False)  # follow from the data
     aligner: ClassVar[str] = "mask-align"
     vocabulary_folders: ClassVar[tuple[str, ...]] = ("source", "target")
 
@@ -46,6 +48,7 @@ class MaskAlignConfig:
     def read(cls, fields: dict[str, Any]) -> "MaskAlignConfig":
         source, target = (source_side(side) for side in fields["encoders"])
         of_source, of_target = fields["languages"]
+        source_words, target_words = map(read_words, fields.get("words", (None, None)))
         return cls(
             MaskAlign(**fields["options"]),
             fields["guided"],
@@ -53,6 +56,7 @@ class MaskAlignConfig:
             (of_source, of_target),
             fields["tokenizer"],
             TransformerConfig(**fields["network"]),
+            (source_words, target_words),
         )
 
     def new_model(self, vocabularies: Sequence[Vocabulary]) -> "MaskAlignModel":

@@ -66,7 +66,7 @@ def fit(options: MaskAlign, config: FitConfig) -> MaskAligner:
     try:
         network, training = configs(resolve(PRESETS[config.settings.get("preset") or "small"], [], config.settings))
         encoders, guided = encoders_of(config.settings), config.guide is not None
-        model = MaskAlignConfig(options, guided, encoders, config.languages, config.tokenizer, network)
+        model = MaskAlignConfig(options, guided, encoders, config.languages, config.tokenizer, network, config.words)
     except ValueError as error:
         raise BadInput(str(error)) from None
     check_new(config.out, config.resume)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from synmt.alignment.aligner import Needs
+from synmt.alignment.aligner import KnownWords, Needs
 from synmt.alignment.config import Heuristic
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.translation.idea import Forced, LinkIdea, link_idea
@@ -77,6 +77,7 @@ class TranslationAligner:
         self.needs: Needs = (config.source.needs(training=False), backward.folder.config.source.needs(training=False))
         self.languages: tuple[str, str] | None = config.languages
         self.tokenizer: TokenizerName | None = config.tokenizer
+        self.words: KnownWords = config.words, backward.folder.config.words
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return the weights of each pair, in order. Raises BadInput."""

@@ -113,7 +113,8 @@ class _Fitting:
         codes = str(shared / "forward" / "codes.bpe") if shared else None
         languages = self.config.languages if name == "forward" else self.config.languages[::-1]
         words = target_side({"sequence": {}})
-        model = ModelConfig(self.encoders[name], words, languages, self.config.tokenizer, self.network)
+        of_source = self.config.words[DIRECTIONS.index(name)]
+        model = ModelConfig(self.encoders[name], words, languages, self.config.tokenizer, self.network, of_source)
         learner = None if guide is None else lambda folder: LinkedTranslation(folder, self.idea)
         data = LinkedData(self.bitexts[name], directed(name, guide))
         fit_model(self.config.out / name, model, data, self.training, self.processes, codes, learner)

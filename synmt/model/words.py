@@ -1,0 +1,153 @@
+"""The words of a side: how they are made of raw text, as in training, and what is doubtful about them."""
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, get_args
+
+from synmt.streams import BadInput
+from synmt.text.tokenization import TokenizerName, Words, WordsName
+from synmt.trees.record import ParseRecord
+
+SAMPLE = 1000  # sentences of a side that are looked at
+FEW = 0.1  # lines that do not look tokenized, of those that do, in a text that is tokenized
+CHEAP = "moses", "none"  # tokenizers that cost nothing to open
+_TOKENIZED = re.compile(r"\s[,.](\s|$)|&(apos|quot|amp|lt|gt|#91|#93|#124);|\s@-@\s|\sn't(\s|$)")
+_RAW = re.compile(r"\w,\s|\w[.?!][\"'»”)]*$")
+
+
+class SideWords:
+    """The words of one side of a stream: those of records, and of raw text those that the tokenizer of training makes.
+
+    Of the first SAMPLE sentences it is counted what looks wrong, to be said once nothing can be refused any more.
+    """
+
+    def __init__(self, side: str, language: str, words: Words, known: bool = True) -> None:
+        """side: its name in messages; known: whether a model was trained on such words, and not yet is to be."""
+        self.side, self.language, self.words, self.known = side, language, words, known
+        self.lines = self.tokenized = self.raw = self.records = self.others = 0
+        self._made_by: WordsName = words.tokenizer
+        self._split: Any = None
+
+    def of_text(self, text: str) -> list[str]:
+        """Return the words of a line of raw text. Raises BadInput if the tokenizer is not there."""
+        self._look_at(text)
+        return self._tokenize(text)
+
+    def parsed(self, needs: frozenset[str], text: str) -> str:
+        """Return the line of text as it goes to the parser of these needs."""
+        self._look_at(text)
+        self._made_by = "udpipe" if "udpipe" in self.parser(needs) else "spacy"
+        return text
+
+    def parser(self, needs: frozenset[str]) -> Any:
+        """Return the name of the parser that gives records the fields that are needed, on words as in training."""
+        if "tree" not in needs:
+            return "udpipe"
+        return "benepar" if needs == {"tree"} and self.words.tokenizer != "udpipe" else "benepar+udpipe"
+
+    def check(self, record: ParseRecord) -> ParseRecord:
+        """Return the record; look at whether its words are those that a model has learnt from raw text."""
+        if self.known and self.words.share == 1 and self.words.tokenizer in CHEAP and self.records < SAMPLE:
+            self.records += bool(record.text)
+            self.others += bool(record.text) and self._tokenize(record.text) != record.tokens
+        return record
+
+    def doubts(self) -> Iterator[str]:
+        """Yield what to say about the words."""
+        text = f"{self.side} text"
+        if self.lines and self.known and (self._made_by != self.words.tokenizer or self.words.share < 1):
+            if self._made_by != self.words.tokenizer:
+                training = f"the training data as {self.words.tokenizer} does"
+            elif self.words.share:
+                training = f"the training data only in {self.words.share:.1%} of its sentences"
+            else:
+                training = "and nothing in the training data tells whether that was, too"
+            yield f"{text} is tokenized as {self._made_by} does it, {training}: give parse records like those of training"
+        if self._made_by != "none" and self.tokenized and self.raw <= FEW * self.tokenized:
+            yield (
+                f"{text} looks tokenized already, in {self.tokenized} of its first {self.lines} lines, and was"
+                " tokenized again: --tokenizer none keeps its words"
+            )
+        if self.others:
+            yield (
+                f"{self.others} of the first {self.records} {self.side} records have other words than the raw text"
+                f" that the model was trained on ({self._made_by}): give raw text"
+            )
+
+    def _look_at(self, text: str) -> None:
+        if self.lines < SAMPLE:
+            self.lines += bool(text.strip())
+            raw = bool(_RAW.search(text))
+            self.raw += raw
+            self.tokenized += not raw and bool(_TOKENIZED.search(text))
+
+    def _tokenize(self, text: str) -> list[str]:
+        from synmt.parsers import ModelError, open_words
+
+        if self._split is None:
+            try:
+                self._split = open_words(self.words.tokenizer, self.language)
+            except ModelError as error:
+                raise BadInput(str(error)) from None
+        found: list[str] = self._split(text)
+        return found
+
+
+Sides = tuple[SideWords, SideWords]
+
+
+def say_doubts(command: str, *sides: SideWords) -> None:
+    """Say on stderr what is doubtful about the words of some sides."""
+    for doubt in dict.fromkeys(doubt for side in sides for doubt in side.doubts()):
+        print(f"synmt {command}: {doubt}", file=sys.stderr)
+
+
+def sides_of(
+    languages: tuple[str, str], tokenizer: TokenizerName, words: Sequence[Words | None] = (None, None)
+) -> Sides:
+    """Return source and target; words: what is known of either from a training, in place of the tokenizer."""
+    source, target = (
+        SideWords(side, language, known or Words(tokenizer), known is not None)
+        for side, language, known in zip(("source", "target"), languages, words, strict=True)
+    )
+    return source, target
+
+
+def words_of(records: Iterable[ParseRecord], language: str, tokenizer: TokenizerName) -> Words:
+    """Return what makes the words of records, as far as their text tells: the tokenizer, or that of a parser.
+
+    Of those that give all words it is the one that such records have gone through; else the one that gives most.
+    """
+    sample = list(islice(records, SAMPLE))
+    likely: list[WordsName] = ["spacy"] if any(record.tree for record in sample) else []
+    if any(record.heads for record in sample):
+        likely = ["udpipe", *likely]
+    with_text = [record for record in sample if record.text]
+    best = Words(([*likely, tokenizer])[0], 0.0)
+    for name in dict.fromkeys([*likely, tokenizer, *get_args(WordsName)]):
+        share = _share(name, language, with_text)
+        if share > best.share:
+            best = Words(name, share)
+        if share == 1:
+            break
+    return best
+
+
+def _share(name: WordsName, language: str, records: Sequence[ParseRecord]) -> float:
+    """Return how many of the records have the words that a tokenizer makes of their text, 0 without a tokenizer."""
+    if not records:
+        return 0.0
+    from synmt.parsers import ModelError, open_words
+
+    try:
+        split = open_words(name, language)
+    except ModelError:
+        return 0.0
+    return sum(split(record.text) == record.tokens for record in records) / len(records)
+
+
+def read_words(fields: Mapping[str, Any] | None) -> Words | None:
+    """Return the words of a config; None of one without. Raises ValueError or TypeError."""
+    return None if fields is None else Words(**fields)

@@ -1,0 +1,175 @@
+"""The words of raw text are those of training, and what looks otherwise is said."""
+
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synmt.model.config import ModelConfig
+from synmt.model.words import SAMPLE, SideWords, sides_of, words_of
+from synmt.parsers import Parser, ParserConfig, open_parser, open_words
+from synmt.text.tokenization import TokenizerName, Words, WordsName, open_tokenizer
+from synmt.trees.record import ParseRecord
+
+SENTENCES = [
+    "The girl doesn't know it's here, does she?",
+    'He said: "I cannot go (U.S.-made, 3.5%)."',
+    "I'm gonna see the dogs' owner. They aren't Mr. Smith's.",
+    "It rains.",
+]
+GERMAN = ["Er geht zum Arzt, d.h. ins Haus.", "Das war's im Jahr 2020 (z.B.)!"]
+PIECES = [
+    "don't",
+    "it's",
+    " ",
+    " ",
+    "\u00a0",
+    ",",
+    ".",
+    "...",
+    "zum",
+    "im",
+    "Haus",
+    "'",
+    '"',
+    "U.S.",
+    "a-b",
+    "&amp;",
+    "ß",
+]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
+
+
+@cache
+def parser(name: WordsName, language: str) -> Parser:
+    return open_parser(ParserConfig("udpipe" if name == "udpipe" else "benepar", language=language))
+
+
+def records(name: WordsName, texts: list[str], language: str = "en") -> list[ParseRecord]:
+    """Of a parser, or of a tokenizer."""
+    if name in ("spacy", "udpipe"):
+        return parser(name, language).parse(texts)
+    split = open_words(name, language)
+    return [ParseRecord(text, split(text)) for text in texts]
+
+
+@pytest.mark.parametrize(("name", "language"), [("spacy", "en"), ("udpipe", "en"), ("udpipe", "de")])
+@settings(deadline=None, max_examples=40)
+@given(texts=st.lists(TEXTS, max_size=3))
+def test_the_words_of_a_parser_are_found_without_parsing(name: WordsName, language: str, texts: list[str]) -> None:
+    split = opened(name, language)
+    assert [split(text) for text in texts] == [record.tokens for record in records(name, texts, language)]
+
+
+opened = cache(open_words)
+
+
+@pytest.mark.parametrize("name", ["moses", "none", "spacy", "udpipe"])
+@pytest.mark.parametrize("tokenizer", ["moses", "none"])
+def test_records_tell_what_made_their_words(name: WordsName, tokenizer: TokenizerName) -> None:
+    assert words_of(records(name, SENTENCES), "en", tokenizer) == Words(name)
+
+
+def test_german_records_are_of_the_german_parser() -> None:
+    assert words_of(records("udpipe", GERMAN, "de"), "de", "moses") == Words("udpipe")
+
+
+def test_of_several_tokenizers_it_is_the_one_that_such_records_have_gone_through() -> None:
+    """Or else the one that raw text goes through."""
+    for name in ("spacy", "udpipe"):
+        assert words_of(records(name, ["It rains."]), "en", "moses") == Words(name)
+    for tokenizer in ("moses", "none"):
+        bare = [ParseRecord(text, text.split()) for text in ("it rains", "He sleeps")]
+        assert words_of(bare, "en", tokenizer) == Words(tokenizer)
+
+
+def test_words_that_no_tokenizer_makes() -> None:
+    whole = records("spacy", SENTENCES[1:])
+    cut = [ParseRecord("It rains.", list("Itrains."))]
+    assert words_of([*cut, *whole], "en", "moses") == Words("spacy", 0.75)
+    assert words_of(cut, "en", "none").share == 0
+    assert words_of([ParseRecord(tokens=["no", "text"])], "en", "moses") == Words("moses", 0.0)
+    assert words_of([], "fi", "moses").share == 0  # a language without parsers
+
+
+def doubts(words: SideWords, *texts: str) -> str:
+    for text in texts:
+        words.of_text(text)
+    return "\n".join(words.doubts())
+
+
+def test_text_in_other_words_than_those_of_training_is_said() -> None:
+    assert doubts(SideWords("source", "en", Words("moses")), *SENTENCES) == ""
+    assert doubts(SideWords("source", "en", Words("spacy", 0.25)), *SENTENCES).startswith(
+        "source text is tokenized as spacy does it, the training data only in 25.0% of its sentences"
+    )
+    assert doubts(SideWords("source", "en", Words("spacy", 0.25), known=False), *SENTENCES) == ""
+    assert "nothing in the training data tells" in doubts(SideWords("source", "en", Words("spacy", 0)), *SENTENCES)
+    assert doubts(SideWords("source", "en", Words("spacy", 0.25))) == ""  # nothing but records
+
+
+def test_a_parser_with_other_words_is_said_or_another_chosen() -> None:
+    tree, heads = frozenset({"tree"}), frozenset({"heads"})
+    spacy, udpipe = (SideWords("source", "en", Words(name)) for name in ("spacy", "udpipe"))
+    assert (spacy.parser(tree), udpipe.parser(tree), spacy.parser(tree | heads)) == (
+        "benepar", "benepar+udpipe", "benepar+udpipe"
+    )  # fmt: skip
+    for words, needs, said in (
+        (spacy, tree, False),
+        (udpipe, tree, False),
+        (udpipe, heads, False),
+        (spacy, heads, True),
+    ):
+        words.parsed(needs, "It rains.")
+        assert ("tokenized as udpipe does it, the training data as spacy does" in " ".join(words.doubts())) == said
+
+
+def test_records_in_other_words_than_raw_text_had_are_said() -> None:
+    words = SideWords("source", "en", Words("moses"))
+    for record in [*records("moses", SENTENCES), *records("udpipe", SENTENCES[:2])]:
+        assert words.check(record) is record
+    assert "2 of the first 6 source records have other words" in " ".join(words.doubts())
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.lists(st.sampled_from(["le", "chien", "don't", "3.5"]), min_size=2, max_size=6), min_size=1, max_size=5)
+)
+def test_text_that_is_tokenized_already_is_said_and_raw_text_is_not(language: str, lists: list[list[str]]) -> None:
+    raw = [
+        f"{words[0]}, {' '.join(words[1:])} chien{end}"
+        for words, end in zip(lists, [".", " !", " ?", ".", "."], strict=False)
+    ]
+    tokenized = [" ".join(open_tokenizer("moses", language).tokenize(text)) for text in raw]
+    assert "looks tokenized already" not in doubts(SideWords("source", language, Words("moses"), False), *raw)
+    found = doubts(SideWords("source", language, Words("moses"), False), *tokenized)
+    assert f"looks tokenized already, in {len(raw)} of its first {len(raw)} lines" in found
+    assert doubts(SideWords("source", language, Words("none"), False), *tokenized) == ""
+
+
+@pytest.mark.parametrize("text", ["it is n't so", "a &apos;b&apos; c", "state @-@ of", "a , b", "he goes .", "a . b"])
+def test_what_tokenized_text_looks_like(text: str) -> None:
+    assert "tokenized already" in doubts(SideWords("source", "en", Words("moses"), False), text, "no sign", "")
+
+
+def test_no_more_than_a_sample_is_looked_at() -> None:
+    words = SideWords("source", "en", Words("moses"), False)
+    doubts(words, *["a , b"] * (SAMPLE + 10))
+    assert words.tokenized == words.lines == SAMPLE
+
+
+def test_words_from_strangers() -> None:
+    with pytest.raises(ValueError, match="unknown tokenizer"):
+        Words("rm -rf")  # type: ignore[arg-type]
+    for share in (1.5, -1, float("nan"), "1", None):
+        with pytest.raises(ValueError, match="a share of"):
+            Words("moses", share)  # type: ignore[arg-type]
+
+
+def test_an_old_folder_goes_on_as_it_did() -> None:
+    """It does not tell its words: raw text goes through its tokenizer, and nothing is doubtful."""
+    source, _ = sides_of(("en", "de"), "moses")
+    assert (source.words, source.known) == (Words("moses"), False)
+    assert ModelConfig.__dataclass_fields__["words"].default is None
