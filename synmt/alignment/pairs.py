@@ -1,7 +1,7 @@
 """Lines of `source TAB target` as pairs to align, and the links of other programs beside them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, tee
 from operator import itemgetter
 
@@ -10,7 +10,7 @@ from synmt.model.records import SentencePair, source_records
 from synmt.model.words import Sides
 from synmt.streams import BadInput, BadLines, Line, read_lines
 from synmt.text.giza import HEADER, read_a3
-from synmt.text.links import DirectedLinks, Link, check_inside, read_links
+from synmt.text.links import DirectedLinks, Link, LinkError, check_inside, read_links
 from synmt.trees.record import ParseRecord
 
 
@@ -58,31 +58,54 @@ def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Ite
     for count, pair in enumerate(pairs, 1):
         known = []
         for path, file in zip(paths, files, strict=True):
-            line, links = next(file, (None, frozenset()))
-            if line is None:
+            found = next(file, None)
+            if found is None:
                 raise BadInput(f"links of {count - 1} sentence pairs, and there are more", path)
-            if pair.source.tokens and pair.target.tokens:
-                with line.naming():
-                    check_inside(links, len(pair.source.tokens), len(pair.target.tokens))
-            known.append(links)
+            known.append(found.of_pair(pair))
         yield replace(pair, links=DirectedLinks(known[0], known[-1]))
     for file in files:
-        line, _ = next(file, (None, None))
-        if line is not None:
-            raise line.error(f"links of more than {count} sentence pairs")
+        if found := next(file, None):
+            raise found.line.error(f"links of more than {count} sentence pairs")
 
 
-def _links_of_file(path: str, reverse: bool) -> Iterator[tuple[Line, frozenset[Link]]]:
+@dataclass(frozen=True, slots=True)
+class KnownLine:
+    """Links of one pair; the line that they are from; and the numbers of words that they are of, if that tells."""
+
+    line: Line
+    links: frozenset[Link]
+    lengths: tuple[int, int] | None = None
+
+    def of_pair(self, pair: SentencePair) -> frozenset[Link]:
+        """Return the links. Raises BadInput if they are not of the words of the pair."""
+        lengths = len(pair.source.tokens), len(pair.target.tokens)
+        if not all(lengths):
+            return self.links
+        try:
+            check_inside(self.links, *lengths)
+            if self.lengths not in (None, lengths):
+                ours, theirs = ("{} source and {} target words".format(*each) for each in (lengths, self.lengths))
+                raise LinkError(f"links of {theirs} for {ours}")
+        except LinkError as error:
+            line = pair.lines[0]
+            raise self.line.error(f"{error} in {line.source}:{line.number}; are they links of other words?") from None
+        return self.links
+
+
+def _links_of_file(path: str, reverse: bool) -> Iterator[KnownLine]:
     lines = read_lines([path])
     first = next(lines, None)
     if first is None:
         return
     lines = chain([first], lines)
     if first.text.startswith(HEADER):
-        for line, links in read_a3(lines):
-            yield line, frozenset((target, source) for source, target in links) if reverse else links
+        for line, links, (third, second) in read_a3(lines):
+            if reverse:
+                yield KnownLine(line, frozenset((target, source) for source, target in links), (second, third))
+            else:
+                yield KnownLine(line, links, (third, second))
         return
     for line in lines:
         with line.naming():
             links = read_links(line.text).possible
-        yield line, links
+        yield KnownLine(line, links)

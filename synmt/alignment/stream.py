@@ -60,7 +60,10 @@ def align_stream(
     words = (None, None) if text.tokenizer else aligner.words
     sides = sides_of(languages, text.tokenizer or aligner.tokenizer or "moses", words)
     bad = BadLines(on_error)
-    pairs = _pairs(aligner.needs, files, config, sides, bad)
+    needs = _needs(aligner.needs, config)
+    if links:
+        _check_links(links, files, needs, config, sides, on_error)
+    pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
     _write(aligner, with_known_links(pairs, links) if links else pairs, config)
     bad.report("align")
     say_doubts("align", *sides)
@@ -89,7 +92,10 @@ def fit_stream(
     chosen = open_method(method, settings)
     tokenizer = text.tokenizer or "moses"
     sides = sides_of(text.languages, tokenizer)
-    pairs = _pairs(chosen.needs(settings), files, config, sides, bad)
+    needs = _needs(chosen.needs(settings), config)
+    if guide and any(needs):  # before hours of parsing, not after
+        _check_links([guide], files, needs, config, sides, on_error)
+    pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
     kept = list(with_known_links(pairs, [guide]) if guide else pairs)
     whole = [pair for pair in kept if pair.source.tokens and pair.target.tokens]
     if not whole:
@@ -114,12 +120,21 @@ def fit_stream(
     bad.report("align")
 
 
-def _pairs(
-    needs: Needs, files: Sequence[str], config: AlignConfig, sides: Sides, bad: BadLines
-) -> Iterator[SentencePair]:
-    if config.tree_links:
-        needs = needs[0] | TREES, needs[1] | TREES
-    return read_pairs(read_lines(files, bad.on_error), needs, sides, config.max_words, bad)
+def _needs(needs: Needs, config: AlignConfig) -> Needs:
+    return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
+
+
+def _check_links(
+    links: Sequence[str], files: Sequence[str], needs: Needs, config: AlignConfig, sides: Sides, on_error: OnError
+) -> None:
+    """Raise BadInput for links that are not of the pairs, before anything is made of them; of streams it would take
+    what can be read only once."""
+    if all(map(os.path.isfile, [*links, *files])):
+        source, target = (side.without_trees(fields) for side, fields in zip(sides, needs, strict=True))
+        lines, bad = read_lines(files, on_error), BadLines(on_error)
+        pairs = read_pairs(lines, (frozenset(), frozenset()), (source, target), config.max_words, bad)
+        for _ in with_known_links(pairs, links):
+            pass
 
 
 def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig) -> None:

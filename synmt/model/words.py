@@ -38,7 +38,7 @@ class SideWords:
     def parsed(self, needs: frozenset[str], text: str) -> str:
         """Return the line of text as it goes to the parser of these needs."""
         self._look_at(text)
-        self._made_by = "udpipe" if "udpipe" in self.parser(needs) else "spacy"
+        self._made_by = self.without_trees(needs).words.tokenizer
         return text
 
     def parser(self, needs: frozenset[str]) -> Any:
@@ -54,6 +54,13 @@ class SideWords:
             self.others += bool(record.text) and self._tokenize(record.text) != record.tokens
         return record
 
+    def without_trees(self, needs: frozenset[str]) -> "SideWords":
+        """Return a side of the same words that needs no parser."""
+        name: WordsName = self.words.tokenizer
+        if needs:
+            name = "udpipe" if "udpipe" in self.parser(needs) else "spacy"
+        return SideWords(self.side, self.language, Words(name), known=False)
+
     def doubts(self) -> Iterator[str]:
         """Yield what to say about the words."""
         text = f"{self.side} text"
@@ -64,7 +71,7 @@ class SideWords:
                 training = f"the training data only in {self.words.share:.1%} of its sentences"
             else:
                 training = "and nothing in the training data tells whether that was, too"
-            yield f"{text} is tokenized as {self._made_by} does it, {training}: give parse records like those of training"
+            yield f"{text} is tokenized as {self._made_by} does it, {training}: give parse records like those"
         if self._made_by != "none" and self.tokenized and self.raw <= FEW * self.tokenized:
             yield (
                 f"{text} looks tokenized already, in {self.tokenized} of its first {self.lines} lines, and was"

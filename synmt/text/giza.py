@@ -17,8 +17,9 @@ HEADER = "# Sentence pair"
 _WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
 
 
-def read_a3(lines: Iterable[Line]) -> Iterator[tuple[Line, frozenset[Link]]]:
-    """Yield the links of each pair as (word of the third line, word of the second), from 0. Raises BadInput."""
+def read_a3(lines: Iterable[Line]) -> Iterator[tuple[Line, frozenset[Link], tuple[int, int]]]:
+    """Yield the links of each pair as (word of the third line, word of the second), from 0, and the numbers of words of
+    both lines. Raises BadInput."""
     iterator = iter(lines)
     for number, header in enumerate(iterator, 1):
         if not header.text.startswith(f"{HEADER} ({number})"):
@@ -31,6 +32,7 @@ def read_a3(lines: Iterable[Line]) -> Iterator[tuple[Line, frozenset[Link]]]:
             raise aligned.error("not a line of words with ({ numbers }) after each, NULL first")
         # of a number beyond all, ten digits say as much
         links = frozenset((place, int(n[:10]) - 1) for place, cell in enumerate(cells[1:]) for n in cell.split())
-        if any(not 0 <= target < len(words.text.split()) for _, target in links):
+        lengths = len(cells) - 1, len(words.text.split())
+        if any(not 0 <= target < lengths[1] for _, target in links):
             raise aligned.error("a number of a word that is not in the line before")
-        yield header, links
+        yield header, links, lengths

@@ -200,3 +200,64 @@ def test_a_stream_without_end_is_aligned_as_it_comes(fitted: tuple[Path, str], t
     command = f"yes $'s1\\tt1' | synmt align {fitted[0]} | head -n 1500 | sort -u | wc -l; echo ${{PIPESTATUS[1]}}"
     done = shell(command, tmp_path, seconds=300)
     assert (done.stdout.split(), done.stderr) == (["1", "0"], "")
+
+
+RAW = "Er geht, oder?\tHe goes, doesn't he?\n"
+A3 = (
+    "# Sentence pair (1) source length 3 target length 3 alignment score : 1\nd e f\nNULL ({ }) a ({ 1 }) b ({ 2 3 })\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("links", "text", "options", "cause"),
+    [
+        ("0-0\n0-3\n", "a\tb\na b\tc d e\n", [], "links:2: link 0-3 for 2 source and 3 target words in pairs:2"),
+        (
+            "0-0\n4-4\n",
+            RAW * 2,
+            ["--tokenizer", "none"],
+            "links:2: link 4-4 for 3 source and 4 target words in pairs:2",
+        ),
+        ("0-0\n", "a\tb\na\tb\n", [], "links: links of 1 sentence pairs, and there are more"),
+        ("0-0\n\n0-0\n", "a\tb\n\n", [], "links:3: links of more than 2 sentence pairs"),
+        (
+            A3,
+            "a b c\td e f\n",
+            [],
+            "links:1: links of 2 source and 3 target words for 3 source and 3 target words in pairs:1",
+        ),
+    ],
+)
+def test_links_of_other_words_are_refused_before_any_output(
+    links: str, text: str, options: list[str], cause: str, tmp_path: Path
+) -> None:
+    """Where both are files, and otherwise at the line; also what is to be fitted to them, before it is parsed."""
+    (tmp_path / "links").write_text(links)
+    (tmp_path / "pairs").write_text(text)
+    command = f"synmt align --links-from links {' '.join(options)}"
+    done = shell(f"{command} pairs", tmp_path)
+    assert is_one_line_of_error(done, f"synmt align: {cause}") and done.stdout == ""
+    streamed = shell(f"{command} < pairs", tmp_path)
+    assert is_one_line_of_error(streamed, cause.replace("in pairs", "in stdin"))
+    guided = "synmt align --fit --guide links --source-syntax pascal --source-language de"
+    if not options:
+        assert is_one_line_of_error(shell(f"{guided} pairs", tmp_path), f"synmt align: {cause}")
+
+
+def test_words_of_a_parser_are_counted_without_parsing(tmp_path: Path) -> None:
+    """UDPipe finds `can not`, and Moses one word."""
+    (tmp_path / "links").write_text("0-4\n")
+    (tmp_path / "pairs").write_text("Er geht.\tHe cannot go.\n")
+    done = shell("synmt align --links-from links --tree-links --source-language de pairs", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert is_one_line_of_error(shell("synmt align --links-from links pairs", tmp_path), "3 source and 4 target words")
+
+
+def test_text_that_is_tokenized_already_is_said(tmp_path: Path) -> None:
+    (tmp_path / "links").write_text("0-0\n")
+    for text, said in (("Er geht , oder ?\tHe goes .\n", "source target"), (RAW, "")):
+        (tmp_path / "pairs").write_text(text)
+        done = shell("synmt align --links-from links pairs", tmp_path)
+        assert (done.returncode, done.stdout) == (0, "0-0\n")
+        assert [line.split()[2] for line in done.stderr.splitlines()] == said.split()
+        assert shell("synmt align --links-from links --tokenizer none pairs", tmp_path).stderr == ""

@@ -72,9 +72,7 @@ def test_scores_are_divided_as_the_options_say(mask_model: Path, penalty: str, d
 def test_raw_text_is_parsed_on_the_way(mask_model: Path) -> None:
     done = synmt("translate", mask_model, text="\nThe dog sleeps.\n")
     assert done.returncode == 0
-    assert (
-        done.stderr.count("\n") == 1 and "nothing in the training data tells" in done.stderr
-    )  # its records have no text
+    assert done.stderr.count("\n") == 1 and "nothing in the training data tells" in done.stderr  # records without text
     first, second = done.stdout.splitlines()
     assert first == "" and second != ""
 
@@ -154,8 +152,11 @@ SENTENCES = [
 
 @pytest.mark.parametrize(
     ("system", "parser", "raw"),
-    [("sequence", "benepar", False), ("sequence", "udpipe", False), ("sequence", "benepar", True)]
-    + [("lisa", "udpipe", False), ("lisa", "udpipe", True), ("multitask", "benepar", False), ("multitask", "benepar", True)],
+    [
+        ("sequence", "benepar", False), ("sequence", "udpipe", False), ("sequence", "benepar", True),
+        ("lisa", "udpipe", False), ("lisa", "udpipe", True), ("multitask", "benepar", False),
+        ("multitask", "benepar", True),
+    ],
 )  # fmt: skip
 def test_raw_text_is_translated_as_its_records_are(system: str, parser: str, raw: bool, tmp_path: Path) -> None:
     """Without a parser: the words are those of training, be it on records or on raw text."""

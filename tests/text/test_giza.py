@@ -14,7 +14,7 @@ NULL ({ 1 }) ({ ({ 2 })
 
 def read(text: str) -> list[frozenset[tuple[int, int]]]:
     lines = [Line(line, "a3", number) for number, line in enumerate(text.splitlines(), 1)]
-    return [links for _, links in read_a3(lines)]
+    return [links for _, links, _ in read_a3(lines)]
 
 
 def test_words_of_the_third_line_are_linked_with_words_of_the_second() -> None:
