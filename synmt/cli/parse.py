@@ -11,7 +11,7 @@ from synmt.options import config_of
 from synmt.parsers.config import ParserConfig
 from synmt.parsers.stream import write_parses
 from synmt.streams import BadLines, OnError, convert_files, read_lines
-from synmt.trees.parses import READERS, WRITERS, blank, sentences
+from synmt.trees.parses import READERS, WRITERS, blank, reader, sentences
 
 EPILOG = """
 \b
@@ -55,7 +55,7 @@ def command(
     """
     bad = BadLines(on_error)
     if kind in READERS:
-        read = READERS["stripped ptb" if strip and kind == "ptb" else kind]
+        read = reader("stripped ptb" if strip and kind == "ptb" else kind, bad)
         group = partial(sentences, kind=kind)
         convert_files("parse", files, lambda text: WRITERS[form](read(text)), bad, blank(form), group)
         return

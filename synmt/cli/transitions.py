@@ -10,7 +10,7 @@ from synmt.cli.sections import SectionCommand, in_section
 from synmt.streams import BadLines, OnError, convert_files
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
-from synmt.trees.parses import READERS, WRITERS, blank, sentences
+from synmt.trees.parses import WRITERS, blank, reader, sentences
 from synmt.trees.target_strings import read_string, write_string
 
 EPILOG = """
@@ -83,10 +83,11 @@ def command(
             "transitions", files, lambda line: WRITERS[form](read_string(line, style, tokenizer)), bad, blank(form)
         )
         return
+    read = reader(kind, bad)
     convert_files(
         "transitions",
         files,
-        lambda text: write_string(READERS[kind](text), style, tokenizer, segment, bad),
+        lambda text: write_string(read(text), style, tokenizer, segment, bad),
         bad,
         group=partial(sentences, kind=kind),
     )

@@ -3,7 +3,7 @@
 import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import tee
 from tempfile import SpooledTemporaryFile
 from typing import Any
@@ -18,6 +18,7 @@ from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
 IN_MEMORY = 2**24  # bytes
+LEARNT = [field.name for field in fields(ParseRecord) if field.name not in ("lemmas", "xpos")]
 
 
 class Bitext:
@@ -27,7 +28,7 @@ class Bitext:
         self._count, self._checksum = 0, hashlib.blake2b(digest_size=16)
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (gone with its last user)
         for pair in pairs:
-            sentences = b"%s,%s" % (orjson.dumps(pair.source), orjson.dumps(pair.target))
+            sentences = b"%s,%s" % (_sentence(pair.source), _sentence(pair.target))
             self._checksum.update(sentences)
             self._file.write(b"[%s,%s]\n" % (sentences, orjson.dumps(pair.lines)))
             self._count += 1
@@ -54,10 +55,15 @@ class Bitext:
         return Bitext(SentencePair(pair.target, pair.source, pair.lines[::-1]) for pair in self)
 
 
-def _record(fields: dict[str, Any]) -> ParseRecord:
+def _sentence(record: ParseRecord) -> bytes:
+    """Return what models learn from a record; its bytes are part of the checksum that old runs have, too."""
+    return orjson.dumps({name: getattr(record, name) for name in LEARNT})
+
+
+def _record(known: dict[str, Any]) -> ParseRecord:
     """Return the record of its fields, as it was; `read_record` asks for more than every tokenizer keeps."""
-    tree = fields.pop("tree")
-    return ParseRecord(**fields, tree=tree and Tree(**tree))
+    tree = known.pop("tree")
+    return ParseRecord(**known, tree=tree and Tree(**tree))
 
 
 def read_tsv(path: str, bad: BadLines | None = None) -> Iterator[tuple[Line, ...]]:

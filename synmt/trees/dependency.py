@@ -2,11 +2,11 @@
 
 One sentence block is one record. Its tokens are the parts of the text: a multiword token stays two or more
 tokens where the text itself divides (`do|n't`), and becomes one where it does not (German `zum`: zu + dem).
-Empty nodes and comments other than `# sent_id` and `# text` are left out, and so are all columns that a record
-does not hold. A record of several sentences is one block with a comment such as `# sentences = 5 3`, the words of
-each.
+Empty nodes, comments other than `# sent_id` and `# text`, DEPS and MISC (but for SpaceAfter) are left out, and
+counted. A record of several sentences is one block with a comment such as `# sentences = 5 3`, the words of each.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -31,7 +31,9 @@ class SyntacticWord:
     """A syntactic word: `head` counts from 1, 0 for the root, -1 if unknown."""
 
     form: str
+    lemma: str
     upos: str
+    xpos: str
     feats: str
     head: int
     deprel: str
@@ -115,7 +117,7 @@ def _read_row(line: str, words: list[SyntacticWord], multiword: list[MultiwordTo
     columns = line.split("\t")
     if len(columns) != COLUMNS:
         raise ValueError(f"{len(columns)} columns instead of {COLUMNS}")
-    number, form, _, upos, _, feats, head, deprel, _, misc = columns
+    number, form, lemma, upos, xpos, feats, head, deprel, _, misc = columns
     space_after = "SpaceAfter=No" not in misc.split("|")
     if not form.strip():
         raise ValueError("empty form")
@@ -129,7 +131,24 @@ def _read_row(line: str, words: list[SyntacticWord], multiword: list[MultiwordTo
             raise ValueError(f"word {number!r} where word {len(words) + 1} should be")
         if head != UNKNOWN and not (head.isascii() and head.isdigit()):
             raise ValueError(f"head {head!r} is not a number")
-        words.append(SyntacticWord(form, upos, feats, -1 if head == UNKNOWN else int(head), deprel, space_after))
+        number_of_head = -1 if head == UNKNOWN else int(head)
+        words.append(SyntacticWord(form, lemma, upos, xpos, feats, number_of_head, deprel, space_after))
+
+
+def left_out(block: str) -> Counter[str]:
+    """Return how much of a sentence block that can be read its record does not hold, by kind."""
+    counts: Counter[str] = Counter()
+    for line in block.split("\n"):
+        if line.startswith("#"):
+            counts["comments"] += line[1:].partition("=")[0].strip() not in ("sent_id", "text", SENTENCES)
+            continue
+        columns = line.split("\t")
+        counts["multiword tokens"] += "-" in columns[0]
+        counts["empty nodes"] += "." in columns[0]
+        if columns[0].isdigit():
+            counts["DEPS"] += columns[8] != UNKNOWN
+            counts["MISC"] += columns[9] not in (UNKNOWN, "SpaceAfter=No")
+    return +counts
 
 
 def depths(heads: Sequence[int]) -> list[int]:
@@ -217,14 +236,20 @@ def _record(text: str, words: Sequence[SyntacticWord], place: Sequence[int]) -> 
         head = first[place[word.head - 1] - 1] if word.head > 0 else word.head
         record.tokens += parts
         record.spaces += [True] * extra + [word.space_after]
+        record.lemmas += [word.lemma] + [UNKNOWN] * extra
         record.upos += [word.upos] + ["X"] * extra
+        record.xpos += [word.xpos] + [UNKNOWN] * extra
         record.feats += [word.feats] + [UNKNOWN] * extra
         record.heads += [head] + [first[number]] * extra
         record.deprels += [word.deprel] + ["goeswith"] * extra
     if any(word.head < 0 for word in words):
         record.heads = []
+    if all(word.lemma == UNKNOWN for word in words):
+        record.lemmas = []
     if all(word.upos == UNKNOWN for word in words):
         record.upos = []
+    if all(word.xpos == UNKNOWN for word in words):
+        record.xpos = []
     if all(word.feats == UNKNOWN for word in words):
         record.feats = []
     if all(word.deprel == UNKNOWN for word in words):
@@ -250,16 +275,18 @@ def write_conllu(record: ParseRecord) -> str:
         lines.append(f"# {SENTENCES} = {' '.join(map(str, record.sentences))}")
     rows = zip(
         record.tokens,
+        record.lemmas or unknown,
         record.upos or unknown,
+        record.xpos or unknown,
         record.feats or unknown,
         record.heads or unknown,
         record.deprels or unknown,
         [*record.spaces[:-1], True] if record.spaces else [True] * n,
         strict=True,
     )
-    for number, (form, upos, feats, head, deprel, space) in enumerate(rows, 1):
+    for number, (form, lemma, upos, xpos, feats, head, deprel, space) in enumerate(rows, 1):
         misc = UNKNOWN if space else "SpaceAfter=No"
-        lines.append(f"{number}\t{form}\t_\t{upos}\t_\t{feats}\t{head}\t{deprel}\t_\t{misc}")
+        lines.append(f"{number}\t{form}\t{lemma}\t{upos}\t{xpos}\t{feats}\t{head}\t{deprel}\t_\t{misc}")
     return "\n".join(lines)
 
 
@@ -280,7 +307,7 @@ def conllu_of_record(record: ParseRecord) -> str:
 
 
 def joined(records: Sequence[ParseRecord]) -> ParseRecord:
-    """Return the dependency columns of several sentences as one record, each keeping its own root."""
+    """Return the dependency columns of several parsed sentences as one record, each keeping its own root."""
     whole = ParseRecord(sentences=[len(record.tokens) for record in records] if len(records) > 1 else [])
     for record in records:
         offset = len(whole.tokens)

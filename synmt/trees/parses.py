@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from synmt.streams import BadLines, Line, sniff
-from synmt.trees.dependency import conllu_blocks, conllu_of_record, read_conllu
+from synmt.trees.dependency import conllu_blocks, conllu_of_record, left_out, read_conllu
 from synmt.trees.record import ParseRecord, brackets_of_record, read_record, record_of_brackets, write_record
 
 READERS: dict[str, Callable[[str], ParseRecord]] = {
@@ -18,6 +18,17 @@ WRITERS: dict[str, Callable[[ParseRecord], str]] = {
     "ptb": brackets_of_record,
     "text": lambda record: record.text,
 }
+
+
+def reader(kind: str, bad: BadLines) -> Callable[[str], ParseRecord]:
+    """Return the reader of a format of READERS; what a record does not hold is counted."""
+
+    def read(block: str) -> ParseRecord:
+        record = read_conllu(block)
+        bad.left_out += left_out(block)
+        return record
+
+    return read if kind == "conllu" else READERS[kind]
 
 
 def blank(form: str) -> str:

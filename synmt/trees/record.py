@@ -1,8 +1,8 @@
 """The parse record: one line of JSON that carries a sentence and its trees between the stages.
 
-`{"text": …, "tokens": […], "spaces": […], "tree": "(S …)", "upos": […], "feats": […], "heads": […],
-"deprels": […]}`; either tree may be missing. An empty input line is the empty record `{}`. A line that holds
-several sentences is one record, with the number of words of each under `"sentences"`.
+`{"text": …, "tokens": […], "spaces": […], "tree": "(S …)", "lemmas": […], "upos": […], "xpos": […], "feats": […],
+"heads": […], "deprels": […]}`; either tree may be missing. An empty input line is the empty record `{}`. A line that
+holds several sentences is one record, with the number of words of each under `"sentences"`.
 """
 
 import re
@@ -23,9 +23,10 @@ from synmt.trees.constituency import (
     write_brackets,
 )
 
-WORD_COLUMNS = ("upos", "feats", "heads", "deprels")
+WORD_COLUMNS = ("lemmas", "upos", "xpos", "feats", "heads", "deprels")
 T = TypeVar("T", str, int, bool)
 _BREAKING = re.compile(r"[\s\0]")
+_BREAKING_ROWS = re.compile(r"[\t\n\r\0]|^$")
 _OBJECT = re.compile(r'\{\s*["}]')
 
 
@@ -41,7 +42,9 @@ class ParseRecord:
     tokens: the parser's words, [n], raw.
     spaces: whether white space follows each token in `text`, [n]; empty if unknown.
     tree: the constituency tree over `tokens`.
+    lemmas: dictionary forms, which may hold spaces, [n]; empty if unknown.
     upos: universal parts of speech, [n]; empty if unknown.
+    xpos: those of the treebank, [n]; empty if unknown.
     feats: morphological features as in CoNLL-U, `Case=Acc|Reflex=Yes`, `_` for none, [n]; empty if no word has any.
     heads: 1-based index of each token's head, 0 for a root, as in CoNLL-U, [n]; empty if unknown.
     deprels: dependency relations, [n]; empty if unknown.
@@ -54,7 +57,9 @@ class ParseRecord:
     tokens: list[str] = field(default_factory=list)
     spaces: list[bool] = field(default_factory=list)
     tree: Tree | None = None
+    lemmas: list[str] = field(default_factory=list)
     upos: list[str] = field(default_factory=list)
+    xpos: list[str] = field(default_factory=list)
     feats: list[str] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)
     deprels: list[str] = field(default_factory=list)
@@ -71,10 +76,12 @@ class ParseRecord:
             column = getattr(self, name)
             if column and len(column) != n:
                 raise RecordError(f"{len(column)} {name} for {n} tokens")
-        strings = (*self.tokens, *self.upos, *self.feats, *self.deprels)
+        strings = (*self.tokens, *self.upos, *self.xpos, *self.feats, *self.deprels)
         for string in (*strings, *(self.tree.nodes if self.tree else ())):
             if _BREAKING.search(string):
                 raise RecordError(f"white space or NUL in {string!r}")
+        if any(_BREAKING_ROWS.search(lemma) for lemma in self.lemmas):
+            raise RecordError("a lemma that is empty, or with a tab, an end of line or NUL")
         if self.sentences and (sum(self.sentences) != n or min(self.sentences) < 1):
             raise RecordError(f"sentences of {self.sentences} words for {n} tokens")
         if self.heads:
@@ -171,7 +178,9 @@ def read_record(line: str) -> ParseRecord:
         tokens=tokens,
         spaces=_column(fields, "spaces", bool),
         tree=tree,
+        lemmas=_column(fields, "lemmas", str),
         upos=_column(fields, "upos", str),
+        xpos=_column(fields, "xpos", str),
         feats=_column(fields, "feats", str),
         heads=_column(fields, "heads", int),
         deprels=_column(fields, "deprels", str),

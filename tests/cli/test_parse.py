@@ -45,6 +45,22 @@ def test_trees_come_out_as_they_went_in(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
+def test_columns_of_conllu_are_kept_or_counted() -> None:
+    rows = "1\tGo\tgo\tVERB\tVB\tA=B\t0\troot\t_\tSpaceAfter=No\n2\t.\t.\tPUNCT\t.\t_\t1\tpunct\t_\t_\n\n"
+    kept = f"# sent_id = 1\n# text = Go.\n{rows}"
+    options = ["parse", "--input", "conllu", "--format", "conllu"]
+    done = synmt(*options, text=kept)
+    assert (done.stdout, done.stderr) == (kept, "")
+    more = kept.replace("root\t_", "root\t0:root").replace("\t_\t_\n\n", "\t_\tX=Y\n2.1\te" + 8 * "\t_" + "\n\n")
+    done = synmt(*options, text=2 * f"# newdoc\n{more}")
+    assert done.stdout == 2 * kept
+    assert done.stderr == (
+        "synmt parse: left out what records do not hold: comments (2), empty nodes (2), DEPS (2), MISC (2)\n"
+    )
+    records = synmt("parse", "--input", "conllu", text=kept).stdout
+    assert synmt("parse", "--input", "records", "--format", "conllu", text=records).stdout == kept
+
+
 def test_stripping_is_for_brackets_alone() -> None:
     plain, stripped = (synmt("parse", "--input", "conllu", *options, text=CONLLU) for options in ([], ["--strip"]))
     assert (stripped.returncode, stripped.stdout) == (0, plain.stdout)

@@ -71,7 +71,9 @@ def dependency_records(draw: st.DrawFn) -> ParseRecord:
     record = ParseRecord(
         tokens=draw(st.lists(st.sampled_from(["a", "_", "#", "1-2", "é", "(", "-LRB-"]), min_size=n, max_size=n)),
         spaces=[*draw(st.lists(st.booleans(), min_size=n - 1, max_size=n - 1)), False],
+        lemmas=draw(st.lists(names, min_size=n, max_size=n) | st.just([]) | st.just(["of course"] * n)),
         upos=draw(st.lists(names, min_size=n, max_size=n)),
+        xpos=draw(st.lists(names, min_size=n, max_size=n) | st.just([])),
         feats=draw(some_feats.map(lambda feats: feats if set(feats) != {"_"} else [])),
         heads=heads,
         deprels=draw(st.lists(names, min_size=n, max_size=n)),

@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.streams import Line, read_lines
-from synmt.trees.dependency import DependencyError, conllu_blocks, depths, joined, read_conllu, write_conllu, written
+from synmt.trees.dependency import (
+    DependencyError,
+    conllu_blocks,
+    depths,
+    joined,
+    left_out,
+    read_conllu,
+    write_conllu,
+    written,
+)
 from synmt.trees.record import ParseRecord, RecordError, check_heads, read_record, write_record
 from tests.trees.strategies import dependency_records
 
@@ -159,6 +168,60 @@ def test_blocks_end_at_empty_lines_and_files() -> None:
 @given(record=dependency_records())
 def test_writing_and_reading_gives_the_record_back(record: ParseRecord) -> None:
     assert read_conllu(write_conllu(record)) == record
+
+
+WORDS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b-c", "."]),
+        st.sampled_from(["_", "a", "of course"]),
+        st.sampled_from(["_", "NOUN"]),
+        st.sampled_from(["_", "NN", "$,"]),
+        st.sampled_from(["_", "A=B|C=D"]),
+        st.sampled_from(["_", "0:root", "1:dep|2.1:dep"]),
+        st.sampled_from(["_", "SpaceAfter=No", "X=Y", "SpaceAfter=No|X=Y"]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(
+    words=WORDS,
+    comments=st.lists(st.sampled_from(["# newdoc id = 1", "# x", "# text_en = a"]), max_size=3),
+    data=st.data(),
+)
+def test_what_is_not_given_back_is_counted(
+    words: list[tuple[str, ...]], comments: list[str], data: st.DataObject
+) -> None:
+    """All columns but two come back; rows of other kinds stand for what is counted."""
+    given, expected, empty = [*comments], [], 0
+    for number, (form, lemma, upos, xpos, feats, deps, misc) in enumerate(words, 1):
+        head, deprel = (0, "root") if number == 1 else (1, "dep")
+        row = [str(number), form, lemma, upos, xpos, feats, str(head), deprel, deps, misc]
+        given.append("\t".join(row))
+        spaced = number == len(words) or "SpaceAfter=No" not in misc
+        expected.append("\t".join([*row[:8], "_", "_" if spaced else "SpaceAfter=No"]))
+        if data.draw(st.booleans()):
+            empty += 1
+            given.append("\t".join([f"{number}.1", "e", *"______", "0:root", "_"]))
+    text = "\n".join(given)
+    assert write_conllu(read_conllu(text)).split("\n")[1:] == expected
+    counts = {
+        "comments": len(comments),
+        "empty nodes": empty,
+        "DEPS": sum(word[5] != "_" for word in words),
+        "MISC": sum("X=Y" in word[6] for word in words),
+    }
+    assert left_out(text) == {kind: count for kind, count in counts.items() if count}
+
+
+def test_a_multiword_token_is_counted_and_has_the_columns_of_its_highest_word() -> None:
+    rows = ["# sent_id = 1", "# text = zum Haus", "1-2 zum _ _ _ _ _ _ _ _", "1 zu zu ADP APPR _ 3 case _ _"]
+    rows += ["2 dem der DET ART _ 1 det _ _", "3 Haus Haus NOUN NN _ 0 root _ _"]
+    text = "\n".join(row if row.startswith("#") else row.replace(" ", "\t") for row in rows)
+    record = read_conllu(text)
+    assert (record.tokens, record.lemmas, record.xpos) == (["zum", "Haus"], ["zu", "Haus"], ["APPR", "NN"])
+    assert left_out(text) == {"multiword tokens": 1}
 
 
 @given(record=dependency_records())
