@@ -57,6 +57,9 @@ def align_stream(
     Raises BadInput, or with `on_error="blank"` gives no links for a bad line, and counts it.
     """
     languages = aligner.languages or text.languages
+    for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
+        if asked not in (None, known):
+            raise BadInput(f"text is in {asked}, but the model was fitted to {' and '.join(languages)}")
     words = (None, None) if text.tokenizer else aligner.words
     sides = sides_of(languages, text.tokenizer or aligner.tokenizer or "moses", words)
     bad = BadLines(on_error)

@@ -48,7 +48,8 @@ def source_records(
     if first.startswith("{"):
         return ((line, words.check(_read(line, needs, bad))) for line in good)
     if _CONLLU.match(first):
-        raise next(good).error("CoNLL-U is no text; make records of it by synmt parse --input conllu")
+        line = next(line for line in good if line.text.strip())
+        raise line.error("CoNLL-U is no text; make records of it by synmt parse --input conllu")
     if needs:
         return _parsed(_texts(good, bad), needs, words)
     return ((line, ParseRecord(text=line.text, tokens=words.of_text(line.text))) for line in _texts(good, bad))

@@ -61,7 +61,7 @@ def with_languages(settings: Mapping[str, Any], source: str | None, target: str 
     """Return the settings with the languages that they leave open, by the suffixes of the files of text."""
     known = dict(settings)
     for name, path in (("source_language", source), ("target_language", target)):
-        suffix = PurePath((path or "").removesuffix(".gz")).suffix.removeprefix(".")
+        suffix = PurePath((path or "").removesuffix(".gz").removesuffix(".jsonl")).suffix.removeprefix(".")
         if suffix in LANGUAGES:
             known.setdefault(name, suffix)
     return known

@@ -69,6 +69,12 @@ def test_methods_share_translation_models_which_translate(tmp_path: Path) -> Non
     fit = ["--fit", "--tokenizer", "none", *TINY]
     align(*fit, "--method", "naive-att", "--out", tmp_path / "naive")
     links = align(*fit, "--method", "shift-att", "--models", tmp_path / "naive", "--out", tmp_path / "shift")
+    with pytest.raises(
+        BadInput, match=r"naive: was fitted to other words \(none en\) than those that are given \(moses en\)"
+    ):
+        align("--fit", *TINY, "--method", "shift-att", "--models", tmp_path / "naive")
+    with pytest.raises(BadInput, match="text is in fi, but the model was fitted to en and en"):
+        align(tmp_path / "naive", "--source-language", "fi")
     assert align(tmp_path / "shift") == links
     assert align(tmp_path / "shift", "--method", "naive-att") == align(tmp_path / "naive") != links
     source = "".join(line.split("\t")[0] + "\n" for line in LINES[:2])

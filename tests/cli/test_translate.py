@@ -198,6 +198,6 @@ def test_text_that_is_tokenized_already(mask_model: Path, tmp_path: Path) -> Non
 
 
 def test_other_formats_are_not_taken_for_text(mask_model: Path) -> None:
-    for text in ("# text = He is.\n1\tHe\t", f"\n1\tHe{8 * chr(9)}_\n"):
+    for number, text in enumerate(("# text = He is.\n1\tHe\t", f"\n1\tHe{8 * chr(9)}_\n"), 1):
         done = synmt("translate", mask_model, text=text)
-        assert is_one_line_of_error(done, "CoNLL-U is no text", "synmt parse --input conllu")
+        assert is_one_line_of_error(done, f"stdin:{number}: CoNLL-U is no text", "synmt parse --input conllu")

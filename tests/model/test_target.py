@@ -28,6 +28,10 @@ def read(side: TargetSide, *texts: str) -> list[ParseRecord]:
     return [record for _, record in found]
 
 
+def unknown_language() -> SideWords:
+    return SideWords("target", "xx", Words("none"))
+
+
 def test_words_or_words_and_arcs() -> None:
     (record,) = read(ARCS, RECORD)
     assert WORDS.entries(record, segment) == ["I", "can@@", "not", "go", "."]
@@ -110,7 +114,7 @@ def test_a_record_that_the_tokenizer_would_change_keeps_its_words() -> None:
 def test_bad_lines_are_named(texts: list[str], cause: str) -> None:
     lines = [Line(text, "targets", number) for number, text in enumerate(texts, 1)]
     with pytest.raises(BadInput) as error:
-        list(target_records(lines, ARCS, SpaceTokenizer(), SideWords("target", "xx", Words("none"))))
+        list(target_records(lines, ARCS, SpaceTokenizer(), unknown_language()))
     assert cause in str(error.value)
 
 
@@ -127,7 +131,7 @@ def test_no_line_of_another_kind_is_taken_for_words(texts: list[str], cause: str
         read(WORDS, *texts)
     assert str(error.value) == cause
     lines, bad = [Line(text, "targets", number) for number, text in enumerate(texts, 1)], BadLines("blank")
-    found = list(target_records(lines, WORDS, SpaceTokenizer(), SideWords("target", "xx", Words("none")), bad))
+    found = list(target_records(lines, WORDS, SpaceTokenizer(), unknown_language(), bad))
     assert [len(record.tokens) for _, record in found] == [len(texts[0].split()), 0]
     assert bad.counts == {"bad line": 1}
 
@@ -135,8 +139,5 @@ def test_no_line_of_another_kind_is_taken_for_words(texts: list[str], cause: str
 def test_braces_and_escaped_arcs_are_words() -> None:
     texts = ["{ a }", '{"a": 1}', "\\LEFT-ARC:nsubj"]
     lines = [Line(text, "targets", number) for number, text in enumerate(["I", *texts], 1)]
-    found = [
-        record.tokens
-        for _, record in target_records(lines, WORDS, SpaceTokenizer(), SideWords("target", "xx", Words("none")))
-    ]
+    found = [record.tokens for _, record in target_records(lines, WORDS, SpaceTokenizer(), unknown_language())]
     assert found == [["I"], *(text.split() for text in texts)]

@@ -1,6 +1,6 @@
 import pytest
 
-from synmt.text.tokenization import MosesTokenizer
+from synmt.text.tokenization import MosesTokenizer, with_languages
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +29,9 @@ def test_detokenizing_undoes_tokenizing(english: MosesTokenizer) -> None:
 def test_a_blank_line_has_no_tokens(english: MosesTokenizer, text: str) -> None:
     assert english.tokenize(text) == []
     assert english.detokenize([]) == ""
+
+
+@pytest.mark.parametrize("name", ["a.de", "a.de.gz", "a.de.jsonl", "a.de.jsonl.gz", "dir.fi/a.de"])
+def test_the_language_is_the_suffix_of_text_or_records(name: str) -> None:
+    assert with_languages({}, name, "a.jsonl") == {"source_language": "de"}
+    assert with_languages({"source_language": "fi"}, name, None) == {"source_language": "fi"}

@@ -74,6 +74,8 @@ class _Fitting:
         """Make models, layers, parts, and last config.json, which says that the folder is whole."""
         idea, out, base = self.idea, self.config.out, self.models
         guide, layers = self.config.guide, None
+        if self.models:
+            self._check_words(self.models)
         if idea.guide and guide is None:
             teacher, base = self._teacher()
             guide = links_of(teacher, self.config.bitext)
@@ -92,6 +94,15 @@ class _Fitting:
             open_direction(out, name, idea, layer, device) for name, layer in zip(DIRECTIONS, layers, strict=True)
         )
         TranslationAligner(self.config.method, idea, *opened).save(out)
+
+    def _check_words(self, models: Path) -> None:
+        """Raise BadInput if the models that are taken over were trained on other words than they are to read."""
+        for name, own, language in zip(DIRECTIONS, self.config.words, self.config.languages, strict=True):
+            config = ModelFolder.open(models / name, ModelConfig).config
+            known, of_model = config.words, config.languages[0]
+            if own and known and own.share == known.share == 1 and (own, language) != (known, of_model):
+                theirs, ours = f"{known.tokenizer} {of_model}", f"{own.tokenizer} {language}"
+                raise BadInput(f"was fitted to other words ({theirs}) than those that are given ({ours})", str(models))
 
     def _teacher(self) -> tuple[TranslationAligner, Path]:
         """Return the aligner whose links this one learns from, and its folder: `models` if that fits, or a new one."""
