@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from synmt.parsers.benepar_parser import BeneparParser
-from synmt.parsers.tokenization import ParserInput
-from synmt.parsers.udpipe_parser import UDPipeParser
+from synmt.parsers.embedded import DEPENDENCY, embedded_model
+from synmt.parsers.tokenization import ParserInput, Tokenized
+from synmt.parsers.udpipe_process import open_udpipe
 from synmt.trees.record import ParseRecord
 
 
@@ -19,7 +20,7 @@ class CombinedParser:
         trust_pickle: bool = False,
     ) -> None:
         """Open the models. Raises ModelError."""
-        self._udpipe = UDPipeParser(udpipe_model)
+        self._udpipe = open_udpipe(udpipe_model or str(embedded_model(DEPENDENCY)))
         self._benepar = BeneparParser(benepar_model, device, trust_pickle)
 
     @property
@@ -27,8 +28,8 @@ class CombinedParser:
         return self._udpipe.flattened + self._benepar.flattened
 
     def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
-        analysed = [self._udpipe.analyse(line) for line in lines]
-        trees = self._benepar.trees([tokenized for tokenized, _ in analysed])
-        for (_, record), tree in zip(analysed, trees, strict=True):
+        records = self._udpipe.parse(lines)
+        trees = self._benepar.trees([Tokenized.of(record) for record in records])
+        for record, tree in zip(records, trees, strict=True):
             record.tree = tree
-        return [record for _, record in analysed]
+        return records

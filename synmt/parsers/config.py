@@ -36,9 +36,9 @@ def open_parser(config: ParserConfig) -> Parser:
 
         return BeneparParser(_only_model(config, CONSTITUENCY, config.model), config.device, config.trust_pickle)
     if config.parser == "udpipe":
-        from synmt.parsers.udpipe_parser import UDPipeParser
+        from synmt.parsers.udpipe_process import open_udpipe
 
-        return UDPipeParser(_only_model(config, DEPENDENCY, config.model))
+        return open_udpipe(_only_model(config, DEPENDENCY, config.model))
     from synmt.parsers.combined_parser import CombinedParser
 
     of_udpipe = tuple(model for model in config.model if model.endswith(".udpipe"))

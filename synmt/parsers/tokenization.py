@@ -7,6 +7,7 @@ space made single and its ends stripped. White space is Unicode's (`str.isspace`
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from synmt.text.tokenization import spaces_after
 from synmt.trees.record import ParseRecord
@@ -40,6 +41,13 @@ class Tokenized:
     def record(self) -> ParseRecord:
         """Return the line's parse record, without trees."""
         return ParseRecord(self.text, [token for tokens in self.sentences for token in tokens], self.spaces)
+
+    @classmethod
+    def of(cls, record: ParseRecord) -> "Tokenized":
+        """Return the line of a parse record."""
+        rest = iter(record.tokens)
+        lengths = record.sentences or ([len(record.tokens)] if record.tokens else [])
+        return cls(record.text, [list(islice(rest, length)) for length in lengths], record.spaces)
 
 
 def normalized(text: str) -> str:

@@ -11,11 +11,11 @@ from ufal.udpipe import Model, OutputFormat, ProcessingError, Sentence
 
 from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
-from synmt.parsers.tokenization import ParserInput, Tokenized, normalized, tokenize
+from synmt.parsers.tokenization import ParserInput, normalized, tokenize
+from synmt.parsers.udpipe_file import unpacked_size
 from synmt.trees.dependency import UNKNOWN, joined, read_conllu
 from synmt.trees.record import ParseRecord
 
-HEADER = b"\x12morphodita_parsito"
 _WORD = re.compile(r"\S+\Z")
 LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
 
@@ -23,15 +23,11 @@ LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
 def load_model(model: str | None = None) -> Model:
     """Return the embedded model or the one of a `.udpipe` file. Raises ModelError.
 
-    The header is read first: UDPipe ends the whole process on files that begin otherwise.
+    What the file says of its sizes is read first: UDPipe ends the whole process on some files that are no models.
     """
     path = Path(model) if model is not None else embedded_model(DEPENDENCY)
-    try:
-        with path.open("rb") as stream:
-            header = stream.read(len(HEADER))
-    except OSError as error:
-        raise ModelError(f"UDPipe model {path}: {error.strerror}") from None
-    loaded = Model.load(str(path)) if header == HEADER else None
+    unpacked_size(path)
+    loaded = Model.load(str(path))
     if loaded is None:
         raise ModelError(f"UDPipe model {path}: not a UDPipe 1 model, or damaged")
     return loaded
@@ -52,14 +48,13 @@ class UDPipeParser:
             raise ModelError(f"UDPipe model {model}: {error}") from None
 
     def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
-        return [self.analyse(line)[1] for line in lines]
+        return [self._parsed(line) for line in lines]
 
     def words(self, text: str) -> list[str]:
         """Return the words that a line of text would have as a record."""
         return tokenize(text, lambda _: [self._record(each).tokens for each in self._sentences(text)]).record().tokens
 
-    def analyse(self, line: ParserInput) -> tuple[Tokenized, ParseRecord]:
-        """Return the line's sentences as UDPipe finds them, and its record."""
+    def _parsed(self, line: ParserInput) -> ParseRecord:
         found = self._sentences(line) if isinstance(line, str) else ()
         records = [self._analysed(sentence) for sentence in found]
         tokenized = tokenize(line, lambda _: [record.tokens for record in records])
@@ -67,7 +62,7 @@ class UDPipeParser:
             records = [self._analysed(sentence_of(tokens)) for tokens in tokenized.sentences]
         record = joined(records)
         record.text, record.spaces = tokenized.text, tokenized.spaces
-        return tokenized, record
+        return record
 
     def _sentences(self, text: str) -> Iterator[Sentence]:
         """Yield the sentences that UDPipe finds in a line of text."""

@@ -5,7 +5,8 @@ import pytest
 from synmt.parsers import udpipe_parser
 from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
-from synmt.parsers.udpipe_parser import HEADER, UDPipeParser
+from synmt.parsers.udpipe_file import HEADER
+from synmt.parsers.udpipe_parser import UDPipeParser
 
 
 def test_he_is_my_father(udpipe: UDPipeParser) -> None:

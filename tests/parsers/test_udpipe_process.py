@@ -1,0 +1,134 @@
+"""UDPipe with models from elsewhere: what the files say of themselves, and what becomes of those that are damaged."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ufal.udpipe import ProcessingError, Sentences, Trainer
+
+from synmt.parsers.combined_parser import CombinedParser
+from synmt.parsers.embedded import DEPENDENCY, embedded_model
+from synmt.parsers.parser import ModelError, Parser
+from synmt.parsers.tokenization import ParserInput
+from synmt.parsers.training.udpipe import read_treebank
+from synmt.parsers.udpipe_file import unpacked_size
+from synmt.parsers.udpipe_parser import UDPipeParser
+from synmt.parsers.udpipe_process import UDPipeProcess, open_udpipe
+from tests.udpipe_files import blocks, packed, with_block
+
+EMBEDDED = embedded_model(DEPENDENCY)
+LINES: list[ParserInput] = [
+    "He is my father. She can't go (home)!",
+    "",
+    ["I", "don't", "know.", "#", "1-2", "_"],
+    " \t ",
+    "a\u3000b \x1b[31m c",
+    ["a"] * 1001,
+]
+ROWS = "1\tHe\the\tPRON\tPRP\tCase=Nom\t2\tnsubj\t_\t_\n2\tgoes\tgo\tVERB\tVB\t_\t0\troot\t_\tSpaceAfter=No\n\n"
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The embedded model, as a file of which synmt knows nothing."""
+    path = tmp_path_factory.mktemp("models") / "elsewhere.udpipe"
+    path.write_bytes(EMBEDDED.read_bytes())
+    return path
+
+
+@pytest.fixture(scope="module")
+def process(elsewhere: Path) -> Parser:
+    return open_udpipe(str(elsewhere))
+
+
+def test_only_models_of_synmt_are_opened_in_its_own_process(process: Parser) -> None:
+    assert isinstance(process, UDPipeProcess)
+    assert isinstance(open_udpipe(str(EMBEDDED)), UDPipeParser)
+
+
+def test_a_model_from_elsewhere_parses_as_one_of_synmt(process: Parser, udpipe: UDPipeParser) -> None:
+    before = process.flattened, udpipe.flattened
+    assert process.parse(LINES) == udpipe.parse(LINES)
+    assert (process.flattened - before[0], udpipe.flattened - before[1]) == (1, 1)
+
+
+def test_benepar_reads_its_sentences(elsewhere: Path, combined: CombinedParser) -> None:
+    assert CombinedParser(udpipe_model=str(elsewhere)).parse(LINES[:4]) == combined.parse(LINES[:4])
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGXCPU, signal.SIGKILL])
+def test_the_end_of_its_process_names_the_model(elsewhere: Path, number: signal.Signals) -> None:
+    parser = UDPipeProcess(elsewhere)
+    assert len(parser.parse(["He goes."])) == 1
+    os.kill(parser._process.pid or 0, number)
+    cause = "takes too long" if number == signal.SIGXCPU else rf"crashed on it \({number.name}\)"
+    with pytest.raises(ModelError, match=rf"UDPipe model .*elsewhere\.udpipe: UDPipe {cause}"):
+        parser.parse(["He goes."])
+
+
+@pytest.mark.parametrize(("times", "seconds", "code"), [(4, 0.9, 0), (1, 20, -signal.SIGXCPU)])
+def test_the_limit_of_time_begins_anew_with_each_line(times: int, seconds: float, code: int) -> None:
+    script = f"""
+import time
+from synmt.parsers.udpipe_process import _allow
+for _ in range({times}):
+    _allow(2**40, 1)
+    end = time.process_time() + {seconds}
+    while time.process_time() < end:
+        pass
+"""
+    assert subprocess.run([sys.executable, "-c", script]).returncode == code
+
+
+def trained(folder: Path, tokenizer: str, tagger: str, parser: str) -> bytes:
+    """A model of a few words, as small as UDPipe's trainer makes them."""
+    (folder / "rows.conllu").write_text(ROWS * 20)
+    sentences = Sentences(read_treebank(folder / "rows.conllu"))
+    error = ProcessingError()
+    model = Trainer.train("morphodita_parsito", sentences, sentences, tokenizer, tagger, parser, error)
+    assert not error.occurred(), error.message
+    return bytes(model)
+
+
+TOKENIZER = "dimension=16;epochs=1;batch_size=1"
+TAGGER = "models=2;iterations=1;templates_1=lemmatizer;templates_2=tagger"
+PARSER = "hidden_layer=5;iterations=1;embedding_form=5;embedding_upostag=5;embedding_feats=0;embedding_deprel=5"
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "tagger", "parser"),
+    [(TOKENIZER, TAGGER, PARSER), ("none", "iterations=1", PARSER), ("tokenizer=generic", "none", PARSER)],
+)
+def test_the_size_of_a_model_is_that_of_its_blocks(tokenizer: str, tagger: str, parser: str, tmp_path: Path) -> None:
+    model = trained(tmp_path, tokenizer, tagger, parser)
+    path = tmp_path / "small.udpipe"
+    path.write_bytes(model)
+    assert unpacked_size(path) == sum(len(block.data) for block in blocks(model))
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_what_is_cut_anywhere_is_refused_by_its_sizes(language: str, tmp_path: Path) -> None:
+    model = embedded_model(DEPENDENCY, language).read_bytes()
+    path = tmp_path / "cut.udpipe"
+    for place in {0, 1, 18, 19, 20, len(model) - 1, *(block.start + n for block in blocks(model) for n in (0, 5, 99))}:
+        path.write_bytes(model[:place])
+        with pytest.raises(ModelError, match="not a UDPipe 1 model, or damaged: "):
+            unpacked_size(path)
+
+
+def test_sizes_that_are_lies(tmp_path: Path) -> None:
+    model = EMBEDDED.read_bytes()
+    path = tmp_path / "lies.udpipe"
+    for block in blocks(model):
+        path.write_bytes(with_block(model, block, packed(b"", unpacked=2**32 - 1)))
+        with pytest.raises(ModelError, match=r"lies\.udpipe: says that it unpacks to 4\d{9} bytes"):
+            UDPipeProcess(path)
+        path.write_bytes(with_block(model, block, packed(block.data, longer=2**31)))
+        with pytest.raises(ModelError, match=r"would be \d+ bytes, beyond the end of the file"):
+            UDPipeProcess(path)
+        path.write_bytes(model[: block.start + 4] + b"\0" + model[block.start + 5 :])
+        with pytest.raises(ModelError, match=r"the checksum of its .* is another"):
+            UDPipeProcess(path)
