@@ -11,6 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+LARGEST_HEADER = 2**24  # bytes; a tensor takes some 100
 Model = TypeVar("Model", bound=nn.Module)
 
 
@@ -36,10 +37,19 @@ def load_parameters(make: Callable[[], Model], path: Path) -> Model:
 
 def shapes_in(path: Path) -> dict[str, list[int]]:
     """Return the shapes of the tensors in a safetensors file, by its header alone."""
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise ValueError("not a file")
+    check_header(path)
     with safe_open(path, "pt") as file:
         return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 (no mapping)
+
+
+def check_header(path: Path) -> None:
+    """Raise ValueError for no file, and for a header that is far longer than those of models and checkpoints."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError("not a file")
+    with path.open("rb") as stream:
+        length = int.from_bytes(stream.read(8), "little")
+    if length > LARGEST_HEADER:
+        raise ValueError(f"a header of {length} bytes, where at most {LARGEST_HEADER} are expected")
 
 
 def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, list[int]]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CONFIG_FILE, PARAMETERS_FILE = "config.json", "model.safetensors"
 FORMAT = 2
-LARGEST_TEXT = 2**28  # bytes; more than any training makes of a config, vocabulary or codes
+LARGEST_CONFIG, LARGEST_TEXT = 2**20, 2**26  # bytes; more than any training makes of a config, of a vocabulary or codes
 
 
 def write_config(folder: Path, fields: dict[str, Any]) -> None:
@@ -32,7 +32,7 @@ def write_config(folder: Path, fields: dict[str, Any]) -> None:
 def read_config(folder: Path) -> dict[str, Any]:
     """Return the fields of the config of a folder of any kind. Raises BadInput."""
     path = folder / CONFIG_FILE
-    check_inside(folder, path, LARGEST_TEXT)
+    check_inside(folder, path, LARGEST_CONFIG)
     with naming(path):
         fields: dict[str, Any] = orjson.loads(path.read_bytes())
         if fields["format"] != FORMAT:

@@ -4,6 +4,7 @@ config.json, vocab.target.txt, vocab.source.txt, vocab.labels.txt (of a model wi
 own), codes.bpe, model.safetensors. Nothing in it is code or pickle.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,12 @@ from synmt.model.files import (
     write_aside,
     write_config,
 )
-from synmt.parameters import load_parameters
+from synmt.parameters import load_parameters, shapes_in
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
 CODES_FILE = "codes.bpe"
+MOST_TOKENS = 2**22  # of a vocabulary
 
 
 class FolderConfig(Protocol):
@@ -105,11 +107,13 @@ class ModelFolder(Generic[Config]):
         ]
         for file in (CODES_FILE, *files):
             check_inside(path, path / file, LARGEST_TEXT)
-        with naming(path / CODES_FILE):
-            bpe = Bpe.load(str(path / CODES_FILE))
-        with naming(path / "vocab.*.txt"):
-            vocabularies = tuple(Vocabulary.load(path / folder) for folder in kind.vocabulary_folders)
-        return cls(path, config, bpe, vocabularies, training)
+        bpe = Bpe.load(str(path / CODES_FILE))
+        rows = _rows(path)
+        vocabularies = []
+        for folder in kind.vocabulary_folders:
+            with naming(path / folder / VOCABULARY_FILES[0]):
+                vocabularies.append(Vocabulary.load(path / folder, rows))
+        return cls(path, config, bpe, tuple(vocabularies), training)
 
     def new_model(self) -> Any:
         """Return the model, untrained."""
@@ -121,3 +125,14 @@ class ModelFolder(Generic[Config]):
         with naming(self.parameters):
             model = load_parameters(self.new_model, self.parameters)
         return model.to(device).eval()
+
+
+def _rows(path: Path) -> int:
+    """Return how many rows the tables of a folder's parameters have in all, by the header alone: no vocabulary is
+    longer. A run that was stopped early has no parameters yet."""
+    parameters = path / PARAMETERS_FILE
+    if not os.path.lexists(parameters):
+        return MOST_TOKENS
+    check_inside(path, parameters)
+    with naming(parameters):
+        return min(MOST_TOKENS, sum(shape[0] for shape in shapes_in(parameters).values() if all(shape) and shape))

@@ -13,6 +13,7 @@ from synmt.streams import BadInput, read_lines
 JOINER = "@@"
 NO_MERGES = "#version: 0.2\n"
 VERSIONS = {"0.1": (0, 1), "0.2": (0, 2)}
+MOST_MERGES, LONGEST_CODES = 2**20, 2**25  # ten times those of any model
 CACHED_WORDS = 200_000  # bounds the memory of a long stream; the frequent words return at once
 
 
@@ -53,9 +54,15 @@ class Bpe:
     @classmethod
     def load(cls, path: str) -> "Bpe":
         """Return the codes of a file. Raises BadInput."""
-        codes = "".join(f"{line.text}\n" for line in read_lines([path]))
+        lines: list[str] = []
+        characters = 0
+        for line in read_lines([path]):
+            characters += len(line.text)
+            if len(lines) > MOST_MERGES or characters > LONGEST_CODES:
+                raise line.error(f"more than the {MOST_MERGES} merges or {LONGEST_CODES} characters that BPE may have")
+            lines.append(f"{line.text}\n")
         try:
-            return cls(codes)
+            return cls("".join(lines))
         except CodesError as error:
             raise BadInput(str(error), path) from None
 

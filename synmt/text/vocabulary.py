@@ -7,13 +7,17 @@ A structural token (a node label, a bracket) begins with a space, which no word 
 an id with a word that is spelled like it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from synmt.streams import BadInput
+
 END, UNKNOWN = 0, 1
 END_TOKEN, UNKNOWN_TOKEN = " </s>", " <unk>"
+_UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # white space and control characters
 VOCABULARY_FILES = ("vocab.target.txt", "vocab.source.txt", "vocab.labels.txt")
 
 
@@ -24,6 +28,18 @@ def structural(token: str) -> str:
 
 def is_structural(entry: str) -> bool:
     return entry.startswith(" ")
+
+
+def flaw(token: str) -> str:
+    """Return why an entry cannot stand in a vocabulary, "" if it can: it would break lines or the terminal."""
+    if token.isprintable() and token.strip(" ") and " " not in token[1:]:
+        return ""
+    if not token.strip(" "):
+        return "an empty token"
+    if unfit := _UNFIT.search(token.removeprefix(" ")):
+        kind = "white space" if unfit[0].isspace() else "a control character"
+        return f"{kind} in the token {token[:40]!r}"
+    return ""
 
 
 @dataclass
@@ -88,11 +104,17 @@ class Vocabulary:
         return {name: "".join(f"{token}\n" for token in tokens) for name, tokens in lists}
 
     @classmethod
-    def load(cls, folder: Path) -> "Vocabulary":
-        """Load its files. Raises OSError, UnicodeDecodeError, or ValueError for files that are no vocabulary."""
-        target, source, lines = ((folder / name).read_bytes().decode().split("\n")[:-1] for name in VOCABULARY_FILES)
+    def load(cls, folder: Path, most: int) -> "Vocabulary":
+        """Load its files, of at most so many tokens and so many labels.
+
+        Raises OSError, ValueError for files that are no vocabulary, and BadInput with the line of an entry that is
+        none.
+        """
+        of_target, of_source, of_labels = (folder / name for name in VOCABULARY_FILES)
+        seen: set[str] = set()
+        target, source = _read_entries(of_target, seen, most), _read_entries(of_source, seen, most)
         labels: dict[str, list[str]] = {}
-        for line in lines:
+        for line in _read_entries(of_labels, set(), most, labelled=True):
             name, _, label = line.partition(" ")
             labels.setdefault(name, []).append(label)
         return cls(target, source, labels)
@@ -101,7 +123,8 @@ class Vocabulary:
     def build(
         cls, source: Counter[str], target: Counter[str], labels: Mapping[str, Counter[str]] | None = None
     ) -> "Vocabulary":
-        """Return all tokens and labels of a training corpus, the most frequent first."""
+        """Return all tokens and labels of a training corpus, the most frequent first, without those that have a
+        `flaw`: they are unknown."""
         known = [END_TOKEN, UNKNOWN_TOKEN, *_by_frequency(target)]
         seen = set(known)
         own = [token for token in _by_frequency(source) if token not in seen]
@@ -109,4 +132,26 @@ class Vocabulary:
 
 
 def _by_frequency(counts: Counter[str]) -> list[str]:
-    return sorted(counts, key=lambda token: (-counts[token], token))
+    """Return the entries that can be kept."""
+    return sorted((token for token in counts if not flaw(token)), key=lambda token: (-counts[token], token))
+
+
+def _read_entries(path: Path, seen: set[str], most: int, labelled: bool = False) -> list[str]:
+    """Return the lines of a file, none of which was seen before; labelled: each after a name. Raises BadInput."""
+    entries = []
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                entry = line.removesuffix(b"\n").decode()
+            except UnicodeDecodeError:
+                raise BadInput("not UTF-8", str(path), number) from None
+            cause = flaw(entry.partition(" ")[2] if labelled else entry)
+            if entry in seen:
+                cause = f"the token {entry[:40]!r} for the second time"
+            elif len(seen) == most:
+                cause = f"more tokens than the {most} that the model can have"
+            if cause:
+                raise BadInput(cause, str(path), number)
+            seen.add(entry)
+            entries.append(entry)
+    return entries

@@ -21,7 +21,7 @@ from safetensors import safe_open
 from torch import Tensor, nn
 
 from synmt.model.files import naming, save_tensors
-from synmt.parameters import check_shapes
+from synmt.parameters import check_header, check_shapes
 from synmt.streams import BadInput
 
 KEPT = 2
@@ -143,6 +143,7 @@ def checkpoints(folder: Path) -> list[Path]:
 
 def read_checkpoint(path: Path) -> tuple[Progress, dict[str, Tensor]]:
     """Return counters and tensors of a file. Raises ValueError, and what a damaged one makes safetensors raise."""
+    check_header(path)
     with safe_open(path, "pt") as file:
         metadata: dict[str, Any] = file.metadata() or {}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)

@@ -3,14 +3,16 @@
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unicodedata import category
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.text.vocabulary import END, END_TOKEN, UNKNOWN, UNKNOWN_TOKEN, Vocabulary, structural
+from synmt.streams import BadInput
+from synmt.text.vocabulary import END, END_TOKEN, UNKNOWN, UNKNOWN_TOKEN, VOCABULARY_FILES, Vocabulary, structural
 
-WORDS = st.text(st.characters(exclude_characters="\n ", exclude_categories=["Cs"]), min_size=1)
+WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1)
 COUNTS = st.dictionaries(WORDS, st.integers(1, 9)).map(Counter)
 
 
@@ -49,7 +51,50 @@ def test_files_give_the_vocabulary_back(source: Counter[str], target: Counter[st
     with TemporaryDirectory() as folder:
         for name, text in vocabulary.files().items():
             (Path(folder) / name).write_bytes(text.encode())
-        assert Vocabulary.load(Path(folder)) == vocabulary
+        assert Vocabulary.load(Path(folder), len(vocabulary)) == vocabulary
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), st.integers(0, 2))
+def test_what_breaks_lines_or_terminals_is_neither_learnt_nor_loaded(word: str, number: int) -> None:
+    """White space and control characters, by Unicode's own names for them."""
+    breaks = any(category(each) in ("Cc", "Zs", "Zl", "Zp") for each in word)
+    vocabulary = Vocabulary.build(Counter({word: 1, "b": 1}), Counter({word: 2}), {"upos": Counter({word: 1})})
+    assert len(vocabulary.target) + len(vocabulary.source) + len(vocabulary.labels["upos"]) == (3 if breaks else 5)
+    if "\n" in word:
+        return
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, text in vocabulary.files().items():
+            (folder / file).write_text(text, newline="")
+        file = VOCABULARY_FILES[number]
+        with (folder / file).open("a", newline="") as stream:
+            stream.write(f"upos {word}!\n" if number == 2 else f"{word}!\n")
+        if breaks:
+            line = len((folder / file).read_bytes().split(b"\n")) - 1
+            with pytest.raises(BadInput, match=rf"{file}:{line}: (white space|a control character) in the token"):
+                Vocabulary.load(folder, 100)
+        else:
+            Vocabulary.load(folder, 100)
+
+
+@pytest.mark.parametrize(
+    ("file", "lines", "cause"),
+    [
+        ("vocab.target.txt", " </s>\n <unk>\na\n\n", ":4: an empty token"),
+        ("vocab.target.txt", " </s>\n <unk>\n  \n", ":3: an empty token"),
+        ("vocab.target.txt", " </s>\n <unk>\na\na\n", ":4: the token 'a' for the second time"),
+        ("vocab.source.txt", "a\nhaus\n", ":2: the token 'haus' for the second time"),
+        ("vocab.source.txt", "a\nb\nc\n", ":3: more tokens than the 5 "),
+        ("vocab.labels.txt", "upos A\ndeprels A\nupos A\n", ":3: the token 'upos A' for the second time"),
+        ("vocab.labels.txt", "upos\n", ":1: an empty token"),
+    ],
+)
+def test_a_line_that_is_no_entry_is_named(tmp_path: Path, file: str, lines: str, cause: str) -> None:
+    for name, text in Vocabulary([END_TOKEN, UNKNOWN_TOKEN, "haus"], ["b"]).files().items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / file).write_text(lines)
+    with pytest.raises(BadInput, match=file + cause):
+        Vocabulary.load(tmp_path, 5)
 
 
 @pytest.mark.parametrize("target", [[], ["a", "b"], [END_TOKEN, UNKNOWN_TOKEN, "a", "a"]])
