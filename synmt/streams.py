@@ -12,25 +12,34 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar
 
 OnError = Literal["fail", "blank"]
 STDOUT = 1  # a file descriptor
-LONGEST_CAUSE = 500  # characters; a stranger may choose some
+LONGEST_NAME, LONGEST_CAUSE = 200, 500  # characters; a stranger may choose some
+LONGEST_LINE = 2**28  # bytes; a few kB of a .gz file may be a line of gigabytes
 T = TypeVar("T")
+
+
+def shown(text: str, longest: int) -> str:
+    """Return a text as it may stand in a message: on one line, without what a terminal would obey, its end cut off
+    where it is longer than that many characters."""
+    cut = " ".join(text.split())[: longest + 1]
+    text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
+    return text if len(text) <= longest else text[:longest] + " …"
 
 
 class BadInput(Exception):
     """Input that cannot be used: its place (file and line, where known) and the cause, in one line."""
 
     def __init__(self, cause: str, source: str = "", number: int = 0) -> None:
-        self.cause = " ".join(cause.split())
-        if len(self.cause) > LONGEST_CAUSE:
-            self.cause = self.cause[:LONGEST_CAUSE] + " …"
+        self.cause = shown(cause, LONGEST_CAUSE)
+        source = shown(source, LONGEST_NAME)
         self.place = f"{source}:{number}" if source and number else source
         super().__init__(f"{self.place}: {self.cause}" if self.place else self.cause)
 
@@ -123,7 +132,9 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
         number = 0
         try:
             with _open_for_reading(path) as stream:
-                for number, raw in enumerate(stream, 1):
+                for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
+                    if len(raw) > LONGEST_LINE:
+                        raise BadInput(f"a line of more than {LONGEST_LINE} bytes", source, number)
                     line = _decode(raw, source, number)
                     if line.fault and on_error == "fail":
                         raise line.error(line.fault)
@@ -276,7 +287,11 @@ def convert_files(
 
 def discard_output() -> None:
     """Keep the interpreter's last flush from failing again, once standard output has failed."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
+    with suppress(OSError):
+        os.close(STDOUT)  # first, for there may be no other descriptor left
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    if nowhere != STDOUT:
+        os.dup2(nowhere, STDOUT)
 
 
 def complain(name: str, cause: str, code: int = 1) -> int:
@@ -286,5 +301,5 @@ def complain(name: str, cause: str, code: int = 1) -> int:
             sys.stdout.flush()
     except OSError:
         discard_output()
-    print(f"{name}: {cause}", file=sys.stderr)
+    print(f"{name}: {shown(cause, LONGEST_NAME + LONGEST_CAUSE + 50)}", file=sys.stderr)
     return code

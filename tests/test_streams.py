@@ -45,6 +45,15 @@ def test_line_ends_and_the_byte_order_mark_are_dropped(tmp_path: Path) -> None:
     assert texts(path) == ["a", "b\rc", "", "\ufeffd\u2028e"]
 
 
+def test_a_line_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synmt.streams.LONGEST_LINE", 5)
+    path = write(tmp_path / "text.gz", gzip.compress(b"abc\nabcd\nabcde\n"))
+    lines = read_lines([path])
+    assert [next(lines).text, next(lines).text] == ["abc", "abcd"]
+    with pytest.raises(BadInput, match=r"text\.gz:3: a line of more than 5 bytes"):
+        next(lines)
+
+
 def test_gzip_is_read_and_written(tmp_path: Path) -> None:
     path = str(tmp_path / "text.gz")
     with LineWriter(path) as output:

@@ -1,5 +1,6 @@
 """`synmt`: finds the command's file, and turns errors into one line on stderr and an exit code."""
 
+import errno
 import importlib
 import os
 import sys
@@ -7,6 +8,7 @@ import sys
 import click
 
 from synmt import __version__
+from synmt.cli.scarcity import watch_limit
 from synmt.interruption import Interrupted
 from synmt.streams import BadInput, complain, discard_output
 
@@ -35,6 +37,8 @@ ENVIRONMENT = {
     # where next to no shape comes twice.
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
 }
+
+OF_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # what it lacks, whatever it was about to do
 
 
 class LazyCommands(click.Group):
@@ -65,6 +69,7 @@ def main() -> None:
     """Run one command. Exit codes: 0 done, 1 bad input or system, 2 wrong usage, 128+n ended by signal n."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    watch_limit()
     arguments = sys.argv[1:]
     name = f"synmt {arguments[0]}" if arguments and arguments[0] in COMMANDS else "synmt"
     try:
@@ -78,19 +83,34 @@ def main() -> None:
         code = complain(name, str(error))
     except OSError as error:
         discard_output()
-        code = complain(name, f"{error.filename or 'output'}: {error.strerror or error}")
-    except RuntimeError as error:  # PyTorch's way to say so
-        if "memory" not in str(error):
+        code = complain(name, of_system(error))
+    except RuntimeError as error:  # PyTorch's way to say so, and that of threads
+        if "memory" not in str(error) and "start new thread" not in str(error):
             raise
         discard_output()
         code = complain(name, f"out of memory: {str(error).splitlines()[0]}")
-    except MemoryError:
-        code = complain(name, "out of memory")
+    except MemoryError as error:
+        code = complain(name, f"out of memory: {error}" if str(error) else "out of memory")
+    except ImportError as error:
+        code = complain(name, f"a library does not load: {first_cause(error)}")
     except Interrupted as stop:
         code = complain(name, str(stop), 128 + stop.signal)
     except (KeyboardInterrupt, click.Abort):
         code = complain(name, "interrupted", 130)
     sys.exit(code)
+
+
+def of_system(error: OSError) -> str:
+    """Return what an error of the operating system says; one without a file is of the output, or of the process."""
+    if error.errno in OF_PROCESS:
+        return str(error.strerror)
+    return f"{error.filename or 'output'}: {error.strerror or error}"
+
+
+def first_cause(error: BaseException) -> BaseException:
+    """Return the error that those after it were raised for."""
+    before = error.__cause__ or error.__context__
+    return first_cause(before) if before else error
 
 
 def run(arguments: list[str]) -> int:

@@ -1,0 +1,56 @@
+"""Too little memory, and too few files that may be open: one line with the cause, wherever it strikes."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import COLD, is_one_line_of_error, shell
+from tests.hostile import good_aligner, good_folder
+
+COMMANDS = ["translate model in", "align aligner pairs", "parse in", "parse --parser udpipe in"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("scarcity")
+    good_folder(path / "model")
+    good_aligner(path / "aligner")
+    (path / "in").write_text(json.dumps({"tree": "(S a)"}) + "\n")
+    (path / "pairs").write_text("He is\tEr ist\n")
+    return path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps to a limit of address space")
+@pytest.mark.parametrize("mebibytes", [30, 80, 400])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_too_little_memory_is_told_before_a_library_loads(command: str, mebibytes: int, folder: Path) -> None:
+    done = shell(f"ulimit -v $((1024 * {mebibytes})); {COLD} {command}", folder)
+    if "udpipe" in command and mebibytes == 400:
+        assert (done.returncode, done.stderr) == (0, "")
+    else:
+        assert is_one_line_of_error(done, f"synmt {command.split()[0]}: out of memory: ", " MiB of address space")
+
+
+@pytest.mark.parametrize("files", [5, 8])
+@pytest.mark.parametrize("options", ["--jobs 2", "--model elsewhere.udpipe"])
+def test_too_few_open_files(files: int, options: str, folder: Path) -> None:
+    model = Path(__file__).parents[2] / "synmt" / "parsers" / "models" / "en-dependency.udpipe"
+    (folder / "elsewhere.udpipe").write_bytes(model.read_bytes())
+    done = shell(f"ulimit -n {files}; {COLD} parse --parser udpipe {options} in", folder)
+    assert is_one_line_of_error(done)
+    assert done.stderr == "synmt parse: Too many open files\n"
+
+
+NAMES = ["x" * 50_000, "a\nb\nc", "\x1b[31mred\x1b[0m", "\x9b31m", "a\rb", "\u202egnp.exe", "n" * 150 + "\n" * 2_000]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("command", ["linearize", "parse --parser udpipe --model", "bpe apply --codes"])
+def test_names_of_files_stay_on_one_short_line_and_give_no_orders(name: str, command: str, folder: Path) -> None:
+    (folder / "name").write_text(name)
+    name = "" if command == "linearize" else " in"
+    done = shell(f'IFS= read -r -d "" name < name; {COLD} {command} "$name"{name}', folder)
+    assert is_one_line_of_error(done, f"synmt {command.split()[0]}: ")
+    assert len(done.stderr) < 1000 and done.stderr[:-1].isprintable()
