@@ -220,15 +220,15 @@ class Trainer:
         self.model.load_state_dict(parameters)
         scores = self.validation(self.model)
         self.model.load_state_dict(own)
-        more = {**scores.metrics, **scores.accuracies}
+        more = {**scores.metrics, **scores.measures}
         row = {"valid_loss": scores.loss, **{f"valid_{name}": value for name, value in more.items()}}
         self._write(row)
         tqdm.write(f"update {self.progress.update}: validation {_in_words(scores)}", file=sys.stderr)
-        return scores.value
+        return scores.value if scores.decides else float(self.progress.update)
 
 
 def _in_words(scores: ValidationScores) -> str:
-    more = {**scores.metrics, **scores.accuracies}
+    more = {**scores.metrics, **scores.measures}
     return ", ".join([f"loss {scores.loss:.4f}", *(f"{name.upper()} {value:.2f}" for name, value in more.items())])
 
 

@@ -27,11 +27,13 @@ TOKENIZATIONS: dict[str, Any] = {"zh": "zh", **dict.fromkeys(["ja", "ko", "th", 
 @dataclass(frozen=True)
 class ValidationScores:
     """loss: nats a target token, without smoothing; metrics: BLEU or chrF of decoded and detokenized text, by name, if
-    asked for; accuracies: in percent, of what the source side's ideas predict."""
+    asked for; measures: what else there is, such as the accuracy in percent of what the source side's ideas predict.
+    decides: whether they tell which model is better; else it is the later one."""
 
     loss: float
     metrics: dict[str, float]
-    accuracies: dict[str, float]
+    measures: dict[str, float]
+    decides: bool = True
 
     @property
     def value(self) -> float:

@@ -10,6 +10,7 @@ from synmt.alignment.config import Heuristic
 from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
 from synmt.alignment.mask_align.config import MaskAlignConfig
 from synmt.alignment.mask_align.corpus import AlignerCorpus, EncodedSide, Vocabularies
+from synmt.alignment.mask_align.model import MaskAlignModel
 from synmt.device import autocast
 from synmt.model.batches import in_batches
 from synmt.model.folder import ModelFolder
@@ -24,10 +25,12 @@ Features = tuple[SourceFeatures, SourceFeatures]
 
 
 class MaskAligner:
-    def __init__(self, folder: ModelFolder[MaskAlignConfig], device: torch.device) -> None:
-        """Raise BadInput if the parameters do not fit."""
+    def __init__(
+        self, folder: ModelFolder[MaskAlignConfig], device: torch.device, model: MaskAlignModel | None = None
+    ) -> None:
+        """model: under training, in place of the folder's. Raise BadInput if the parameters do not fit."""
         self.folder, self.device = folder, device
-        self.model = folder.load_model(device)
+        self.model = model or folder.load_model(device)
         config = folder.config
         self.heuristic: Heuristic = "grow-diag-lilt" if config.options.no_agreement else "harmonic"
         self.threshold = GUIDED_THRESHOLD if config.guided else HARMONIC_THRESHOLD

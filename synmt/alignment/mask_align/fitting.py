@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 
 from synmt.alignment.aligner import FitConfig
 from synmt.alignment.guidance import links_of_subwords
@@ -10,6 +11,7 @@ from synmt.alignment.mask_align.config import MaskAlignConfig
 from synmt.alignment.mask_align.corpus import AlignerCorpus, build_vocabulary
 from synmt.alignment.mask_align.idea import MaskAlign
 from synmt.alignment.mask_align.presets import PRESETS
+from synmt.alignment.mask_align.validation import SAMPLE, LinkValidation
 from synmt.model.batches import Ids
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
@@ -57,8 +59,9 @@ class AlignmentData:
         corpus.links = links if self.guide is not None else None
         return corpus
 
-    def validation(self, folder: ModelFolder[MaskAlignConfig], training: TrainingConfig) -> None:
-        return None
+    def validation(self, folder: ModelFolder[MaskAlignConfig], training: TrainingConfig) -> LinkValidation:
+        every = -(-len(self.bitext) // SAMPLE)
+        return LinkValidation(list(islice(self.bitext, 0, None, every)), folder, training)
 
 
 def fit(options: MaskAlign, config: FitConfig) -> MaskAligner:

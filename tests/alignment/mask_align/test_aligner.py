@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from synmt.alignment.mask_align.aligner import MaskAligner
+from synmt.alignment.mask_align.validation import LinkValidation
 from synmt.alignment.methods import open_aligner
+from synmt.inspection.curves import read_curves
 from synmt.streams import BadInput
+from synmt.training.config import TrainingConfig
 from tests import tiny
 from tests.alignment.words import bitext, error_rate, fit, links, pair
 
@@ -47,6 +50,32 @@ def test_links_of_words_that_were_never_seen_stay_inside(fitted: MaskAligner) ->
         assert found.source_words[-1] == len(each.source.tokens) - 1
         assert np.isfinite(found.forward).all() and np.isfinite(found.backward).all()
         assert (found.forward.sum(axis=0) <= 1.0001).all() and (found.backward.sum(axis=1) <= 1.0001).all()
+
+
+def test_the_log_shows_that_links_become_better(fitted: MaskAligner) -> None:
+    (points,) = (read_curves(fitted.folder.path).points,)
+    agreement, of_words = points["valid_agreement"][1], points["valid_links"][1]
+    assert agreement[0] < 60 < 90 < agreement[-1] <= 100
+    assert of_words[-1] == pytest.approx(1, abs=0.1)  # each word has one counterpart
+    assert points["valid_loss"][1][-1] < points["valid_loss"][1][0]
+
+
+def test_what_the_log_says_is_said_of_the_links(fitted: MaskAligner) -> None:
+    validation = LinkValidation(PAIRS[:7], fitted.folder, TrainingConfig(max_length=100))
+    measures = validation(fitted.model).measures
+    agreed = directed = given = 0
+    for each, found in zip(PAIRS[:7], fitted.align(PAIRS[:7]), strict=True):
+        forward = {(found.source_words[int(j)], i) for i, j in enumerate(found.forward.argmax(axis=0))}
+        backward = {(j, found.target_words[int(i)]) for j, i in enumerate(found.backward.argmax(axis=1))}
+        agreed, directed = agreed + len(forward & backward), directed + len(forward) + len(backward)
+        given += len(links(fitted, [each])[0])
+    words = sum(len(each.source.tokens) + len(each.target.tokens) for each in PAIRS[:7])
+    assert measures == {"agreement": pytest.approx(200 * agreed / directed), "links": pytest.approx(2 * given / words)}
+
+
+def test_the_last_model_is_kept_whatever_its_links_look_like(fitted: MaskAligner) -> None:
+    validation = LinkValidation(PAIRS[:7], fitted.folder, TrainingConfig(max_length=100))
+    assert not validation(fitted.model).decides
 
 
 def test_the_same_seed_gives_the_same_links_and_another_one_others(tmp_path: Path) -> None:
