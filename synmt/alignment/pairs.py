@@ -10,8 +10,10 @@ from synmt.model.records import SentencePair, source_records
 from synmt.model.words import Sides
 from synmt.streams import BadInput, BadLines, Line, read_lines
 from synmt.text.giza import HEADER, read_a3
-from synmt.text.links import DirectedLinks, Link, LinkError, check_inside, read_links
+from synmt.text.links import DirectedLinks, Link, LinkError, check_inside, detect_base, read_links
 from synmt.trees.record import ParseRecord
+
+MANY = 20  # pairs with links, of which some would link a first word
 
 
 def read_pairs(
@@ -66,6 +68,12 @@ def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Ite
     for file in files:
         if found := next(file, None):
             raise found.line.error(f"links of more than {count} sentence pairs")
+
+
+def count_from_one(path: str) -> bool:
+    """Return whether no link of many pairs in a file names a word 0."""
+    lines = [line.text for line in read_lines([path]) if line.text.strip()]
+    return len(lines) >= MANY and not lines[0].startswith(HEADER) and detect_base(lines) == 1
 
 
 @dataclass(frozen=True, slots=True)

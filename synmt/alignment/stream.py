@@ -14,7 +14,7 @@ from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predi
 from synmt.alignment.config import AlignConfig, Heuristic
 from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
 from synmt.alignment.methods import open_method
-from synmt.alignment.pairs import read_pairs, with_known_links
+from synmt.alignment.pairs import count_from_one, read_pairs, with_known_links
 from synmt.alignment.tree_links import NEEDS as TREES
 from synmt.alignment.tree_links import tree_links
 from synmt.model.files import CONFIG_FILE
@@ -70,6 +70,7 @@ def align_stream(
     _write(aligner, with_known_links(pairs, links) if links else pairs, config)
     bad.report("align")
     say_doubts("align", *sides)
+    _say_bases(links)
 
 
 def fit_stream(
@@ -107,6 +108,7 @@ def fit_stream(
     if first:
         say_tokenizers("align", tokenizer, text.languages)
         say_doubts("align", *sides)
+        _say_bases([guide] if guide else [])
     known = [pair.links.forward for pair in whole if pair.links] if guide else None
     with TemporaryDirectory(prefix="synmt-align-") as temporary:
         folder = out or Path(temporary) / "model"
@@ -138,6 +140,13 @@ def _check_links(
         pairs = read_pairs(lines, (frozenset(), frozenset()), (source, target), config.max_words, bad)
         for _ in with_known_links(pairs, links):
             pass
+
+
+def _say_bases(links: Sequence[str]) -> None:
+    """Say on stderr which files of links seem to count words from 1."""
+    for path in links:
+        if Path(path).is_file() and count_from_one(path):
+            print(f"synmt align: {path} links no word 0; it seems to count from 1, not from 0", file=sys.stderr)
 
 
 def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig) -> None:

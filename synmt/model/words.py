@@ -26,7 +26,7 @@ class SideWords:
     def __init__(self, side: str, language: str, words: Words, known: bool = True) -> None:
         """side: its name in messages; known: whether a model was trained on such words, and not yet is to be."""
         self.side, self.language, self.words, self.known = side, language, words, known
-        self.lines = self.tokenized = self.raw = self.records = self.others = 0
+        self.lines = self.tabs = self.tokenized = self.raw = self.records = self.others = 0
         self._made_by: WordsName = words.tokenizer
         self._split: Any = None
 
@@ -77,6 +77,8 @@ class SideWords:
                 f"{text} looks tokenized already, in {self.tokenized} of its first {self.lines} lines, and was"
                 " tokenized again: --tokenizer none keeps its words"
             )
+        if 2 * self.tabs > self.lines:
+            yield f"{text} has tabs in {self.tabs} of its first {self.lines} lines; give one column"
         if self.others:
             yield (
                 f"{self.others} of the first {self.records} {self.side} records have other words than the raw text"
@@ -86,6 +88,7 @@ class SideWords:
     def _look_at(self, text: str) -> None:
         if self.lines < SAMPLE:
             self.lines += bool(text.strip())
+            self.tabs += "\t" in text.strip()
             raw = bool(_RAW.search(text))
             self.raw += raw
             self.tokenized += not raw and bool(_TOKENIZED.search(text))

@@ -267,3 +267,12 @@ def test_text_that_is_tokenized_already_is_said(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (0, "0-0\n")
         assert [line.split()[2] for line in done.stderr.splitlines()] == said.split()
         assert shell("synmt align --links-from links --tokenizer none pairs", tmp_path).stderr == ""
+
+
+def test_links_that_seem_to_count_from_one_are_said(tmp_path: Path) -> None:
+    (tmp_path / "pairs").write_text("a b c\td e f\n" * 30)
+    for links, said in (("1-1 2-2\n" * 30, True), ("1-1\n" * 29 + "0-1\n", False), ("1-1\n" * 5 + "\n" * 25, False)):
+        (tmp_path / "links").write_text(links)
+        done = shell("synmt align --links-from links pairs", tmp_path)
+        assert (done.returncode, done.stdout) == (0, links)
+        assert ("links links no word 0; it seems to count from 1" in done.stderr) == said

@@ -154,6 +154,13 @@ def test_what_tokenized_text_looks_like(text: str) -> None:
     assert "tokenized already" in doubts(SideWords("source", "en", Words("moses"), False), text, "no sign", "")
 
 
+def test_columns_in_place_of_text_are_said() -> None:
+    assert "has tabs in 2 of its first 3 lines" in doubts(
+        SideWords("source", "en", Words("moses")), "a\tb", "", "c\td", "e"
+    )
+    assert doubts(SideWords("source", "en", Words("moses")), "a\tb", "c", "\te\t") == ""
+
+
 def test_no_more_than_a_sample_is_looked_at() -> None:
     words = SideWords("source", "en", Words("moses"), False)
     doubts(words, *["a , b"] * (SAMPLE + 10))
