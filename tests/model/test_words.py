@@ -130,6 +130,13 @@ def test_records_in_other_words_than_raw_text_had_are_said() -> None:
     for record in [*records("moses", SENTENCES), *records("udpipe", SENTENCES[:2])]:
         assert words.check(record) is record
     assert "2 of the first 6 source records have other words" in " ".join(words.doubts())
+    pairs: list[tuple[WordsName, WordsName]] = [("spacy", "udpipe"), ("udpipe", "spacy")]
+    for trained, other in pairs:
+        for name, said in ((other, True), (trained, False)):
+            words = SideWords("source", "en", Words(trained))
+            for record in records(name, [*SENTENCES, "He cannot (go)-away."]):
+                words.check(record)
+            assert (f"which are {trained}'s" in " ".join(words.doubts())) == said
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
