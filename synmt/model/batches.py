@@ -88,13 +88,21 @@ def in_batches(lengths: Sequence[int], batch_tokens: int, run: Callable[[list[in
 
 
 def shuffled_batches(
-    source: NDArray[np.int64], target: NDArray[np.int64], batch_tokens: int, seed: int, epoch: int
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    counted: NDArray[np.int64],
+    batch_tokens: int,
+    seed: int,
+    epoch: int,
 ) -> list[list[int]]:
-    """Return pairs of these lengths, each once, in batches of similar ones; a function of seed and epoch alone."""
+    """Return pairs of these lengths, each once, in batches of similar ones; a function of seed and epoch alone.
+
+    counted: what takes the place of lengths in `token_batches`.
+    """
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(source))
     order = order[np.lexsort((target[order], source[order]))]
-    batches = token_batches(order.tolist(), np.maximum(source, target), batch_tokens)
+    batches = token_batches(order.tolist(), counted, batch_tokens)
     return [batches[i] for i in random.permutation(len(batches))]
 
 

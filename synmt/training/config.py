@@ -8,11 +8,20 @@ from typing import Literal
 
 from synmt.options import check_settings, rate, setting
 
+BatchBy = Literal["tokens", "target-tokens", "source-words", "sentences"]
+
 
 @dataclass(frozen=True)
 class TrainingConfig:
     merges: int = setting(8000, "BPE merges learned jointly on both sides, if no --codes are given", 1, common=True)
-    batch_tokens: int = setting(4096, "sentences × longest side of a batch, in tokens", 1, common=True)
+    batch_tokens: int = setting(
+        4096, "size of a batch: sentences × tokens of the longest, or what --batch-by says", 1, common=True
+    )
+    batch_by: BatchBy = setting(
+        "tokens",
+        "what of the longest sentence counts: tokens of its longer side, of its target, or words of its source as"
+        " subwords; or sentences alone, so that systems with longer inputs learn from as many an update",
+    )
     prefixes: int = setting(
         0, "prefixes of each target that bitran, parent and gcn learn from in an update, drawn at random; 0 is all"
     )

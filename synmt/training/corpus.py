@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from synmt.model.batches import Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.nn.decoders import TargetBatch
@@ -13,6 +14,7 @@ from synmt.nn.graphs import Graph
 from synmt.nn.prefixes import Prefixes
 from synmt.nn.stacks import Stacks
 from synmt.text.vocabulary import Vocabulary
+from synmt.training.config import BatchBy
 from synmt.training.prefixes import PrefixPlan
 from synmt.trees.transition_graph import Edges
 
@@ -86,8 +88,22 @@ class Corpus:
             return [list(indices)]
         return self.plan.parts(indices, np.array([len(self.targets[i]) for i in indices]))
 
-    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
         """Return each pair once, in batches of similar lengths, in an order by seed and epoch alone."""
         source = np.array([len(ids) for ids in self.sources.ids])
         target = np.array([len(ids) for ids in self.targets])
-        return shuffled_batches(source, target, batch_tokens, seed, epoch)
+        counted = counted_by(by, source, target, self.sources.words)
+        return shuffled_batches(source, target, counted, batch_tokens, seed, epoch)
+
+
+def counted_by(
+    by: BatchBy, source: NDArray[np.int64], target: NDArray[np.int64], words: Sequence[int]
+) -> NDArray[np.int64]:
+    """Return what counts of each pair where batches are made: lengths [n] in tokens, words of sources as subwords."""
+    counted: dict[BatchBy, NDArray[np.int64]] = {
+        "tokens": np.maximum(source, target),
+        "target-tokens": target,
+        "source-words": np.array(words, np.int64),
+        "sentences": np.ones_like(source),
+    }
+    return counted[by]

@@ -26,7 +26,7 @@ from synmt.training.validation import ValidationScores
 
 Config = TypeVar("Config", bound=FolderConfig)
 Validate = Callable[[Any], ValidationScores]
-FIXED = "seed", "merges", "batch_tokens", "max_length", "select"  # which a run that goes on has as it began
+FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select"  # which a run that goes on has as it began
 
 
 class TrainingData(Protocol[Config]):
@@ -120,7 +120,7 @@ def _matching(
     if codes and Bpe.load(codes).codes != folder.bpe.codes:
         raise BadInput("was trained with other --codes", str(path))
     for name in FIXED:
-        before, now = folder.training.get(name), getattr(training, name)
+        before, now = folder.training.get(name, getattr(TrainingConfig, name)), getattr(training, name)
         if before != now:
             raise BadInput(f"was trained with --{name.replace('_', '-')} {before}, not {now}", str(path))
     return folder

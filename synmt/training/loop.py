@@ -118,7 +118,8 @@ class Trainer:
         return min(config.updates or sys.maxsize, updates)
 
     def _batches(self, epoch: int) -> list[list[int]]:
-        return self.corpus.shuffled_batches(self.config.batch_tokens, self.config.seed, epoch)
+        config = self.config
+        return self.corpus.shuffled_batches(config.batch_tokens, config.seed, epoch, config.batch_by)
 
     def _updates(self) -> Iterator[list[list[int]]]:
         """Yield this process' batches for each update that is left of the run."""

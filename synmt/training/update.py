@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from synmt.device import autocast
 from synmt.nn.losses import Loss
 from synmt.streams import BadInput
-from synmt.training.config import TrainingConfig
+from synmt.training.config import BatchBy, TrainingConfig
 from synmt.training.distribution import Processes
 
 
@@ -25,7 +25,7 @@ class Examples(Protocol):
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
         """Cut a batch into what is computed at a time."""
 
-    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
         """Return each example once, in an order by seed and epoch alone."""
 
 

@@ -1,5 +1,10 @@
+from collections.abc import Callable
+from typing import get_args
+
+import pytest
 import torch
 
+from synmt.training.config import BatchBy
 from tests import tiny
 
 
@@ -12,6 +17,27 @@ def test_order_is_a_function_of_seed_and_epoch() -> None:
     assert data.shuffled_batches(16, seed=1, epoch=1) != first
     assert data.shuffled_batches(16, seed=2, epoch=0) != first
     assert sorted(index for batch in first for index in batch) == list(range(80))
+
+
+@pytest.mark.parametrize("by", get_args(BatchBy))
+def test_batches_hold_at_most_what_is_counted(by: BatchBy) -> None:
+    data, _ = tiny.corpus("mask")
+    lengths: dict[BatchBy, Callable[[int], int]] = {
+        "tokens": lambda pair: max(len(data.sources.ids[pair]), len(data.targets[pair])),
+        "target-tokens": lambda pair: len(data.targets[pair]),
+        "source-words": lambda pair: len(tiny.corpus("sequence")[0].sources.ids[pair]),
+        "sentences": lambda pair: 1,
+    }
+    for limit in (1, 3, 12, 1000):
+        batches = data.shuffled_batches(limit, seed=1, epoch=0, by=by)
+        assert sorted(pair for batch in batches for pair in batch) == list(range(len(data)))
+        assert all(len(batch) * max(map(lengths[by], batch)) <= limit or len(batch) == 1 for batch in batches)
+
+
+def test_systems_learn_from_the_same_sentences_an_update_if_sentences_count() -> None:
+    systems = [tiny.corpus(system)[0] for system in ("sequence", "mask", "linearized")]
+    assert len({tuple(map(len, data.shuffled_batches(3, 1, 0, "sentences"))) for data in systems}) == 1
+    assert len({len(data.shuffled_batches(12, 1, 0)) for data in systems}) > 1
 
 
 def test_a_batch_by_hand() -> None:

@@ -43,7 +43,8 @@ def test_a_run_goes_on_with_its_own_order_of_the_data(setting: str, tmp_path: Pa
     data, out = write_corpus(tmp_path), tmp_path / "model"
     run(out, data, config=replace(SHORT, updates=3))
     before = (out / "config.json").read_bytes()
-    other: Any = {setting: "chrf" if setting == "select" else getattr(SHORT, setting) + 1}
+    names = {"select": "chrf", "batch_by": "sentences"}
+    other: Any = {setting: names.get(setting) or getattr(SHORT, setting) + 1}
     changed = replace(SHORT, **other)
     with pytest.raises(BadInput, match=f"model: was trained with --{setting.replace('_', '-')} .*, not"):
         run(out, data, config=changed, resume=True)

@@ -12,6 +12,8 @@ from synmt.alignment.mask_align.model import SideBatch
 from synmt.model.batches import Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.model.source import SourceFeatures
 from synmt.text.vocabulary import Vocabulary
+from synmt.training.config import BatchBy
+from synmt.training.corpus import counted_by
 from synmt.training.preparation import count_labels
 
 Vocabularies = tuple[Vocabulary, Vocabulary]
@@ -93,9 +95,11 @@ class AlignerCorpus:
         """Return the batch, which is computed at once."""
         return [list(indices)]
 
-    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int) -> list[list[int]]:
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
         """Return each pair once, in batches of similar lengths, in an order by seed and epoch alone."""
-        return shuffled_batches(self.source.lengths(), self.target.lengths(), batch_tokens, seed, epoch)
+        source, target = self.source.lengths(), self.target.lengths()
+        counted = counted_by(by, source, target, self.source.read.words)
+        return shuffled_batches(source, target, counted, batch_tokens, seed, epoch)
 
     def lengths(self) -> NDArray[np.int64]:
         """Return the longer side of each pair, in tokens that its encoder reads."""
