@@ -15,7 +15,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.records import source_records
 from synmt.model.translation import TranslationModel
 from synmt.nn.attention import Recorder
-from synmt.nn.encoding import SourceBatch
+from synmt.nn.encoding import SourceBatch, combined
 from synmt.streams import BadInput, Line
 from synmt.systems.idea import Layout
 from synmt.trees.record import ParseRecord
@@ -90,7 +90,8 @@ def as_numbers(weights: Sequence[Tensor], folder: ModelFolder[ModelConfig]) -> W
 
 def _of_pairs(model: TranslationModel, batch: SourceBatch) -> Weights:
     """Return the strength that hides as much as all masks of a pair, nan where none hides: [1 or L,H,n,n]"""
-    parts = (torch.cat(part.biases(batch)) for part in mask_parts(model))
-    hidden = -sum(parts, start=torch.zeros(()))
+    edits = combined([part(batch) for part in mask_parts(model)]).edits
+    shared = all(edit is edits[0] for edit in edits)
+    hidden = -torch.cat([edit.bias for edit in (edits[:1] if shared else edits) if edit.bias is not None])
     strengths: Weights = hidden.log().masked_fill(hidden == 0, float("nan")).float().numpy()
     return strengths

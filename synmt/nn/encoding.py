@@ -64,7 +64,7 @@ def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
             raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
         features = [each for each in (first.features, other.features) if each is not None]
         first = EncoderPass(
-            [_both(*pair) for pair in zip(first.edits, other.edits, strict=True)],
+            _sums(first.edits, other.edits),
             torch.cat(features, dim=-1) if features else None,
             [*first.losses, *other.losses],
             first.accuracies | other.accuracies,
@@ -73,7 +73,16 @@ def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
     return replace(first, edits=[settled[id(edit)] for edit in first.edits])
 
 
-def _both(first: AttentionEdit, second: AttentionEdit) -> AttentionEdit:
+def _sums(first: Sequence[AttentionEdit], second: Sequence[AttentionEdit]) -> list[AttentionEdit]:
+    """Return the sum of each layer's edits; layers that share both share it."""
+    pairs = list(zip(first, second, strict=True))
+    sums = {
+        (id(one), id(other)): _sum(one, other) for one, other in {(id(a), id(b)): (a, b) for a, b in pairs}.values()
+    }
+    return [sums[id(one), id(other)] for one, other in pairs]
+
+
+def _sum(first: AttentionEdit, second: AttentionEdit) -> AttentionEdit:
     if first is PLAIN or second is PLAIN:
         return first if second is PLAIN else second
     return first + second

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.numpy import load_file, save_file
-from torch import nn
 
 from synmt.inspection.attention import head_matrices
 from synmt.inspection.sentence import read_sentence, source_of
@@ -12,6 +11,7 @@ from synmt.inspection.strengths import mask_parts
 from synmt.model.batches import Sources
 from synmt.model.folder import ModelFolder
 from synmt.nn.attention import Recorder
+from synmt.nn.encoding import combined
 from synmt.streams import BadInput, Line
 from synmt.trees.record import read_record
 from synmt.trees.relations import relation_matrix
@@ -49,8 +49,9 @@ def test_strengths_hide_as_much_as_the_model_s_masks(system: str, tmp_path: Path
     assert read.strengths is not None
     for layer in range(tiny.CONFIG.encoder_layers):
         with torch.inference_mode():
-            passes = [part(batch) for part in parts if isinstance(part, nn.Module)]
-            bias = sum(each.edits[layer].bias for each in passes)[0].numpy()
+            edit = combined([part(batch) for part in parts]).edits[layer]
+        assert edit.bias is not None
+        bias = edit.bias[0].numpy()
         strengths = read.strengths[min(layer, len(read.strengths) - 1)]
         np.testing.assert_allclose(-np.exp(np.nan_to_num(strengths, nan=-np.inf)), bias, rtol=1e-5)
 

@@ -20,8 +20,8 @@ class Masks(Protocol):
     names: Sequence[str]
     strengths: nn.Parameter
 
-    def biases(self, batch: SourceBatch) -> list[Tensor]:
-        """Return what is added to the logits, [B,H,n,n]: one for all layers, or one for each."""
+    def __call__(self, batch: SourceBatch) -> EncoderPass:
+        """Return what the masks take off the logits; layers that share it have the same edit."""
 
 
 class TreeMasks(nn.Module):
