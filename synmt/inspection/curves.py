@@ -1,12 +1,14 @@
 """Curves of training: what the log.tsv of a model folder recorded, over the updates."""
 
 import csv
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from synmt.inspection.matrix import label
+from synmt.model.files import check_inside
 from synmt.streams import BadInput
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ ACCURACY = "valid_"  # how the column of any other accuracy begins
 # Okabe & Ito's colours, which the colour-blind can tell apart, with styles that tell them apart in print.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 STYLES = ("-", "--", "-.", ":")
+LARGEST_LOG = 2**24  # bytes; a quarter of a million rows
+MOST_COLUMNS, LARGEST_NUMBER = 50, 1e15  # more than any training writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +39,13 @@ class Curves:
 def read_curves(path: Path) -> Curves:
     """Read a log.tsv, or that of a model folder. Raises BadInput."""
     file = path / "log.tsv" if path.is_dir() else path
+    check_inside(file.resolve().parent if file is path else path, file, LARGEST_LOG)
     points: dict[str, tuple[list[int], list[float]]] = {}
     try:
         with file.open(encoding="utf-8", newline="") as stream:
             rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+            if len(rows.fieldnames or ()) > MOST_COLUMNS:
+                raise BadInput(f"more than {MOST_COLUMNS} columns", str(file), 1)
             for number, row in enumerate(rows, 2):
                 try:
                     _add(points, row)
@@ -46,18 +53,25 @@ def read_curves(path: Path) -> Curves:
                     raise BadInput("not a row of a training log", str(file), number) from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(getattr(error, "strerror", None) or "not UTF-8", str(file)) from None
+    except csv.Error as error:
+        raise BadInput(str(error), str(file)) from None
     if not points:
         raise BadInput("a log without numbers", str(file))
     return Curves(str(file.parent), points)
 
 
 def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) -> None:
+    """Raise ValueError for numbers that cannot be drawn; what is not finite leaves a gap."""
     update = int(row["update"])
+    if abs(update) > LARGEST_NUMBER:
+        raise ValueError(update)
     for name in row:
         if row[name] and (name in TITLES or name.startswith(ACCURACY)):
             updates, values = points.setdefault(name, ([], []))
             updates.append(update)
             values.append(float(row[name]))
+            if math.isfinite(values[-1]) and abs(values[-1]) > LARGEST_NUMBER:
+                raise ValueError(values[-1])
 
 
 def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:

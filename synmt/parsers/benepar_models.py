@@ -7,6 +7,7 @@ parameters are pickles, which can run code; they are loaded for those who trust 
 
 import re
 import shutil
+import stat
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from synmt.parsers.character_model import CharacterModel
 
+LARGEST_JSON, LARGEST_PART = 2**20, 2**25  # bytes of a model's JSON, and of what tokenizers read
 PICKLE, SAFE = "benepar_model.bin", "benepar_model.safetensors"  # in an export
 
 
@@ -78,6 +80,7 @@ def convert(model: str, out: Path) -> None:
 def _load_safetensors(path: Path) -> "nn.Module":
     from synmt.parsers.character_model import CharacterModel
 
+    _check_file(path.with_suffix(".json"), LARGEST_JSON)
     config = orjson.loads(path.with_suffix(".json").read_bytes())
     return _build(lambda: CharacterModel(config), config, config["hparams"], path)
 
@@ -87,6 +90,9 @@ def _load_export(folder: Path) -> "nn.Module":
     from benepar.nkutil import HParams
     from benepar.parse_chart import ChartParser
 
+    for path in folder.iterdir():
+        if path.suffix not in (".safetensors", ".bin") and not path.is_dir():
+            _check_file(path, LARGEST_PART)
     for path in folder.glob("*.json"):
         if b'"auto_map"' in path.read_bytes():
             raise ValueError(f"{path.name} names code to run")
@@ -101,6 +107,15 @@ def _load_export(folder: Path) -> "nn.Module":
 
     with with_special_tokens_method():
         return _build(build, encoder, sizes, folder / SAFE)
+
+
+def _check_file(path: Path, largest: int) -> None:
+    """Raise ValueError for what is no file, or a larger one than any model has."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError(f"{path.name} is no file")
+    if status.st_size > largest:
+        raise ValueError(f"{path.name} is {status.st_size} bytes, where at most {largest} are expected")
 
 
 def _build(make: "Callable[[], nn.Module]", config: Any, sizes: dict[str, Any], path: Path) -> "nn.Module":
