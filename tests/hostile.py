@@ -1,6 +1,7 @@
 """`python -m tests.hostile`: makes hostile and broken model folders and inputs, and tries each on its command.
 
-Each must be refused with exit code 1 and one line on stderr, in little memory, and without running code.
+Each must be refused with exit code 1 and one line on stderr, in little memory and time, and without running code. An
+edited UDPipe model may also parse: then each line must be a parse record.
 """
 
 import gzip
@@ -11,7 +12,7 @@ import resource
 import struct
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -31,12 +32,15 @@ from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.model.target import target_side
 from synmt.text.bpe import Bpe
-from tests import tiny
+from synmt.trees.record import read_record
+from tests import tiny, udpipe_files
 from tests.cli.commands import CODES, RECORD
 
 PARSER = Path(__file__).parents[1] / "synmt" / "parsers" / "models"
 MEMORY = 2**30  # bytes that a command which refuses its input may have had
-LONGEST = 60  # seconds of processor time
+SECONDS = 10  # of processor time, the same
+LONGEST = 60  # seconds of processor time that a command gets
+EDITS = 24  # of UDPipe models
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
@@ -55,11 +59,15 @@ FORKS.set_forkserver_preload(
 
 @dataclass(frozen=True)
 class Case:
-    """A command line for `synmt`, run in the folder of all cases, and its standard input."""
+    """A command line for `synmt`, run in the folder of all cases, and its standard input.
+
+    records: how many parse records it may also write instead of a refusal.
+    """
 
     name: str
     arguments: list[str]
     text: bytes = b""
+    records: int = 0
 
 
 class Exploit:
@@ -110,6 +118,15 @@ def changed(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], Non
     return lambda folder: ((folder / name).write_bytes(change((folder / name).read_bytes())), None)[1]
 
 
+def filled(name: str, lines: Callable[[], Iterable[bytes]]) -> Callable[[Path], None]:
+    """A long file, made when it is needed."""
+    return lambda folder: ((folder / name).write_bytes(b"".join(lines())), None)[1]
+
+
+def numbers(count: int, form: bytes = b"%d\n") -> Callable[[], Iterable[bytes]]:
+    return lambda: (form % number for number in range(count))
+
+
 def linked(name: str, target: str) -> Callable[[Path], None]:
     def link(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
@@ -151,6 +168,10 @@ def tensors(change: Callable[[dict[str, torch.Tensor]], Any]) -> Callable[[Path]
 
 def entry(shape: list[int], end: int, kind: str = "F32") -> dict[str, Any]:
     return {"network.embedding": {"dtype": kind, "shape": shape, "data_offsets": [0, end]}}
+
+
+def many_tensors(count: int) -> bytes:
+    return header({f"t{number}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for number in range(count)})
 
 
 def nested(depth: int) -> bytes:
@@ -225,6 +246,19 @@ MODELS: dict[str, Callable[[Path], None]] = {
     "parameters that are integers": tensors(lambda w: w.update({name: t.int() for name, t in w.items()})),
     "ideas that are a number": edited("model", source=5),
     "a name of a megabyte": edited("model", source={"x" * 2**20: {}}),
+    "a config of 180 MB": filled("config.json", lambda: [b"[", b"[]," * 60_000_000, b"1]"]),
+    "a config of a megabyte": filled("config.json", lambda: [b"[", b"[]," * 349_000, b"1]"]),
+    "a vocabulary of 3 million tokens": filled("vocab.source.txt", numbers(3_000_000)),
+    "a vocabulary of long tokens": filled("vocab.target.txt", lambda: [b" </s>\n <unk>\n", b"x" * 60_000_000, b"\n"]),
+    "2 million labels": filled("vocab.labels.txt", numbers(2_000_000, b"a %d\n")),
+    "a vocabulary of 30 million lines": filled("vocab.target.txt", lambda: [b" </s>\n <unk>\n", b"a\n" * 30_000_000]),
+    "a vocabulary with an empty token": changed("vocab.target.txt", lambda text: text + b"\n"),
+    "a vocabulary with an escape": changed("vocab.target.txt", lambda text: text + b"\x1b[31m\n"),
+    "a vocabulary with a space in a token": changed("vocab.source.txt", lambda text: text + b"a b\n"),
+    "a vocabulary with carriage returns": changed("vocab.target.txt", lambda text: text.replace(b"\n", b"\r\n")),
+    "codes of 30 million lines": filled("codes.bpe", lambda: [b"a b\n" * 30_000_000]),
+    "codes of 1.2 million lines": filled("codes.bpe", lambda: [b"#version: 0.2\n", *numbers(1_200_000, b"a %d\n")()]),
+    "a header of 400,000 tensors": filled("model.safetensors", lambda: [many_tensors(400_000)]),
     "a tensor too many": tensors(lambda w: w.update({"extra": torch.zeros(1)})),
 }  # fmt: skip
 
@@ -258,6 +292,7 @@ def parser_models() -> dict[str, dict[str, bytes]]:
         "with a label beyond all": parser_config(label_vocab={"": 0, "S": 10**9}),
         "with nested JSON": nested(100_000),
         "with a pickle for JSON": pickle.dumps(Exploit()),
+        "with a JSON of 60 MB": b"[" + b"[]," * 20_000_000 + b"1]",
     }
     return {
         **{f"a parser {name}": {"p.safetensors": weights, "p.json": text} for name, text in jsons.items()},
@@ -273,6 +308,11 @@ def parser_models() -> dict[str, dict[str, bytes]]:
             "export/benepar_model.safetensors": b"",
             "export/evil.py": b"import os\nos.system('touch pwned')\n",
         },
+        "an export with a tokenizer of 60 MB": {
+            "export/config.json": b'{"model_type": "bert", "benepar": {}}',
+            "export/tokenizer.json": b"[" + b"[]," * 20_000_000 + b"1]",
+            "export/benepar_model.safetensors": header({}),
+        },
         "an export whose encoder is a bomb": {
             "export/config.json": b'{"model_type": "bert", "num_hidden_layers": 1000000, "benepar": {}}',
             "export/benepar_model.safetensors": header({}),
@@ -284,6 +324,19 @@ def parser_models() -> dict[str, dict[str, bytes]]:
         "UDPipe that is a pickle": {"p.udpipe": pickle.dumps(Exploit())},
     }  # fmt: skip
 
+
+LOG = b"update\tepoch\tloss\n"
+LOGS: dict[str, Callable[[], bytes]] = {
+    "an empty log": lambda: b"",
+    "a log without rows": lambda: LOG,
+    "a log of bytes": lambda: bytes(range(256)),
+    "a log of 90 MB": lambda: LOG + b"1\t1\t0.5\n" * 10_000_000,
+    "a log of a long field": lambda: LOG + b"1\t1\t" + b"9" * 1_000_000 + b"\n",
+    "a log with a huge number": lambda: LOG + b"9" * 400 + b"\t1\t0.5\n",
+    "a log with an infinite number": lambda: LOG + b"1\t1\t1e999\n2\t1\t1e308\n3\t1\t-1e308\n",
+    "a log of 10,000 columns": lambda: b"update\t" + b"\t".join(b"valid_%d" % n for n in range(10_000)) + b"\n1"
+    + b"\t1" * 10_000 + b"\n",
+}  # fmt: skip
 
 RECORDS: dict[str, bytes] = {
     "not UTF-8": b"\xff\xfe",
@@ -375,6 +428,11 @@ def cases(folder: Path) -> Iterator[Case]:
         yield Case(name, command)
         if model.endswith(".pt"):
             yield Case(f"{name}, trusted", [*command, "--trust-pickle"])
+    yield from edited_models(folder)
+    for number, (name, make) in enumerate(LOGS.items()):
+        (folder / "logs" / str(number)).mkdir(parents=True)
+        (folder / "logs" / str(number) / "log.tsv").write_bytes(make())
+        yield Case(name, ["inspect", "curves", str(folder / "logs" / str(number))])
     for name, line in RECORDS.items():
         commands = [["linearize"], ["make-masks"]]
         if line.startswith((b"{", b"\xff")):  # else it is text to translate
@@ -393,6 +451,13 @@ def cases(folder: Path) -> Iterator[Case]:
         (folder / "codes").mkdir(exist_ok=True)
         (folder / "codes" / name).write_bytes(content)
         yield Case(f"codes: {name}", ["bpe", "apply", "--codes", f"codes/{name}"], b"a\n")
+    (folder / "codes" / "long").write_bytes(b"a b\n" * 30_000_000)
+    yield Case("codes of 30 million lines", ["bpe", "apply", "--codes", "codes/long"], b"a\n")
+    with gzip.open(folder / "bomb.gz", "wb", compresslevel=1) as stream:
+        for _ in range(300):
+            stream.write(b"a" * 2**20)
+    for command in (["linearize"], ["bpe", "apply", "--codes"], ["parse", "--parser", "udpipe"]):
+        yield Case(f"{command[0]}: a line of 300 MB in a small file", [*command, "bomb.gz"])
     (folder / "cut.gz").write_bytes(gzip.compress(RECORD.encode() * 100)[:-9])
     (folder / "junk.gz").write_bytes(b"junk")
     for name in ("cut.gz", "junk.gz", "good"):
@@ -406,16 +471,48 @@ def cases(folder: Path) -> Iterator[Case]:
     yield Case("evalb of no trees", ["score", "--metric", "evalb", "--references", "text"], b"(S a)\n")
 
 
+def edited_models(folder: Path) -> Iterator[Case]:
+    """UDPipe models with edits in a block, and the right checksums."""
+    model = (PARSER / "de-dependency.udpipe").read_bytes()
+    found = udpipe_files.blocks(model)
+    (folder / "german").write_text("Er geht zum Haus. Wer (im Wald)?\n\nDas sahen 3 Leute!\n")
+    lies: dict[str, bytes] = {}
+    for number, block in enumerate(found):
+        lies |= {
+            f"UDPipe: block {number} unpacks to 4 GiB": udpipe_files.packed(b"", unpacked=2**32 - 1),
+            f"UDPipe: block {number} is 2 GiB": udpipe_files.packed(block.data, longer=2**31),
+            f"UDPipe: block {number} of zeros": udpipe_files.packed(bytes(10**7)),
+        }
+    kinds = {name: udpipe_files.with_block(model, found[number // 3], lies[name]) for number, name in enumerate(lies)}
+    edits = (udpipe_files.edited(model, seed) for seed in range(EDITS))
+    for number, (name, content) in enumerate([*kinds.items(), *((f"UDPipe: {what}", m) for what, m in edits)]):
+        path = folder / "udpipe" / f"{number}.udpipe"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        command = ["parse", "--parser", "udpipe", "--model", str(path), "german"]
+        yield Case(name, command, records=3 * (number >= len(kinds)))
+
+
 @dataclass(frozen=True)
 class Outcome:
+    """How a command ended; memory, seconds: what it and the processes that it has started took, 0 where it was killed;
+    wrote: the numbers of lines on stdout that are parse records, and that are none."""
+
     code: int
     said: str
     memory: int  # bytes
+    seconds: float
+    wrote: tuple[int, int]
+
+    def right(self, case: Case) -> bool:
+        """Whether the input was refused as it should be, or parsed where it may be, if no code of it has run."""
+        parsed = case.records > 0 and self.code == 0 and self.wrote == (case.records, 0) and self.said == ""
+        return parsed or self.refuses()
 
     def refuses(self) -> bool:
-        """Whether the input was refused as it should be, if no code of it has run."""
         one_line = self.said.endswith("\n") and self.said.count("\n") == 1 and self.said.startswith("synmt ")
-        return self.code == 1 and one_line and len(self.said) < 1000 and self.memory < MEMORY
+        small = 0 < self.memory < MEMORY and self.seconds < SECONDS
+        return self.code == 1 and one_line and len(self.said) < 1000 and small
 
 
 def run(case: Case, folder: Path) -> Outcome:
@@ -430,17 +527,31 @@ def run(case: Case, folder: Path) -> Outcome:
         child.join()
     assert child.exitcode is not None
     text = said.read_text(errors="replace")
-    return Outcome(child.exitcode, text, int(memory.read_text()) if child.exitcode == 1 else 0)
+    took, seconds = memory.read_text().split() if child.exitcode == 1 else ("0", "0")
+    return Outcome(child.exitcode, text, int(took), float(seconds), _records(folder / "stdout"))
+
+
+def _records(path: Path) -> tuple[int, int]:
+    """How many lines of a file are parse records, and how many are not."""
+    good = bad = 0
+    for line in path.read_bytes().splitlines():
+        try:
+            read_record(line.decode())
+            good += 1
+        except ValueError:
+            bad += 1
+    return good, bad
 
 
 def _run(case: Case, folder: Path) -> None:
     os.chdir(folder)
     resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
-    for descriptor, path, mode in ((0, "stdin", "r"), (1, os.devnull, "w"), (2, "stderr", "w")):
+    for descriptor, path, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         with Path(path).open(mode) as stream:
             os.dup2(stream.fileno(), descriptor)
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in enumerate("rww"))
     sys.argv = ["synmt", *case.arguments]
+    sys.modules["__main__"] = main  # which processes of its own import, as they do those of the command
     code: object = 0
     try:
         main.main()
@@ -450,21 +561,28 @@ def _run(case: Case, folder: Path) -> None:
         traceback.print_exc()
         code = 99
     sys.stderr.flush()
-    Path("memory").write_text(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024))
+    used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    seconds = sum(each.ru_utime + each.ru_stime for each in used)
+    Path("memory").write_text(f"{sum(each.ru_maxrss for each in used) * 1024} {seconds}")
     os._exit(code if isinstance(code, int) else 1)
 
 
 def command() -> None:
     with TemporaryDirectory() as name:
-        folder, wrong, total, most = Path(name), 0, 0, 0
+        folder, wrong, total, most, parsed = Path(name), 0, 0, 0, 0
         for total, case in enumerate(cases(folder), 1):
             outcome = run(case, folder)
             most = max(most, outcome.memory)
-            wrong += not outcome.refuses()
-            verdict = "refused" if outcome.refuses() else f"NOT REFUSED (exit {outcome.code})"
+            wrong += not outcome.right(case)
+            parsed += outcome.right(case) and outcome.code == 0
+            verdict = "refused" if outcome.refuses() else "parsed"
+            if not outcome.right(case):
+                took = f"{outcome.memory >> 20} MiB, {outcome.seconds:.1f} s"
+                verdict = f"NOT REFUSED (exit {outcome.code}, {took}, {outcome.wrote} records)"
             print(f"{total}\t{case.name}\t{verdict}\t{outcome.said.strip()[:200]}", flush=True)
         pwned = [str(path) for path in folder.rglob("pwned")]
-        print(f"{total} cases, {total - wrong} refused with one line, {len(pwned)} ran code, {most >> 20} MiB at most")
+        refused = f"{total - wrong - parsed} refused with one line, {parsed} parsed"
+        print(f"{total} cases, {refused}, {len(pwned)} ran code, {most >> 20} MiB at most")
         sys.exit(bool(wrong or pwned))
 
 
