@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -55,6 +56,8 @@ def new_folder(config: FitConfig, **fields: Any) -> Iterator[Path]:
     """Give the folder to write a model into; it is whole once the body is done, and its config then has these fields,
     too. Raises BadInput."""
     name, out = config.method, config.out
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise BadInput(f"one process fits {name}, not several")
     if (out / CONFIG_FILE).exists() or config.resume:
         raise BadInput(f"{name} always begins anew, in a folder that holds no model", str(out))
     if config.guide is not None:

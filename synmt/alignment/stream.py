@@ -11,6 +11,7 @@ import orjson
 from tqdm import tqdm
 
 from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predictor
+from synmt.alignment.choice import say_choice
 from synmt.alignment.config import AlignConfig, Heuristic
 from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
 from synmt.alignment.methods import open_method
@@ -84,11 +85,12 @@ def fit_stream(
     config: AlignConfig,
     text: TextConfig,
     on_error: OnError,
+    say: bool = False,
 ) -> None:
     """Fit a method to the pairs of the files, and write a line for each as `align_stream` does.
 
-    guide: a file of links to learn from; out: where to keep the model. Under torchrun, all processes fit and the
-    first one aligns.
+    guide: a file of links to learn from; out: where to keep the model; say: name the method and what it costs, on
+    stderr. Under torchrun, all processes fit and the first one aligns.
     """
     if out and (out / CONFIG_FILE).exists() and not resume:  # before hours of parsing, not after
         raise BadInput("holds a model; --resume goes on with it", str(out))
@@ -109,6 +111,8 @@ def fit_stream(
         say_tokenizers("align", tokenizer, text.languages)
         say_doubts("align", *sides)
         _say_bases([guide] if guide else [])
+        if say:
+            say_choice(method, whole)
     known = [pair.links.forward for pair in whole if pair.links] if guide else None
     with TemporaryDirectory(prefix="synmt-align-") as temporary:
         folder = out or Path(temporary) / "model"

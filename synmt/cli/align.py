@@ -36,7 +36,7 @@ of_aligner, of_fit = in_section("Aligner"), in_section("--fit")
 @of_aligner("--fit", is_flag=True, help="Make an aligner of the very pairs that are given; then there is no MODEL.")
 @of_aligner(
     "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
-    help=f"One of {', '.join(ALIGNERS)}.  [mask-align, or the MODEL's]",
+    help=f"One of {', '.join(ALIGNERS)}.  [hmm; with settings of training or --guide mask-align; or the MODEL's]",
 )  # fmt: skip
 @of_aligner(
     "--links-from", multiple=True, metavar="LINKS",
@@ -79,12 +79,14 @@ def command(
     own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
     check_command(paths, fit, links_from, guide, out, resume, given)
+    from synmt.alignment.choice import default_method
     from synmt.alignment.methods import open_aligner
     from synmt.alignment.stream import KnownLinks, align_stream, fit_stream
 
     files = or_stdin(paths if fit or links_from else paths[1:])
     if fit:
-        fit_stream(method or "mask-align", given, guide, out, resume, device, files, config, text, on_error)
+        chosen = method or default_method(given, guide, out if resume else None)
+        fit_stream(chosen, given, guide, out, resume, device, files, config, text, on_error, say=method is None)
     elif links_from:
         align_stream(KnownLinks(), links_from, files, config, text, on_error)
     else:
