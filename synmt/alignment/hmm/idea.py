@@ -24,6 +24,8 @@ from dataclasses import dataclass
 
 from synmt.options import check_settings, rate, setting
 
+NAME = "hmm"
+
 
 @dataclass(frozen=True)
 class Hmm:

@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
-from synmt.alignment.hmm.method import HmmAligner
+from synmt.alignment.hmm.aligner import HmmAligner
 from synmt.alignment.methods import open_aligner, open_method
 from synmt.streams import BadInput
 from tests.alignment.bitexts import bitext, fitted
