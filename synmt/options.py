@@ -8,6 +8,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
 Config = TypeVar("Config")
+LARGEST = 2**32 - 1  # of integers, as of most seeds: beyond it, sizes overflow before memory is asked for
 
 
 def setting(
@@ -76,11 +77,14 @@ class Setting:
 def settings_of(config: type) -> list[Setting]:
     """Return the fields of a config that were made by `setting`, in their order."""
     hints = typing.get_type_hints(config)
-    return [
-        Setting(each.name, None if each.default is MISSING else each.default, *_kind(hints[each.name]), **each.metadata)
-        for each in fields(config)
-        if "help" in each.metadata
-    ]
+    found = []
+    for each in fields(config):
+        if "help" in each.metadata:
+            kind = _kind(hints[each.name])
+            default = None if each.default is MISSING else each.default
+            most = min(each.metadata["most"], LARGEST) if kind[0] is int else each.metadata["most"]
+            found.append(Setting(each.name, default, *kind, **{**each.metadata, "most": most}))
+    return found
 
 
 def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool, bool]:
