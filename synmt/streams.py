@@ -110,6 +110,30 @@ class BadLines:
             print(f"synmt {command}: left out what records do not hold: {kinds}", file=sys.stderr)
 
 
+class Notes:
+    """What is doubtful about input that serves: said on stderr once nothing can be refused any more, each note once."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self._said: dict[str, bool] = {}
+
+    def add(self, note: str) -> None:
+        self._said.setdefault(note, False)
+
+    def left_out(self, what: str, lines: Sequence[Line]) -> None:
+        """Note how many lines training does without, and where the first ones are."""
+        if lines:
+            places = ", ".join(f"{line.source}:{line.number}" for line in lines[:3])
+            self.add(f"left out {len(lines)} {what} ({places}, …)")
+
+    def say(self) -> None:
+        """Say what has not been said yet."""
+        for note, said in self._said.items():
+            if not said:
+                print(f"synmt {self.command}: {note}", file=sys.stderr)
+                self._said[note] = True
+
+
 def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:
     """Return the first text that is not empty, "" if there is none, and all lines: it tells what they hold."""
     rest = iter(lines)

@@ -1,11 +1,12 @@
 """What an aligner is to the rest: fitted to a bitext, or opened from a model folder, it aligns pairs."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from synmt.alignment.config import Heuristic
+from synmt.streams import Notes
 from synmt.text.links import DirectedLinks, Link
 from synmt.text.tokenization import TokenizerName, Words
 
@@ -52,6 +53,7 @@ class FitConfig:
     settings: those that were given, by name; the others have the method's defaults.
     words: those of both sides, as far as they are known.
     out: the model folder to make or, with `resume`, to go on with.
+    notes: what is doubtful about the bitext, to be said once nothing can be refused any more.
     """
 
     method: str
@@ -64,6 +66,7 @@ class FitConfig:
     resume: bool
     device: str
     words: KnownWords = (None, None)
+    notes: Notes = field(default_factory=lambda: Notes("align"))
 
 
 class Method(Protocol):

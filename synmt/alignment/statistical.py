@@ -65,6 +65,7 @@ def new_folder(config: FitConfig, **fields: Any) -> Iterator[Path]:
     if not len(config.bitext):
         raise BadInput("no sentence pairs to train on")
     out.mkdir(parents=True, exist_ok=True)
+    config.notes.say()
     yield out
     words = [each and asdict(each) for each in config.words]
     text = {"languages": config.languages, "tokenizer": config.tokenizer, "words": words}

@@ -11,7 +11,7 @@ import orjson
 from tqdm import tqdm
 
 from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predictor
-from synmt.alignment.choice import say_choice
+from synmt.alignment.choice import note_choice
 from synmt.alignment.config import AlignConfig, Heuristic
 from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
 from synmt.alignment.methods import open_method
@@ -20,10 +20,10 @@ from synmt.alignment.tree_links import NEEDS as TREES
 from synmt.alignment.tree_links import tree_links
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
-from synmt.model.words import Sides, say_doubts, sides_of, words_of
-from synmt.streams import BadInput, BadLines, LineWriter, OnError, read_lines, windows
+from synmt.model.words import Sides, note_doubts, sides_of, words_of
+from synmt.streams import BadInput, BadLines, LineWriter, Notes, OnError, read_lines, windows
 from synmt.text.links import DirectedLinks, write_links
-from synmt.text.tokenization import TextConfig, TokenizerName, say_tokenizers
+from synmt.text.tokenization import TextConfig, TokenizerName, note_tokenizers
 from synmt.training.bitext import Bitext
 
 WINDOW = 1000  # pairs that are sorted by length
@@ -70,8 +70,10 @@ def align_stream(
     pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
     _write(aligner, with_known_links(pairs, links) if links else pairs, config)
     bad.report("align")
-    say_doubts("align", *sides)
-    _say_bases(links)
+    notes = Notes("align")
+    note_doubts(notes, *sides)
+    _note_bases(notes, links)
+    notes.say()
 
 
 def fit_stream(
@@ -106,13 +108,13 @@ def fit_stream(
     whole = [pair for pair in kept if pair.source.tokens and pair.target.tokens]
     if not whole:
         raise BadInput("no sentence pairs to be fitted to")
-    first = os.environ.get("RANK", "0") == "0"
+    notes, first = Notes("align"), os.environ.get("RANK", "0") == "0"
     if first:
-        say_tokenizers("align", tokenizer, text.languages)
-        say_doubts("align", *sides)
-        _say_bases([guide] if guide else [])
+        note_tokenizers(notes, tokenizer, text.languages)
+        note_doubts(notes, *sides)
+        _note_bases(notes, [guide] if guide else [])
         if say:
-            say_choice(method, whole)
+            note_choice(notes, method, whole)
     known = [pair.links.forward for pair in whole if pair.links] if guide else None
     with TemporaryDirectory(prefix="synmt-align-") as temporary:
         folder = out or Path(temporary) / "model"
@@ -121,10 +123,11 @@ def fit_stream(
             words_of((pair.target for pair in whole), text.languages[1], tokenizer),
         )
         fitting = FitConfig(
-            method, Bitext(whole), known, text.languages, tokenizer, settings, folder, resume, device, words
+            method, Bitext(whole), known, text.languages, tokenizer, settings, folder, resume, device, words, notes
         )
         aligner = chosen.fit(fitting)
         if first:
+            notes.say()
             _write(aligner, tqdm(kept, unit="pair", disable=not sys.stderr.isatty()), config)
     bad.report("align")
 
@@ -146,11 +149,11 @@ def _check_links(
             pass
 
 
-def _say_bases(links: Sequence[str]) -> None:
-    """Say on stderr which files of links seem to count words from 1."""
+def _note_bases(notes: Notes, links: Sequence[str]) -> None:
+    """Note which files of links seem to count words from 1."""
     for path in links:
         if Path(path).is_file() and count_from_one(path):
-            print(f"synmt align: {path} links no word 0; it seems to count from 1, not from 0", file=sys.stderr)
+            notes.add(f"{path} links no word 0; it seems to count from 1, not from 0")
 
 
 def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig) -> None:

@@ -12,8 +12,8 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.records import source_records
 from synmt.model.source import SourceFeatures
-from synmt.model.words import SideWords, say_doubts
-from synmt.streams import BadInput, BadLines, LineWriter, OnError, read_lines
+from synmt.model.words import SideWords, note_doubts
+from synmt.streams import BadInput, BadLines, LineWriter, Notes, OnError, read_lines
 from synmt.text.tokenization import Words
 from synmt.trees.dependency import conllu_of_record
 
@@ -40,7 +40,9 @@ def translate_stream(
             if config.format == "conllu" and not translations[0].tokens:
                 bad.leave_empty("line without a sentence in CoNLL-U")
     bad.report("translate")
-    say_doubts("translate", words)
+    notes = Notes("translate")
+    note_doubts(notes, words)
+    notes.say()
 
 
 def _sentences(

@@ -1,12 +1,11 @@
 """The words of a side: how they are made of raw text, as in training, and what is doubtful about them."""
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, get_args
 
-from synmt.streams import BadInput
+from synmt.streams import BadInput, Notes
 from synmt.text.tokenization import TokenizerName, Words, WordsName
 from synmt.trees.record import ParseRecord
 
@@ -111,10 +110,11 @@ class SideWords:
 Sides = tuple[SideWords, SideWords]
 
 
-def say_doubts(command: str, *sides: SideWords) -> None:
-    """Say on stderr what is doubtful about the words of some sides."""
-    for doubt in dict.fromkeys(doubt for side in sides for doubt in side.doubts()):
-        print(f"synmt {command}: {doubt}", file=sys.stderr)
+def note_doubts(notes: Notes, *sides: SideWords) -> None:
+    """Note what is doubtful about the words of some sides."""
+    for side in sides:
+        for doubt in side.doubts():
+            notes.add(doubt)
 
 
 def sides_of(

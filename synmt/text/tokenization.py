@@ -1,12 +1,12 @@
 """Words of raw text, and back: by the rules of Moses (Koehn et al. 2007), through sacremoses, or at spaces."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, Protocol, get_args
 
 from synmt.options import check_settings, setting
+from synmt.streams import Notes
 
 TokenizerName = Literal["moses", "none"]
 WordsName = Literal["moses", "none", "spacy", "udpipe"]  # those of synmt, and those of its parsers
@@ -67,13 +67,10 @@ def with_languages(settings: Mapping[str, Any], source: str | None, target: str 
     return known
 
 
-def say_tokenizers(command: str, tokenizer: TokenizerName, languages: tuple[str, str]) -> None:
-    """Say on stderr as what text is tokenized, where words do not stand between spaces already."""
+def note_tokenizers(notes: Notes, tokenizer: TokenizerName, languages: tuple[str, str]) -> None:
+    """Note as what text is tokenized, where words do not stand between spaces already."""
     if tokenizer != "none":
-        print(
-            f"synmt {command}: source text is tokenized as {languages[0]}, target text as {languages[1]}",
-            file=sys.stderr,
-        )
+        notes.add(f"source text is tokenized as {languages[0]}, target text as {languages[1]}")
 
 
 class Tokenizer(Protocol):

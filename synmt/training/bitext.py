@@ -1,8 +1,7 @@
 """Sentence pairs as they were read, kept on disk once they are many."""
 
 import hashlib
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from itertools import tee
 from tempfile import SpooledTemporaryFile
@@ -13,7 +12,7 @@ import orjson
 from synmt.model.config import ModelConfig
 from synmt.model.records import SentencePair, source_records, target_records
 from synmt.model.words import Sides
-from synmt.streams import BadLines, Line, read_lines
+from synmt.streams import BadLines, Line, Notes, read_lines
 from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
@@ -81,9 +80,13 @@ def read_tsv(path: str, bad: BadLines | None = None) -> Iterator[tuple[Line, ...
 
 
 def read_bitext(
-    lines: Iterable[tuple[Line, ...]], config: ModelConfig, bad: BadLines | None = None, words: Sides | None = None
+    lines: Iterable[tuple[Line, ...]],
+    config: ModelConfig,
+    notes: Notes,
+    bad: BadLines | None = None,
+    words: Sides | None = None,
 ) -> Bitext:
-    """Return the records of parallel lines. Pairs with an empty side are left out, and counted on stderr; as empty
+    """Return the records of parallel lines. Pairs with an empty side are left out, and counted in the notes; as empty
     counts one that is bad, if `bad` does not raise it.
 
     words: the sides, for one who wants to know what is doubtful about them.
@@ -104,12 +107,5 @@ def read_bitext(
                 left_out.append(replace(left, text=""))
 
     bitext = Bitext(whole())
-    report("pairs with an empty side", left_out)
+    notes.left_out("pairs with an empty side", left_out)
     return bitext
-
-
-def report(what: str, lines: Sequence[Line], command: str = "train") -> None:
-    """Say on stderr how many lines training does without, and where the first ones are."""
-    if lines:
-        places = ", ".join(f"{line.source}:{line.number}" for line in lines[:3])
-        print(f"synmt {command}: left out {len(lines)} {what} ({places}, …)", file=sys.stderr)

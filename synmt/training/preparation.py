@@ -11,11 +11,11 @@ from synmt.model.batches import Ids, Sources
 from synmt.model.config import ModelConfig
 from synmt.model.source import SourceFeatures
 from synmt.model.target import numbered_labels
-from synmt.streams import Line
+from synmt.streams import Line, Notes
 from synmt.systems.idea import Task
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.bitext import Bitext, report
+from synmt.training.bitext import Bitext
 from synmt.training.corpus import Corpus
 from synmt.training.prefixes import PrefixPlan
 from synmt.trees.arc_tokens import arc_labels, is_arc
@@ -107,11 +107,11 @@ def encode_corpus(
     config: ModelConfig,
     vocabulary: Vocabulary,
     max_length: int,
+    notes: Notes,
     plan: PrefixPlan | None = None,
-    command: str = "train",
 ) -> Corpus:
     """Return the ids of all examples of at most `max_length` tokens a side, arcs not counted, and what else the target
-    side reads: graphs, stacks and the plan. Longer ones, and trees without a string, are counted on stderr."""
+    side reads: graphs, stacks and the plan. Longer ones, and trees without a string, are counted in the notes."""
     too_long: list[Line] = []
     without_string: list[Line] = []
     corpus = Corpus(vocabulary, Sources([], [], {}, {}), [], plan if config.target.reads_prefixes else None)
@@ -131,6 +131,6 @@ def encode_corpus(
                 corpus.stacks.append(config.target.stack(example.target))
             if example.links is not None:
                 corpus.links.append(example.links)
-    report(f"pairs over {max_length} tokens", too_long, command)
-    report("pairs whose target tree is not projective or has several roots", without_string, command)
+    notes.left_out(f"pairs over {max_length} tokens", too_long)
+    notes.left_out("pairs whose target tree is not projective or has several roots", without_string)
     return corpus

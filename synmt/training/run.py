@@ -8,10 +8,10 @@ from pathlib import Path
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
-from synmt.model.words import say_doubts, words_of
-from synmt.streams import BadInput, BadLines, Line, OnError, read_parallel
+from synmt.model.words import note_doubts, words_of
+from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_parallel
 from synmt.text.bpe import Bpe
-from synmt.text.tokenization import say_tokenizers
+from synmt.text.tokenization import note_tokenizers
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext, read_bitext, read_tsv
 from synmt.training.config import TrainingConfig
@@ -50,7 +50,8 @@ class TranslationData:
     """What translation models learn from and are validated on. A TrainingData."""
 
     bitext: Bitext
-    dev: Bitext | None = None
+    dev: Bitext | None
+    notes: Notes
 
     def vocabularies(self, config: ModelConfig, bpe: Bpe) -> tuple[Vocabulary]:
         return (build_vocabulary(self.bitext, config, bpe),)
@@ -58,7 +59,7 @@ class TranslationData:
     def examples(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
         examples = training_examples(self.bitext, folder.config, folder.bpe)
         plan = PrefixPlan(training.prefixes, training.prefix_tokens)
-        return encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, plan)
+        return encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, self.notes, plan)
 
     def validation(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Validation | None:
         if self.dev is None:
@@ -67,12 +68,12 @@ class TranslationData:
             raise BadInput("no sentence pairs to validate on")
         examples = training_examples(self.dev, folder.config, folder.bpe, ["translate"])
         plan = PrefixPlan(0, training.prefix_tokens)
-        corpus = encode_corpus(examples, folder.config, folder.vocabulary, sys.maxsize, plan)
+        corpus = encode_corpus(examples, folder.config, folder.vocabulary, sys.maxsize, self.notes, plan)
         if not len(corpus):
             raise BadInput("no target to validate on has a tree that its string can spell")
         if folder.config.target.writes_arcs and (unseen := unseen_relations(self.dev, folder.vocabulary)):
             names = ", ".join(unseen)
-            print(f"synmt train: relations to validate on that training has none of: {names:.200}", file=sys.stderr)
+            self.notes.add(f"relations to validate on that training has none of: {names:.200}")
         return Validation(self.dev, corpus, folder, training)
 
 
@@ -95,16 +96,17 @@ def train(
     with joined_processes(device) as processes:
         if processes.size > 1 and "-" in (data.source, data.target):
             raise BadInput("standard input cannot be shared by several processes; name a file", "--source")
-        bad, sides = BadLines(on_error), model.sides()
-        bitext = read_bitext(data.read(bad), model, bad, sides)
+        bad, notes, sides = BadLines(on_error), Notes("train"), model.sides()
+        bitext = read_bitext(data.read(bad), model, notes, bad, sides)
         words = words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
         model = replace(model, words=words)
         dev_sides = model.sides()
-        bitexts = TranslationData(bitext, read_bitext(dev.read(bad), model, bad, dev_sides) if dev else None)
+        dev_bitext = read_bitext(dev.read(bad), model, notes, bad, dev_sides) if dev else None
+        note_tokenizers(notes, model.tokenizer, model.languages)
+        note_doubts(notes, *sides, *dev_sides)
 
         def announce() -> None:
             bad.report("train")
-            say_tokenizers("train", model.tokenizer, model.languages)
-            say_doubts("train", *sides, *dev_sides)
+            notes.say()
 
-        fit(path, model, bitexts, config, processes, codes, announce=announce)
+        fit(path, model, TranslationData(bitext, dev_bitext, notes), config, processes, codes, announce=announce)

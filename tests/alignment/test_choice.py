@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from synmt.alignment.choice import default_method, say_choice
+from synmt.alignment.choice import default_method, note_choice
 from synmt.model.files import write_config
+from synmt.streams import Notes
 from tests.alignment.words import pair
 
 
@@ -20,7 +21,10 @@ def test_settings_of_a_network_ask_for_one(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_it_costs_grows_with_the_pairs(capsys: pytest.CaptureFixture[str]) -> None:
-    say_choice("mask-align", [pair(["a"], ["b"])])
+    notes = Notes("align")
+    note_choice(notes, "mask-align", [pair(["a"], ["b"])])
+    notes.say()
     assert capsys.readouterr().err == ""
-    say_choice("hmm", [pair(["a"] * 1000, ["b"] * 1000)] * 10)
+    note_choice(notes, "hmm", [pair(["a"] * 1000, ["b"] * 1000)] * 10)
+    notes.say()
     assert capsys.readouterr().err == "synmt align: fits hmm to 10 pairs: about 23 s of one core and 0.7 GB\n"

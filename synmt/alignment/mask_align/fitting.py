@@ -16,11 +16,11 @@ from synmt.model.batches import Ids
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
 from synmt.model.source import encoders_of
-from synmt.streams import BadInput, Line
+from synmt.streams import BadInput, Line, Notes
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.bitext import Bitext, report
+from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.fit import fit as fit_model
@@ -33,6 +33,7 @@ class AlignmentData:
 
     bitext: Bitext
     guide: Sequence[Set[Link]] | None
+    notes: Notes
 
     def vocabularies(self, config: MaskAlignConfig, bpe: Bpe) -> tuple[Vocabulary, Vocabulary]:
         source, target = (
@@ -41,7 +42,7 @@ class AlignmentData:
         return source, target
 
     def examples(self, folder: ModelFolder[MaskAlignConfig], training: TrainingConfig) -> AlignerCorpus:
-        """Return all pairs of at most `max_length` tokens a side; longer ones are counted on stderr."""
+        """Return all pairs of at most `max_length` tokens a side; longer ones are counted in the notes."""
         kept: list[Features] = []
         links: list[Ids] = []
         longer: list[Line] = []
@@ -54,7 +55,7 @@ class AlignmentData:
             if self.guide is not None:
                 source, target = ([word for word in side.word_of if word >= 0] for side in features)
                 links.append(links_of_subwords(self.guide[number], source, target))
-        report(f"pairs over {training.max_length} tokens", longer, "align")
+        self.notes.left_out(f"pairs over {training.max_length} tokens", longer)
         corpus = encode(kept, folder)
         corpus.links = links if self.guide is not None else None
         return corpus
@@ -74,5 +75,6 @@ def fit(options: MaskAlign, config: FitConfig) -> MaskAligner:
         raise BadInput(str(error)) from None
     check_new(config.out, config.resume)
     with joined_processes(config.device) as processes:
-        fit_model(config.out, model, AlignmentData(config.bitext, config.guide), training, processes)
+        data = AlignmentData(config.bitext, config.guide, config.notes)
+        fit_model(config.out, model, data, training, processes, announce=config.notes.say)
         return MaskAligner.open(config.out, processes.device)

@@ -28,7 +28,7 @@ from synmt.model.files import CONFIG_FILE, check_new
 from synmt.model.folder import ModelFolder
 from synmt.model.target import target_side
 from synmt.options import chosen, settings_of
-from synmt.streams import BadInput, windows
+from synmt.streams import BadInput, Notes, windows
 from synmt.systems.idea import Task
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
@@ -127,8 +127,9 @@ class _Fitting:
         of_source = self.config.words[DIRECTIONS.index(name)]
         model = ModelConfig(self.encoders[name], words, languages, self.config.tokenizer, self.network, of_source)
         learner = None if guide is None else lambda folder: LinkedTranslation(folder, self.idea)
-        data = LinkedData(self.bitexts[name], directed(name, guide))
-        fit_model(self.config.out / name, model, data, self.training, self.processes, codes, learner)
+        data = LinkedData(self.bitexts[name], directed(name, guide), self.config.notes)
+        out, notes = self.config.out / name, self.config.notes
+        fit_model(out, model, data, self.training, self.processes, codes, learner, notes.say)
 
     def _train_part(self, name: str, layer: int, guide: Guide | None) -> None:
         """Train what the idea puts on top of one direction's model."""
@@ -142,7 +143,7 @@ class _Fitting:
         path = part_folder(self.config.out, name)
         path.mkdir(exist_ok=True)
         share = training_of_part(self.training)
-        corpus = LinkedData(self.bitexts[name], directed(name, guide)).examples(below, share)
+        corpus = LinkedData(self.bitexts[name], directed(name, guide), self.config.notes).examples(below, share)
         trainer = Trainer(path, learner, corpus, None, share, self.processes)
         if self.config.resume:
             trainer.resume()
@@ -178,6 +179,7 @@ class LinkedData:
 
     bitext: Bitext
     links: Guide | None
+    notes: Notes
 
     def vocabularies(self, config: ModelConfig, bpe: Bpe) -> tuple[Vocabulary]:
         return (build_vocabulary(self.bitext, config, bpe),)
@@ -187,7 +189,7 @@ class LinkedData:
         examples = training_examples(self.bitext, folder.config, folder.bpe, tasks)
         if self.links is not None:
             examples = self._with_links(examples, self.links, folder.bpe)
-        return encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, command="align")
+        return encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, self.notes)
 
     def _with_links(self, examples: Iterator[Example], guide: Guide, bpe: Bpe) -> Iterator[Example]:
         """Link all subwords of two linked words."""
