@@ -162,7 +162,7 @@ def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig)
     with LineWriter() as output:
         for window in windows(pairs, WINDOW, FIRST_WINDOW):
             whole = [pair for pair in window if pair.source.tokens and pair.target.tokens]
-            found = list(_aligned(aligner, whole, config))
+            found = list(_aligned(aligner, whole, config)) if whole else []
             total += len(found)
             unlinked += sum(not links.links for _, links, _ in found)
             lines = iter([_line(*each, config) for each in found])

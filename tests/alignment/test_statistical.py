@@ -11,6 +11,7 @@ from synmt.alignment.statistical import plain_words
 from synmt.streams import BadInput
 from tests.alignment.bitexts import bitext, fitted
 from tests.alignment.words import pair
+from tests.cli.commands import synmt
 
 MODULES = {"eflomal": "eflomal", "systran-align": "systran_align"}
 PAIRS, LINKS = bitext(200, monotone=True)
@@ -46,6 +47,14 @@ def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
         fitted(name, PAIRS, tmp_path / "other", {}, LINKS)
     with pytest.raises(BadInput, match="--preset is not an option"):
         open_method(name, {}).needs({"preset": "small"})
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_lines_without_words_alone_are_no_pairs(name: str, tmp_path: Path) -> None:
+    pytest.importorskip(MODULES[name])
+    fitted(name, PAIRS, tmp_path / "model", {})
+    done = synmt("align", tmp_path / "model", text="\n\t\na\t\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "\n\n\n", "")
 
 
 @pytest.mark.parametrize("name", MODULES)
