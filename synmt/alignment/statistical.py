@@ -13,7 +13,7 @@ from typing import Any
 
 from synmt.alignment.aligner import FitConfig, KnownWords, Needs
 from synmt.model.config import check_text
-from synmt.model.files import CONFIG_FILE, naming, read_config, write_config
+from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
 from synmt.model.records import SentencePair
 from synmt.model.words import read_words
 from synmt.streams import BadInput
@@ -64,12 +64,13 @@ def new_folder(config: FitConfig, **fields: Any) -> Iterator[Path]:
         raise BadInput(f"{name} learns from no links, so it needs no --guide")
     if not len(config.bitext):
         raise BadInput("no sentence pairs to train on")
-    out.mkdir(parents=True, exist_ok=True)
-    config.notes.say()
-    yield out
-    words = [each and asdict(each) for each in config.words]
-    text = {"languages": config.languages, "tokenizer": config.tokenizer, "words": words}
-    write_config(out, {"aligner": name, **fields, **text})
+    check_new(out, resume=False)
+    with locked(out):
+        config.notes.say()
+        yield out
+        words = [each and asdict(each) for each in config.words]
+        text = {"languages": config.languages, "tokenizer": config.tokenizer, "words": words}
+        write_config(out, {"aligner": name, **fields, **text})
 
 
 def read_folder(name: str, folder: Path) -> tuple[tuple[str, str], TokenizerName, KnownWords]:

@@ -24,7 +24,7 @@ from synmt.alignment.translation.layers import agreeing_layers
 from synmt.alignment.translation.learning import LinkedTranslation, PartOnTop
 from synmt.device import local_device
 from synmt.model.config import ModelConfig
-from synmt.model.files import CONFIG_FILE, check_new
+from synmt.model.files import CONFIG_FILE, check_new, locked
 from synmt.model.folder import ModelFolder
 from synmt.model.target import target_side
 from synmt.options import chosen, settings_of
@@ -52,8 +52,9 @@ def fit(idea: LinkIdea, config: FitConfig) -> TranslationAligner:
         raise BadInput(f"one process fits {config.method}, not several")
     begun = any((config.out / name).exists() for name in (CONFIG_FILE, GUIDE_FOLDER, *DIRECTIONS))
     check_new(config.out, config.resume, begun)
-    if not (config.out / CONFIG_FILE).exists():
-        _Fitting(idea, config).run()
+    with locked(config.out):
+        if not (config.out / CONFIG_FILE).exists():
+            _Fitting(idea, config).run()
     return TranslationAligner.open(config.out, config.device)
 
 
