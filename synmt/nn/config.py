@@ -21,6 +21,10 @@ class TransformerConfig:
     attention_dropout: float = rate(0.3, "of attention weights")
     activation_dropout: float = rate(0.3, "inside feed-forward sublayers")
 
+    def crosses(self, layer: int) -> bool:
+        """Return whether a decoder layer, counted from 1, attends to the source."""
+        return self.cross_attention == "all" or layer == self.decoder_layers
+
     def __post_init__(self) -> None:
         """Raise ValueError for sizes that make no network."""
         check_settings(self)

@@ -164,11 +164,8 @@ class Transformer(nn.Module):
         self.embedding = nn.Parameter(torch.empty(vocabulary, config.width))
         self.output_bias = nn.Parameter(torch.zeros(target_vocabulary))
         self.encoder = Encoder(config)
-        last = config.decoder_layers - 1
-        self.decoder = nn.ModuleList(
-            DecoderLayer(config, crosses=config.cross_attention == "all" or layer == last)
-            for layer in range(config.decoder_layers)
-        )
+        layers = range(1, config.decoder_layers + 1)
+        self.decoder = nn.ModuleList(DecoderLayer(config, config.crosses(layer)) for layer in layers)
         self.encoder_norm, self.decoder_norm = final_norm(config), final_norm(config)
         self.positions = Sinusoids(config.width)
         self.reset_parameters()

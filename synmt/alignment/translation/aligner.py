@@ -134,6 +134,8 @@ def open_direction(path: Path, name: str, idea: LinkIdea, layer: int, device: to
     with naming(path / CONFIG_FILE):
         if not 0 < layer <= folder.config.network.decoder_layers:
             raise ValueError(f"no decoder layer {layer}")
+        if not folder.config.network.crosses(layer):
+            raise ValueError(f"decoder layer {layer} does not attend to the source")
     return Direction(folder, folder.load_model(device), part, layer)
 
 

@@ -37,12 +37,19 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
             raise ValueError("this method needs encoders that read nothing but subwords")
         network, training = configs(resolve(PRESETS[settings.get("preset") or "small"], [], settings))
         network = idea.network(network)
+        for side in encoders:
+            side.check_network(network)
     except ValueError as error:
         raise BadInput(str(error)) from None
     models = Path(settings["models"]) if "models" in settings else None
-    layer = idea.fixed_layer(network)
-    if (models is None or idea.trains_model) and layer > network.decoder_layers:
-        raise BadInput(f"this method reads decoder layer {layer}, which there is not")
+    if models is None or idea.trains_model:
+        layer = idea.fixed_layer(network)
+        if layer > network.decoder_layers:
+            raise BadInput(f"this method reads decoder layer {layer}, which there is not")
+        if not all(map(network.crosses, [layer] if layer else range(1, network.decoder_layers + 1))):
+            raise BadInput(
+                "this method reads a decoder layer that does not attend to the source; --cross-attention all"
+            )
     return TranslationFitConfig(network, training, encoders, models)
 
 

@@ -51,8 +51,7 @@ class Forced:
 
         network = self.model.network
         cross = network.decoder_layers[self.layer - 1].cross
-        if cross is None:
-            raise ValueError(f"decoder layer {self.layer} does not attend to the source")
+        assert cross is not None
         with Recorder([cross], stop=True) as recorder:
             contexts = [context] * len(network.decoder)
             network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias, contexts)

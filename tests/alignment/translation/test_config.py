@@ -28,6 +28,21 @@ def test_settings_go_where_they_belong(name: str) -> None:
     assert config.network.cross_attention == ("last" if name == "naive-att-last" else "all")
 
 
+@pytest.mark.parametrize("name", IDEAS)
+def test_a_layer_that_does_not_attend_to_the_source_is_refused_before_anything_is_trained(name: str) -> None:
+    settings = {"cross_attention": "last", "decoder_layers": 3}
+    if name == "naive-att-last":
+        asked(name, settings)
+    else:
+        with pytest.raises(BadInput, match="a decoder layer that does not attend to the source; --cross-attention all"):
+            asked(name, settings)
+
+
+def test_encoders_that_do_not_fit_the_network_are_refused_before_anything_is_trained() -> None:
+    with pytest.raises(BadInput, match="label-features leaves words none of the 8 channels"):
+        asked("naive-att", {"source_syntax": "label-features", "width": 8, "heads": 2})
+
+
 def test_options_of_a_guide_are_known_and_others_are_not() -> None:
     idea, _ = asked("shift-aet", {"shift_att_layer": 2, "shift_aet_layer": 3})
     assert idea.options() == {"layer": 3}
