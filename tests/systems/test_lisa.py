@@ -119,6 +119,9 @@ def test_gold_and_mixed_parents() -> None:
     mixed, _ = run(head(train="mixed").train(), source, states)
     share = (mixed[0, :399, 3] == 1).float().mean()
     assert 0.35 < share < 0.65
+    translating, _ = run(head(test="mixed").eval(), source, states)
+    torch.testing.assert_close(translating[0, :399:2], gold[0, :399:2])  # the same ones each time
+    torch.testing.assert_close(translating[0, 1:399:2], predicted[0, 1:399:2])
 
 
 def test_heads_are_needed_where_they_are_used() -> None:
