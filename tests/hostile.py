@@ -53,6 +53,14 @@ FORKS.set_forkserver_preload(
         "benepar.parse_chart",
         "sacremoses",
         "torch._dynamo",
+        "synmt.alignment.translation.fitting",
+        "sacrebleu",
+        "subword_nmt.learn_bpe",
+        "numpy.ctypeslib",
+        "synmt.cli.train",
+        "synmt.cli.translate",
+        "synmt.cli.align",
+        "tests.fuzz.commands",
     ]
 )
 

@@ -1,12 +1,14 @@
-"""The short forms of `python -m tests.hostile` and `python -m tests.fuzz`."""
+"""The short forms of `python -m tests.hostile`, `python -m tests.fuzz readers` and `python -m tests.fuzz commands`."""
 
 import random
 from itertools import islice
 from pathlib import Path
 
 import pytest
+import torch
 
-from tests.fuzz import fuzz, readers
+from tests.fuzz.readers import fuzz, readers
+from tests.fuzz.sessions import SESSIONS
 from tests.hostile import Case, cases, run
 
 
@@ -36,3 +38,9 @@ def test_mutated_files_are_read_or_refused(name: str) -> None:
     slow = "UDPipe" in name or "benepar" in name or "folder" in name
     outcomes = islice(fuzz(readers()[name], random.Random(3)), 5 if slow else 100)
     assert {outcome for outcome, _ in outcomes} <= {"read", "refused"}
+
+
+@pytest.mark.parametrize("kind", SESSIONS)
+def test_random_commands_give_right_answers_or_one_line(kind: str, tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    assert list(islice(SESSIONS[kind](tmp_path, random.Random(1)), 8))

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz [--seconds 60] [--reader NAME]`: mutated files through every reader.
+"""Mutated files through every reader.
 
 A reader may accept a file, or refuse it with the errors that the commands turn into one line; anything else is a
 crash. What a reader of records accepts, it must write and read again as the same.
@@ -7,8 +7,6 @@ crash. What a reader of records accepts, it must write and read again as the sam
 import gzip
 import os
 import random
-import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import count, islice
@@ -17,7 +15,6 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-import click
 import torch
 from safetensors.torch import save
 
@@ -259,41 +256,3 @@ def fuzz(reader: Reader, source: random.Random) -> Iterator[tuple[str, bytes]]:
             yield "refused", data
         except Exception as error:
             yield f"{type(error).__name__}: {error}", data
-
-
-@click.command()
-@click.option("--seconds", default=60.0, show_default=True, help="Of processor time, for each reader.")
-@click.option("--reader", "chosen", help="Only this one.")
-@click.option("--seed", default=1, show_default=True)
-def command(seconds: float, chosen: str | None, seed: int) -> None:
-    """One line a reader: inputs tried, read, refused, crashes. Inputs that crash go to crash-*."""
-    torch.set_num_threads(1)
-    crashes = 0
-    for name, reader in readers().items():
-        if chosen and chosen != name:
-            continue
-        counts = {"read": 0, "refused": 0}
-        failures: dict[str, bytes] = {}
-        end = time.process_time() + seconds
-        wall = time.monotonic() + 3 * seconds
-        for outcome, data in fuzz(reader, random.Random(seed)):
-            if outcome in counts:
-                counts[outcome] += 1
-            else:
-                failures.setdefault(outcome[:60], data)
-            if time.process_time() > end or time.monotonic() > wall:
-                break
-        for number, (cause, data) in enumerate(failures.items()):
-            Path(f"crash-{name.replace(' ', '-')}-{number}").write_bytes(data)
-            print(f"  {cause}: {data[:200]!r}")
-        crashes += len(failures)
-        tried = sum(counts.values()) + len(failures)
-        print(
-            f"{name}\t{tried} tried\t{counts['read']} read\t{counts['refused']} refused\t{len(failures)} crashes",
-            flush=True,
-        )
-    sys.exit(bool(crashes))
-
-
-if __name__ == "__main__":
-    command()

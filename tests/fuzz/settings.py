@@ -1,0 +1,210 @@
+"""Random command lines, from the settings that configs have: mostly what somebody might ask for, at times odd."""
+
+import math
+from collections.abc import Iterable, Mapping
+from random import Random
+from typing import Any
+
+from synmt.alignment import ALIGNERS
+from synmt.alignment.config import AlignConfig
+from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.nn.config import TransformerConfig
+from synmt.options import Setting, settings_of
+from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS
+from synmt.training.config import TrainingConfig
+
+ODD = [
+    "0",
+    "-1",
+    "1",
+    "nan",
+    "inf",
+    "-inf",
+    "1e30",
+    "-1e30",
+    "1e-30",
+    "9" * 30,
+    "4294967295",
+    "2147483648",
+    "2**8",
+    "",
+    " ",
+    "x",
+    "0.5",
+    "1.0",
+    "None",
+    "1e400",
+]
+# What keeps a run within a second; the rest comes from a setting's own kind and bounds.
+TINY: dict[str, list[Any]] = {
+    "merges": [1, 5, 30],
+    "batch_tokens": [1, 7, 30, 200],
+    "prefixes": [0, 0, 1, 3],
+    "prefix_tokens": [1, 10, 1000],
+    "accumulate": [1, 1, 2, 5],
+    "max_length": [2, 5, 30, 256],
+    "learning_rate": [0, 1e-4, 1e-3, 1e-2, 0.1],
+    "warmup": [0, 1, 5, 400],
+    "clip": [0, 0.1, 1],
+    "epochs": [1, 2],
+    "updates": [0, 1, 3, 6],
+    "minutes": [0, 0, 1e-9, 5],
+    "patience": [0, 0, 1, 2],
+    "validate_every": [0, 0, 1, 2, 5],
+    "validation_beam": [1, 2],
+    "average": [1, 1, 2, 3],
+    "checkpoint_minutes": [0, 1e-9, 10],
+    "report_every": [1, 2, 100],
+    "seed": [0, 1, 151, 2**32 - 1],
+    "width": [8, 16, 24],
+    "feedforward": [1, 8, 16],
+    "encoder_layers": [1, 1, 2],
+    "decoder_layers": [1, 2, 2],
+    "heads": [1, 2, 4],
+    "beam": [1, 2, 3, 5],
+    "alpha": [0, 0.6, 1, -1, 2.5],
+    "max_length_offset": [0, 1, 4],
+    "n_best": [1, 2, 3],
+    "max_tokens": [1, 5, 2000],
+    "threshold": [0, 0.1, 0.2, 0.5, 1],
+    "base": [0, 1],
+    "max_words": [1, 5, 2000],
+    "layer": [0, 1, 2],
+    "steps": [0, 1, 3],
+    "size": [1, 2, 4],
+    "layers": [0, 1, 2],
+    "names": ["near", "near+left"],
+}
+
+
+def value(setting: Setting, source: Random) -> Any:
+    """One that the setting can have."""
+    if setting.name in TINY:
+        return source.choice(TINY[setting.name])
+    if setting.choices:
+        return source.choice(setting.choices)
+    if setting.kind is bool:
+        return source.random() < 0.5
+    if setting.kind is float:
+        return source.choice([0, 0.1, 0.5, 1 if setting.most >= 1 else 0.9])
+    return source.choice([1, 2])
+
+
+def given(config: type, source: Random, share: float, prefix: str = "") -> dict[str, Any]:
+    """Some of the settings of a config, by the names of their options."""
+    return {
+        f"{prefix}{each.name.replace('_', '-')}": value(each, source)
+        for each in settings_of(config)
+        if source.random() < share
+    }
+
+
+def arguments(options: Mapping[str, Any], source: Random, odd: float) -> list[str]:
+    """The options as a command line, of which with probability `odd` one has an odd value."""
+    spoilt = source.choice(list(options)) if options and source.random() < odd else None
+    found = []
+    for name, each in options.items():
+        if each is False:
+            if name == "gcn-labels" or name == "gcn-gates":
+                found.append(f"--{name.replace('gcn-', 'gcn-no-')}")
+        elif each is True:
+            found.append(f"--{name}")
+        else:
+            found += [f"--{name}", source.choice(ODD) if name == spoilt else str(each)]
+    return found
+
+
+SOURCES = ["sequence", "linearized", "mask", "named-masks", "pascal", "lisa", "multitask", "label-features"]
+TARGETS = ["sequence", "transitions", "bitran", "parent", "gcn"]
+PREDICTABLE = {
+    "preset": "small", "tokenizer": "none", "device": "cpu", "merges": 20, "batch-tokens": 40, "width": 16,
+    "feedforward": 16, "heads": 2, "encoder-layers": 2, "decoder-layers": 2, "epochs": 2, "warmup": 2,
+}  # fmt: skip
+
+
+def some_ideas(names: Iterable[str], source: Random) -> list[str]:
+    """One or, less often, several."""
+    known = list(names)
+    return source.sample(known, source.choice([1, 1, 1, 2, 3]))
+
+
+def of_training(source: Random) -> dict[str, Any]:
+    """Options of `train`, but for its files."""
+    sources = some_ideas(SOURCES, source)
+    targets = some_ideas(TARGETS, source)
+    options: dict[str, Any] = dict(PREDICTABLE)
+    options["source-syntax"] = "+".join(sources)
+    options["target-syntax"] = "+".join(targets)
+    if source.random() < 0.1:
+        del options["source-syntax"], options["target-syntax"]
+        options["model"] = source.choice([*SOURCES, *TARGETS])
+    for ideas, chosen in ((SOURCE_IDEAS, sources), (TARGET_IDEAS, targets)):
+        for name in chosen if "model" not in options else [options["model"]] if options["model"] in ideas else []:
+            options |= given(ideas[name], source, 0.4, f"{name}-")
+            if name == "named-masks":
+                options.setdefault("named-masks-names", "near+left")
+            if name == "label-features":
+                options["label-features-size"] = source.choice([1, 2])
+    if any(name in ("transitions", "parent", "gcn") for name in targets) and source.random() < 0.5:
+        options |= {"split-arcs": source.random() < 0.5, "root-arc": source.random() < 0.5}
+    options |= given(TrainingConfig, source, 0.25) | given(TransformerConfig, source, 0.15)
+    if source.random() < 0.2:
+        options["tokenizer"] = "moses"
+    return options
+
+
+def of_translation(source: Random) -> dict[str, Any]:
+    options: dict[str, Any] = {"device": "cpu", "max-length-offset": 3}
+    options |= given(SearchConfig, source, 0.4)
+    return options | given(TranslateConfig, source, 0.25)
+
+
+def of_links(source: Random) -> dict[str, Any]:
+    """Options of how links are taken."""
+    options = given(AlignConfig, source, 0.25)
+    return options if source.random() < 0.3 else {name: each for name, each in options.items() if name != "tree-links"}
+
+
+def of_fitting(source: Random) -> tuple[str, dict[str, Any]]:
+    """A method of `align --fit`, and its options."""
+    method = source.choice(list(ALIGNERS))
+    options: dict[str, Any] = {**PREDICTABLE, "epochs": 1}
+    options |= given(ALIGNERS[method], source, 0.4, f"{method}-")
+    options |= given(TrainingConfig, source, 0.15) | given(TransformerConfig, source, 0.1)
+    if source.random() < 0.15:
+        options["source-syntax"] = source.choice(SOURCES)
+    if source.random() < 0.15:
+        options["target-syntax"] = source.choice(SOURCES)
+    return method, options
+
+
+# In place of a value of config.json.
+OTHERS: list[Any] = [
+    0,
+    -1,
+    1,
+    2**31,
+    10**30,
+    0.5,
+    -0.5,
+    1e300,
+    math.nan,
+    "1",
+    "",
+    "x",
+    None,
+    True,
+    False,
+    [],
+    [1],
+    {},
+    {"a": 1},
+]
+
+
+def fields_of(config: Any, path: tuple[Any, ...] = ()) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    """All values of a config, with the way to each."""
+    pairs = config.items() if isinstance(config, dict) else enumerate(config) if isinstance(config, list) else ()
+    for name, each in pairs:
+        yield (*path, name), each
+        yield from fields_of(each, (*path, name))
