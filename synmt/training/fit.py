@@ -60,7 +60,7 @@ def fit(
     codes: a file of merges to use instead of learning some; learner: a model with the parameters of the folder's own
     that learns more than it does; announce: called once nothing is left to be refused.
     """
-    resume = (path / CONFIG_FILE).exists()
+    resume = bool(processes.from_first((path / CONFIG_FILE).exists()))  # the first may write it before others look
     if not len(data.bitext):
         raise BadInput("no sentence pairs to train on")
     with naming(path):

@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from synmt.decoding.translation import Translation, Translator
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
 from synmt.training.checkpoint import checkpoints
+from synmt.training.distribution import Processes
 from synmt.training.loop import CHECKPOINTS
 from synmt.training.run import PairFiles
+from synmt.training.update import Updater
 from synmt.trees.arc_tokens import write_entries
 from tests import tiny
 from tests.cli.commands import output_of
@@ -138,8 +141,6 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(interrupted_after: i
 def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
     """Without dropout, an update of four batches equals one of the four together up to rounding."""
     from synmt.model.translation import TranslationModel
-    from synmt.training.distribution import Processes
-    from synmt.training.update import Updater
     from tests import tiny
 
     def gradients(batches: Sequence[Sequence[int]]) -> list[torch.Tensor]:
@@ -168,12 +169,67 @@ def test_two_processes_give_the_model_of_one(tmp_path: Path) -> None:
     two = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     two += ["-m", "synmt", *arguments, "--out", str(tmp_path / "two"), "--updates", "4"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    subprocess.run(two, check=True, capture_output=True, env=environment, timeout=300)
+    done = subprocess.run(two, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
     output_of(*alone, tmp_path / "two", "--resume")
     a = load_file(tmp_path / "one" / "model.safetensors")
     b = load_file(tmp_path / "two" / "model.safetensors")
     for name in a:
         torch.testing.assert_close(a[name], b[name], atol=1e-5, rtol=1e-4)
+
+
+@dataclass(frozen=True)
+class Late(Processes):
+    """The second of two processes, which looks at the folder when the first has begun to train: what that one found
+    there was nothing."""
+
+    def from_first(self, value: float) -> float:
+        return 0.0
+
+    def sum(self, tensors: Iterable[torch.Tensor]) -> None:
+        pass
+
+
+def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = write_corpus(tmp_path)
+    folder = run(tmp_path / "model", data)
+    updates: list[int] = []
+
+    def note(self: Updater, batches: object, update: int, rate: float) -> tuple[torch.Tensor, int]:
+        updates.append(update)
+        return torch.ones(()), 1
+
+    monkeypatch.setattr("synmt.training.run.check_new", lambda path, resume: None)  # it looked before the first wrote
+    monkeypatch.setattr(
+        "synmt.training.run.joined_processes", lambda name: nullcontext(Late(1, 2, torch.device("cpu")))
+    )
+    monkeypatch.setattr(Updater, "__call__", note)
+    run(folder.path, data)
+    assert updates[:2] == [1, 2]
+
+
+def test_each_batch_is_read_once_an_epoch_whatever_the_number_of_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that goes on with other processes × accumulated batches goes on in the data where it was."""
+    data = write_corpus(tmp_path)
+    read: list[list[int]] = []
+
+    learn = Updater.__call__
+
+    def note(self: Updater, batches: list[list[int]], update: int, rate: float) -> tuple[torch.Tensor, int]:
+        read.extend(batches)
+        return learn(self, batches, update, rate)
+
+    monkeypatch.setattr(Updater, "__call__", note)
+    run(tmp_path / "model", data, config=replace(SHORT, epochs=2))
+    whole = list(read)
+    read.clear()
+    for number, (accumulate, updates) in enumerate([(1, 2), (4, 3), (2, 5), (3, 0)]):
+        config = replace(SHORT, epochs=2, accumulate=accumulate, updates=updates)
+        run(tmp_path / "other", data, config=config, resume=number > 0)
+    assert read == whole
+    assert sorted(index for batch in read for index in batch) == sorted([*range(32), *range(32)])
 
 
 def test_a_run_is_not_overwritten_and_not_resumed_by_mistake(tmp_path: Path) -> None:
