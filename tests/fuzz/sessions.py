@@ -26,8 +26,8 @@ from synmt.model.batches import Sources
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.records import source_records
+from synmt.model.words import sides_of
 from synmt.streams import BadLines, read_lines
-from synmt.text.tokenization import TextConfig, open_tokenizer
 from synmt.training.fit import FIXED
 from tests.decoding.slow_search import slow_beam_search
 from tests.fuzz import settings
@@ -349,9 +349,8 @@ def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dic
     translator = Translator.open(folder, CPU, search, TranslateConfig(task=task))
     config, bad = folder.config, BadLines("blank")
     records = source_records(
-        read_lines([str(path)], "blank"), translator.side.needs(training=False),
-        open_tokenizer(config.tokenizer, config.languages[0]), config.languages[0], bad,
-    )  # fmt: skip
+        read_lines([str(path)], "blank"), translator.side.needs(training=False), config.sides()[0], bad
+    )
     record = next(islice((each for _, each in records), number, None))
     sources = Sources.encode([translator.features(record)], folder.vocabulary).batch(
         [0], folder.vocabulary.padding, CPU
@@ -507,7 +506,7 @@ def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: 
         return
     asked = dict(zip(command[1:], [*command[2:], ""], strict=True))
     aligner = open_aligner(folder / "model", None, "cpu")
-    text = TextConfig(*(aligner.languages or ("en", "en")), aligner.tokenizer or "moses")
+    text = sides_of(aligner.languages or ("en", "en"), aligner.tokenizer or "moses", aligner.words)
     limit, bad = int(float(asked.get("--max-words", "2000"))), BadLines("blank")
     pairs = list(read_pairs(read_lines([str(corpus.table)], "blank"), aligner.needs, text, limit, bad))
     whole = [number for number, pair in enumerate(pairs) if pair.source.tokens and pair.target.tokens]

@@ -4,16 +4,21 @@ import os
 import stat
 from dataclasses import replace
 from pathlib import Path
+from shlex import split
 from typing import Any
 
 import orjson
 import pytest
+import torch
 from safetensors.torch import load_file
 
 from synmt.model.files import locked
 from synmt.streams import BadInput
+from synmt.training.distribution import Processes
 from synmt.training.fit import FIXED
 from synmt.training.run import PairFiles
+from synmt.training.update import Updater
+from tests.cli.commands import is_one_line_of_error, synmt
 from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
 
@@ -99,6 +104,40 @@ def test_a_refused_command_leaves_no_run_behind(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no sentence pairs to train on"):
         run(out, data, config=replace(SHORT, max_length=1))
     run(out, data, config=replace(SHORT, updates=1))
+
+
+def test_what_is_refused_is_refused_with_one_line(tmp_path: Path) -> None:
+    """What is doubtful, such as pairs that are left out, is said once nothing can be refused any more."""
+    (tmp_path / "a.en").write_text("a b\n\nb c\n" + "a " * 300 + "\n")
+    (tmp_path / "a.de").write_text("x y\nx\n\ny\n")
+    (tmp_path / "dev.de").write_text("x y\n{\n")
+    pairs = f"--source {tmp_path}/a.en --target {tmp_path}/a.de"
+    out = f"--out {tmp_path}/model --width 8 --heads 2 --preset small --epochs 1 --device cpu"
+    dev = f"--dev-source {tmp_path}/dev.de --dev-target {tmp_path}/nowhere"
+    done = synmt(*split(f"train {pairs} {dev} {out}"))
+    assert is_one_line_of_error(done, "nowhere: No such file")
+    done = synmt(*split(f"train {pairs} {out}"))
+    assert done.returncode == 0
+    left_out, tokenizers, too_long = done.stderr.splitlines()
+    assert left_out.startswith("synmt train: left out 2 pairs with an empty side (")
+    assert too_long.startswith("synmt train: left out 1 pairs over 256 tokens (")
+    assert tokenizers == "synmt train: source text is tokenized as en, target text as de"
+    paste = "\n".join(f"{x}\t{y}" for x, y in [("a b", "x y"), ("a " * 300, "y")])
+    fit = f"--fit --method naive-att --out {tmp_path}/aligner --width 8 --heads 2 --device cpu"
+    done = synmt("align", *split(f"{fit} --cross-attention last"), text=paste)
+    assert is_one_line_of_error(done, "does not attend to the source")
+
+
+def test_an_update_without_target_tokens_is_refused(tmp_path: Path) -> None:
+    """No corpus that a command makes has such a batch; one that did would divide by nothing."""
+    from tests import tiny
+
+    made, vocabulary = tiny.corpus("sequence")
+    updater = Updater(tiny.model("sequence", vocabulary), made, SHORT, Processes(0, 1, torch.device("cpu")))
+    before = [parameter.detach().clone() for parameter in updater.parameters]
+    with pytest.raises(BadInput, match="update 7 has no target tokens to learn from"):
+        updater([], 7, 0.1)
+    assert all(torch.equal(a, b) for a, b in zip(before, updater.parameters, strict=True))
 
 
 def test_words_of_one_letter_have_no_merges(tmp_path: Path) -> None:
