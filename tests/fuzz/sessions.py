@@ -37,8 +37,7 @@ from tests.fuzz.twins import END, PlainModel, best_links, harmonic_scores, links
 
 CPU = torch.device("cpu")
 CLOSE = 1e-4
-NEEDS_TREES = ("linearized", "mask", "named-masks", "pascal", "lisa", "multitask", "label-features")
-WRITES_ARCS = ("transitions", "parent", "gcn")
+NEEDS_TREES = [name for name in settings.SOURCES if name != "sequence"]
 UNTIMED = (0, 1, 3, 4, 6, 7)  # columns of log.tsv
 Session = Iterator[Done]
 
@@ -64,7 +63,7 @@ def train_session(folder: Path, source: Random) -> Session:
     rare = source.random() < 0.03
     trees = (
         not rare and (any(name in NEEDS_TREES for name in ideas) or source.random() < 0.15),
-        not rare and (any(name in WRITES_ARCS for name in ideas) or source.random() < 0.15),
+        not rare and (any(name in settings.WRITE_ARCS for name in ideas) or source.random() < 0.15),
     )
     corpus = write_corpus(folder, "train", source, trees)
     dev = write_corpus(folder, "dev", source, trees) if source.random() < 0.6 else None

@@ -114,8 +114,8 @@ def arguments(options: Mapping[str, Any], source: Random, odd: float) -> list[st
     return found
 
 
-SOURCES = ["sequence", "linearized", "mask", "named-masks", "pascal", "lisa", "multitask", "label-features"]
-TARGETS = ["sequence", "transitions", "bitran", "parent", "gcn"]
+SOURCES, TARGETS = list(SOURCE_IDEAS), list(TARGET_IDEAS)
+WRITE_ARCS = [name for name in TARGETS if TARGET_IDEAS[name].writes_arcs]
 PREDICTABLE = {
     "preset": "small", "tokenizer": "none", "device": "cpu", "merges": 20, "batch-tokens": 40, "width": 16,
     "feedforward": 16, "heads": 2, "encoder-layers": 2, "decoder-layers": 2, "epochs": 2, "warmup": 2,
@@ -145,7 +145,7 @@ def of_training(source: Random) -> dict[str, Any]:
                 options.setdefault("named-masks-names", "near+left")
             if name == "label-features":
                 options["label-features-size"] = source.choice([1, 2])
-    if any(name in ("transitions", "parent", "gcn") for name in targets) and source.random() < 0.5:
+    if any(name in WRITE_ARCS for name in targets) and source.random() < 0.5:
         options |= {"split-arcs": source.random() < 0.5, "root-arc": source.random() < 0.5}
     options |= given(TrainingConfig, source, 0.25) | given(TransformerConfig, source, 0.15)
     if source.random() < 0.2:
