@@ -23,6 +23,7 @@ COMMANDS = {
     "align": "Link the words of sentence pairs.",
     "score": "Score translations, parses or word links against references.",
     "significance": "Test whether systems differ by more than chance.",
+    "run": "Train, translate with and score several systems from one file.",
     "challenge": "Find syntactic challenge sets by parses and links.",
     "inspect": "Look at what models have learnt: masks, attention, alignments, curves.",
 }

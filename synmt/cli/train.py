@@ -1,5 +1,6 @@
 """`synmt train`"""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import click
 
 from synmt.cli.options import bad_input
 from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
+from synmt.model.config import ModelConfig
 from synmt.nn.config import TransformerConfig
 from synmt.streams import OnError
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
@@ -91,12 +93,30 @@ def command(
     The folder holds the best model so far, the log and what --resume needs. Under torchrun all processes
     share the work. Raw text is parsed on the way where the system needs trees.
     """
-    given = {name: value for name, value in settings.items() if value is not None}
-    given = with_languages(given, source, target)
-    arcs = {"split": split_arcs, "root_arc": root_arc}
     with bad_input():
-        model, training = model_and_training(system, source_syntax, target_syntax, PRESETS[preset], arcs, given)
+        model, training = configs_of(
+            system, source_syntax, target_syntax, preset, split_arcs, root_arc, source, target, settings
+        )
     from synmt.training.run import pair_files, train
 
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
     train(out, pair_files(source, target, tsv), dev, model, training, codes, resume, device, on_error)
+
+
+def configs_of(
+    system: str,
+    source_syntax: str | None,
+    target_syntax: str | None,
+    preset: str,
+    split_arcs: bool,
+    root_arc: bool,
+    source: str | None,
+    target: str | None,
+    settings: Mapping[str, Any],
+    **_: object,
+) -> tuple[ModelConfig, TrainingConfig]:
+    """Return what these options of the command ask for. Raises ValueError."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    given = with_languages(given, source, target)
+    arcs = {"split": split_arcs, "root_arc": root_arc}
+    return model_and_training(system, source_syntax, target_syntax, PRESETS[preset], arcs, given)

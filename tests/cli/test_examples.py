@@ -16,12 +16,19 @@ from tests.inspection.models import write_model
 
 LINES = ["He is my father.", "My father is he.", "He gave it up.", "Yesterday he told my father a very long story."]
 TEXT_FILES = ["train.en", "train.de", "test.en", "test.de", "base.de", "mask.de"]
+RUN = """
+data = { train = ["train.en", "train.de"], dev = ["test.en", "test.de"] }
+tests = { test = ["test.en", "test.de"] }
+train = { preset = "small", width = 16, feedforward = 16, heads = 2, merges = 20, updates = 1, validation-beam = 1 }
+systems = { sequence = {} }
+"""
 LINKS = "0-0 1-1\n" * 3 + "0-7 1-1\n"
 TEXTS = {
     "train.jsonl": f"{RECORD}\n\n",
     "parsed.jsonl": f"{RECORD}\n" * len(LINES),
     "train.arcs.en": "He sleeps LEFT-ARC:nsubj\n",
     "codes.bpe": CODES,
+    "systems.toml": RUN,
     "gold.ptb": "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))\n" + "(NP (NN x))\n" * 3,
     "bitext.tsv": "".join(f"{line}\t{line}\n" for line in LINES),
     **{f"{name}.links": LINKS for name in ("test", "eflomal", "forward", "backward")},

@@ -1,0 +1,79 @@
+"""`synmt run`: several systems, seeds and sizes from one file, to the table of a paper."""
+
+import os
+from collections.abc import Sequence
+from inspect import signature
+from pathlib import Path
+
+import click
+
+from synmt.cli.metric_options import output_format
+from synmt.model.config import ModelConfig
+from synmt.streams import write_lines
+
+EPILOG = """
+\b
+Example of a FILE:
+  seeds = [1, 2, 3]
+  [data]
+  train = ["train.en", "train.de"]
+  dev = ["val.en", "val.de"]
+  [tests]
+  flickr = ["test.en", "test.de"]
+  [train]
+  preset = "small"
+  [systems]
+  sequence = {}
+  mask = {}
+  "mask+pascal" = { pascal-heads = 1 }
+\b
+Examples:
+  synmt run systems.toml
+  synmt run systems.toml --jobs 2 --format latex > table.tex
+"""
+
+
+@click.command("run", epilog=EPILOG)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder of all that is made, if not FILE without its suffix."
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Models that are trained at a time, and parsers.",
+)
+@output_format("Tables")
+def command(file: Path, out: Path | None, jobs: int, form: str) -> None:
+    """Train, translate with and score all systems of a run file, with all seeds and sizes of the data.
+
+    What is done is kept in the folder, and a run that was stopped goes on from there. Each score is a mean over the
+    seeds, and the systems are compared with the first one.
+    """
+    from synmt.runs.file import read_run
+    from synmt.runs.plan import plan
+    from synmt.runs.table import report, results
+    from synmt.runs.work import Workplace, train_all
+
+    run = read_run(file)
+    planned = plan(run, model_of)
+    place = Workplace(out or file.with_suffix(""), run)
+    ready = place.prepare(planned, jobs)
+    trained = train_all(place, planned, ready, jobs)
+    write_lines(report(list(results(place, planned, ready)), trained, form))
+
+
+def model_of(arguments: Sequence[str]) -> ModelConfig:
+    """Return the model that `synmt train` makes of arguments. Raises ValueError."""
+    from synmt.cli.train import command as train
+    from synmt.cli.train import configs_of
+
+    try:
+        context = train.make_context("train", [*arguments, "--out", os.devnull])
+    except click.ClickException as error:
+        raise ValueError(error.format_message()) from None
+    assert train.callback
+    model, _ = configs_of(**signature(train.callback).bind(**context.params).arguments)
+    return model

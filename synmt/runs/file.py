@@ -1,0 +1,116 @@
+"""The run file: what is to be compared, in TOML (docs/runs.md)."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from synmt.streams import BadInput
+
+Options = Mapping[str, Any]  # of a command, such as `learning-rate`, without the two hyphens
+SECTIONS = {
+    "seeds": list, "sizes": list, "metrics": list, "data": dict, "tests": dict, "parse": dict, "train": dict,
+    "translate": dict, "systems": dict,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The files of a source and of a target."""
+
+    source: Path
+    target: Path
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """What a run compares.
+
+    train, dev, tests: sentence pairs to learn from, to validate on, and by name those to be scored on.
+    systems: by name the options of `synmt train` that are its own; options: by command, those for all systems.
+    sizes: how many pairs are learnt from, the first ones; None for all.
+    """
+
+    train: Pair
+    dev: Pair
+    tests: Mapping[str, Pair]
+    systems: Mapping[str, Options]
+    seeds: tuple[int, ...] = (1,)
+    sizes: tuple[int | None, ...] = (None,)
+    metrics: tuple[str, ...] = ("bleu", "chrf")
+    options: Mapping[str, Options] = field(default_factory=dict)
+
+
+def read_run(path: Path) -> RunFile:
+    """Return the run of a file. Names of files in it are relative to its folder. Raises BadInput."""
+    try:
+        with path.open("rb") as stream:
+            fields = tomllib.load(stream)
+        return _run(fields, path.parent)
+    except OSError as error:
+        raise BadInput(error.strerror or str(error), str(path)) from None
+    except ValueError as error:  # also of TOML and UTF-8
+        raise BadInput(str(error), str(path)) from None
+
+
+def _run(fields: dict[str, Any], folder: Path) -> RunFile:
+    for name, value in fields.items():
+        if name not in SECTIONS:
+            raise ValueError(f"{name!r} is none of {', '.join(SECTIONS)}")
+        if not isinstance(value, SECTIONS[name]):
+            raise ValueError(f"{name} is no {'list' if SECTIONS[name] is list else 'table'}")
+    data, tests = fields.get("data", {}), fields.get("tests", {})
+    if data.keys() != {"train", "dev"}:
+        raise ValueError("data has no train and dev, or more than these")
+    if not tests or not fields.get("systems"):
+        raise ValueError("names no tests" if not tests else "names no systems")
+    for name in [*tests, *fields["systems"]]:
+        if not name or "/" in name or name.startswith("."):
+            raise ValueError(f"{name!r} is no name of a file")
+    return RunFile(
+        _pair("train", data["train"], folder),
+        _pair("dev", data["dev"], folder),
+        {name: _pair(name, files, folder) for name, files in tests.items()},
+        {name: _options(own) for name, own in fields["systems"].items()},
+        _numbers("seeds", fields.get("seeds", [1]), 0),
+        _numbers("sizes", fields["sizes"], 1) if "sizes" in fields else (None,),
+        tuple(map(str, fields.get("metrics", RunFile.metrics))),
+        {command: _options(fields.get(command, {})) for command in ("parse", "train", "translate")},
+    )
+
+
+def _pair(name: str, files: Any, folder: Path) -> Pair:
+    if not isinstance(files, list) or len(files) != 2 or not all(isinstance(each, str) for each in files):
+        raise ValueError(f"{name} is not [source file, target file]")
+    source, target = (folder / each for each in files)
+    return Pair(source, target)
+
+
+def _numbers(name: str, values: list[Any], least: int) -> tuple[int, ...]:
+    if not values or len(set(map(str, values))) < len(values):
+        raise ValueError(f"{name} has a number twice" if values else f"{name} has no numbers")
+    if not all(type(each) is int and each >= least for each in values):
+        raise ValueError(f"{name} holds what is no number from {least} on")
+    return tuple(values)
+
+
+def _options(table: Any) -> Options:
+    """Return options with values that stand on a command line. Raises ValueError."""
+    if not isinstance(table, dict):
+        raise ValueError(f"{table!r:.40} is no table of options")
+    for name, value in table.items():
+        if value is False:
+            raise ValueError(f"{name} = false: leave it out, or give the option that says no, as {name}-no-… = true")
+        if not isinstance(value, str | int | float):
+            raise ValueError(f"{name} is no text, number or true")
+    return table
+
+
+def arguments(options: Options) -> list[str]:
+    """Return options as they stand on a command line."""
+    return [
+        each
+        for name, value in options.items()
+        for each in ([f"--{name}"] if value is True else [f"--{name}", f"{value}"])
+    ]

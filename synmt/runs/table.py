@@ -1,0 +1,146 @@
+"""The table of a run: scores of each system as mean and standard deviation over seeds, compared with the first one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synmt.metrics.config import MetricConfig, SignificanceConfig
+from synmt.metrics.metric import Statistics
+from synmt.metrics.reading import Files, open_input
+from synmt.metrics.report import Fields, Part, Table, in_form
+from synmt.metrics.significance import ROUNDING, TESTS, Contrast, bootstrap_differences, sentence_statistics
+from synmt.runs.file import RunFile
+from synmt.runs.plan import Plan, Training
+from synmt.runs.work import Trained, Workplace, translation_of
+
+CONFIG = SignificanceConfig()
+
+
+@dataclass(frozen=True)
+class Result:
+    """One system by one metric on one test, after training on so many pairs (None: all).
+
+    scores: of each seed; difference: of the mean from that of the first system; p: whether that is more than chance,
+    by resampling the sentences of the test, each with what all seeds made of it; None of the first system.
+    """
+
+    size: int | None
+    test: str
+    system: str
+    metric: str
+    scores: Sequence[float]
+    signature: str
+    difference: float | None
+    p: float | None
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.scores))
+
+    @property
+    def deviation(self) -> float:
+        """Return the standard deviation of a sample; nan of one seed."""
+        return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else float("nan")
+
+
+def results(place: Workplace, plan: Plan, run: RunFile) -> Iterator[Result]:
+    """Yield the results of each size, test, system and metric. Raises BadInput."""
+    for size in run.sizes:
+        for test, pair in run.tests.items():
+            yield from _of_test(
+                place, [each for each in plan.trainings if each.size == size], run, test, str(pair.target)
+            )
+
+
+def _of_test(
+    place: Workplace, trainings: Sequence[Training], run: RunFile, test: str, reference: str
+) -> Iterator[Result]:
+    by_seed: list[list[list[Statistics]]] = []  # [seeds][systems][metrics] of [n,k]
+    for seed in run.seeds:
+        own = tuple(str(translation_of(place, each, test)) for each in trainings if each.seed == seed)
+        given = open_input(run.metrics, Files(own, (reference,)), MetricConfig())
+        by_seed.append(sentence_statistics(given))
+    summed = [[np.sum(parts, axis=0) for parts in zip(*systems, strict=True)] for systems in zip(*by_seed, strict=True)]
+    pairs = [Contrast(metric, system, 0) for system in range(1, len(run.systems)) for metric in range(len(run.metrics))]
+    found = bootstrap_differences(given.metrics, summed, pairs, CONFIG.resamples, CONFIG.seed)
+    differences = dict(zip(pairs, found, strict=True))
+    base: list[float] = []
+    for system, name in enumerate(run.systems):
+        for number, metric in enumerate(given.metrics):
+            scored = [metric.score(seed[system][number].sum(axis=0)) for seed in by_seed]
+            scores = [each.score for each in scored]
+            mean, difference, p = float(np.mean(scores)), None, None
+            if system == 0:
+                base.append(mean)
+            else:
+                difference = mean - base[number]
+                resampled = differences[Contrast(number, system, 0)]
+                p = TESTS[CONFIG.test].p_value(np.sign(difference) * resampled, abs(difference))
+                p = p if abs(difference) > ROUNDING else 1.0
+            yield Result(trainings[0].size, test, name, scored[0].name, scores, scored[0].signature, difference, p)
+
+
+def report(found: Sequence[Result], trained: Mapping[Training, Trained], form: str) -> Iterator[str]:
+    """Return the results in a form: tables, one a size and test; or a row of TSV or JSON each."""
+    minutes = _minutes(trained)
+    return in_form(form, _parts(found, minutes), (_fields(each, minutes) for each in found))
+
+
+def _minutes(trained: Mapping[Training, Trained]) -> dict[tuple[int | None, str], float]:
+    """Return the mean CPU minutes of the trainings of each size and system."""
+    seconds: dict[tuple[int | None, str], list[float]] = {}
+    for training, model in trained.items():
+        seconds.setdefault((training.size, training.system), []).append(model.cpu_seconds)
+    return {each: float(np.mean(values)) / 60 for each, values in seconds.items()}
+
+
+def _parts(found: Sequence[Result], minutes: Mapping[tuple[int | None, str], float]) -> Iterator[Part]:
+    tables = list(dict.fromkeys((each.size, each.test) for each in found))
+    for size, test in tables:
+        own = [each for each in found if (each.size, each.test) == (size, test)]
+        metrics, systems = (
+            list(dict.fromkeys(map(key, own))) for key in (lambda each: each.metric, lambda each: each.system)
+        )
+        yield f"{test}, trained on {f'{size} pairs' if size else 'all pairs'}"
+        header = ["system", *(cell for metric in metrics for cell in (metric, "Δ", "p  ")), "CPU min"]
+        rows = [
+            [
+                system,
+                *(cell for each in own if each.system == system for cell in _cells(each)),
+                f"{minutes[size, system]:.1f}",
+            ]
+            for system in systems
+        ]
+        yield Table([header, *rows])
+    seeds, base = len(found[0].scores), found[0].system
+    yield f"mean{f' ± standard deviation over {seeds} seeds' if seeds > 1 else ' of one seed'}; Δ from {base}"
+    yield f"p: {TESTS[CONFIG.test].definition}, of the sentences of a test with what all seeds made of them"
+    yield f"+ better, - worse with p < {CONFIG.level:g}; resamples:{CONFIG.resamples}|seed:{CONFIG.seed}"
+    yield from dict.fromkeys(f"{each.metric}|{each.signature}" for each in found)
+
+
+def _cells(result: Result) -> tuple[str, str, str]:
+    spread = f" ±{result.deviation:.2f}" if len(result.scores) > 1 else ""
+    score = f"{result.mean:.2f}{spread}"
+    if result.difference is None or result.p is None:
+        return score, "", ""
+    mark = " " if result.p >= CONFIG.level else "+" if result.difference > 0 else "-"
+    p = f"{result.p:.4f}" if result.p else f"<{1 / CONFIG.resamples:.4f}"
+    return score, f"{result.difference:+.2f}", f"{p} {mark}"
+
+
+def _fields(result: Result, minutes: Mapping[tuple[int | None, str], float]) -> Fields:
+    return {
+        "size": result.size,
+        "test": result.test,
+        "system": result.system,
+        "metric": result.metric,
+        "mean": result.mean,
+        "deviation": result.deviation if len(result.scores) > 1 else None,
+        "seeds": len(result.scores),
+        "difference": result.difference,
+        "p": result.p,
+        "cpu_minutes": minutes[result.size, result.system],
+        "signature": result.signature,
+    }

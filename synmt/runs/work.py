@@ -1,0 +1,187 @@
+"""Does what a plan says, each step in a process of its own; what is done already is not done again."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+import orjson
+from tqdm import tqdm
+
+from synmt.interruption import Interruption
+from synmt.model.files import CONFIG_FILE, naming, write_aside
+from synmt.runs.file import Pair, RunFile, arguments
+from synmt.runs.plan import Fields, Plan, Training
+from synmt.streams import BadInput, read_lines, sniff
+from synmt.text.tokenization import with_languages
+
+DONE = "done.json"
+
+
+@dataclass
+class Workplace:
+    """The folder of a run: data/, and for each training SIZE/SYSTEM.SEED with its model, and beside that the log of
+    its commands and a translation of each test."""
+
+    folder: Path
+    run: RunFile
+    processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def prepare(self, plan: Plan, jobs: int) -> RunFile:
+        """Return the run on the data as all systems read it: parsed where some system needs it, cut to the sizes.
+
+        Raises BadInput.
+        """
+        (self.folder / "data").mkdir(parents=True, exist_ok=True)
+        with_tests = {"train": self.run.train, "dev": self.run.dev, **self.run.tests}
+        parsed = {}
+        for name, pair in with_tests.items():
+            source = self._records(name, pair.source, plan.needs[0], jobs)
+            is_test = name not in ("train", "dev")
+            target = pair.target if is_test else self._records(name, pair.target, plan.needs[1], jobs)
+            parsed[name] = Pair(source, target)
+        return replace(self.run, train=parsed.pop("train"), dev=parsed.pop("dev"), tests=parsed)
+
+    def _records(self, part: str, path: Path, needs: Fields, jobs: int) -> Path:
+        """Return a file of sentences, or their records if these are needed and the file has none."""
+        first, _ = sniff(read_lines([str(path)]))
+        if not needs or first.startswith("{"):
+            return path
+        made = self.folder / "data" / f"{part}.{path.name}.jsonl"
+        if not made.exists():
+            parser = "udpipe" if "tree" not in needs else "benepar" if needs == {"tree"} else "benepar+udpipe"
+            language = with_languages({}, str(path), None).get("source_language", "en")
+            options = {"parser": parser, "language": language, "jobs": jobs, **self.run.options["parse"]}
+            print(f"synmt run: parsing {path}", file=sys.stderr)
+            self.write(made, ["parse", *arguments(options), str(path)], self.folder / "data" / f"{part}.log")
+        return made
+
+    def cut(self, path: Path, size: int | None) -> Path:
+        """Return a file of the first lines of another. Raises BadInput if it has fewer."""
+        if size is None:
+            return path
+        made = self.folder / "data" / f"{size}.{path.name.removesuffix('.gz')}"
+        if not made.exists():
+            lines = [line.text for line in islice(read_lines([str(path)]), size)]
+            if len(lines) < size:
+                raise BadInput(f"{len(lines)} lines, and a size of the run is {size}", str(path))
+            write_aside(made, "".join(f"{line}\n" for line in lines).encode())
+        return made
+
+    def command(self, words: Sequence[str], log: Path, output: Path | None = None) -> float:
+        """Run a command of synmt; return the CPU seconds that it took. Raises BadInput with the last line it said."""
+        with log.open("ab") as errors, (output or Path(os.devnull)).open("wb") as stream:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "synmt", *words], stdin=subprocess.DEVNULL, stdout=stream, stderr=errors
+            )
+            self.processes.add(process)
+            if self.stopped.is_set():
+                process.terminate()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.processes.discard(process)
+        if process.returncode:
+            said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:] or ["no word"]
+            raise BadInput(f"synmt {words[0]} ended with {process.returncode}: {said[0]}", str(log))
+        return usage.ru_utime + usage.ru_stime
+
+    def write(self, path: Path, words: Sequence[str], log: Path) -> float:
+        """Write what a command prints to a file, which is there once it is whole; as `command`."""
+        part = path.with_name(f"{path.name}.part")
+        seconds = self.command(words, log, part)
+        part.replace(path)
+        return seconds
+
+    def stop(self) -> None:
+        """End all commands that are under way, as they end at a signal."""
+        self.stopped.set()
+        for process in list(self.processes):
+            process.terminate()
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model that is there. arguments: what it was trained with; cpu_seconds: of its training."""
+
+    arguments: list[str]
+    cpu_seconds: float
+
+
+def train_all(place: Workplace, plan: Plan, run: RunFile, jobs: int) -> dict[Training, Trained]:
+    """Train and translate what is not there yet, so many models at a time.
+
+    Raises BadInput, and Interrupted once the commands that are under way have kept what they have done.
+    """
+    words = {training: _arguments(place, training, run) for training in plan.trainings}
+    for training in plan.trainings:  # before any work is done
+        _known(place, training, words[training])
+    bar = tqdm(total=len(plan.trainings), unit="model", disable=not sys.stderr.isatty())
+    found: dict[Training, Trained] = {}
+
+    def work(training: Training) -> None:
+        found[training] = _train(place, training, words[training], run)
+        bar.update()
+
+    with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool, bar:
+        try:
+            futures = [pool.submit(work, training) for training in plan.trainings]
+            with interruption.at_once():
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+        except BaseException:
+            place.stop()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return found
+
+
+def translation_of(place: Workplace, training: Training, test: str) -> Path:
+    return place.folder / f"{training.name}.{test}"
+
+
+def _known(place: Workplace, training: Training, words: list[str]) -> Trained | None:
+    """Return a model that was trained before. Raises BadInput if that was with other options."""
+    folder = place.folder / training.name
+    if not (folder / DONE).exists():
+        return None
+    with naming(folder / DONE):
+        trained = Trained(**orjson.loads((folder / DONE).read_bytes()))
+    if trained.arguments != words:
+        raise BadInput("was trained with other options or data; name another --out, or remove it", str(folder))
+    return trained
+
+
+def _arguments(place: Workplace, training: Training, run: RunFile) -> list[str]:
+    files = {
+        "source": place.cut(run.train.source, training.size),
+        "target": place.cut(run.train.target, training.size),
+        "dev-source": run.dev.source,
+        "dev-target": run.dev.target,
+        "seed": training.seed,
+    }
+    return [*training.options, *arguments({name: str(value) for name, value in files.items()})]
+
+
+def _train(place: Workplace, training: Training, words: list[str], run: RunFile) -> Trained:
+    folder = place.folder / training.name
+    log = folder.with_name(f"{folder.name}.log")
+    trained = _known(place, training, words)
+    if trained is None:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        resume = ["--resume"] if (folder / CONFIG_FILE).exists() else []
+        seconds = place.command(["train", *words, "--out", str(folder), *resume], log)
+        trained = Trained(words, seconds)
+        write_aside(folder / DONE, orjson.dumps(asdict(trained)))
+    for test, pair in run.tests.items():
+        output = translation_of(place, training, test)
+        if not output.exists():
+            options = arguments(run.options["translate"])
+            place.write(output, ["translate", str(folder), str(pair.source), *options], log)
+    return trained

@@ -1,0 +1,106 @@
+"""Run files, and the plans that are made of them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synmt.cli.run import model_of
+from synmt.runs.file import RunFile, arguments, read_run
+from synmt.runs.plan import plan
+from synmt.streams import BadInput
+
+RUN = """
+seeds = [1, 2]
+sizes = [10, 20]
+[data]
+train = ["train.en", "train.de"]
+dev = ["dev.en", "/dev.de"]
+[tests]
+flickr = ["test.en", "test.de"]
+[train]
+preset = "small"
+learning-rate = 0.01
+[systems]
+sequence = {}
+"mask+pascal" = { pascal-heads = 1 }
+"parent+gcn" = {}
+split = { model = "transitions", split-arcs = true }
+"""
+
+
+def read(text: str, folder: Path) -> RunFile:
+    path = folder / "run.toml"
+    path.write_text(text)
+    return read_run(path)
+
+
+def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
+    run = read(RUN, tmp_path)
+    assert run.train.source == tmp_path / "train.en"
+    assert run.dev.target == Path("/dev.de")
+    planned = plan(run, model_of)
+    assert [each.name for each in planned.trainings[:5]] == [
+        "10/sequence.1", "10/mask+pascal.1", "10/parent+gcn.1", "10/split.1", "10/sequence.2",
+    ]  # fmt: skip
+    assert len({each.name for each in planned.trainings}) == 2 * 2 * 4
+    assert planned.needs == ({"tree", "heads"}, {"heads", "deprels"})
+    shared = ["--preset", "small", "--learning-rate", "0.01"]
+    assert [list(each.options) for each in planned.trainings[:4]] == [
+        ["--model", "sequence", *shared],
+        ["--source-syntax", "mask+pascal", *shared, "--pascal-heads", "1"],
+        ["--target-syntax", "parent+gcn", *shared],
+        [*shared, "--model", "transitions", "--split-arcs"],
+    ]
+
+
+def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
+    text = RUN.replace("sequence = {}", "sequence = { learning-rate = 0.5 }")
+    assert "0.5" in plan(read(text, tmp_path), model_of).trainings[0].options
+    assert "0.01" not in plan(read(text, tmp_path), model_of).trainings[0].options
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cause"),
+    [
+        ("seeds", "seed", "run.toml: 'seed' is none of seeds, sizes,"),
+        ("[1, 2]", "[1, 1]", "seeds has a number twice"),
+        ("[1, 2]", "[]", "seeds has no numbers"),
+        ("[1, 2]", "[-1]", "seeds holds what is no number from 0 on"),
+        ("[10, 20]", "[0]", "sizes holds what is no number from 1 on"),
+        ("[1, 2]", "1", "seeds is no list"),
+        ("[1, 2]", "[1", "run.toml: "),
+        ('dev = ["dev.en", "/dev.de"]', "", "data has no train and dev"),
+        ('["dev.en", "/dev.de"]', '["dev.en"]', "dev is not [source file, target file]"),
+        ('flickr = ["test.en", "test.de"]', "", "names no tests"),
+        ("flickr", '"../flickr"', "'../flickr' is no name of a file"),
+        ("sequence = {}", "sequence = 1", "1 is no table of options"),
+        ("sequence = {}", "sequence = { split-arcs = false }", "split-arcs = false: leave it out"),
+        ("sequence = {}", "sequence = { heads = [1] }", "heads is no text, number or true"),
+        ("sequence = {}", "sequenze = {}", "system sequenze: no system has this name"),
+        ("sequence = {}", "sequence = { seed = 3 }", "system sequence: seed is what the run itself decides"),
+        ("sequence = {}", "sequence = { rate = 3 }", "system sequence: No such option '--rate'."),
+        ("sequence = {}", "sequence = { gcn-layers = 3 }", "system sequence: an option of gcn for sequence"),
+        ("0.01", "-1", "system sequence: Invalid value for '--learning-rate'"),
+    ],
+)
+def test_what_is_wrong_is_named(old: str, new: str, cause: str, tmp_path: Path) -> None:
+    assert old in RUN
+    with pytest.raises(BadInput) as error:
+        plan(read(RUN.replace(old, new, 1), tmp_path), model_of)
+    assert cause in str(error.value)
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"missing\.toml: No such file"):
+        read_run(tmp_path / "missing.toml")
+    (tmp_path / "run.toml").write_bytes(b"\xff")
+    with pytest.raises(BadInput, match=r"run\.toml: "):
+        read_run(tmp_path / "run.toml")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({"a-b": 1.5, "c": True, "d": "x y"}, ["--a-b", "1.5", "--c", "--d", "x y"]), ({}, [])]
+)
+def test_options_as_arguments(options: dict[str, Any], words: list[str]) -> None:
+    assert arguments(options) == words
