@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from synmt.alignment.hmm.idea import Hmm
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.records import SentencePair
 from synmt.streams import Notes
@@ -28,6 +29,7 @@ def note_choice(notes: Notes, method: str, pairs: Sequence[SentencePair]) -> Non
     """Note what is fitted for lack of a --method, and what that takes."""
     if method == "hmm":
         cells = sum(len(pair.source.tokens) * len(pair.target.tokens) for pair in pairs)
+        cells = cells * min(len(pairs), Hmm.pairs) // len(pairs)
         seconds, size = START[0] + SECONDS * cells, (START[1] + BYTES * cells) / 1e9
         cost = f"about {seconds:.0f} s of one core and {size:.1f} GB"
         notes.add(f"fits hmm to {len(pairs)} pairs: {cost}")

@@ -94,7 +94,10 @@ def extract(
             raise ValueError("links without weights have no mean")
         usual = given.threshold if how.heuristic == "harmonic" else MEAN_THRESHOLD
         threshold = usual if how.threshold is None else how.threshold
-        reached = word_scores(given, len(source), len(target), how.heuristic) >= threshold
+        if drop_last:
+            reached = word_scores(given, len(source), len(target), how.heuristic) >= threshold
+        else:
+            reached = scores >= threshold
         links = set(zip(*(axis.tolist() for axis in reached.nonzero()), strict=True))
     else:
         links = symmetrize(*directions(given, how.threshold or 0.0), how.heuristic)
@@ -136,6 +139,8 @@ def plain_mean(forward: Weights, backward: Weights) -> Weights:
 
 def of_words(scores: Weights, source_words: Sequence[int], target_words: Sequence[int]) -> Weights:
     """Return the greatest score of any two subwords of two words: [J,I] → [m,n]"""
+    if scores.shape == (source_words[-1] + 1, target_words[-1] + 1):  # no word has two
+        return scores
     by_source = np.maximum.reduceat(scores, _starts(source_words), axis=0)
     by_both: Weights = np.maximum.reduceat(by_source, _starts(target_words), axis=1)
     return by_both

@@ -4,8 +4,9 @@
 them have been linked how often, and the jumps.
 """
 
+import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from synmt.alignment.statistical import NO_NEEDS, new_folder, plain_words, read_
 from synmt.model.files import CONFIG_FILE, LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, read_config, write_aside
 from synmt.model.records import SentencePair
 from synmt.text.tokenization import TokenizerName
+from synmt.training.bitext import Bitext
 
 SIDES = ("source", "target")
 DIRECTIONS = ("forward", "backward")
@@ -59,10 +61,22 @@ class HmmAligner:
 def fit_folder(options: Hmm, config: FitConfig) -> HmmAligner:
     """Fit a model to a bitext, and keep it. Raises BadInput."""
     with new_folder(config, options=asdict(options)) as folder:
-        sources = [plain_words(pair.source.tokens) for pair in config.bitext]
-        targets = [plain_words(pair.target.tokens) for pair in config.bitext]
+        pairs = list(spread(config.bitext, options.pairs))
+        if len(pairs) < len(config.bitext):
+            print(f"synmt align: hmm learns from {len(pairs)} of {len(config.bitext)} pairs", file=sys.stderr)
+        sources = [plain_words(pair.source.tokens) for pair in pairs]
+        targets = [plain_words(pair.target.tokens) for pair in pairs]
         _save(fit(options, sources, targets), folder)
     return open_folder(config.out)
+
+
+def spread(bitext: Bitext, most: int) -> Iterator[SentencePair]:
+    """Yield at most so many pairs, as far from each other as may be; 0 is all."""
+    size = len(bitext)
+    most = min(most, size) or size
+    for number, pair in enumerate(bitext):
+        if (number + 1) * most // size > number * most // size:
+            yield pair
 
 
 def open_folder(folder: Path) -> HmmAligner:

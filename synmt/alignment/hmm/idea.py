@@ -32,6 +32,7 @@ class Hmm:
     concentration: float = setting(2.0, "α, the weight of what is known of words that begin alike", 0.01)
     null: float = rate(0.1, "p₀, the share of words that come from none")
     jump: int = setting(10, "the longest jump with a probability of its own", 1)
+    pairs: int = setting(100_000, "pairs to learn from, at most, spread over all; 0 is all")
     rounds: int = setting(5, "rounds of learning, after three without jumps")
 
     def __post_init__(self) -> None:

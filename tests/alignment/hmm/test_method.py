@@ -10,9 +10,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
-from synmt.alignment.hmm.aligner import HmmAligner
+from synmt.alignment.hmm.aligner import HmmAligner, spread
 from synmt.alignment.methods import open_aligner, open_method
 from synmt.streams import BadInput
+from synmt.training.bitext import Bitext
 from tests.alignment.bitexts import bitext, fitted
 from tests.alignment.words import pair
 
@@ -72,6 +73,13 @@ def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="null cannot be 1"):
         open_method("hmm", {"hmm_null": 1.0})
     assert isinstance(fitted("hmm", PAIRS, tmp_path / "few", {"hmm_rounds": 0}), HmmAligner)
+
+
+def test_of_many_pairs_some_are_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(spread(Bitext(PAIRS[:7]), 3)) == [PAIRS[2], PAIRS[4], PAIRS[6]]
+    assert list(spread(Bitext(PAIRS[:7]), 0)) == list(spread(Bitext(PAIRS[:7]), 9)) == PAIRS[:7]
+    fitted("hmm", PAIRS, tmp_path / "some", {"hmm_pairs": 50})
+    assert capsys.readouterr().err.startswith("synmt align: hmm learns from 50 of 300 pairs\n")
 
 
 def cut(name: str) -> Callable[[dict[str, np.ndarray]], object]:
