@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from synmt.alignment.config import Heuristic
+from synmt.alignment.config import Heuristic, LinksBy
 from synmt.streams import Notes
 from synmt.text.links import DirectedLinks, Link
 from synmt.text.tokenization import TokenizerName, Words
@@ -43,6 +43,13 @@ class Predictor(Protocol):
 
     def predicted(self, pairs: "Sequence[SentencePair]") -> Sequence[list[bool]]:
         """Return for each target word whether a subword of it is what the forward model finds most likely there."""
+
+
+@runtime_checkable
+class TwoReadings(Protocol):
+    """An aligner that can read links off attention, or off what that would be with the predicted word known."""
+
+    links_by: LinksBy
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from synmt.options import check_settings, setting
 from synmt.streams import BadInput
 
 Heuristic = Literal["harmonic", "mean", Symmetrization]
+LinksBy = Literal["attention", "posterior"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class AlignConfig:
         0,
         1,
         common=True,
+    )
+    links_by: LinksBy | None = setting(
+        None, "read mask-align's attention as it is, or what it would be with the predicted word known  [attention]"
     )
     end_punctuation: bool = setting(False, "link a source's end punctuation with the target's or not at all")
     tree_links: bool = setting(

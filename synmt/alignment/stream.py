@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from tqdm import tqdm
 
-from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predictor
+from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predictor, TwoReadings
 from synmt.alignment.choice import note_choice
 from synmt.alignment.config import AlignConfig, Heuristic
 from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
@@ -179,6 +179,10 @@ def _aligned(
 ) -> Iterator[tuple[SentencePair, ExtractedLinks, list[bool] | None]]:
     """Yield each pair with its links and, if they are asked for, its predictions. Raises BadInput."""
     how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
+    if config.links_by:
+        if not isinstance(aligner, TwoReadings):
+            raise BadInput("--links-by is of mask-align, which predicts words")
+        aligner.links_by = config.links_by
     predicted: Sequence[list[bool] | None] = [None] * len(pairs)
     if config.predictions:
         if not isinstance(aligner, Predictor):

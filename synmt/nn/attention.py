@@ -193,10 +193,12 @@ class Recorder:
     order of the calls; inputs: the states [B,Q,d] that it asked with. Both have gradients where the run has.
     """
 
-    def __init__(self, modules: Iterable[nn.Module], stop: bool = False) -> None:
-        """stop: the run inside the context ends where the last module's weights arise, and computes nothing more."""
+    def __init__(self, modules: Iterable[nn.Module], stop: bool = False, cut: bool = False) -> None:
+        """stop: the run inside the context ends where the last module's weights arise, and computes nothing more.
+        cut: what comes after the weights is a function of them as they are, leaks and all: gradients end there.
+        """
         self.modules: list[Any] = list(modules)
-        self.stop = stop
+        self.stop, self.cut = stop, cut
         self.weights: list[Tensor] = []
         self.inputs: list[Tensor] = []
 
@@ -210,11 +212,15 @@ class Recorder:
             module.recorder = None
         return kind is Enough
 
-    def keep(self, inputs: Tensor, weights: Tensor) -> None:
+    def keep(self, inputs: Tensor, weights: Tensor, leaks: int = 0) -> Tensor:
+        """Take weights, the first ones those of leaks, and return those that the run goes on with."""
+        if self.cut:
+            weights = weights.detach().requires_grad_()
         self.inputs.append(inputs)
-        self.weights.append(weights)
+        self.weights.append(weights if self.cut or not leaks else weights[..., leaks:])
         if self.stop and len(self.weights) == len(self.modules):
             raise Enough
+        return weights
 
 
 class SelfAttention(nn.Module):
@@ -235,7 +241,7 @@ class SelfAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         if self.recorder is not None:
             weights = edited_weights(query, key, _causal(states) if causal else edit, states)
-            self.recorder.keep(states, weights)
+            weights = self.recorder.keep(states, weights)
             mixed = F.dropout(weights, dropout) @ value.float()
         elif causal:
             mixed = attend(query, key, value, causal=True, dropout=dropout)
@@ -306,7 +312,7 @@ class CrossAttention(nn.Module):
         if self.recorder is None:
             return self.out(merge_heads(attend(query, key, value, bias, dropout=dropout)))
         weights = attention_weights(query, key, bias)
-        self.recorder.keep(states, weights if self.leak is None else weights[..., 1:])
+        weights = self.recorder.keep(states, weights, leaks=0 if self.leak is None else 1)
         with torch.autocast(states.device.type, enabled=False):
             mixed = merge_heads(F.dropout(weights, dropout) @ value.float())
         return self.out(mixed)

@@ -42,6 +42,23 @@ def test_a_bitext_is_aligned_by_what_is_fitted_to_it_line_by_line(fitted: tuple[
         assert all(i < sizes[0] and j < sizes[1] for i, j in read_links(found).possible)
 
 
+def test_links_by_posteriors_are_of_models_that_predict_words(fitted: tuple[Path, str], tmp_path: Path) -> None:
+    model, links = fitted
+    found = align(model, "--links-by", "posterior", "--threshold", "0.01", text=TEXT)
+    assert found != links and found == align(model, "--links-by", "posterior", "--threshold", "0.01", text=TEXT)
+    assert align(model, "--links-by", "attention", text=TEXT) == links
+    for line, each in zip(LINES, found.splitlines(), strict=True):
+        sizes = [len(side.split()) for side in line.split("\t")]
+        assert all(i < sizes[0] and j < sizes[1] for i, j in read_links(each).possible)
+    (tmp_path / "links").write_text("0-0\n" * len(LINES))
+    for others, cause in (
+        (["--fit", "--method", "hmm"], "--links-by is of mask-align"),
+        (["--fit", "--guide", tmp_path / "links", *TINY], "models that have learnt no links"),
+    ):
+        with pytest.raises(BadInput, match=cause):
+            align(*others, "--tokenizer", "none", "--links-by", "posterior", text=TEXT)
+
+
 def test_any_order_between_empty_and_one_sided_lines(fitted: tuple[Path, str]) -> None:
     model, links = fitted
     mixed = [line for each in reversed(LINES) for line in (each, "", "\tx", "x\t", " ")]

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from synmt.alignment.aligner import KnownWords, Needs
-from synmt.alignment.config import Heuristic
+from synmt.alignment.config import Heuristic, LinksBy
 from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
 from synmt.alignment.mask_align.config import MaskAlignConfig
 from synmt.alignment.mask_align.corpus import AlignerCorpus, EncodedSide, Vocabularies
@@ -16,6 +16,7 @@ from synmt.model.batches import in_batches
 from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair
 from synmt.model.source import SourceFeatures
+from synmt.streams import BadInput
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import TokenizerName
 
@@ -35,6 +36,7 @@ class MaskAligner:
         self.heuristic: Heuristic = "grow-diag-lilt" if config.options.no_agreement else "harmonic"
         self.threshold = GUIDED_THRESHOLD if config.guided else HARMONIC_THRESHOLD
         self.needs: Needs = config.encoders[0].needs(training=False), config.encoders[1].needs(training=False)
+        self.links_by: LinksBy = "attention"
         self.languages: tuple[str, str] | None = config.languages
         self.tokenizer: TokenizerName | None = config.tokenizer
         self.words: KnownWords = config.words
@@ -43,16 +45,20 @@ class MaskAligner:
     def open(cls, folder: Path, device: torch.device) -> "MaskAligner":
         return cls(ModelFolder.open(folder, MaskAlignConfig), device)
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
-        """Return the weights of each pair, in order. Raises BadInput for a record that lacks what its side needs."""
+        """Return the weights of each pair, in order. Raises BadInput for a record that lacks what its side needs, and
+        for posteriors of a model that has learnt links, whose attention has seen the word."""
+        if self.links_by == "posterior" and self.folder.config.guided:
+            raise BadInput("--links-by posterior is of models that have learnt no links from others")
         corpus = self._encode(pairs)
         return in_batches(corpus.lengths().tolist(), BATCH_TOKENS, lambda batch: self._align_batch(corpus, batch))
 
     def _align_batch(self, corpus: AlignerCorpus, batch: list[int]) -> list[SoftLinks]:
         x, y, _ = corpus.batch(batch, self.device)
         with autocast(self.device):
-            forward, backward = self.model.weights(x, y)
+            read = self.model.posteriors if self.links_by == "posterior" else self.model.weights
+            forward, backward = read(x, y)
         of_targets, of_sources = forward.transpose(1, 2).float().cpu().numpy(), backward.float().cpu().numpy()
         links = []
         for row, number in enumerate(batch):

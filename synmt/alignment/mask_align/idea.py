@@ -15,6 +15,10 @@ The square is a mean over cells, and H the mean entropy of a row (`loss_form` pa
 Ablations (Table 2): `causal` decoders, `no_leak`, `no_agreement` (neither α nor β; links are those of each word's
 best counterpart, symmetrized), and `--cross-attention all`.
 
+Of our own, `diagonal` κ: the logits of the attention to the source are lowered by κ_h |(i+½)/I − (j+½)/J|, κ_h ≥ 0
+learnt by each head from κ on. Words that have not been learnt then link as fast_align's would (Dyer, Chahuneau & Smith
+2013), and those around them learn sooner.
+
 With links to learn from (a guide), as in the guided systems of Table 1, and of our own: + γ times the
 cross-entropy of W with the links of each word that has some, in both directions. What predicts y_i attends to where
 it expects y_i to come from; with few pairs it cannot know. So the W of a guided model is that of a second pass, as
@@ -38,6 +42,7 @@ class MaskAlign:
     entropy: float = setting(1.0, "β, the weight of the entropy of attention")
     entropy_smoothing: float = setting(0.05, "λ, what is added to attention weights for their entropy", 1e-9)
     guidance: float = setting(4.0, "γ, the weight of the links that --guide gives")
+    diagonal: float = setting(0.0, "κ, how much attention begins by favouring the diagonal; 4 with few pairs")
     causal: bool = setting(False, "words are predicted from those before them alone")
     no_leak: bool = setting(False, "every word attends to the source with all its weight")
     no_agreement: bool = setting(False, "two directions on their own: α and β are 0")

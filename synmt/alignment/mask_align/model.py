@@ -13,6 +13,7 @@ from synmt.alignment.guidance import guided_loss, weights_of_words
 from synmt.alignment.mask_align.decoder import StaticDecoder
 from synmt.alignment.mask_align.idea import MaskAlign
 from synmt.alignment.mask_align.losses import agreement_loss, entropy_loss
+from synmt.alignment.posteriors import first_order_posteriors
 from synmt.model.source import SourceSide
 from synmt.model.translation import drop_words, encoder_pass, source_parts
 from synmt.nn.attention import CrossAttention, Recorder
@@ -60,6 +61,7 @@ class DirectedModel(nn.Module):
         self.encoder_norm = final_norm(config)
         self.decoder = StaticDecoder(config, options.causal, not options.no_leak)
         self.positions = Sinusoids(config.width)
+        self.diagonal = nn.Parameter(torch.empty(config.heads)) if options.diagonal else None
 
     def encode(self, x: SideBatch, embeddings: Tensor, word_dropout: float) -> Tensor:
         """Return states of the subwords [B,J,d]; embeddings [V,d] of x."""
@@ -80,7 +82,7 @@ class DirectedModel(nn.Module):
 
         tables: embeddings of x and y; begin: the id that stands before y.
         """
-        encoded, bias = self.encode(x, tables[0], word_dropout), hiding_bias(x.padding)
+        encoded, bias = self.encode(x, tables[0], word_dropout), self._bias(x, y)
         queries, words = self._inputs(drop_words(y.subwords, word_dropout), tables[1], begin)
         with Recorder([self.decoder.last_crossing]) as recorder:
             states = self.decoder(queries, words, y.padding, encoded, bias)
@@ -91,12 +93,31 @@ class DirectedModel(nn.Module):
     def weights(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], begin: int) -> Tensor:
         """Return W_xy alone, which costs less."""
         queries, words = self._inputs(y.subwords, tables[1], begin)
-        encoded, bias = self.encode(x, tables[0], 0.0), hiding_bias(x.padding)
+        encoded, bias = self.encode(x, tables[0], 0.0), self._bias(x, y)
         if self.guided:
             return self._guided_weights(x, y, words, encoded, bias)
         with Recorder([self.decoder.last_crossing], stop=True) as recorder:
             self.decoder(queries, words, y.padding, encoded, bias)
         return recorder.weights[0].mean(dim=1)
+
+    def posteriors(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], vocabulary: Vocabulary) -> Tensor:
+        """Return what W_xy would be, were y_i known to its own position (see synmt.alignment.posteriors)."""
+        with torch.enable_grad():
+            queries, words = self._inputs(y.subwords, tables[1], vocabulary.begin)
+            encoded, bias = self.encode(x, tables[0], 0.0), self._bias(x, y)
+            with Recorder([self.decoder.last_crossing], cut=True) as recorder:
+                states = self.decoder(queries, words, y.padding, encoded, bias)
+            likelihood = -_cross_entropy(states, y, tables[1][: len(vocabulary.target)], 0.0)
+            found = first_order_posteriors(recorder.weights[0], likelihood)
+        return found[..., -encoded.shape[1] :]
+
+    def _bias(self, x: SideBatch, y: SideBatch) -> Tensor | None:
+        """Return what is added to the logits of attention to x, broadcastable to [B,H,I,J]."""
+        hidden = hiding_bias(x.padding)
+        if self.diagonal is None:
+            return hidden
+        near = -self.diagonal.clamp(min=0)[:, None, None] * distances(y.real, x.real).unsqueeze(1)
+        return near if hidden is None else near + hidden
 
     def _guided_weights(
         self, x: SideBatch, y: SideBatch, words: Tensor, encoded: Tensor, bias: Tensor | None
@@ -155,12 +176,22 @@ class MaskAlignModel(nn.Module):
             directed.decoder.reset_memories()
         for table in self.tables:
             nn.init.normal_(table, std=table.shape[1] ** -0.5)
+        for directed in (self.forward_model, self.backward_model):
+            if directed.diagonal is not None:
+                nn.init.constant_(directed.diagonal, self.options.diagonal)
 
     def weights(self, x: SideBatch, y: SideBatch) -> tuple[Tensor, Tensor]:
         """Return W_xy [B,I,J] and W_yx [B,J,I], zero where padded."""
         (x_table, y_table), (x_vocabulary, y_vocabulary) = self.tables, self.vocabularies
         forward = self.forward_model.weights(x, y, (x_table, y_table), y_vocabulary.begin)
         backward = self.backward_model.weights(y, x, (y_table, x_table), x_vocabulary.begin)
+        return forward * y.real.unsqueeze(2), backward * x.real.unsqueeze(2)
+
+    def posteriors(self, x: SideBatch, y: SideBatch) -> tuple[Tensor, Tensor]:
+        """Return r_xy [B,I,J] and r_yx [B,J,I], zero where padded."""
+        (x_table, y_table), (x_vocabulary, y_vocabulary) = self.tables, self.vocabularies
+        forward = self.forward_model.posteriors(x, y, (x_table, y_table), y_vocabulary)
+        backward = self.backward_model.posteriors(y, x, (y_table, x_table), x_vocabulary)
         return forward * y.real.unsqueeze(2), backward * x.real.unsqueeze(2)
 
     def predicted(self, x: SideBatch, y: SideBatch) -> Tensor:
@@ -204,6 +235,15 @@ class MaskAlignModel(nn.Module):
             for weights, each in ((forward, cells), (backward, cells.transpose(1, 2)))
         )
         return options.agreement * agreement_loss(forward, backward, cells) + options.entropy * entropies
+
+
+def distances(targets: Tensor, sources: Tensor) -> Tensor:
+    """Return |(i+½)/I − (j+½)/J|, [B,I,J], of positions that are there or not, [B,I] and [B,J]."""
+    i, j = (
+        (torch.arange(side.shape[1], device=side.device) + 0.5) / side.sum(dim=1, keepdim=True)
+        for side in (targets, sources)
+    )
+    return (i.unsqueeze(2) - j.unsqueeze(1)).abs()
 
 
 def _cross_entropy(states: Tensor, side: SideBatch, embeddings: Tensor, smoothing: float) -> Tensor:
