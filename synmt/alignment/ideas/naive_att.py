@@ -6,7 +6,8 @@ cross-attention of one decoder layer, averaged over its heads, and rows counted 
 
     W_ij = (1/H) Σ_h A^h_{i−1,j}     row i−1 reads y_{i−1} and predicts y_i
 
-The layer is the last but one, which Garg et al. found best. `naive-att-last` (Chen, Sun & Liu 2021) is the same
+The layer is the last but one, which Garg et al. found best of six; of fewer, it is that on which the two directions
+agree best, as for `shift-att`. `naive-att-last` (Chen, Sun & Liu 2021) is the same
 with models whose last decoder layer alone attends to the source, and reads that layer.
 
 Where their models end a source with a token of its own, whose column they cut off, ours have none.
@@ -23,12 +24,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+PAPER_LAYERS = 6
+
+
 @dataclass(frozen=True)
 class NaiveAtt(LinkIdea):
-    layer: int = setting(0, "decoder layer that is read, counted from 1; 0 is the last but one")
+    layer: int = setting(
+        0, "decoder layer that is read, counted from 1; 0 is the last but one of six, or of fewer the one that agrees"
+    )
 
     def fixed_layer(self, config: TransformerConfig) -> int:
-        return self.layer or super().fixed_layer(config)
+        return self.layer or (super().fixed_layer(config) if config.decoder_layers >= PAPER_LAYERS else 0)
 
     def weights(self, forced: Forced) -> "Tensor":
         return forced.weights().mean(dim=1)[:, :-1]

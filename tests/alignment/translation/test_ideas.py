@@ -71,7 +71,8 @@ def test_layers_are_the_published_ones() -> None:
     assert NaiveAtt().fixed_layer(six) == MtlFullc().fixed_layer(six) == 5
     assert NaiveAtt(layer=2).fixed_layer(six) == 2
     assert NaiveAttLast().fixed_layer(six) == 6
-    assert NaiveAtt().fixed_layer(decoder_of(1)) == 1
+    assert NaiveAtt().fixed_layer(decoder_of(5)) == 0  # the one that agrees
+    assert NaiveAtt(layer=2).fixed_layer(decoder_of(3)) == MtlFullc().fixed_layer(decoder_of(3)) == 2
 
 
 def decoder_of(layers: int) -> TransformerConfig:
