@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 from synmt.model.batches import Sources
-from synmt.model.source import source_side
-from synmt.model.target import TargetSide, numbered_labels, target_side
+from synmt.model.corpus import Corpus
+from synmt.model.prefixes import PrefixPlan
+from synmt.model.source import SourceFeatures, source_side
+from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
-from synmt.training.corpus import Corpus
-from synmt.training.prefixes import PrefixPlan
 from synmt.trees.arc_tokens import arc_labels
 from synmt.trees.constituency import Tree, read_brackets
 from synmt.trees.record import ParseRecord
@@ -131,14 +130,18 @@ def target_records() -> list[ParseRecord]:
 
 
 def sources_and_vocabulary(system: str, target: str = "sequence") -> tuple[Sources, Vocabulary]:
-    side = source_side(SYSTEMS[system])
-    features = [side.features(record, segment) for record in records()]
+    features = source_features(system)
     words = sorted({entry for sentence in target_entries(target) for entry in sentence})
     words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
     known = {token for sentence in features for token in sentence.tokens}
     labels = {name: sorted({each for f in features for each in f.labels[name]}) for name in features[0].labels}
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *words], sorted(known - set(words)), labels)
     return Sources.encode(features, vocabulary), vocabulary
+
+
+def source_features(system: str) -> list[SourceFeatures]:
+    side = source_side(SYSTEMS[system])
+    return [side.features(record, segment) for record in records()]
 
 
 def target_entries(target: str) -> list[list[str]]:
@@ -154,17 +157,11 @@ def whole(word: str) -> list[str]:
 def corpus(
     system: str, target: str = "sequence", prefixes: int = 0, prefix_tokens: int = 1000
 ) -> tuple[Corpus, Vocabulary]:
-    sources, vocabulary = sources_and_vocabulary(system, target)
+    _, vocabulary = sources_and_vocabulary(system, target)
     side, entries = TARGET_SYSTEMS[target], target_entries(target)
-    labels = numbered_labels(vocabulary)
-    made = Corpus(
-        vocabulary,
-        sources,
-        [np.array(vocabulary.encode_target(words), np.int32) for words in entries],
-        PrefixPlan(prefixes, prefix_tokens) if side.reads_prefixes else None,
-        [side.edges(each, labels) for each in entries] if side.reads_graphs else [],
-        [side.stack(each) for each in entries] if side.reads_stacks else [],
-    )
+    made = Corpus.empty(vocabulary, side, PrefixPlan(prefixes, prefix_tokens))
+    for features, each in zip(source_features(system), entries, strict=True):
+        made.append(features, each, side)
     return made, vocabulary
 
 

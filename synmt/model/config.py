@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from synmt.model.source import SourceSide, source_side
 from synmt.model.target import TargetSide, target_side
@@ -14,6 +14,8 @@ from synmt.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from synmt.model.translation import TranslationModel
+
+BatchBy = Literal["tokens", "target-tokens", "source-words", "sentences"]  # what counts where batches are made
 
 
 @dataclass(frozen=True)

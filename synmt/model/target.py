@@ -74,13 +74,13 @@ class TargetSide:
             return transitions_of_record(record, segment, self.style)
         return [subword for word in record.tokens for subword in segment(word)]
 
-    def edges(self, entries: list[str], labels: Mapping[str, int]) -> "Edges":
+    def edges(self, entries: Sequence[str], labels: Mapping[str, int]) -> "Edges":
         """Return the graph of what the decoder says. labels: the number of each, as `numbered_labels` gives them."""
         from synmt.trees.transition_graph import edges_of_string
 
         return edges_of_string(entries, self.style, defaultdict(int, labels))  # a label may be new to the model
 
-    def stack(self, entries: list[str]) -> "NDArray[np.int32]":
+    def stack(self, entries: Sequence[str]) -> "NDArray[np.int32]":
         """Return the stack of what the decoder says, as `stack_of_string`."""
         from synmt.trees.transition_stack import stack_of_string
 

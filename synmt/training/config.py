@@ -6,9 +6,8 @@ The command line takes its options from these fields: a name, a default and a li
 from dataclasses import dataclass
 from typing import Literal
 
+from synmt.model.config import BatchBy
 from synmt.options import check_settings, rate, setting
-
-BatchBy = Literal["tokens", "target-tokens", "source-words", "sentences"]
 
 
 @dataclass(frozen=True)

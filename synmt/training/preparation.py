@@ -5,19 +5,16 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-import numpy as np
-
-from synmt.model.batches import Ids, Sources
+from synmt.model.batches import Ids
 from synmt.model.config import ModelConfig
+from synmt.model.corpus import Corpus
+from synmt.model.prefixes import PrefixPlan
 from synmt.model.source import SourceFeatures
-from synmt.model.target import numbered_labels
 from synmt.streams import Line, Notes
 from synmt.systems.idea import Task
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext
-from synmt.training.corpus import Corpus
-from synmt.training.prefixes import PrefixPlan
 from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.transitions import TreeNotDerivable
 
@@ -114,21 +111,14 @@ def encode_corpus(
     side reads: graphs, stacks and the plan. Longer ones, and trees without a string, are counted in the notes."""
     too_long: list[Line] = []
     without_string: list[Line] = []
-    corpus = Corpus(vocabulary, Sources([], [], {}, {}), [], plan if config.target.reads_prefixes else None)
-    labels = numbered_labels(vocabulary)
+    corpus = Corpus.empty(vocabulary, config.target, plan)
     for example in examples:
-        ids = vocabulary.encode_target(example.target)
         if not example.target:
             without_string.append(example.line)
-        elif max(len(example.source.tokens), len(ids) - 1 - sum(map(is_arc, example.target))) > max_length:
+        elif max(len(example.source.tokens), sum(not is_arc(entry) for entry in example.target)) > max_length:
             too_long.append(example.line)
         else:
-            corpus.sources.append(example.source, vocabulary)
-            corpus.targets.append(np.array(ids, np.int32))
-            if config.target.reads_graphs:
-                corpus.edges.append(config.target.edges(example.target, labels))
-            if config.target.reads_stacks:
-                corpus.stacks.append(config.target.stack(example.target))
+            corpus.append(example.source, example.target, config.target)
             if example.links is not None:
                 corpus.links.append(example.links)
     notes.left_out(f"pairs over {max_length} tokens", too_long)

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from synmt.model.config import ModelConfig
+from synmt.model.corpus import Corpus
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
+from synmt.model.prefixes import PrefixPlan
 from synmt.model.words import note_doubts, words_of
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_parallel
 from synmt.text.bpe import Bpe
@@ -15,10 +17,8 @@ from synmt.text.tokenization import note_tokenizers
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext, read_bitext, read_tsv
 from synmt.training.config import TrainingConfig
-from synmt.training.corpus import Corpus
 from synmt.training.distribution import joined_processes
 from synmt.training.fit import fit
-from synmt.training.prefixes import PrefixPlan
 from synmt.training.preparation import build_vocabulary, encode_corpus, training_examples, unseen_relations
 from synmt.training.validation import Validation
 

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from synmt.device import autocast
+from synmt.model.config import BatchBy
 from synmt.nn.losses import Loss
 from synmt.streams import BadInput
-from synmt.training.config import BatchBy, TrainingConfig
+from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 
 

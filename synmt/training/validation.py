@@ -14,11 +14,11 @@ from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import corpus_score
 from synmt.model.config import ModelConfig
+from synmt.model.corpus import Corpus
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
-from synmt.training.corpus import Corpus
 
 # Of BLEU, by language: where no spaces stand between words, 13a would find none in common.
 TOKENIZATIONS: dict[str, Any] = {"zh": "zh", **dict.fromkeys(["ja", "ko", "th", "lo", "km", "my"], "char")}

@@ -15,14 +15,14 @@ from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig
 from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.model.batches import Sources
+from synmt.model.corpus import Corpus
+from synmt.model.prefixes import PrefixPlan
 from synmt.model.source import SourceFeatures, source_side
-from synmt.model.target import TargetSide, numbered_labels, target_side
+from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel
 from synmt.systems import systems
 from synmt.text.vocabulary import END, END_TOKEN, UNKNOWN_TOKEN, Vocabulary
-from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
-from synmt.training.prefixes import PrefixPlan
 from synmt.training.update import Updater
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.record import ParseRecord
@@ -159,16 +159,11 @@ def hang(heads: list[int], first: int, last: int, head: int, random: np.random.G
 
 def corpus(name: str, prefixes: int) -> Corpus:
     sources, targets = sentences()
-    side, numbers = target(name), numbered_labels(VOCABULARY)
-    entries = [side.entries(record, lambda word: [word]) for record in targets]
-    return Corpus(
-        VOCABULARY,
-        Sources.encode(sources, VOCABULARY),
-        [np.array(VOCABULARY.encode_target(each), np.int32) for each in entries],
-        PrefixPlan(prefixes, TRAINING.prefix_tokens) if side.reads_prefixes else None,
-        [side.edges(each, numbers) for each in entries] if side.reads_graphs else [],
-        [side.stack(each) for each in entries] if side.reads_stacks else [],
-    )
+    side = target(name)
+    made = Corpus.empty(VOCABULARY, side, PrefixPlan(prefixes, TRAINING.prefix_tokens))
+    for features, record in zip(sources, targets, strict=True):
+        made.append(features, side.entries(record, lambda word: [word]), side)
+    return made
 
 
 def batches() -> list[list[int]]:

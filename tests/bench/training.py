@@ -12,12 +12,12 @@ from synmt.alignment.mask_align.corpus import AlignerCorpus, EncodedSide
 from synmt.alignment.mask_align.idea import MaskAlign
 from synmt.alignment.mask_align.model import MaskAlignModel
 from synmt.model.batches import Sources
+from synmt.model.corpus import Corpus
 from synmt.model.source import SourceSide, source_side
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
 from synmt.training.config import TrainingConfig
-from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 from synmt.training.update import Examples, Updater
 from synmt.trees.record import ParseRecord

@@ -5,10 +5,10 @@ import torch
 from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig
 from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.model.corpus import Corpus
+from synmt.model.prefixes import PrefixPlan
 from synmt.model.target import numbered_labels
 from synmt.text.vocabulary import END, UNKNOWN
-from synmt.training.corpus import Corpus
-from synmt.training.prefixes import PrefixPlan
 from synmt.trees.arc_tokens import is_arc
 from synmt.trees.record import check_heads
 from synmt.trees.transition_state import Constraints

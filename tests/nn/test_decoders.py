@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
+from synmt.model.corpus import Corpus
 from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.corpus import Corpus
 from tests import tiny
 from tests.nn.slow_decoder import Edge, slow_state
 

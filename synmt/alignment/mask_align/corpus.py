@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from synmt.alignment.mask_align.model import SideBatch
 from synmt.model.batches import Ids, Sources, batch_links, pad, shuffled_batches
+from synmt.model.config import BatchBy
+from synmt.model.corpus import counted_by
 from synmt.model.source import SourceFeatures
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.config import BatchBy
-from synmt.training.corpus import counted_by
 from synmt.training.preparation import count_labels
 
 Vocabularies = tuple[Vocabulary, Vocabulary]

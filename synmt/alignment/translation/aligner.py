@@ -19,6 +19,7 @@ from synmt.alignment.translation.idea import Forced, LinkIdea, link_idea
 from synmt.device import autocast, local_device
 from synmt.model.batches import Sources, in_batches
 from synmt.model.config import ModelConfig
+from synmt.model.corpus import Corpus
 from synmt.model.files import CONFIG_FILE, PARAMETERS_FILE, check_inside, naming, read_config, write_config
 from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair
@@ -26,7 +27,6 @@ from synmt.model.translation import TranslationModel
 from synmt.parameters import load_parameters
 from synmt.streams import BadInput
 from synmt.text.tokenization import TokenizerName
-from synmt.training.corpus import Corpus
 
 DIRECTIONS = ("forward", "backward")
 BATCH_TOKENS = 4096

@@ -24,6 +24,7 @@ from synmt.alignment.translation.layers import agreeing_layers
 from synmt.alignment.translation.learning import LinkedTranslation, PartOnTop
 from synmt.device import local_device
 from synmt.model.config import ModelConfig
+from synmt.model.corpus import Corpus
 from synmt.model.files import CONFIG_FILE, check_new, locked
 from synmt.model.folder import ModelFolder
 from synmt.model.target import target_side
@@ -35,7 +36,6 @@ from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
-from synmt.training.corpus import Corpus
 from synmt.training.distribution import Processes
 from synmt.training.fit import fit as fit_model
 from synmt.training.loop import Trainer

@@ -8,12 +8,12 @@ import torch
 from synmt.alignment import ALIGNERS
 from synmt.alignment.translation.idea import Forced, LinkIdea
 from synmt.model.batches import Sources
+from synmt.model.corpus import Corpus
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
-from synmt.training.corpus import Corpus
 from tests import tiny
 
 IDEAS = [name for name, method in ALIGNERS.items() if issubclass(method, LinkIdea)]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.training.corpus import Corpus
-from synmt.training.prefixes import PrefixPlan
+from synmt.model.corpus import Corpus
+from synmt.model.prefixes import PrefixPlan
 from tests import tiny
 
 CPU = torch.device("cpu")

@@ -1,21 +1,24 @@
-"""Training pairs in memory as arrays of ids, and their batches as tensors."""
+"""Sentence pairs in memory as arrays of ids, and their batches as tensors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from synmt.model.batches import Ids, Sources, batch_links, pad, shuffled_batches
+from synmt.model.config import BatchBy
+from synmt.model.prefixes import PrefixPlan
+from synmt.model.source import SourceFeatures
+from synmt.model.target import TargetSide, numbered_labels
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.graphs import Graph
 from synmt.nn.prefixes import Prefixes
 from synmt.nn.stacks import Stacks
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.config import BatchBy
-from synmt.training.prefixes import PrefixPlan
 from synmt.trees.transition_graph import Edges
 
 
@@ -35,6 +38,24 @@ class Corpus:
     edges: list[Edges] = field(default_factory=list)
     stacks: list[Ids] = field(default_factory=list)
     links: list[Ids] = field(default_factory=list)
+
+    @classmethod
+    def empty(cls, vocabulary: Vocabulary, side: TargetSide, plan: PrefixPlan | None = None) -> "Corpus":
+        """Return a corpus of pairs for a target side, which takes the plan if it reads prefixes."""
+        return cls(vocabulary, Sources([], [], {}, {}), [], plan if side.reads_prefixes else None)
+
+    def append(self, source: SourceFeatures, target: Sequence[str], side: TargetSide) -> None:
+        """Add a pair: what the encoder reads, and what the decoder should say, as vocabulary entries."""
+        self.sources.append(source, self.vocabulary)
+        self.targets.append(np.array(self.vocabulary.encode_target(target), np.int32))
+        if side.reads_graphs:
+            self.edges.append(side.edges(target, self._labels))
+        if side.reads_stacks:
+            self.stacks.append(side.stack(target))
+
+    @cached_property
+    def _labels(self) -> dict[str, int]:
+        return numbered_labels(self.vocabulary)
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -4,7 +4,7 @@ from typing import get_args
 import pytest
 import torch
 
-from synmt.training.config import BatchBy
+from synmt.model.config import BatchBy
 from tests import tiny
 
 
