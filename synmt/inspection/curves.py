@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 TITLES = {
     "loss": "training loss (nats a token)",
     "valid_loss": "validation loss (nats a token)",
+    "valid_loss_words": "validation loss without arcs",
+    "valid_loss_arcs": "validation loss of arcs",
     "valid_bleu": "validation BLEU",
 }
 ACCURACY = "valid_"  # how the column of any other accuracy begins

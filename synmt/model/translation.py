@@ -14,7 +14,7 @@ from synmt.model.target import TargetSide
 from synmt.nn.config import TransformerConfig
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import EncoderPass, SourceBatch, combined, hiding_bias, plain_pass, with_hidden_keys
-from synmt.nn.losses import Loss, smoothed_cross_entropy
+from synmt.nn.losses import Loss, cross_entropies, smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
 from synmt.systems.idea import task_mark
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
@@ -58,12 +58,17 @@ class TranslationModel(nn.Module):
         """Return those of a source that is encoded already."""
         target = replace(target, inputs=drop_words(target.inputs, word_dropout))
         states = self.decoder(self.network, target, encoded.states, encoded.bias)
-        network = self.network
-        translation = smoothed_cross_entropy(
-            states, network.output_weight, network.output_bias, target.gold, smoothing, target.counts
-        )
-        total = sum((loss() for loss in encoded.ideas.losses), start=translation)
-        return Loss(translation, target.tokens, total, encoded.ideas.accuracies)
+        output = self.network.output_weight, self.network.output_bias
+        if torch.is_grad_enabled():
+            translation = smoothed_cross_entropy(states, *output, target.gold, smoothing, target.counts)
+            loss = Loss(translation, target.tokens, translation, encoded.ideas.accuracies)
+        else:
+            each = cross_entropies(states, *output, target.gold, smoothing)
+            translation = each.sum() if target.counts is None else each @ target.counts
+            loss = Loss(translation, target.tokens, translation, encoded.ideas.accuracies, each)
+        for other in encoded.ideas.losses:
+            loss.total = loss.total + other()
+        return loss
 
 
 def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> nn.ModuleDict:

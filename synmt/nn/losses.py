@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 CHUNK_ELEMENTS = 1 << 21  # logits held at a time: 8 MB in fp32, which a CPU's cache can serve
@@ -17,12 +18,14 @@ class Loss:
     translation: cross-entropy summed over the batch's target tokens, the same for all systems, or its estimate from
     some of them; tokens: how many these are; total: what is minimized, a sum over these tokens, too.
     accuracies: by name, how many predictions of an idea were right, and how many there were.
+    each [R]: the cross-entropy of each token that is predicted, in their order; empty where a gradient is asked for.
     """
 
     translation: Tensor
     tokens: int
     total: Tensor
     accuracies: Mapping[str, Callable[[], tuple[int, int]]] = field(default_factory=dict)
+    each: Tensor = field(default_factory=lambda: torch.empty(0))
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
@@ -98,7 +101,19 @@ def smoothed_cross_entropy(
     if torch.is_grad_enabled():
         loss: Tensor = _SmoothedCrossEntropy.apply(states, weight, bias, targets, smoothing, counts)
         return loss
-    with torch.autocast(states.device.type, enabled=False):  # as in a search
-        logits = torch.addmm(bias, states.to(bias.dtype), weight.t())
-    each = torch.nn.functional.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="none")
+    each = cross_entropies(states, weight, bias, targets, smoothing)
     return each.sum() if counts is None else each @ counts
+
+
+def cross_entropies(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
+    """Return the losses of `smoothed_cross_entropy` token by token, [N]; no gradient goes through them.
+
+    Logits are in fp32 also with autocast, as in a search.
+    """
+    rows = max(1, CHUNK_ELEMENTS // weight.shape[0])
+    losses = []
+    with torch.no_grad(), torch.autocast(states.device.type, enabled=False):
+        for chunk, gold in zip(states.split(rows), targets.split(rows), strict=True):
+            logits = torch.addmm(bias, chunk.to(bias.dtype), weight.t())
+            losses.append(F.cross_entropy(logits, gold, label_smoothing=smoothing, reduction="none"))
+    return torch.cat(losses)

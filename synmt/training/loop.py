@@ -221,8 +221,9 @@ class Trainer:
         self.model.load_state_dict(parameters)
         scores = self.validation(self.model)
         self.model.load_state_dict(own)
-        more = {**scores.metrics, **scores.measures}
-        row = {"valid_loss": scores.loss, **{f"valid_{name}": value for name, value in more.items()}}
+        losses = {f"loss_{name}": loss for name, loss in scores.losses.items()}
+        more = {"loss": scores.loss, **losses, **scores.metrics, **scores.measures}
+        row = {f"valid_{name}": value for name, value in more.items()}
         self._write(row)
         tqdm.write(f"update {self.progress.update}: validation {_in_words(scores)}", file=sys.stderr)
         return scores.value if scores.decides else float(self.progress.update)
@@ -230,7 +231,10 @@ class Trainer:
 
 def _in_words(scores: ValidationScores) -> str:
     more = {**scores.metrics, **scores.measures}
-    return ", ".join([f"loss {scores.loss:.4f}", *(f"{name.upper()} {value:.2f}" for name, value in more.items())])
+    losses = [f"of {name} {loss:.4f}" for name, loss in scores.losses.items()]
+    return ", ".join(
+        [f"loss {scores.loss:.4f}", *losses, *(f"{name.upper()} {value:.2f}" for name, value in more.items())]
+    )
 
 
 class Interval:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -19,6 +19,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
+from synmt.trees.arc_tokens import is_arc
 
 # Of BLEU, by language: where no spaces stand between words, 13a would find none in common.
 TOKENIZATIONS: dict[str, Any] = {"zh": "zh", **dict.fromkeys(["ja", "ko", "th", "lo", "km", "my"], "char")}
@@ -28,12 +29,14 @@ TOKENIZATIONS: dict[str, Any] = {"zh": "zh", **dict.fromkeys(["ja", "ko", "th", 
 class ValidationScores:
     """loss: nats a target token, without smoothing; metrics: BLEU or chrF of decoded and detokenized text, by name, if
     asked for; measures: what else there is, such as the accuracy in percent of what the source side's ideas predict.
-    decides: whether they tell which model is better; else it is the later one."""
+    decides: whether they tell which model is better; else it is the later one. losses: of a model that writes arcs,
+    nats a token that is none and nats an arc, by name."""
 
     loss: float
     metrics: dict[str, float]
     measures: dict[str, float]
     decides: bool = True
+    losses: dict[str, float] = field(default_factory=dict)
 
     @property
     def value(self) -> float:
@@ -49,14 +52,17 @@ class Validation:
 
     def __call__(self, model: TranslationModel) -> ValidationScores:
         model.eval()
-        loss, accuracies = self._loss(model)
+        loss, losses, accuracies = self._losses(model)
         name = self.training.select
-        return ValidationScores(loss, {} if name == "loss" else {name: self._score(model, name)}, accuracies)
+        metrics: dict[str, float] = {} if name == "loss" else {name: self._score(model, name)}
+        return ValidationScores(loss, metrics, accuracies, losses=losses)
 
     @torch.inference_mode()
-    def _loss(self, model: TranslationModel) -> tuple[float, dict[str, float]]:
+    def _losses(self, model: TranslationModel) -> tuple[float, dict[str, float], dict[str, float]]:
         device = model.network.embedding.device
+        is_one = torch.tensor([is_arc(entry) for entry in self.corpus.vocabulary.target], device=device)
         loss, tokens = 0.0, 0
+        loss_of_arcs, arcs = 0.0, 0.0
         right: Counter[str] = Counter()
         predicted: Counter[str] = Counter()
         batches = self.corpus.shuffled_batches(self.training.batch_tokens, seed=0, epoch=0)
@@ -66,11 +72,17 @@ class Validation:
                 losses = model.loss(source, target)
             loss += float(losses.translation)
             tokens += target.tokens
+            if is_one.any():
+                these = is_one[target.gold] * (1.0 if target.counts is None else target.counts)
+                loss_of_arcs += float(losses.each @ these)
+                arcs += float(these.sum())
             for name, accuracy in losses.accuracies.items():
                 counts = accuracy()
                 right[name] += counts[0]
                 predicted[name] += counts[1]
-        return loss / tokens, {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
+        of_kinds = {"words": (loss - loss_of_arcs) / (tokens - arcs), "arcs": loss_of_arcs / max(1, arcs)}
+        accuracies = {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
+        return loss / tokens, of_kinds if is_one.any() else {}, accuracies
 
     def _score(self, model: TranslationModel, name: str) -> float:
         search, training = SearchConfig(beam=self.training.validation_beam), self.training

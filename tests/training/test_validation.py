@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 import torch
 
-from synmt.training.validation import score_of_text
-from tests.training.runs import SHORT, run, write_corpus
+from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.inspection.curves import read_curves
+from synmt.training.bitext import Bitext
+from synmt.training.validation import Validation, score_of_text
+from tests import tiny
+from tests.decoding.slow_search import next_logits
+from tests.inspection.models import write_model
+from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
+CPU = torch.device("cpu")
 MONKEY = "\u7334\u5b50\u5728\u6811\u4e0a\u5403\u9999\u8549\u548c\u82f9\u679c"
 NEARLY = MONKEY[:-1] + "\u6811"  # another last character, and so no word between spaces in common
 
@@ -48,3 +55,32 @@ def test_a_validation_has_the_precision_of_its_training(
         losses.append(float(row[header.index("valid_loss")]))
     assert losses[0] == losses[1] != losses[2] == pytest.approx(losses[1], rel=0.01)
     assert seen == ([] if select == "loss" else [False] * (len(seen) // 3 * 2) + [True] * (len(seen) // 3))
+
+
+@pytest.mark.parametrize("target", ["sequence", "bitran", "transitions", "compose", "parent, split arcs", "gcn"])
+@torch.inference_mode()
+def test_the_losses_of_words_and_of_arcs(target: str, tmp_path: Path) -> None:
+    """Against one token after the other: an end of sentence is of words, both halves of an arc are of arcs."""
+    folder = write_model(tmp_path / "model", "sequence", target)
+    corpus, vocabulary = tiny.corpus("sequence", target)
+    model = folder.load_model(CPU)
+    scores = Validation(Bitext([]), corpus, folder, replace(SHORT, batch_tokens=10))(model)
+    arcs = ArcVocabulary(folder.config.target, vocabulary) if folder.config.target.writes_arcs else None
+    losses: dict[str, list[float]] = {"words": [], "arcs": []}
+    for index, ids in enumerate(corpus.targets):
+        encoded = model.encode(corpus.batch([index], CPU)[0])
+        for place, number in enumerate(ids.tolist()):
+            logits = next_logits(model, ids[:place].tolist(), encoded, arcs)
+            kind = "arcs" if "ARC" in vocabulary.target[number] else "words"
+            losses[kind].append(-float(logits.log_softmax(dim=0)[number]))
+    every = [*losses["words"], *losses["arcs"]]
+    assert scores.loss == pytest.approx(sum(every) / len(every), rel=1e-5)
+    means = {kind: sum(values) / len(values) for kind, values in losses.items() if losses["arcs"]}
+    assert scores.losses == pytest.approx(means, rel=1e-5)
+
+
+def test_the_log_has_them(tmp_path: Path) -> None:
+    data = with_target_trees(write_corpus(tmp_path, 2))
+    folder = run(tmp_path / "model", data, "sequence", replace(SHORT, updates=2), target="transitions")
+    points = read_curves(folder.path).points
+    assert points.keys() == {"loss", "valid_loss", "valid_loss_words", "valid_loss_arcs"}
