@@ -6,7 +6,7 @@ from itertools import chain, tee
 from operator import itemgetter
 
 from synmt.alignment.aligner import Needs
-from synmt.model.records import SentencePair, source_records
+from synmt.model.records import SentencePair, columns_of_pairs, source_records
 from synmt.model.words import Sides
 from synmt.streams import BadInput, BadLines, Line, read_lines
 from synmt.text.giza import HEADER, read_a3
@@ -24,7 +24,7 @@ def read_pairs(
     Bad is a line without two columns, or with a side of more than `max_words` words. If it does not end the stream,
     both sides of its pair are empty.
     """
-    columns = tee(_columns(lines, bad))
+    columns = tee(columns_of_pairs(lines, bad))
     sources, targets = (
         source_records(map(itemgetter(side), columns[side]), needs[side], words[side], bad) for side in (0, 1)
     )
@@ -35,18 +35,6 @@ def read_pairs(
             left = right = ParseRecord()
         line = replace(line, text="")
         yield SentencePair(left, right, (line, line))
-
-
-def _columns(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:
-    for line in lines:
-        columns = line.text.split("\t")
-        cause = line.fault
-        if not cause and line.text.strip() and len(columns) != 2:
-            cause = f"{len(columns)} columns instead of source TAB target"
-        if cause:
-            bad.add(line.error(cause))
-        left, right = columns if len(columns) == 2 and not cause else ("", "")
-        yield Line(left, line.source, line.number), Line(right, line.source, line.number)
 
 
 def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Iterator[SentencePair]:

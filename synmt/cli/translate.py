@@ -16,6 +16,7 @@ EPILOG = """
 Examples:
   synmt translate model < test.en > test.de
   synmt parse test.en | synmt translate model --beam 5 --n-best 5 > test.jsonl
+  paste test.en test.de | synmt translate model --score > test.scores
 """
 
 
@@ -32,10 +33,18 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
     Line n of the output translates line n of the input. JSON lines hold text, tokens, score, log_probability,
     and with --n-best the best translations, each once; of a model that writes arcs also heads, deprels and the target
     string with its transitions.
+
+    With --score, lines are `source TAB target`, each text or a record, or the target a string of synmt transitions,
+    and a line of the output is the log-probability of the target in nats; of a model that writes arcs, behind tabs
+    also those of words and of arcs. JSON lines have that of each token.
     """
     with bad_input():
         config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)
         config.check_search(search)
+    if config.score:
+        from synmt.decoding.scores import score_stream
+
+        return score_stream(model, or_stdin(files), config, device, on_error)
     from synmt.decoding.stream import translate_stream
 
     translate_stream(model, or_stdin(files), search, config, device, on_error)

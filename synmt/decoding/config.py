@@ -36,6 +36,7 @@ class SearchConfig:
 class TranslateConfig:
     n_best: int | None = setting(None, "translations a line, as JSON lines; at most the beam", 1)
     task: Literal["translate", "parse"] = setting("translate", "a multitask model parses too: brackets without words")
+    score: bool = setting(False, "read source TAB target lines, and write the log-probability of each target")
     format: Literal["text", "jsonl", "conllu"] = setting("text", "conllu: with the tree, of a model that writes arcs")
     tokenizer: TokenizerName | None = setting(
         None, "of raw text, if not as in training; none: words already stand between spaces"
@@ -51,6 +52,8 @@ class TranslateConfig:
         check_settings(self)
         if self.n_best and self.format == "conllu":
             raise ValueError("--n-best gives JSON lines, not --format conllu")
+        if self.score and (self.n_best or self.task == "parse" or self.format == "conllu"):
+            raise ValueError("--score gives log-probabilities of translations, as text or JSON lines")
 
     def check_search(self, search: SearchConfig) -> None:
         """Raise ValueError for a search that cannot find what is asked for."""

@@ -31,9 +31,7 @@ def translate_stream(
     if config.format == "conllu" and translator.arcs is None:
         raise BadInput("writes no dependency trees", str(model))
     bad = BadLines(on_error)
-    words, _ = folder.config.sides()
-    if config.tokenizer:
-        words = SideWords("source", words.language, Words(config.tokenizer), known=False)
+    words = source_words(folder.config, config)
     with LineWriter() as output:
         for translations in translator.translate(_sentences(translator, words, files, config, bad)):
             output.write(_line(translations, config))
@@ -43,6 +41,12 @@ def translate_stream(
     notes = Notes("translate")
     note_doubts(notes, words)
     notes.say()
+
+
+def source_words(model: ModelConfig, config: TranslateConfig) -> SideWords:
+    """Return the words of sources, which a tokenizer of the user's own may make."""
+    words, _ = model.sides()
+    return SideWords("source", words.language, Words(config.tokenizer), known=False) if config.tokenizer else words
 
 
 def _sentences(

@@ -31,6 +31,21 @@ class SentencePair:
 
 
 _CONLLU = re.compile(r"# (sent_id|text|newdoc|global\.columns)\b|1\t([^\t]*\t){8}")
+
+
+def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:
+    """Yield the two columns of `source TAB target` lines; two empty ones of an empty line, and of a bad one."""
+    for line in lines:
+        columns = line.text.split("\t")
+        cause = line.fault
+        if not cause and line.text.strip() and len(columns) != 2:
+            cause = f"{len(columns)} columns instead of source TAB target"
+        if cause:
+            bad.add(line.error(cause))
+        left, right = columns if len(columns) == 2 and not cause else ("", "")
+        yield Line(left, line.source, line.number), Line(right, line.source, line.number)
+
+
 STRINGS_AHEAD = 100  # lines in which a file of target strings shows its first arc
 
 

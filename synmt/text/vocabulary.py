@@ -80,6 +80,10 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.ids) + 2
 
+    def knows(self, entry: str) -> bool:
+        """Return whether the target side has an entry of its own for a token."""
+        return self.ids.get(entry, len(self.target)) < len(self.target)
+
     def encode(self, tokens: Iterable[str]) -> list[int]:
         ids = self.ids
         return [ids.get(token, UNKNOWN) for token in tokens]

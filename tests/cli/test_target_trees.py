@@ -105,3 +105,51 @@ def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str
 def test_a_model_of_words_writes_no_trees(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--format", "conllu", text=RECORDS[0])
     assert is_one_line_of_error(done, f"synmt translate: {mask_model}: writes no dependency trees")
+
+
+STRING = "Sie sieht LEFT-ARC:rel2 den Hund LEFT-ARC:rel0 RIGHT-ARC:rel2 ! RIGHT-ARC:rel0"
+
+
+def test_forced_decoding_scores_trees(parent_model: Path, tmp_path: Path) -> None:
+    """Of records, and of strings, which say the same; words and arcs add up; the right tree is likelier."""
+    targets = write_target_trees(tmp_path, copies=1).read_text(encoding="utf-8").splitlines()
+    pairs = "".join(f"{source}\t{target}\n" for source, target in zip(RECORDS, targets, strict=True))
+    lines = [line.split("\t") for line in synmt("translate", parent_model, "--score", text=pairs).stdout.splitlines()]
+    best = synmt("translate", parent_model, "--format", "jsonl", text="".join(f"{each}\n" for each in RECORDS))
+    for columns, translation in zip(lines, best.stdout.splitlines(), strict=True):
+        total, words, arcs = map(float, columns)
+        assert total == pytest.approx(words + arcs, abs=2e-6)
+        assert total == pytest.approx(json.loads(translation)["log_probability"], abs=1e-3)
+    strings = f"{RECORDS[3]}\t{STRING}\n{RECORDS[3]}\t{STRING.replace('RIGHT-ARC:rel2', 'RIGHT-ARC:rel1')}\n"
+    right, wrong = map(
+        json.loads, synmt("translate", parent_model, "--score", "--format", "jsonl", text=strings).stdout.splitlines()
+    )
+    assert right["tokens"][-2:] == ["RIGHT-ARC:rel0", "</s>"] and len(right["tokens"]) == 10
+    assert right["log_probability"] == pytest.approx(float(lines[3][0]), abs=1e-5)
+    assert right["log_probability"] == pytest.approx(sum(right["log_probabilities"]))
+    of_arcs = sum(p for t, p in zip(right["tokens"], right["log_probabilities"], strict=True) if "-ARC:" in t)
+    assert right["log_probability_of_arcs"] == pytest.approx(of_arcs)
+    assert right["log_probability_of_arcs"] > wrong["log_probability_of_arcs"]
+
+
+def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
+    crossing = '{"tokens": ["a", "b", "c", "d"], "heads": [3, 4, 0, 3], "deprels": ["rel1", "rel1", "root", "rel1"]}'
+    unknown = '{"tokens": ["Hund", "bellt"], "heads": [2, 0], "deprels": ["subject", "root"]}'
+    good = '{"tokens": ["Q", "bellt"], "heads": [2, 0], "deprels": ["rel1", "root"]}'
+    text = "".join(f"{RECORDS[0]}\t{target}\n" for target in (good, unknown, crossing, "")) + "\n"
+    done = synmt("translate", parent_model, "--score", text=text)
+    assert is_one_line_of_error(done, "synmt translate: stdin:2: the model has no arc LEFT-ARC:subject")
+    done = synmt("translate", parent_model, "--score", "--on-error", "blank", text=text)
+    assert done.returncode == 0
+    first, *rest = done.stdout.split("\n")
+    assert len(first.split("\t")) == 3 and rest == ["", "", "", "", ""]
+    assert done.stderr.splitlines() == [
+        "synmt translate: 1 bad line left empty",
+        "synmt translate: 1 line where the tree is not projective left empty",
+        "synmt translate: 1 line with an empty side left empty",
+        "synmt translate: 1 subword that the model does not know, scored as unknown",
+    ]
+    done = synmt("translate", parent_model, "--score", "--n-best", "2", text=text)
+    assert is_one_line_of_error(done, "--score gives log-probabilities of translations, as text or JSON lines")
+    done = synmt("translate", parent_model, "--score", text="a\n")
+    assert is_one_line_of_error(done, "synmt translate: stdin:1: 1 columns instead of source TAB target")

@@ -201,3 +201,16 @@ def test_other_formats_are_not_taken_for_text(mask_model: Path) -> None:
     for number, text in enumerate(("# text = He is.\n1\tHe\t", f"\n1\tHe{8 * chr(9)}_\n"), 1):
         done = synmt("translate", mask_model, text=text)
         assert is_one_line_of_error(done, f"stdin:{number}: CoNLL-U is no text", "synmt parse --input conllu")
+
+
+def test_forced_decoding_scores_what_a_search_finds(mask_model: Path) -> None:
+    found = synmt("translate", mask_model, "--format", "jsonl", text=jsonl(RECORDS)).stdout.splitlines()
+    expected = [json.loads(line)["log_probability"] for line in found]
+    pairs = [f"{record}\t{text}" for record, text in zip(RECORDS, TARGETS, strict=True)]
+    done = synmt("translate", mask_model, "--score", "--batch-tokens", "1", text=jsonl([*pairs, ""]))
+    assert (done.returncode, done.stderr) == (0, "")
+    *scores, empty = done.stdout.splitlines()
+    assert [float(score) for score in scores] == pytest.approx(expected, abs=1e-3)
+    assert empty == ""
+    empty = synmt("translate", mask_model, "--score", "--format", "jsonl", text="\n").stdout
+    assert json.loads(empty) == {"log_probability": None, "tokens": [], "log_probabilities": []}

@@ -1,0 +1,167 @@
+"""Log-probabilities of given translations: forced decoding.
+
+Shapes: B sentences of t target tokens, of which R are predicted.
+"""
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import tee
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+
+from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.decoding.stream import source_words
+from synmt.decoding.translation import WINDOW, Translator
+from synmt.device import autocast, local_device
+from synmt.model.batches import in_batches
+from synmt.model.config import ModelConfig
+from synmt.model.corpus import Corpus
+from synmt.model.folder import ModelFolder
+from synmt.model.prefixes import PrefixPlan
+from synmt.model.records import columns_of_pairs, source_records, target_records
+from synmt.model.source import SourceFeatures
+from synmt.model.words import Sides, say_doubts
+from synmt.streams import BadLines, LineWriter, OnError, read_lines, windows
+from synmt.text.vocabulary import END_TOKEN
+from synmt.trees.arc_tokens import is_arc, write_entries
+from synmt.trees.record import ParseRecord
+from synmt.trees.transitions import TreeNotDerivable
+
+PREFIX_TOKENS = 16384  # of a decoder that reads prefixes, computed at a time
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedTarget:
+    """entries: what the decoder is forced to say, its end last; log_probabilities: of each after those before it, in
+    nats. Both are empty for a pair that cannot be scored."""
+
+    entries: Sequence[str] = ()
+    log_probabilities: Sequence[float] = ()
+
+    def total(self, of_arcs: bool | None = None) -> float:
+        """Return the sum over all entries, or over arcs, or over all others."""
+        pairs = zip(self.entries, self.log_probabilities, strict=True)
+        return math.fsum(value for entry, value in pairs if of_arcs is None or is_arc(entry) == of_arcs)
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedPair:
+    """What the encoder reads, and what the decoder should say, which is nothing where it cannot be scored."""
+
+    source: SourceFeatures
+    target: Sequence[str]
+
+
+NOTHING = ForcedPair(SourceFeatures([], words=0), [])
+
+
+def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, device: str, on_error: OnError) -> None:
+    """Write a line for each `source TAB target` line of the files to standard output, empty for an empty one.
+
+    Raises BadInput, or with `on_error="blank"` leaves a bad line empty. Lines left empty, and subwords that the model
+    does not know, are counted on stderr.
+    """
+    folder = ModelFolder.open(model, ModelConfig)
+    translator = Translator.open(folder, local_device(device), SearchConfig(), config)
+    bad = BadLines(on_error)
+    sides = source_words(folder.config, config), folder.config.sides()[1]
+    unknown = 0
+    with LineWriter() as output:
+        for window in windows(_pairs(translator, folder.config, sides, files, config, bad), WINDOW):
+            for forced in force(translator, folder.config, window):
+                unknown += sum(not translator.vocabulary.knows(entry) for entry in forced.entries)
+                output.write(_line(forced, folder.config.target.writes_arcs, config))
+    bad.report("translate")
+    say_doubts("translate", *sides)
+    if unknown:
+        subwords = "1 subword" if unknown == 1 else f"{unknown} subwords"
+        print(f"synmt translate: {subwords} that the model does not know, scored as unknown", file=sys.stderr)
+
+
+def _pairs(
+    translator: Translator,
+    model: ModelConfig,
+    sides: Sides,
+    files: Iterable[str],
+    config: TranslateConfig,
+    bad: BadLines,
+) -> Iterator[ForcedPair]:
+    lines, *columns = tee(columns_of_pairs(read_lines(files, bad.on_error), bad), 3)
+    lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
+    sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
+    targets = target_records(rights, model.target, model.open_tokenizers()[1], sides[1], bad)
+    for (left, right), (_, source), (_, target) in zip(lines, sources, targets, strict=True):
+        pair = NOTHING
+        try:
+            if source.tokens and target.tokens:
+                pair = _pair(translator, model, source, target)
+        except TreeNotDerivable as error:
+            bad.leave_empty(f"line where {error}")
+        except ValueError as error:
+            bad.add(left.error(error))
+        if bool(left.text.strip()) != bool(right.text.strip()):
+            bad.leave_empty("line with an empty side")
+        if max(len(pair.source.tokens), len(pair.target)) > config.max_tokens:
+            bad.leave_empty(f"line of more than {config.max_tokens} tokens")
+            pair = NOTHING
+        yield pair
+
+
+def _pair(translator: Translator, model: ModelConfig, source: ParseRecord, target: ParseRecord) -> ForcedPair:
+    """Raise ValueError, also for an arc that the model does not know: it would count as an unknown word."""
+    entries = model.target.entries(target, translator.bpe.segment)
+    for entry in entries:
+        if is_arc(entry) and not translator.vocabulary.knows(entry):
+            raise ValueError(f"the model has no arc {write_entries([entry])}")
+    return ForcedPair(translator.features(source), entries)
+
+
+def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:
+    """Return what the model gives the targets, in order."""
+    longest = max((1 + len(pair.target) for pair in pairs), default=0)
+    plan = PrefixPlan(0, max(PREFIX_TOKENS, longest * (longest + 1) // 2))
+    corpus = Corpus.empty(translator.vocabulary, model.target, plan)
+    for pair in pairs:
+        if pair.target:
+            corpus.append(pair.source, pair.target, model.target)
+    lengths = [max(map(len, both)) for both in zip(corpus.sources.ids, corpus.targets, strict=True)]
+
+    def run(indices: list[int]) -> Iterator[list[float]]:
+        for part in corpus.parts(indices):
+            yield from log_probabilities(translator, corpus, part)
+
+    found = iter(in_batches(lengths, translator.batch_tokens, run))
+    return [ForcedTarget([*each.target, END_TOKEN], next(found)) if each.target else ForcedTarget() for each in pairs]
+
+
+@torch.inference_mode()
+def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[int]) -> list[list[float]]:
+    """Return those of the target tokens of some pairs, the end of sentence last."""
+    source, target = corpus.batch(indices, translator.device)
+    with autocast(translator.device, translator.precision):
+        losses = translator.model.loss(source, target).each
+    of_tokens = torch.zeros(target.inputs.numel(), device=losses.device)
+    of_tokens[target.positions] = -losses
+    rows = of_tokens.view_as(target.inputs).tolist()
+    return [row[: len(corpus.targets[index])] for row, index in zip(rows, indices, strict=True)]
+
+
+def _line(forced: ForcedTarget, writes_arcs: bool, config: TranslateConfig) -> str:
+    of_kinds = {"words": forced.total(False), "arcs": forced.total(True)} if writes_arcs else {}
+    if config.format == "text":
+        numbers = [forced.total(), *of_kinds.values()]
+        return "\t".join(f"{number:.6f}" for number in numbers) if forced.entries else ""
+    fields: dict[str, Any] = {"log_probability": forced.total() if forced.entries else None}
+    if forced.entries:
+        fields |= {f"log_probability_of_{name}": value for name, value in of_kinds.items()}
+    fields |= {
+        "tokens": write_entries(forced.entries).split(" ") if forced.entries else [],
+        "log_probabilities": list(forced.log_probabilities),
+    }
+    return orjson.dumps(fields).decode()
