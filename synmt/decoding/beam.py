@@ -56,7 +56,7 @@ class _Search:
         self.hypotheses: WordHypotheses | TreeHypotheses = WordHypotheses(limits)
         if arcs is not None:
             self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, config.beam, device)
-        self.decoder.grow(self.hypotheses.begin())
+        self.decoder.grow(self.hypotheses.last_tokens())
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         self.alive = list(range(batch))  # which sentence each row is, or -1 for a row that is done
         self.limits = self.hypotheses.limits

@@ -11,12 +11,17 @@ from synmt.trees.transition_state import Constraints
 @dataclass(frozen=True)
 class SearchConfig:
     """A length penalty divides a hypothesis' log-probability by ((5+L)/6)^alpha (gnmt; Wu et al. 2016, eq. 14) or by
-    L^alpha (plain), L its tokens with the end of sentence."""
+    L^alpha (plain), L its tokens with the end of sentence; without arcs, if words compete."""
 
     beam: int = setting(4, "hypotheses a sentence", 1)
     length_penalty: Literal["gnmt", "plain"] = setting("gnmt", "scores are divided by ((5+L)/6)^alpha, or by L^alpha")
     alpha: float = setting(0.6, "0 is no length penalty", -float("inf"))
     max_length_offset: int = setting(50, "subwords that a translation may have beyond its source's")
+    search: Literal["tokens", "words", "greedy-arcs"] = setting(
+        "tokens",
+        "of a model that writes arcs: hypotheses compete after as many tokens; or words, the same ones in other trees"
+        " as one; or words, each with its likeliest arcs",
+    )
     constraints: Constraints = setting(
         "strict",
         "of a model that writes arcs. none: those that make no sense do nothing; legal: they are not written;"

@@ -26,8 +26,8 @@ class WordHypotheses:
         """Return which tokens may come next, [B·K,T]; None for all."""
         return None
 
-    def begin(self) -> Tensor:
-        """Return what the decoder reads of the begin of sentence, as in Steps.grow."""
+    def last_tokens(self) -> Tensor:
+        """Return what the decoder reads of the last token of each hypothesis, as in Steps.grow."""
         return NOTHING
 
     def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
@@ -43,6 +43,12 @@ class ArcVocabulary:
         self.tokens = [side.style.token(entry) for entry in vocabulary.target]
         self.kinds = torch.tensor([token.kind for token in self.tokens], dtype=torch.uint8)
         self.labels = numbered_labels(vocabulary)
+
+    def after(self, token: int, state: State, left: tuple[int, int]) -> tuple[State, tuple[int, int]]:
+        """Return state and left, as in TreeHypotheses, of a hypothesis with one more token."""
+        subwords, tokens = left
+        kind = self.tokens[token].kind
+        return state.after(self.tokens[token]), (subwords - bool(kind & SUBWORDS), tokens - 1)
 
 
 class TreeHypotheses:
@@ -62,9 +68,6 @@ class TreeHypotheses:
         self.states = [State(style) for _ in subwords for _ in range(beam)]
         self.left = [(each, limit) for each, limit in zip(subwords, self.limits, strict=True) for _ in range(beam)]
 
-    def begin(self) -> Tensor:
-        return self._last_tokens()
-
     def allowed(self) -> Tensor | None:
         kinds = [
             self._kinds(state, subwords, tokens)
@@ -80,18 +83,12 @@ class TreeHypotheses:
         return kinds
 
     def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
-        states, left = [], []
-        for row, index in zip(rows.tolist(), tokens.tolist(), strict=True):
-            token = self.arcs.tokens[index]
-            state = self.states[row].after(token)
-            subwords_left, tokens_left = self.left[row]
-            states.append(state)
-            left.append((subwords_left - bool(token.kind & SUBWORDS), tokens_left - 1))
-        self.states, self.left = states, left
-        return self._last_tokens()
+        pairs = zip(rows.tolist(), tokens.tolist(), strict=True)
+        new = [self.arcs.after(token, self.states[row], self.left[row]) for row, token in pairs]
+        self.states, self.left = [state for state, _ in new], [left for _, left in new]
+        return self.last_tokens()
 
-    def _last_tokens(self) -> Tensor:
-        """Return what the decoder reads of the last token of each hypothesis."""
+    def last_tokens(self) -> Tensor:
         if self.arcs.side.reads_stacks:
             return torch.tensor([state.role() for state in self.states], dtype=torch.int64).view(-1, 4)
         if not self.arcs.side.reads_graphs:

@@ -9,6 +9,7 @@ import torch
 from synmt.decoding.beam import Hypothesis, beam_search
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.decoding.tree_search import tree_search
 from synmt.device import Precision, autocast
 from synmt.model.batches import Sources, in_batches
 from synmt.model.config import ModelConfig
@@ -105,6 +106,8 @@ class Translator:
         def search(batch: list[int]) -> list[list[Hypothesis]]:
             source = sources.batch(batch, self.vocabulary.padding, self.device)
             with autocast(self.device, self.precision):
+                if self.arcs is not None and self.search.search != "tokens":
+                    return tree_search(self.model, source, self.search, self.arcs)
                 return beam_search(self.model, source, self.search, self.arcs)
 
         hypotheses = iter(in_batches([len(each.tokens) for each in sentences], self.batch_tokens, search))

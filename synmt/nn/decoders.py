@@ -11,8 +11,9 @@ prefixes, H heads, d width, T target vocabulary.
 """
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -71,8 +72,11 @@ class TargetBatch:
 class Steps(Protocol):
     """A search over the decoder, one token a step."""
 
-    def logits(self, prefixes: Tensor) -> Tensor:
-        """Return those of the next token, [B,K,T], after the ids [B,K,t] of all hypotheses, begin of sentence first."""
+    def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Return those of the next token, [B,K,T], after the ids [B,K,t] of all hypotheses, begin of sentence first.
+
+        lengths [B,K]: how many of the ids count, if not all do.
+        """
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         """Keep some rows of the B sentences and of the B·K hypotheses; None is all."""
@@ -81,6 +85,12 @@ class Steps(Protocol):
         """Give each hypothesis one more position, the begin of sentence first.
 
         tokens: what it adds to what the decoder reads, as in Graph.add, the rows being hypotheses, or in Stacks.grown.
+        """
+
+    def joined(self, held: Any, rows: Tensor) -> "Steps":
+        """Return a search over some of these hypotheses and of those of `held`, which have waited for some steps.
+
+        rows: hypotheses of these, followed by those of `held`, None for none; they may have several lengths.
         """
 
 
@@ -152,13 +162,24 @@ class CausalSteps:
         self.decoder, self.network, self.source_bias = decoder, network, source_bias
         self.caches = network.start(encoded)
         self.stacks = Stacks.empty(len(encoded) * beam, encoded.device) if decoder.heads else None
+        self.waited = torch.zeros(len(encoded) * beam, 0, dtype=torch.bool, device=encoded.device)
+        self.some_waited = False
 
-    def logits(self, prefixes: Tensor) -> Tensor:
-        position, edits = prefixes.shape[2] - 1, None
+    def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
+        step = self.waited.shape[1]
+        edits: list[AttentionEdit | None] = [None] * len(self.caches)
         if self.stacks is not None:
-            last = torch.tensor([position], device=prefixes.device)
+            last = torch.tensor([step], device=prefixes.device)
             edits = self.decoder.edits(self.stacks, last, self.network.config.heads)
-        return self.network.step(prefixes[:, :, -1], position, self.caches, self.source_bias, edits)
+        self.waited = F.pad(self.waited, (0, 1))
+        if self.some_waited:
+            hidden = torch.zeros(self.waited.shape, device=prefixes.device).masked_fill(self.waited, float("-inf"))
+            waiting = AttentionEdit(hidden[:, None, None, :])
+            edits = [waiting + (edit or PLAIN) for edit in edits]
+        if lengths is None:
+            return self.network.step(prefixes[:, :, -1], step, self.caches, self.source_bias, edits)
+        tokens = prefixes.gather(2, lengths.unsqueeze(2) - 1).squeeze(2)
+        return self.network.step(tokens, lengths - 1, self.caches, self.source_bias, edits)
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         if sentences is not None and self.source_bias is not None:
@@ -167,6 +188,19 @@ class CausalSteps:
             cache.select(sentences, hypotheses)
         if hypotheses is not None and self.stacks is not None:
             self.stacks = self.stacks.select(hypotheses)
+        if hypotheses is not None:
+            self.waited = self.waited[hypotheses]
+
+    def joined(self, held: "CausalSteps | None", rows: Tensor) -> "CausalSteps":
+        other = held or self
+        steps = copy(self)
+        steps.caches = [own.joined(another, rows) for own, another in zip(self.caches, other.caches, strict=True)]
+        if self.stacks is not None and other.stacks is not None:
+            steps.stacks = self.stacks.joined(other.stacks, rows)
+        missing = self.waited.shape[1] - other.waited.shape[1]
+        steps.waited = torch.cat([self.waited, F.pad(other.waited, (0, missing), value=True)])[rows]
+        steps.some_waited = bool(steps.waited.any())
+        return steps
 
     def grow(self, tokens: Tensor) -> None:
         if self.stacks is not None:
@@ -250,13 +284,20 @@ class PrefixSteps:
         self.memories = [layer.memory(encoded) for layer in network.decoder_layers]
         self.graph = Graph.empty(len(encoded) * beam, 0, encoded.device) if decoder.reads_graphs else None
 
-    def logits(self, prefixes: Tensor) -> Tensor:
+    def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
         batch, beam, length = prefixes.shape
         network = self.network
         states = network.embed(prefixes.flatten(0, 1)).flatten(0, 1)
-        packed = Prefixes.of_a_beam(batch, beam, length, prefixes.device)
-        graphs = [] if self.graph is None else [self.graph]
+        if lengths is None:
+            packed = Prefixes.of_a_beam(batch, beam, length, prefixes.device)
+            graphs = [] if self.graph is None else [self.graph]
+        else:
+            packed = Prefixes.of_lengths(lengths, length)
+            graphs = [] if self.graph is None else packed.cut(self.graph)
+            states = F.embedding(packed.tokens, states)
         states = self.decoder.run(network, states, packed, graphs, self.memories, self.source_bias)
+        if lengths is not None:
+            states = torch.empty_like(states).index_copy_(0, packed.sentences, states)
         return network.logits(states).view(batch, beam, -1)
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
@@ -266,6 +307,13 @@ class PrefixSteps:
                 self.source_bias = self.source_bias[sentences]
         if hypotheses is not None and self.graph is not None:
             self.graph = self.graph.select(hypotheses)
+
+    def joined(self, held: "PrefixSteps | None", rows: Tensor) -> "PrefixSteps":
+        steps = copy(self)
+        other = held or self
+        if self.graph is not None and other.graph is not None:
+            steps.graph = self.graph.joined(other.graph, rows)
+        return steps
 
     def grow(self, tokens: Tensor) -> None:
         if self.graph is not None:

@@ -39,6 +39,13 @@ class Graph:
         """Return the graph with one more position, which has no edges yet."""
         return Graph(F.pad(self.births, (0, 1, 0, 1), value=NEVER), F.pad(self.labels, (0, 1)))
 
+    def joined(self, held: "Graph", rows: Tensor) -> "Graph":
+        """Return the rows of these followed by those of `held`, which lack the last positions."""
+        missing = self.labels.shape[1] - held.labels.shape[1]
+        births = F.pad(held.births, (0, missing, 0, missing), value=NEVER)
+        labels = F.pad(held.labels, (0, missing))
+        return Graph(torch.cat([self.births, births])[rows], torch.cat([self.labels, labels])[rows])
+
     def select(self, rows: Tensor) -> "Graph":
         return Graph(self.births[rows], self.labels[rows])
 

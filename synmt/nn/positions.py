@@ -27,3 +27,7 @@ class Sinusoids(nn.Module):
         if end > len(self.vectors):
             self.vectors = sinusoids(2 * end, self.width).to(self.vectors)
         return self.vectors[start:end]
+
+    def at(self, positions: Tensor) -> Tensor:
+        """Return those of any positions, [..] → [..,d]."""
+        return self(int(positions.max()) + 1)[positions]

@@ -104,6 +104,17 @@ class Prefixes:
             Grouping(sentences, [batch], [last.view(batch, -1)], last),
         )
 
+    @classmethod
+    def of_lengths(cls, lengths: Tensor, width: int) -> "Prefixes":
+        """Return prefixes of any lengths [B,K], each of a target of its own, padded to `width`, K for a sentence."""
+        own, beam = lengths.flatten().cpu().numpy(), lengths.shape[1]
+        order = own.argsort(kind="stable")
+        packed = cls.pack(order, own[order], torch.Size((len(order), width)), lengths.device)
+        sentences = order // beam
+        packed.positions = Grouping.of(np.repeat(sentences, own[order]), len(lengths), lengths.device)
+        packed.last_positions = Grouping.of(sentences, len(lengths), lengths.device)
+        return packed
+
     @property
     def counts(self) -> list[int]:
         """Return how many prefixes have each length."""

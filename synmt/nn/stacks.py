@@ -6,6 +6,7 @@ Shapes: R targets of m positions.
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 FOREVER = 2**31 - 1  # where the token stands that replaces one that none does
@@ -18,7 +19,8 @@ class Stacks:
     words: that a subword is part of, −1 elsewhere; heads, dependents: the two words of an arc, −1 elsewhere.
     replaced: up to which position, exclusively, a token stands for its word: the next token of the word does from
     there on, or its head, if that is an arc in which the word is the dependent. A subword of a word that is not
-    complete stands for it beside the others. What stands for no word is replaced where it stands.
+    complete stands for it beside the others. What stands for no word is replaced where it stands; where there is no
+    token, all columns have −1.
     """
 
     words: Tensor
@@ -40,6 +42,15 @@ class Stacks:
         new = torch.where((head < 0) & (word < 0), position, FOREVER)
         columns = zip((self.words, self.heads, self.dependents, replaced), (word, head, dependent, new), strict=True)
         return Stacks(*(torch.cat(pair, dim=1) for pair in columns))
+
+    def joined(self, held: "Stacks", rows: Tensor) -> "Stacks":
+        """Return the rows of these followed by those of `held`, which lack the last positions: there stands nothing."""
+        missing = self.words.shape[1] - held.words.shape[1]
+        pairs = (
+            (self.words, held.words), (self.heads, held.heads), (self.dependents, held.dependents),
+            (self.replaced, held.replaced),
+        )  # fmt: skip
+        return Stacks(*(torch.cat([own, F.pad(other, (0, missing), value=-1)])[rows] for own, other in pairs))
 
     def select(self, rows: Tensor) -> "Stacks":
         return Stacks(self.words[rows], self.heads[rows], self.dependents[rows], self.replaced[rows])

@@ -105,6 +105,15 @@ class LayerCache:
         if hypotheses is not None and self.prefix is not None:
             self.prefix = (self.prefix[0][hypotheses], self.prefix[1][hypotheses])
 
+    def joined(self, held: "LayerCache", rows: Tensor) -> "LayerCache":
+        """Return the rows of the prefixes of this followed by those of `held`, which lack the last positions."""
+        assert self.prefix and held.prefix
+        keys, values = (
+            torch.cat([own, F.pad(other, (0, 0, 0, own.shape[2] - other.shape[2]))])[rows]
+            for own, other in zip(self.prefix, held.prefix, strict=True)
+        )
+        return LayerCache(self.memory, (keys, values))
+
 
 class DecoderLayer(nn.Module):
     """crosses: whether this layer attends to the source."""
@@ -185,15 +194,19 @@ class Transformer(nn.Module):
         """[T,d]"""
         return self.embedding[: self.target_vocabulary]
 
-    def embed(self, ids: Tensor, start: int = 0, features: Tensor | None = None) -> Tensor:
-        """Return √d · embedding + position, dropped out; ids [B,n] at positions start… → [B,n,d]
+    def embed(self, ids: Tensor, start: int | Tensor = 0, features: Tensor | None = None) -> Tensor:
+        """Return √d · embedding + position, dropped out; ids [B,n] at positions start…, or those of a tensor [B,n]
+        → [B,n,d]
 
         features [B,n,f] stand in for the last f channels of the embedding.
         """
         vectors = F.embedding(ids, self.embedding) * self.config.width**0.5
         if features is not None:
             vectors = torch.cat([vectors[..., : -features.shape[-1]], features], dim=-1)
-        positions = self.positions(start + ids.shape[1], start)
+        if isinstance(start, Tensor):
+            positions = self.positions.at(start)
+        else:
+            positions = self.positions(start + ids.shape[1], start)
         return dropout(vectors + positions, self.config.dropout, self.training)
 
     def encode(self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None) -> Tensor:
@@ -234,17 +247,18 @@ class Transformer(nn.Module):
     def step(
         self,
         ids: Tensor,
-        position: int,
+        position: int | Tensor,
         caches: list[LayerCache],
         source_bias: Tensor | None,
         contexts: Sequence[AttentionEdit | None] | None = None,
     ) -> Tensor:
-        """Return logits [B,K,T] after the token ids [B,K] at one position of each hypothesis.
+        """Return logits [B,K,T] after the token ids [B,K] at one position of all hypotheses, or at those [B,K].
 
         contexts: of each layer, as in `decode`, as a bias of the B·K hypotheses.
         """
         batch, beam = ids.shape
-        states = self.embed(ids.view(batch * beam, 1), start=position).view(batch, beam, -1)
+        start = position.view(-1, 1) if isinstance(position, Tensor) else position
+        states = self.embed(ids.reshape(batch * beam, 1), start).view(batch, beam, -1)
         contexts = contexts or [None] * len(caches)
         for layer, cache, context in zip(self.decoder_layers, caches, contexts, strict=True):
             states = layer.step(states, cache, source_bias, context.bias if context else None)

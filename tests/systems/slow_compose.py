@@ -11,6 +11,7 @@ from torch import Tensor
 
 from synmt.model.target import TargetSide
 from synmt.model.translation import EncodedSource, TranslationModel
+from synmt.nn.stacks import Stacks
 from synmt.systems.compose.attention import scattered
 from synmt.systems.compose.idea import Compose
 from tests.nn.slow_decoder import slow_layer
@@ -73,9 +74,10 @@ def slow_states(
     compose, stack = slow_sets(string, side.style.root_arc)
     own = [compose] * idea.heads + [stack] * idea.stack_heads
     if idea.mask == "random":
+        stacks = Stacks(*torch.zeros(4, 1, len(ids), dtype=torch.int64))
         positions = torch.arange(len(ids))
         for number, sets in enumerate((compose, stack)):
-            drawn = scattered(torch.tensor([[*map(len, sets)]]), positions, len(ids), number)[0]
+            drawn = scattered(torch.tensor([[*map(len, sets)]]), stacks, positions, number)[0]
             sets[:] = [set(row.nonzero().flatten().tolist()) for row in drawn]
     everything = [[*range(1 + position)] for position in range(len(ids))]
     states = model.network.embed(torch.tensor([list(ids)]))[0]

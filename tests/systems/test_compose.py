@@ -110,14 +110,15 @@ def test_the_control_sees_as_much_elsewhere() -> None:
     positions = torch.arange(stacks.words.shape[1])
     for number, see in enumerate((composed, stacked)):
         counts = see(stacks, positions).sum(dim=2)
-        drawn = scattered(counts, positions, len(positions), number)
+        drawn = scattered(counts, stacks, positions, number)
         assert torch.equal(drawn.sum(dim=2), counts)
         assert drawn.diagonal(dim1=1, dim2=2).all() and not drawn.triu(1).any()
         assert not torch.equal(drawn, see(stacks, positions))
         for row in positions:
-            alone = scattered(counts[:, row : row + 1], positions[row : row + 1], int(row) + 1, number)
-            assert torch.equal(alone[0, 0], drawn[0, row, : row + 1])
-    assert not torch.equal(scattered(counts, positions, len(positions), 0), drawn)
+            prefix = stacks_of(" ".join([COALS] * 3).rsplit(" ", len(positions) - 1 - int(row))[0], ArcStyle())
+            alone = scattered(counts[:, row : row + 1], prefix, positions[row : row + 1], number)
+            assert row == 0 or torch.equal(alone[0, 0], drawn[0, row, : row + 1])
+    assert not torch.equal(scattered(counts, stacks, positions, 0), drawn)
 
 
 @pytest.mark.parametrize("target", COMPOSE)

@@ -32,7 +32,7 @@ class TreeHeads(nn.Module):
             if heads:
                 seen = see(stacks, queries)
                 if self.mask == "random":
-                    seen = scattered(seen.sum(dim=2), queries, seen.shape[2], number)
+                    seen = scattered(seen.sum(dim=2), stacks, queries, number)
                 bias = torch.zeros(seen.shape, device=seen.device).masked_fill(~seen, float("-inf"))
                 edits.append(HeadEdit(heads, bias=bias.unsqueeze(1)))
         edit = AttentionEdit(heads=tuple(edits))
@@ -53,16 +53,18 @@ def stacked(stacks: Stacks, queries: Tensor) -> Tensor:
     return ((keys <= asked) & (asked < stacks.replaced.unsqueeze(1))) | (keys == asked)
 
 
-def scattered(counts: Tensor, queries: Tensor, length: int, number: int) -> Tensor:
-    """Return masks where a position sees itself and some before it, `counts` [R,Q] in all: [R,Q,length]
+def scattered(counts: Tensor, stacks: Stacks, queries: Tensor, number: int) -> Tensor:
+    """Return masks where a position sees itself and some tokens before it, `counts` [R,Q] in all: [R,Q,m]
 
-    Which ones is a function of the positions and of the number of the head alone, the same on every device.
+    Which ones is a function of where the tokens stand and of the number of the head alone, the same on every device.
     """
-    keys, asked = torch.arange(length, device=queries.device), queries.unsqueeze(1)
-    drawn = _mixed(_mixed(asked * 2 + number) + keys)
-    drawn = drawn.masked_fill(keys > asked, torch.iinfo(torch.int64).max)
+    keys, asked = torch.arange(stacks.words.shape[1], device=queries.device), queries.unsqueeze(1)
+    there = stacks.replaced >= 0
+    places = there.cumsum(dim=1) - 1
+    drawn = _mixed(_mixed(places[:, queries] * 2 + number).unsqueeze(2) + places.unsqueeze(1))
+    drawn = drawn.masked_fill((keys > asked) | ~there.unsqueeze(1), torch.iinfo(torch.int64).max)
     drawn = drawn.masked_fill(keys == asked, torch.iinfo(torch.int64).min)
-    return drawn.argsort(dim=1).argsort(dim=1) < counts.unsqueeze(2)
+    return drawn.argsort(dim=2).argsort(dim=2) < counts.unsqueeze(2)
 
 
 def _mixed(numbers: Tensor) -> Tensor:

@@ -1,0 +1,236 @@
+"""A beam search for strings that are trees: hypotheses compete after as many words, not after as many tokens.
+
+In a beam of tokens, a hypothesis that writes an arc competes with others that write a word instead, and the same words
+under other arcs fill the beam. Here hypotheses wait for each other at each subword, as in the word-level search of
+Stern, Fried & Klein (2017), "Effective Inference for Generative Neural Parsing" (EMNLP). There, those that say the same
+words become one of the sum of their probabilities, which goes on with the likeliest tree.
+
+Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t positions.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from synmt.decoding.beam import Hypothesis
+from synmt.decoding.config import SearchConfig
+from synmt.decoding.hypotheses import ArcVocabulary, TreeHypotheses
+from synmt.model.translation import TranslationModel
+from synmt.nn.decoders import Steps
+from synmt.nn.encoding import SourceBatch
+from synmt.text.vocabulary import END, UNKNOWN
+from synmt.trees.arc_tokens import Kind
+from synmt.trees.transition_state import SUBWORDS, State
+
+Continuations = list[list[tuple[float, int]]]  # of each hypothesis, log-probabilities and tokens, the best first
+
+
+@dataclass(slots=True)
+class Partial:
+    """A hypothesis. words: its subwords, and the end if it has one; what has the same words is merged.
+
+    log_probability: of its tokens; total: the logarithm of the sum over all that were merged into it.
+    state, left: as in TreeHypotheses; row: where the decoder has it, among the rows of its sentence.
+    """
+
+    ids: list[int]
+    words: tuple[int, ...]
+    log_probability: float
+    total: float
+    state: State
+    left: tuple[int, int]
+    row: int = 0
+
+    @property
+    def has_ended(self) -> bool:
+        return self.words[-1:] == (END,) or not self.left[1]
+
+    @property
+    def key(self) -> tuple[tuple[int, ...], bool]:
+        """Return what makes it one with others."""
+        return self.words, self.has_ended
+
+
+@torch.inference_mode()
+def tree_search(
+    model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary
+) -> list[list[Hypothesis]]:
+    """Return the finished hypotheses of each sentence as `beam_search` does, each with other words.
+
+    Scores are of words: the logarithm of the sum over all trees of a hypothesis that were found, over a penalty for its
+    words. With `greedy-arcs`, a hypothesis goes on with an arc if that is its likeliest token, else with words alone.
+    """
+    search = _Search(model, source, config, arcs)
+    while search.alive:
+        search.step()
+    return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
+
+
+class _Search:
+    """The state of a search. Everything with a first dimension B shrinks as sentences are done.
+
+    moving [B][at most K]: hypotheses with as many words as any, which may write arcs, or their next word.
+    waiting [B]: the best that have written it, by their words, at most K open and K ended ones; the decoder `held` has
+    the open ones.
+    """
+
+    def __init__(self, model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary) -> None:
+        encoded = model.encode(source)
+        self.config, self.arcs, self.begin = config, arcs, model.begin
+        self.device, self.beam = source.ids.device, config.beam
+        self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
+        self.held: Steps | None = None
+        limits = (source.words + config.max_length_offset).tolist()
+        self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, self.beam, self.device)
+        kinds = self.hypotheses.kinds
+        self.is_word = (kinds & (SUBWORDS | Kind.END)) != 0
+        self.finished: list[list[Hypothesis]] = [[] for _ in limits]
+        self.alive = list(range(len(limits)))  # which sentence each row is
+        start = zip(self.hypotheses.states[:: self.beam], self.hypotheses.left[:: self.beam], strict=True)
+        self.moving = [[Partial([], (), 0.0, 0.0, state, left)] for state, left in start]
+        self.waiting: list[dict[tuple[tuple[int, ...], bool], Partial]] = [{} for _ in limits]
+
+    def step(self) -> None:
+        words, arcs = self._continuations()
+        for row, moving in enumerate(self.moving):
+            for child in self._children(moving, words[row]):
+                self._wait(row, child)
+            self._move(row, self._children(moving, arcs[row]))
+        self._go_on()
+
+    def _continuations(self) -> tuple[list[Continuations], list[Continuations]]:
+        """Return the best next words and the best next arcs of all moving hypotheses, [B][K][..]."""
+        rows = [partial for moving in self.moving for partial in self._filled(moving)]
+        longest = max(len(partial.ids) for partial in rows)
+        ids = [[self.begin, *partial.ids, *[self.begin] * (longest - len(partial.ids))] for partial in rows]
+        prefixes = torch.tensor(ids, device=self.device).view(len(self.moving), self.beam, -1)
+        lengths = torch.tensor([1 + len(partial.ids) for partial in rows], device=self.device).view(-1, self.beam)
+        self.hypotheses.states = [partial.state for partial in rows]
+        self.hypotheses.left = [partial.left for partial in rows]
+        self.decoder.grow(self.hypotheses.last_tokens())
+        logits = self.decoder.logits(prefixes, lengths).float()
+        values = logits - logits.logsumexp(dim=2, keepdim=True)
+        values[:, :, UNKNOWN] = float("-inf")
+        values[:, :, END].masked_fill_(lengths == 1, float("-inf"))
+        allowed = self.hypotheses.allowed()
+        assert allowed is not None
+        values.masked_fill_(~allowed.view_as(values), float("-inf"))
+        words, arcs = values.masked_fill(~self.is_word, float("-inf")), values.masked_fill(self.is_word, float("-inf"))
+        if self.config.search == "greedy-arcs":
+            writes_arc = arcs.amax(dim=2, keepdim=True) > words.amax(dim=2, keepdim=True)
+            words, arcs = words.masked_fill(writes_arc, float("-inf")), arcs.masked_fill(~writes_arc, float("-inf"))
+            return _best(words, 2 * self.beam), _best(arcs, 1)
+        return _best(words, 2 * self.beam), _best(arcs, self.beam)
+
+    def _filled(self, moving: Sequence[Partial]) -> list[Partial]:
+        """Return K hypotheses, some of them for nothing, in the order of their rows."""
+        none = Partial([], (), 0.0, 0.0, State(self.arcs.style), (1, 1))
+        return [*moving, *[none] * (self.beam - len(moving))]
+
+    def _children(self, moving: Sequence[Partial], found: Continuations) -> list[Partial]:
+        return [
+            self._child(partial, token, value)
+            for partial, pairs in zip(moving, found, strict=False)
+            for value, token in pairs
+        ]
+
+    def _child(self, partial: Partial, token: int, value: float) -> Partial:
+        state, left = self.arcs.after(token, partial.state, partial.left)
+        words = (*partial.words, token) if self.arcs.tokens[token].kind & (SUBWORDS | Kind.END) else partial.words
+        ids = [*partial.ids, token]
+        return Partial(ids, words, partial.log_probability + value, partial.total + value, state, left, partial.row)
+
+    def _wait(self, row: int, child: Partial) -> None:
+        """Let a hypothesis wait for the others, merged with one that has the same words."""
+        other = self.waiting[row].get(child.key)
+        if other is not None:
+            total = _log_sum(child.total, other.total)
+            child = max(child, other, key=lambda each: each.log_probability)
+            child.total = total
+        self.waiting[row][child.key] = child
+
+    def _move(self, row: int, children: Sequence[Partial]) -> None:
+        """Keep the best of those that wait, and those that move on to what may be better than the worst of them."""
+        ranked = sorted(self.waiting[row].values(), key=_by_total)
+        still_open, ended = ([each for each in ranked if each.has_ended == has][: self.beam] for has in (False, True))
+        self.waiting[row] = {each.key: each for each in (*still_open, *ended)}
+        least = still_open[-1].total if len(still_open) == self.beam else float("-inf")
+        self.moving[row] = []
+        for child in sorted(children, key=_by_total):
+            if child.has_ended:  # at its length limit
+                self._wait(row, child)
+            elif child.total > least and len(self.moving[row]) < self.beam:
+                self.moving[row].append(child)
+
+    def _go_on(self) -> None:
+        """Begin the next word where none moves any more; leave out sentences that are done."""
+        for row, moving in enumerate(self.moving):
+            if not moving:
+                self.moving[row] = self._next_word(row)
+        kept = [row for row, moving in enumerate(self.moving) if moving]
+        held = [[each for each in waiting.values() if not each.has_ended] for waiting in self.waiting]
+        if kept:
+            self._rearrange(kept, held)
+        self.alive = [self.alive[row] for row in kept]
+        self.moving, self.waiting = [self.moving[row] for row in kept], [self.waiting[row] for row in kept]
+
+    def _next_word(self, row: int) -> list[Partial]:
+        """Take the ends among the K best out of the search; return the K best open ones."""
+        ranked, finished = sorted(self.waiting[row].values(), key=_by_total), self.finished[self.alive[row]]
+        self.waiting[row] = {}
+        for each in ranked[: self.beam]:
+            if each.has_ended:
+                ids = each.ids[:-1] if each.ids[-1] == END else each.ids
+                score = each.total / self.config.penalty(len(each.words))
+                finished.append(Hypothesis(ids, each.log_probability, score))
+        if len(finished) >= self.beam:
+            return []
+        return [each for each in ranked if not each.has_ended][: self.beam]
+
+    def _rearrange(self, kept: Sequence[int], held: Sequence[Sequence[Partial]]) -> None:
+        """Give the decoder its hypotheses in the order of those that move, and `held` in that of those that wait."""
+        rows = [self._rows(partials, kept) for partials in (self.moving, held)]
+        joined = [self.decoder.joined(self.held, each) for each in rows]
+        if len(kept) < len(self.alive):
+            for steps in joined:
+                steps.select(torch.tensor(kept, device=self.device), None)
+        self.decoder, self.held = joined
+        for first, partials in ((0, self.moving), (self.beam, held)):
+            for of_sentence in partials:
+                for place, partial in enumerate(of_sentence, first):
+                    partial.row = place
+
+    def _rows(self, partials: Sequence[Sequence[Partial]], kept: Sequence[int]) -> Tensor:
+        """Return where the hypotheses of some sentences are, K for each, in the decoder's rows or behind them."""
+        rows = []
+        for sentence in kept:
+            places = [partial.row for partial in partials[sentence]]
+            places += [0] * (self.beam - len(places))
+            for place in places:
+                waits, own = divmod(place, self.beam)
+                rows.append((waits * len(self.alive) + sentence) * self.beam + own)
+        return torch.tensor(rows, device=self.device)
+
+
+def _by_total(partial: Partial) -> float:
+    return -partial.total
+
+
+def _log_sum(one: float, other: float) -> float:
+    """Return log(exp(one) + exp(other))."""
+    return max(one, other) + math.log1p(math.exp(-abs(one - other)))
+
+
+def _best(values: Tensor, count: int) -> list[Continuations]:
+    """Return the best finite values [B,K,T] with their tokens, at most `count` of each hypothesis, the best first."""
+    found, tokens = (each.tolist() for each in values.topk(min(count, values.shape[2]), dim=2))
+    return [
+        [
+            [pair for pair in zip(*both, strict=True) if math.isfinite(pair[0])]
+            for both in zip(of_values, of_tokens, strict=True)
+        ]
+        for of_values, of_tokens in zip(found, tokens, strict=True)
+    ]

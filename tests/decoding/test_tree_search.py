@@ -1,0 +1,95 @@
+"""A beam of words against the blackboard, and against all translations there are."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.decoding.scores import ForcedPair, force
+from synmt.decoding.translation import Translator
+from synmt.decoding.tree_search import tree_search
+from synmt.text.vocabulary import END
+from synmt.trees.record import check_heads
+from synmt.trees.transition_state import Constraints
+from synmt.trees.transitions import read_transitions
+from tests import tiny
+from tests.decoding.slow_tree_search import all_translations, slow_tree_search
+from tests.inspection.models import write_model
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("target", tiny.TREE_SYSTEMS)
+@pytest.mark.parametrize(
+    ("search", "constraints", "end_bias"),
+    [("words", "strict", 1.0), ("words", "none", -2.0), ("words", "legal", 2.0), ("greedy-arcs", "strict", 1.0)],
+)
+def test_a_batch_with_caches_finds_what_the_slow_search_finds(
+    target: str, search: str, constraints: Constraints, end_bias: float
+) -> None:
+    """Of sentences that end at different times, and hypotheses of several lengths side by side."""
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target, seed=3)
+    model.network.output_bias.data[END] = end_bias
+    transitions = ArcVocabulary(tiny.TARGET_SYSTEMS[target], vocabulary)
+    config = SearchConfig(beam=2, max_length_offset=1, constraints=constraints, search=search)  # type: ignore[arg-type]
+    batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
+    for index, found in enumerate(tree_search(model, batch, config, transitions)):
+        expected = slow_tree_search(model, sources.batch([index], vocabulary.padding, CPU), config, transitions)
+        assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
+        assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
+        assert [h.log_probability for h in found] == pytest.approx([h.log_probability for h in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("target", ["transitions", "compose", "parent", "gcn, reference"])
+def test_a_wide_beam_adds_up_all_trees(target: str) -> None:
+    """Of translations of at most two subwords, whose arcs come last, so that nothing is lost by merging."""
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target)
+    transitions = ArcVocabulary(tiny.TARGET_SYSTEMS[target], vocabulary)
+    config = SearchConfig(beam=1000, max_length_offset=0, search="words", alpha=0.0)
+    batch = sources.batch([2], vocabulary.padding, CPU)
+    assert int(batch.words[0]) == 2
+    expected = all_translations(model, batch, config, transitions)
+    (found,) = tree_search(model, batch, config, transitions)
+    by_words = {
+        tuple(number for number in [*each.ids, END] if transitions.tokens[number].kind & 67): each for each in found
+    }
+    assert len(found) == len(by_words) and by_words.keys() == expected.keys()
+    for words, (total, best) in expected.items():
+        assert by_words[words].score == pytest.approx(total, abs=1e-4)
+        assert by_words[words].log_probability == pytest.approx(best, abs=1e-4)
+    assert any(total > best + 1e-3 for total, best in expected.values())
+
+
+@pytest.mark.parametrize("target", tiny.TREE_SYSTEMS)
+def test_what_is_found_is_a_tree_with_the_score_of_its_string(target: str, tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", "mask", target)
+    translator = Translator.open(
+        folder, CPU, SearchConfig(beam=3, max_length_offset=3, search="words"), TranslateConfig()
+    )
+    assert translator.arcs is not None
+    source = tiny.source_features("mask")[0]
+    batch = tiny.sources_and_vocabulary("mask", target)[0].batch([0], folder.vocabulary.padding, CPU)
+    (found,) = tree_search(translator.model, batch, translator.search, translator.arcs)
+    for each in found:
+        entries = folder.vocabulary.decode(each.ids)
+        check_heads(read_transitions(entries, translator.arcs.style).heads)
+        (forced,) = force(translator, folder.config, [ForcedPair(source, entries)])
+        assert each.log_probability == pytest.approx(forced.total(), abs=1e-4)
+        words = 1 + sum(transition.kind & 3 > 0 for transition in map(translator.arcs.style.token, entries))
+        assert each.score >= each.log_probability / translator.search.penalty(words) - 1e-6
+    texts = [[each.text for each in best] for best in translator.translate([source])]
+    assert len(texts[0]) == len(set(texts[0]))
+
+
+def test_without_a_number_there_is_no_translation() -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", "compose")
+    model = tiny.model("sequence", vocabulary, target="compose")
+    model.network.output_bias.data[:] = math.nan
+    transitions = ArcVocabulary(tiny.TARGET_SYSTEMS["compose"], vocabulary)
+    batch = sources.batch([0, 1], vocabulary.padding, CPU)
+    assert tree_search(model, batch, SearchConfig(search="words"), transitions) == [[], []]
