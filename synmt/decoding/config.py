@@ -7,6 +7,8 @@ from synmt.options import check_settings, setting
 from synmt.text.tokenization import TokenizerName
 from synmt.trees.transition_state import Constraints
 
+SearchName = Literal["tokens", "words", "greedy-arcs"]
+
 
 @dataclass(frozen=True)
 class SearchConfig:
@@ -17,7 +19,7 @@ class SearchConfig:
     length_penalty: Literal["gnmt", "plain"] = setting("gnmt", "scores are divided by ((5+L)/6)^alpha, or by L^alpha")
     alpha: float = setting(0.6, "0 is no length penalty", -float("inf"))
     max_length_offset: int = setting(50, "subwords that a translation may have beyond its source's")
-    search: Literal["tokens", "words", "greedy-arcs"] = setting(
+    search: SearchName = setting(
         "tokens",
         "of a model that writes arcs: hypotheses compete after as many tokens; or words, the same ones in other trees"
         " as one; or words, each with its likeliest arcs",

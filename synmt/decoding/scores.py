@@ -26,8 +26,8 @@ from synmt.model.folder import ModelFolder
 from synmt.model.prefixes import PrefixPlan
 from synmt.model.records import columns_of_pairs, source_records, target_records
 from synmt.model.source import SourceFeatures
-from synmt.model.words import Sides, say_doubts
-from synmt.streams import BadLines, LineWriter, OnError, read_lines, windows
+from synmt.model.words import Sides, note_doubts
+from synmt.streams import BadLines, LineWriter, Notes, OnError, read_lines, windows
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
@@ -78,7 +78,9 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
                 unknown += sum(not translator.vocabulary.knows(entry) for entry in forced.entries)
                 output.write(_line(forced, folder.config.target.writes_arcs, config))
     bad.report("translate")
-    say_doubts("translate", *sides)
+    notes = Notes("translate")
+    note_doubts(notes, *sides)
+    notes.say()
     if unknown:
         subwords = "1 subword" if unknown == 1 else f"{unknown} subwords"
         print(f"synmt translate: {subwords} that the model does not know, scored as unknown", file=sys.stderr)

@@ -22,7 +22,9 @@ class TrainingConfig:
         " subwords; or sentences alone, so that systems with longer inputs learn from as many an update",
     )
     prefixes: int = setting(
-        0, "prefixes of each target that bitran, parent and gcn learn from in an update, drawn at random; 0 is all"
+        0,
+        "prefixes of each target that bitran, parent and gcn learn from in an update, drawn at random; 0 is all:"
+        " fewer are cheaper and teach less",
     )
     prefix_tokens: int = setting(16384, "tokens of prefixes computed at a time; more of a batch come one by one", 1)
     accumulate: int = setting(1, "batches of one update", 1)

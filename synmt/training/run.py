@@ -105,6 +105,9 @@ def train(
         note_tokenizers(notes, model.tokenizer, model.languages)
         note_doubts(notes, *sides, *dev_sides)
 
+        if config.prefixes and model.target.reads_prefixes:
+            notes.add(f"an update learns from {config.prefixes} tokens of each target, not from all")
+
         def announce() -> None:
             bad.report("train")
             notes.say()

@@ -6,14 +6,16 @@ All learn from the same sentences, and write as many words. Units are words, so 
 from collections.abc import Callable
 from functools import cache
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from synmt.decoding.beam import beam_search
-from synmt.decoding.config import SearchConfig
+from synmt.decoding.config import SearchConfig, SearchName
 from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.decoding.tree_search import tree_search
 from synmt.model.batches import Sources
 from synmt.model.corpus import Corpus
 from synmt.model.prefixes import PrefixPlan
@@ -51,7 +53,8 @@ def compare_targets(rounds: int) -> list[Comparison]:
         *(compare_memory(name, prefixes, how) for name, prefixes, how in [*sampled, *every]),
         *(compare_translation(name, few) for name in ("transitions", "compose", *READ_PREFIXES)),
         compare_training("compose", 0, "", rounds, warm_up=1, other="transitions"),
-        compare_translation("compose", max(rounds, few), other="transitions"),
+        compare_translation("compose", rounds, other="transitions"),
+        *(compare_searches("compose", search, few) for search in ("words", "greedy-arcs")),
     ]
 
 
@@ -72,6 +75,11 @@ def compare_memory(name: str, prefixes: int, how: str) -> Comparison:
 
 def compare_translation(name: str, rounds: int, other: str = "sequence") -> Comparison:
     return compare(f"translate: {name} / {other}", "words", translation(name), translation(other), rounds, 0)
+
+
+def compare_searches(name: str, search: SearchName, rounds: int) -> Comparison:
+    one, other = translation(name, search), translation(name)
+    return compare(f"translate: {name}, {search} / tokens", "words", one, other, rounds, 0)
 
 
 def training(name: str, prefixes: int) -> Callable[[], int]:
@@ -108,7 +116,7 @@ def kept_bytes(name: str, prefixes: int) -> int:
     return most
 
 
-def translation(name: str) -> Callable[[], int]:
+def translation(name: str, search: SearchName = "tokens") -> Callable[[], int]:
     """A beam of 5 over some sentences of the usual length; every hypothesis has as many words as its source."""
     searched = model(name).eval()
     searched.network.output_bias.data[END] = -50.0  # so that they end where they must
@@ -117,8 +125,11 @@ def translation(name: str) -> Callable[[], int]:
     batch = sources.batch(by_length[SENTENCES // 2 :][:TRANSLATED], VOCABULARY.padding, CPU)
     transitions = ArcVocabulary(side, VOCABULARY) if side.writes_arcs else None
 
+    config = SearchConfig(beam=5, max_length_offset=0, search=search)
+    run: Any = beam_search if search == "tokens" else tree_search
+
     def work() -> int:
-        beam_search(searched, batch, SearchConfig(beam=5, max_length_offset=0), transitions)
+        run(searched, batch, config, transitions)
         return int(batch.words.sum())
 
     return work

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.decoding.config import SearchConfig, SearchName, TranslateConfig
 from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.decoding.scores import ForcedPair, force
 from synmt.decoding.translation import Translator
@@ -28,14 +28,14 @@ CPU = torch.device("cpu")
     [("words", "strict", 1.0), ("words", "none", -2.0), ("words", "legal", 2.0), ("greedy-arcs", "strict", 1.0)],
 )
 def test_a_batch_with_caches_finds_what_the_slow_search_finds(
-    target: str, search: str, constraints: Constraints, end_bias: float
+    target: str, search: SearchName, constraints: Constraints, end_bias: float
 ) -> None:
     """Of sentences that end at different times, and hypotheses of several lengths side by side."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     model.network.output_bias.data[END] = end_bias
     transitions = ArcVocabulary(tiny.TARGET_SYSTEMS[target], vocabulary)
-    config = SearchConfig(beam=2, max_length_offset=1, constraints=constraints, search=search)  # type: ignore[arg-type]
+    config = SearchConfig(beam=2, max_length_offset=1, constraints=constraints, search=search)
     batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
     for index, found in enumerate(tree_search(model, batch, config, transitions)):
         expected = slow_tree_search(model, sources.batch([index], vocabulary.padding, CPU), config, transitions)
