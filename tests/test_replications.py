@@ -56,7 +56,11 @@ def environment(tmp_path: Path) -> dict[str, str]:
     ("script", "options", "systems"),
     [
         ("replicate-encoders", ["-n", "6", "-e", "1"], ["sequence", "mask"]),
-        ("replicate-decoders", ["-n", "6", "-e", "1", "-k", "2", "-d", "de-en"], ["bitran", "transitions"]),
+        (
+            "replicate-decoders",
+            ["-n", "6", "-e", "1", "-s", "2", "-o", "--prefixes 2", "-c", "data/europarl_deen", "-d", "de-en"],
+            ["bitran", "compose-random"],
+        ),
         ("replicate-alignment", ["-o", "--epochs 1"], ["naive-att", "mask-align+naive-att"]),
     ],
 )
@@ -65,7 +69,8 @@ def test_a_replication_ends_with_a_table(
 ) -> None:
     command = list(map(str, [ROOT / "bin" / script, *options, data, tmp_path / "output", *systems]))
     first, again = (
-        subprocess.run(command, env=environment, capture_output=True, text=True, check=False) for _ in range(2)
+        subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        for _ in range(2)
     )
     assert first.returncode == again.returncode == 0, first.stderr
     assert first.stdout == again.stdout
