@@ -95,7 +95,10 @@ def test_links_of_two_files_are_each_of_its_direction(tmp_path: Path) -> None:
     [
         ("0-0\n\n", "links0: links of 2 sentence pairs, and there are more"),
         ("0-0\n\n0-0\n0-0\n", "links0:4: links of more than 3 sentence pairs"),
-        ("0-0\n\n0-2\n", "links0:3: link 0-2 for 1 source and 2 target words"),
+        (
+            "0-0\n\n0-2\n",
+            "links0:3: link 0-2 for 1 source and 2 target words in bitext:1; are they links of other words?",
+        ),
         ("0-0\n1:1\n", "links0:2: '1:1' is not a link such as 3-4 or 3p4"),
         ("", "links0: links of 0 sentence pairs, and there are more"),
     ],

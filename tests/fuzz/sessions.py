@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice, product
 from pathlib import Path
 from random import Random
@@ -202,7 +203,8 @@ def killed_and_resumed(command: list[str], folder: Path, source: Random) -> Sess
         while not (folder / "killed" / "config.json").exists() and process.is_alive():
             time.sleep(0.001)
         time.sleep(source.uniform(0, 0.3))
-        os.kill(process.pid or 0, source.choice([signal.SIGKILL, signal.SIGTERM]))
+        with suppress(ProcessLookupError):  # it may have ended
+            os.kill(process.pid or 0, source.choice([signal.SIGKILL, signal.SIGTERM]))
         done = ended(process, arguments, folder)
         if done.code not in (-signal.SIGKILL, 128 + signal.SIGTERM, -signal.SIGTERM):
             done.check()
