@@ -17,7 +17,7 @@ FLOORS = [
     ["model"],
     ["decoding"],
     ["training"],
-    ["alignment", "inspection"],
+    ["alignment", "inspection", "runs"],
     ["cli"],
     ["__main__"],
 ]

@@ -18,6 +18,7 @@ ALIGNERS = Registry(
         "mtl-fullc": "synmt.alignment.ideas.mtl_fullc:MtlFullc",
         "bao": "synmt.alignment.ideas.bao:Bao",
         "bao-guided": "synmt.alignment.ideas.bao_guided:BaoGuided",
+        "embeddings": "synmt.alignment.embeddings.method:EmbeddingsMethod",
         "eflomal": "synmt.alignment.ideas.eflomal:Eflomal",
         "systran-align": "synmt.alignment.ideas.systran_align:SystranAlign",
     },

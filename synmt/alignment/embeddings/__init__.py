@@ -1,0 +1,1 @@
+"""Links of words whose states in a pretrained multilingual encoder are alike."""

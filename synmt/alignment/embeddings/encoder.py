@@ -1,0 +1,96 @@
+"""A pretrained encoder of transformers, as states of the subwords of sentences."""
+
+import logging
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from synmt.device import autocast
+from synmt.model.batches import in_batches, pad
+from synmt.streams import BadInput
+
+BATCH_TOKENS = 4096  # sentences × longest of a batch
+
+
+class States(NamedTuple):
+    """values [J,d]: of the subwords of a sentence; words [J]: the word that each is of."""
+
+    values: NDArray[np.float32]
+    words: list[int]
+
+
+class Encoder:
+    def __init__(self, name: str, layer: int, device: torch.device, trust_pickle: bool = False) -> None:
+        """Load an encoder from a folder or the hub, and no code with it. Raises BadInput."""
+        from transformers import AutoModel, AutoTokenizer
+        from transformers.utils.logging import disable_progress_bar
+
+        for library in ("transformers", "huggingface_hub"):  # what they complain of, their exceptions say too
+            logging.getLogger(library).setLevel(logging.CRITICAL)
+        disable_progress_bar()
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(name, use_fast=True, trust_remote_code=False)
+            model: Any = AutoModel.from_pretrained(
+                name, use_safetensors=None if trust_pickle else True, trust_remote_code=False, dtype=torch.float32
+            )
+        except Exception as error:  # transformers raises whatever a bad file makes it stumble over
+            raise BadInput(f"encoder {name}: {_first_line(error)}") from None
+        if not self._tokenizer.is_fast:
+            raise BadInput(f"encoder {name}: its tokenizer does not tell which word a subword is of")
+        layers = model.config.num_hidden_layers
+        if layer > layers:
+            raise BadInput(f"encoder {name}: has {layers} layers, and no layer {layer}")
+        if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
+            raise BadInput(f"encoder {name}: holds what is no finite number")
+        self._model, self._layer, self._device = model.to(device).eval(), layer, device
+        self._before, self._after = self._special()
+        longest = min(self._tokenizer.model_max_length, model.config.max_position_embeddings)
+        self._longest = int(longest) - len(self._before) - len(self._after)
+
+    def _special(self) -> tuple[list[int], list[int]]:
+        """Return what the tokenizer puts before and after the subwords of any text."""
+        bare, whole = (self._tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
+        first = next(start for start in range(len(whole)) if whole[start : start + len(bare)] == bare)
+        return whole[:first], whole[first + len(bare) :]
+
+    @torch.inference_mode()
+    def states(self, sentences: Sequence[Sequence[str]]) -> list[States]:
+        """Return the states of sentences as words; one that is too long for the encoder is read in pieces."""
+        found = [
+            self._tokenizer(list(words), is_split_into_words=True, add_special_tokens=False) for words in sentences
+        ]
+        pieces = [
+            (sentence, each["input_ids"][start : start + self._longest])
+            for sentence, each in enumerate(found)
+            for start in range(0, len(each["input_ids"]), self._longest)
+        ]
+        values = in_batches(
+            [len(ids) for _, ids in pieces], BATCH_TOKENS, lambda batch: self._run([pieces[n][1] for n in batch])
+        )
+        parts: list[list[NDArray[np.float32]]] = [[] for _ in sentences]
+        for (sentence, _), part in zip(pieces, values, strict=True):
+            parts[sentence].append(part)
+        nothing = np.zeros((0, self._model.config.hidden_size), np.float32)
+        return [
+            States(np.concatenate([nothing, *part]), list(each.word_ids()))
+            for part, each in zip(parts, found, strict=True)
+        ]
+
+    def _run(self, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
+        whole = [np.array([*self._before, *ids, *self._after], np.int32) for ids in rows]
+        ids, lengths = pad(whole, self._tokenizer.pad_token_id or 0)
+        mask = torch.arange(ids.shape[1]) < lengths.unsqueeze(1)
+        with autocast(self._device):
+            output = self._model(
+                input_ids=ids.to(self._device), attention_mask=mask.to(self._device), output_hidden_states=True
+            )
+        states = output.hidden_states[self._layer].float().cpu().numpy()
+        first = len(self._before)
+        return [row[first : first + len(own)] for row, own in zip(states, rows, strict=True)]
+
+
+def _first_line(error: Exception) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
