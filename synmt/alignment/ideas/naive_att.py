@@ -34,7 +34,8 @@ class NaiveAtt(LinkIdea):
     )
 
     def fixed_layer(self, config: TransformerConfig) -> int:
-        return self.layer or (super().fixed_layer(config) if config.decoder_layers >= PAPER_LAYERS else 0)
+        few = 1 < config.decoder_layers < PAPER_LAYERS
+        return self.layer or (0 if few else super().fixed_layer(config))
 
     def weights(self, forced: Forced) -> "Tensor":
         return forced.weights().mean(dim=1)[:, :-1]

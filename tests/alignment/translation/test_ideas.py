@@ -72,6 +72,7 @@ def test_layers_are_the_published_ones() -> None:
     assert NaiveAtt(layer=2).fixed_layer(six) == 2
     assert NaiveAttLast().fixed_layer(six) == 6
     assert NaiveAtt().fixed_layer(decoder_of(5)) == 0  # the one that agrees
+    assert NaiveAtt().fixed_layer(decoder_of(1)) == 1
     assert NaiveAtt(layer=2).fixed_layer(decoder_of(3)) == MtlFullc().fixed_layer(decoder_of(3)) == 2
 
 
