@@ -28,7 +28,9 @@ class AlignConfig:
         common=True,
     )
     links_by: LinksBy | None = setting(
-        None, "read mask-align's attention as it is, or what it would be with the predicted word known  [attention]"
+        None,
+        "read mask-align's attention as it is, or what it would be with the predicted word known"
+        "  [attention; of a marginal likelihood posterior]",
     )
     end_punctuation: bool = setting(False, "link a source's end punctuation with the target's or not at all")
     tree_links: bool = setting(

@@ -36,7 +36,7 @@ class MaskAligner:
         self.heuristic: Heuristic = "grow-diag-lilt" if config.options.no_agreement else "harmonic"
         self.threshold = GUIDED_THRESHOLD if config.guided else HARMONIC_THRESHOLD
         self.needs: Needs = config.encoders[0].needs(training=False), config.encoders[1].needs(training=False)
-        self.links_by: LinksBy = "attention"
+        self.links_by: LinksBy = "posterior" if config.options.marginal else "attention"
         self.languages: tuple[str, str] | None = config.languages
         self.tokenizer: TokenizerName | None = config.tokenizer
         self.words: KnownWords = config.words
@@ -69,7 +69,9 @@ class MaskAligner:
 
     @torch.inference_mode()
     def predicted(self, pairs: Sequence[SentencePair]) -> list[list[bool]]:
-        """Return what Predictor says (Chen, Sun & Liu 2021, section 4.4)."""
+        """Return what Predictor says (Chen, Sun & Liu 2021, section 4.4). Raises BadInput for a marginal likelihood."""
+        if self.folder.config.options.marginal:
+            raise BadInput("--predictions are of models that predict words, without --mask-align-marginal")
         corpus = self._encode(pairs)
 
         def predict(batch: list[int]) -> list[list[bool]]:
