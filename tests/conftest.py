@@ -9,6 +9,7 @@ from hypothesis import settings
 from tests.cli.commands import AT_THE_END
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test waits for a hub
 
 settings.register_profile("synmt", deadline=None)
 settings.load_profile("synmt")
