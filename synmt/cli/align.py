@@ -69,7 +69,8 @@ def command(
     resume: bool,
     **settings: Any,
 ) -> None:
-    """Link the words of `source TAB target` lines: line n of the output belongs to line n of the input.
+    """Link the words of `source TAB target` lines, or of `source ||| target`: line n of the output belongs to line n of
+    the input.
 
     With the MODEL folder of an earlier --fit; with --fit of the pairs themselves; or from the links of other
     programs. Sides are raw text, tokens, or parse records.

@@ -34,9 +34,10 @@ _CONLLU = re.compile(r"# (sent_id|text|newdoc|global\.columns)\b|1\t([^\t]*\t){8
 
 
 def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:
-    """Yield the two columns of `source TAB target` lines; two empty ones of an empty line, and of a bad one."""
+    """Yield the two columns of `source TAB target` lines, or `source ||| target` as other aligners read them; two empty
+    ones of an empty line, and of a bad one."""
     for line in lines:
-        columns = line.text.split("\t")
+        columns = line.text.split("\t" if "\t" in line.text else BARS)
         cause = line.fault
         if not cause and line.text.strip() and len(columns) != 2:
             cause = f"{len(columns)} columns instead of source TAB target"
@@ -46,6 +47,7 @@ def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Lin
         yield Line(left, line.source, line.number), Line(right, line.source, line.number)
 
 
+BARS = " ||| "  # as in the files of Moses and fast_align
 STRINGS_AHEAD = 100  # lines in which a file of target strings shows its first arc
 
 

@@ -41,6 +41,15 @@ def test_a_side_is_text_or_a_record() -> None:
     assert words(read(f"Er ist\t{record}", "Er\t", "sie\t{}")) == [("Er ist", "He is"), ("Er", ""), ("sie", "")]
 
 
+def test_sides_may_have_three_bars_between() -> None:
+    assert words(read("Er ist ||| He is", "Er ||| ist\tHe ||| is")) == [
+        ("Er ist", "He is"),
+        ("Er ||| ist", "He ||| is"),
+    ]
+    with pytest.raises(BadInput, match="in:1: 3 columns"):
+        read("a ||| b ||| c")
+
+
 BAD = ["no tab", "two\ttabs\there", "1 2 3 4 5 6\tx"]
 
 
