@@ -346,7 +346,7 @@ def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dic
         int(asked.get("--max-length-offset", "50")),
     )
     folder = ModelFolder.open(model, ModelConfig)
-    search = SearchConfig(beam, kind, alpha, offset, constraints)
+    search = SearchConfig(beam, kind, alpha, offset, constraints=constraints)
     translator = Translator.open(folder, CPU, search, TranslateConfig(task=task))
     config, bad = folder.config, BadLines("blank")
     records = source_records(

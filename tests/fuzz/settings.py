@@ -156,7 +156,9 @@ def of_training(source: Random) -> dict[str, Any]:
 def of_translation(source: Random) -> dict[str, Any]:
     options: dict[str, Any] = {"device": "cpu", "max-length-offset": 3}
     options |= given(SearchConfig, source, 0.4)
-    return options | given(TranslateConfig, source, 0.25)
+    options |= given(TranslateConfig, source, 0.25)
+    others = "score", "search"  # of other input, and of hypotheses that wait for each other: not what the twin searches
+    return {name: value for name, value in options.items() if name not in others}
 
 
 def of_links(source: Random) -> dict[str, Any]:
