@@ -81,9 +81,13 @@ class Translator:
     def open(
         cls, folder: ModelFolder[ModelConfig], device: torch.device, search: SearchConfig, config: TranslateConfig
     ) -> "Translator":
-        """Load the model of a folder. Raises BadInput, also for a task that it has not learnt."""
+        """Load the model of a folder. Raises BadInput, also for a task that it has not learnt, and for a search among
+        trees where it writes none."""
         if config.task not in folder.config.source.tasks:
             raise BadInput(f"has not learnt to {config.task}", str(folder.path))
+        writes_arcs = config.task == "translate" and folder.config.target.writes_arcs
+        if search.search != "tokens" and not writes_arcs:
+            raise BadInput(f"writes no arcs, and --search {search.search} is among trees", str(folder.path))
         model = folder.load_model(device)
         return cls(model, folder, search, config.batch_tokens, config.task, config.precision)
 

@@ -50,6 +50,11 @@ def test_a_longer_list_than_the_beam_is_refused(mask_model: Path) -> None:
     assert is_one_line_of_error(done, "--n-best 5 needs a --beam of 5 or more")
 
 
+def test_a_search_among_trees_is_refused_where_there_are_none(mask_model: Path) -> None:
+    done = synmt("translate", mask_model, "--search", "words", text=jsonl(RECORDS))
+    assert is_one_line_of_error(done, "model: writes no arcs, and --search words is among trees")
+
+
 def test_precision_changes_probabilities_and_not_by_much(mask_model: Path) -> None:
     found = {}
     for precision in ("auto", "fp32", "bf16"):
