@@ -31,6 +31,7 @@ from synmt.nn.attention import (
 )
 from synmt.nn.graphs import Graph
 from synmt.nn.prefixes import Grouping, Prefixes
+from synmt.nn.rows import joined_rows
 from synmt.nn.stacks import Stacks
 from synmt.nn.transformer import DecoderLayer, Transformer
 
@@ -198,7 +199,7 @@ class CausalSteps:
         if self.stacks is not None and other.stacks is not None:
             steps.stacks = self.stacks.joined(other.stacks, rows)
         missing = self.waited.shape[1] - other.waited.shape[1]
-        steps.waited = torch.cat([self.waited, F.pad(other.waited, (0, missing), value=True)])[rows]
+        steps.waited = joined_rows(self.waited, other.waited, rows, (0, missing), value=True)
         steps.some_waited = bool(steps.waited.any())
         return steps
 

@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from synmt.nn.rows import joined_rows
+
 NEVER = 2**15 - 1  # the birth of an edge that there is not
 
 
@@ -42,9 +44,8 @@ class Graph:
     def joined(self, held: "Graph", rows: Tensor) -> "Graph":
         """Return the rows of these followed by those of `held`, which lack the last positions."""
         missing = self.labels.shape[1] - held.labels.shape[1]
-        births = F.pad(held.births, (0, missing, 0, missing), value=NEVER)
-        labels = F.pad(held.labels, (0, missing))
-        return Graph(torch.cat([self.births, births])[rows], torch.cat([self.labels, labels])[rows])
+        births = joined_rows(self.births, held.births, rows, (0, missing, 0, missing), value=NEVER)
+        return Graph(births, joined_rows(self.labels, held.labels, rows, (0, missing)))
 
     def select(self, rows: Tensor) -> "Graph":
         return Graph(self.births[rows], self.labels[rows])

@@ -6,8 +6,9 @@ Shapes: R targets of m positions.
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+
+from synmt.nn.rows import joined_rows
 
 FOREVER = 2**31 - 1  # where the token stands that replaces one that none does
 
@@ -50,7 +51,7 @@ class Stacks:
             (self.words, held.words), (self.heads, held.heads), (self.dependents, held.dependents),
             (self.replaced, held.replaced),
         )  # fmt: skip
-        return Stacks(*(torch.cat([own, F.pad(other, (0, missing), value=-1)])[rows] for own, other in pairs))
+        return Stacks(*(joined_rows(own, other, rows, (0, missing), value=-1) for own, other in pairs))
 
     def select(self, rows: Tensor) -> "Stacks":
         return Stacks(self.words[rows], self.heads[rows], self.dependents[rows], self.replaced[rows])

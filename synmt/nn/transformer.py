@@ -16,6 +16,7 @@ from synmt.nn.attention import AttentionEdit, CrossAttention, SelfAttention
 from synmt.nn.config import TransformerConfig
 from synmt.nn.dropout import dropout
 from synmt.nn.positions import Sinusoids
+from synmt.nn.rows import joined_rows
 
 LAYER_NORM_EPS = 1e-6
 
@@ -108,8 +109,9 @@ class LayerCache:
     def joined(self, held: "LayerCache", rows: Tensor) -> "LayerCache":
         """Return the rows of the prefixes of this followed by those of `held`, which lack the last positions."""
         assert self.prefix and held.prefix
+        missing = self.prefix[0].shape[2] - held.prefix[0].shape[2]
         keys, values = (
-            torch.cat([own, F.pad(other, (0, 0, 0, own.shape[2] - other.shape[2]))])[rows]
+            joined_rows(own, other, rows, (0, 0, 0, missing))
             for own, other in zip(self.prefix, held.prefix, strict=True)
         )
         return LayerCache(self.memory, (keys, values))
