@@ -32,6 +32,9 @@ class AlignConfig:
         "read mask-align's attention as it is, or what it would be with the predicted word known"
         "  [attention; of a marginal likelihood posterior]",
     )
+    lexicon: str | None = setting(
+        None, "also write a table of linked words to this file: count, and probabilities both ways", metavar="FILE"
+    )
     end_punctuation: bool = setting(False, "link a source's end punctuation with the target's or not at all")
     tree_links: bool = setting(
         False,

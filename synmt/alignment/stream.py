@@ -14,6 +14,7 @@ from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predi
 from synmt.alignment.choice import note_choice
 from synmt.alignment.config import AlignConfig, Heuristic
 from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
+from synmt.alignment.lexicon import Lexicon
 from synmt.alignment.methods import open_method
 from synmt.alignment.pairs import count_from_one, read_pairs, with_known_links
 from synmt.alignment.tree_links import NEEDS as TREES
@@ -57,6 +58,7 @@ def align_stream(
     or where it is to be tokenized otherwise.
     Raises BadInput, or with `on_error="blank"` gives no links for a bad line, and counts it.
     """
+    lexicon = Lexicon(Path(config.lexicon)) if config.lexicon else None
     languages = aligner.languages or text.languages
     for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
         if asked not in (None, known):
@@ -68,7 +70,7 @@ def align_stream(
     if links:
         _check_links(links, files, needs, config, sides, on_error)
     pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
-    _write(aligner, with_known_links(pairs, links) if links else pairs, config)
+    _write(aligner, with_known_links(pairs, links) if links else pairs, config, lexicon)
     bad.report("align")
     notes = Notes("align")
     note_doubts(notes, *sides)
@@ -96,7 +98,7 @@ def fit_stream(
     """
     if out and (out / CONFIG_FILE).exists() and not resume:  # before hours of parsing, not after
         raise BadInput("holds a model; --resume goes on with it", str(out))
-    bad = BadLines(on_error)
+    bad, lexicon = BadLines(on_error), Lexicon(Path(config.lexicon)) if config.lexicon else None
     chosen = open_method(method, settings)
     tokenizer = text.tokenizer or "moses"
     sides = sides_of(text.languages, tokenizer)
@@ -128,7 +130,7 @@ def fit_stream(
         aligner = chosen.fit(fitting)
         if first:
             notes.say()
-            _write(aligner, tqdm(kept, unit="pair", disable=not sys.stderr.isatty()), config)
+            _write(aligner, tqdm(kept, unit="pair", disable=not sys.stderr.isatty()), config, lexicon)
     bad.report("align")
 
 
@@ -156,7 +158,7 @@ def _note_bases(notes: Notes, links: Sequence[str]) -> None:
             notes.add(f"{path} links no word 0; it seems to count from 1, not from 0")
 
 
-def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig) -> None:
+def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig, lexicon: Lexicon | None) -> None:
     """Write a line for each pair, and say on stderr if most have no link."""
     total = unlinked = 0
     with LineWriter() as output:
@@ -165,10 +167,15 @@ def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig)
             found = list(_aligned(aligner, whole, config)) if whole else []
             total += len(found)
             unlinked += sum(not links.links for _, links, _ in found)
+            if lexicon:
+                for pair, links, _ in found:
+                    lexicon.add(pair.source.tokens, pair.target.tokens, links.links)
             lines = iter([_line(*each, config) for each in found])
             for pair in window:
                 empty = "{}" if config.format == "jsonl" else ""
                 output.write(next(lines) if pair.source.tokens and pair.target.tokens else empty)
+    if lexicon:
+        lexicon.write()
     if 2 * unlinked > total:
         advice = "lower --threshold" if config.threshold else "fit longer, to more pairs, or try --symmetrize grow-diag"
         print(f"synmt align: {unlinked} of {total} pairs have no link: {advice}", file=sys.stderr)
