@@ -127,7 +127,7 @@ def _pair(translator: Translator, model: ModelConfig, source: ParseRecord, targe
 def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:
     """Return what the model gives the targets, in order."""
     longest = max((1 + len(pair.target) for pair in pairs), default=0)
-    plan = PrefixPlan(0, max(PREFIX_TOKENS, longest * (longest + 1) // 2))
+    plan = PrefixPlan.of_all(PREFIX_TOKENS, longest)
     corpus = Corpus.empty(translator.vocabulary, model.target, plan)
     for pair in pairs:
         if pair.target:

@@ -21,6 +21,11 @@ class PrefixPlan:
     sampled: int
     positions: int
 
+    @classmethod
+    def of_all(cls, positions: int, longest: int) -> "PrefixPlan":
+        """Return a plan that draws nothing of targets of at most `longest` tokens, but takes all of each at a time."""
+        return cls(0, max(positions, longest * (longest + 1) // 2))
+
     def counts(self, lengths: Integers) -> Integers:
         """Return how many prefixes targets of these lengths have."""
         fitting = np.maximum(1, 2 * self.positions // (lengths + 1))

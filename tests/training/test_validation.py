@@ -84,3 +84,18 @@ def test_the_log_has_them(tmp_path: Path) -> None:
     folder = run(tmp_path / "model", data, "sequence", replace(SHORT, updates=2), target="transitions")
     points = read_curves(folder.path).points
     assert points.keys() == {"loss", "valid_loss", "valid_loss_words", "valid_loss_arcs"}
+
+
+@pytest.mark.parametrize("target", ["bitran", "parent"])
+def test_a_validation_draws_nothing(target: str, tmp_path: Path) -> None:
+    """Not of targets either that have more prefixes than are computed at a time: the same model has the same loss."""
+    data = with_target_trees(write_corpus(tmp_path, 2))
+    still = replace(SHORT, learning_rate=0.0, updates=2, validate_every=1, word_dropout=0.0)
+    losses = [
+        read_curves(
+            run(tmp_path / f"{tokens}", data, "sequence", replace(still, prefix_tokens=tokens), target=target).path
+        )
+        for tokens in (1, 10_000)
+    ]
+    few, many = (each.points["valid_loss"][1] for each in losses)
+    assert few[0] == few[1] == pytest.approx(many[0], rel=1e-5)
