@@ -271,7 +271,7 @@ MODELS: dict[str, Callable[[Path], None]] = {
 }  # fmt: skip
 
 # The same done to an aligner's folder, which has these files and fields under the same names.
-OTHER_IN_ALIGNERS = "vocab", "system", "language", "label embedding", "too few"
+OTHER_IN_ALIGNERS = "vocab", "system", "language", "label", "too few"
 ALIGNERS = [name for name in MODELS if not any(part in name for part in OTHER_IN_ALIGNERS)]
 
 
