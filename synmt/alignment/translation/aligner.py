@@ -111,6 +111,8 @@ class TranslationAligner:
             check_inside(path, path / name / CONFIG_FILE)  # and not inside of its own folder alone
         with naming(path / CONFIG_FILE):
             made_by, layers = fields["aligner"], [int(layer) for layer in fields["layers"]]
+            if len(layers) != len(DIRECTIONS):
+                raise ValueError(f"layers of {len(layers)} directions, not of {len(DIRECTIONS)}")
             idea = link_idea(made_by, dict(fields["options"]))
         if method not in (None, made_by):
             idea = link_idea(method)

@@ -151,6 +151,8 @@ def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:
         ({"aligner": "nothing"}, "'nothing' is no method that reads translation models"),
         ({"layers": [1, 7]}, "no decoder layer 7"),
         ({"layers": None}, "config.json"),
+        ({"layers": []}, "layers of 0 directions, not of 2"),
+        ({"layers": [1]}, "layers of 1 directions, not of 2"),
         ({"options": {"layer": -1}}, "layer cannot be -1"),
         ({"options": {"other": 1}}, "other"),
     ],
