@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 
+from synmt.alignment.aligner import TwoReadings
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.methods import open_aligner
 from synmt.alignment.pairs import read_pairs
@@ -34,7 +35,7 @@ from tests.decoding.slow_search import slow_beam_search
 from tests.fuzz import settings
 from tests.fuzz.commands import Done, Wrong, ended, run, start
 from tests.fuzz.corpora import Corpus, columns_of, words_of, write_corpus, write_links
-from tests.fuzz.twins import END, PlainModel, best_links, harmonic_scores, links_of, penalty, punctuation
+from tests.fuzz.twins import END, PlainModel, best_links, links_of, mean_scores, penalty, punctuation
 
 CPU = torch.device("cpu")
 CLOSE = 1e-4
@@ -507,6 +508,8 @@ def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: 
         return
     asked = dict(zip(command[1:], [*command[2:], ""], strict=True))
     aligner = open_aligner(folder / "model", None, "cpu")
+    if isinstance(aligner, TwoReadings) and "--links-by" in asked:
+        aligner.links_by = "posterior" if asked["--links-by"] == "posterior" else "attention"
     text = sides_of(aligner.languages or ("en", "en"), aligner.tokenizer or "moses", aligner.words)
     limit, bad = int(float(asked.get("--max-words", "2000"))), BadLines("blank")
     pairs = list(read_pairs(read_lines([str(corpus.table)], "blank"), aligner.needs, text, limit, bad))
@@ -522,9 +525,10 @@ def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: 
             if marks and punctuation(sides[0][-1]):  # what attends to it looks at the rest
                 kept = np.array(soft.source_words)[:, None] < len(sides[0]) - 1
                 weights = weights[0] * kept, weights[1] * kept
-            if heuristic == "harmonic":
-                threshold = float(asked.get("--threshold", soft.threshold))
-                scores = harmonic_scores(*weights, soft.source_words, soft.target_words)
+            if heuristic in ("harmonic", "mean"):
+                usual = soft.threshold if heuristic == "harmonic" else 0.45
+                threshold = float(asked.get("--threshold", usual))
+                scores = mean_scores(*weights, soft.source_words, soft.target_words, heuristic == "harmonic")
                 if abs(scores - threshold).min() < 1e-6:
                     continue
                 found = {(i, j) for i, j in product(*map(range, scores.shape)) if scores[i, j] >= threshold}

@@ -218,11 +218,15 @@ def best_links(weights: Array, words: Sequence[int], others: Sequence[int], thre
     return found
 
 
-def harmonic_scores(forward: Array, backward: Array, source_words: Sequence[int], target_words: Sequence[int]) -> Array:
-    """The best harmonic mean of two subwords of each two words (Chen, Sun & Liu 2021)."""
+def mean_scores(
+    forward: Array, backward: Array, source_words: Sequence[int], target_words: Sequence[int], harmonic: bool
+) -> Array:
+    """The best mean of two subwords of each two words, harmonic (Chen, Sun & Liu 2021) or plain."""
     scores = np.zeros((max(source_words) + 1, max(target_words) + 1))
     for (j, u), (i, v) in product(enumerate(source_words), enumerate(target_words)):
         total = forward[j, i] + backward[j, i]
-        mean = 2 * forward[j, i] * backward[j, i] / total if total > 0 else 0.0
+        mean = total / 2
+        if harmonic:
+            mean = 2 * forward[j, i] * backward[j, i] / total if total > 0 else 0.0
         scores[u, v] = max(scores[u, v], mean)
     return scores
