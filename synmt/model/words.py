@@ -41,9 +41,8 @@ class SideWords:
 
     def parser(self, needs: frozenset[str]) -> Any:
         """Return the name of the parser that gives records the fields that are needed, on words as in training."""
-        if "tree" not in needs:
-            return "udpipe"
-        return "benepar" if needs == {"tree"} and self.words.tokenizer != "udpipe" else "benepar+udpipe"
+        name = parser_of(needs)
+        return "benepar+udpipe" if name == "benepar" and self.words.tokenizer == "udpipe" else name
 
     def check(self, record: ParseRecord) -> ParseRecord:
         """Return the record; look at whether its words are those that a model has learnt.
@@ -105,6 +104,13 @@ class SideWords:
                 raise BadInput(str(error)) from None
         found: list[str] = self._split(text)
         return found
+
+
+def parser_of(needs: frozenset[str]) -> Any:
+    """Return the name of the parser that gives records the fields that are needed, on words of its own."""
+    if "tree" not in needs:
+        return "udpipe"
+    return "benepar" if needs == {"tree"} else "benepar+udpipe"
 
 
 Sides = tuple[SideWords, SideWords]

@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from synmt.interruption import Interruption
 from synmt.model.files import CONFIG_FILE, naming, write_aside
+from synmt.model.words import parser_of
 from synmt.runs.file import Pair, RunFile, arguments
 from synmt.runs.plan import Fields, Plan, Training
 from synmt.streams import BadInput, read_lines, sniff
@@ -42,9 +43,9 @@ class Workplace:
         with_tests = {"train": self.run.train, "dev": self.run.dev, **self.run.tests}
         parsed = {}
         for name, pair in with_tests.items():
-            source = self._records(name, pair.source, plan.needs[0], jobs)
+            source = self._records(f"{name}.source", pair.source, plan.needs[0], jobs)
             is_test = name not in ("train", "dev")
-            target = pair.target if is_test else self._records(name, pair.target, plan.needs[1], jobs)
+            target = pair.target if is_test else self._records(f"{name}.target", pair.target, plan.needs[1], jobs)
             parsed[name] = Pair(source, target)
         return replace(self.run, train=parsed.pop("train"), dev=parsed.pop("dev"), tests=parsed)
 
@@ -55,18 +56,17 @@ class Workplace:
             return path
         made = self.folder / "data" / f"{part}.{path.name}.jsonl"
         if not made.exists():
-            parser = "udpipe" if "tree" not in needs else "benepar" if needs == {"tree"} else "benepar+udpipe"
             language = with_languages({}, str(path), None).get("source_language", "en")
-            options = {"parser": parser, "language": language, "jobs": jobs, **self.run.options["parse"]}
+            options = {"parser": parser_of(needs), "language": language, "jobs": jobs, **self.run.options["parse"]}
             print(f"synmt run: parsing {path}", file=sys.stderr)
             self.write(made, ["parse", *arguments(options), str(path)], self.folder / "data" / f"{part}.log")
         return made
 
-    def cut(self, path: Path, size: int | None) -> Path:
-        """Return a file of the first lines of another. Raises BadInput if it has fewer."""
+    def cut(self, side: str, path: Path, size: int | None) -> Path:
+        """Return a file of the first lines of another, the source or the target. Raises BadInput if it has fewer."""
         if size is None:
             return path
-        made = self.folder / "data" / f"{size}.{path.name.removesuffix('.gz')}"
+        made = self.folder / "data" / f"{size}.{side}.{path.name.removesuffix('.gz')}"
         if not made.exists():
             lines = [line.text for line in islice(read_lines([str(path)]), size)]
             if len(lines) < size:
@@ -160,8 +160,8 @@ def _known(place: Workplace, training: Training, words: list[str]) -> Trained | 
 
 def _arguments(place: Workplace, training: Training, run: RunFile) -> list[str]:
     files = {
-        "source": place.cut(run.train.source, training.size),
-        "target": place.cut(run.train.target, training.size),
+        "source": place.cut("source", run.train.source, training.size),
+        "target": place.cut("target", run.train.target, training.size),
         "dev-source": run.dev.source,
         "dev-target": run.dev.target,
         "seed": training.seed,
