@@ -47,6 +47,7 @@ TARGET_SYSTEMS: dict[str, TargetSide] = {
     "compose, one head": target_side({"compose": {"stack_heads": 0}}, {"split": True, "root_arc": True}),
     "compose, stack alone": target_side({"compose": {"heads": 0, "layers": 1}}),
     "compose, random": target_side({"compose": {"mask": "random"}}),
+    "tags": target_side({"tags": {}}),
     "bitran": target_side({"bitran": {}}),
     "bitran with arcs": target_side({"transitions": {}, "bitran": {}}),
     "parent": target_side({"parent": {}}),
@@ -60,6 +61,7 @@ TARGET_SYSTEMS: dict[str, TargetSide] = {
 }
 PREFIX_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.reads_prefixes]
 TREE_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.writes_arcs]
+WAITING_SYSTEMS = [name for name in TREE_SYSTEMS if not TARGET_SYSTEMS[name].writes_tags]
 TREES = [
     "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",
     "(S (NP (NN father)) (VP (VBZ is)))",
@@ -132,7 +134,8 @@ def target_records() -> list[ParseRecord]:
 def sources_and_vocabulary(system: str, target: str = "sequence") -> tuple[Sources, Vocabulary]:
     features = source_features(system)
     words = sorted({entry for sentence in target_entries(target) for entry in sentence})
-    words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
+    if not TARGET_SYSTEMS[target].writes_tags:
+        words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
     known = {token for sentence in features for token in sentence.tokens}
     labels = {name: sorted({each for f in features for each in f.labels[name]}) for name in features[0].labels}
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *words], sorted(known - set(words)), labels)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import ArcVocabulary, TreeHypotheses, WordHypotheses
+from synmt.decoding.hypotheses import ArcVocabulary, TagHypotheses, TreeHypotheses, WordHypotheses
 from synmt.model.translation import TranslationModel
 from synmt.nn.encoding import SourceBatch
 from synmt.text.vocabulary import END, UNKNOWN
@@ -53,9 +53,9 @@ class _Search:
         self.config = config
         self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, config.beam)
         limits = (source.words + config.max_length_offset).tolist()
-        self.hypotheses: WordHypotheses | TreeHypotheses = WordHypotheses(limits)
+        self.hypotheses: WordHypotheses | TreeHypotheses | TagHypotheses = WordHypotheses(limits)
         if arcs is not None:
-            self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, config.beam, device)
+            self.hypotheses = arcs.hypotheses(config, limits, self.decoder, device)
         self.decoder.grow(self.hypotheses.last_tokens())
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         self.alive = list(range(batch))  # which sentence each row is, or -1 for a row that is done
@@ -67,7 +67,7 @@ class _Search:
 
     def step(self) -> None:
         logits = self.decoder.logits(self.prefixes).float()
-        normalizer = logits.logsumexp(dim=2, keepdim=True)  # that of the model, which knows no limits
+        normalizer = self.decoder.normalizer(logits)  # that of the model, which knows no limits
         logits[:, :, UNKNOWN] = float("-inf")
         if self.position == 0:
             logits[:, :, END] = float("-inf")
@@ -103,7 +103,10 @@ class _Search:
         for row, rank in (ends[:, :beam] & scores[:, :beam].isfinite()).nonzero().tolist():
             sentence = self.alive[row]
             if sentence >= 0:
-                self._add(sentence, self.prefixes[row, origins[row, rank], 1:].tolist(), float(scores[row, rank]))
+                origin = int(origins[row, rank])
+                ids = self.prefixes[row, origin, 1:].tolist()
+                ids = self.hypotheses.ids(row * beam + origin, ids, has_ended=True)
+                self._add(sentence, ids, float(scores[row, rank]))
                 if len(self.finished[sentence]) >= beam:
                     self.alive[row] = -1
 

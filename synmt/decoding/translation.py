@@ -88,6 +88,10 @@ class Translator:
         writes_arcs = config.task == "translate" and folder.config.target.writes_arcs
         if search.search != "tokens" and not writes_arcs:
             raise BadInput(f"writes no arcs, and --search {search.search} is among trees", str(folder.path))
+        if search.search != "tokens" and folder.config.target.writes_tags:
+            raise BadInput(
+                f"writes a word and its arcs at once: --search {search.search} is --search tokens", str(folder.path)
+            )
         model = folder.load_model(device)
         return cls(model, folder, search, config.batch_tokens, config.task, config.precision)
 
@@ -135,6 +139,7 @@ class Translator:
         if self.arcs is None:
             tokens = join_subwords([entry for entry in entries if not is_structural(entry)])
             return Translation(self.detokenize(tokens), tokens, *scores)
-        tree = read_forest(entries, self.arcs.style)
+        string = self.arcs.side.arcs(entries)
+        tree = read_forest(string, self.arcs.style)
         text = self.detokenize(tree.tokens)
-        return Translation(text, tree.tokens, *scores, tree.heads, tree.deprels, write_entries(entries))
+        return Translation(text, tree.tokens, *scores, tree.heads, tree.deprels, write_entries(string))

@@ -19,8 +19,9 @@ from synmt.decoding.beam import Hypothesis
 from synmt.decoding.config import SearchConfig
 from synmt.decoding.hypotheses import ArcVocabulary, TreeHypotheses
 from synmt.model.translation import TranslationModel
-from synmt.nn.decoders import Steps
+from synmt.nn.decoders import WaitingSteps
 from synmt.nn.encoding import SourceBatch
+from synmt.nn.tagged import TaggedSteps
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
 from synmt.trees.transition_state import SUBWORDS, State
@@ -81,8 +82,10 @@ class _Search:
         encoded = model.encode(source)
         self.config, self.arcs, self.begin = config, arcs, model.begin
         self.device, self.beam = source.ids.device, config.beam
-        self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
-        self.held: Steps | None = None
+        decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
+        assert not isinstance(decoder, TaggedSteps)  # whose words have their arcs at once
+        self.decoder: WaitingSteps = decoder
+        self.held: WaitingSteps | None = None
         limits = (source.words + config.max_length_offset).tolist()
         self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, self.beam, self.device)
         kinds = self.hypotheses.kinds

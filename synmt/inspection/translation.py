@@ -16,6 +16,7 @@ from synmt.streams import Line
 from synmt.systems.idea import Layout
 from synmt.text.bpe import JOINER
 from synmt.text.vocabulary import Vocabulary, is_structural
+from synmt.trees.tags import read_tag
 
 BEGIN = " <s>"
 
@@ -32,12 +33,13 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
     best = beam_search(model, source, translator.search, translator.arcs)[0][0]
     entries = [vocabulary.target[number] for number in best.ids]
     tree = _tree(entries, target, vocabulary)
+    steps = [entry for entry in entries if not read_tag(entry)]  # a word and its tag are one
     inputs = torch.tensor([[model.begin, *best.ids]])
     encoded = model.encode(source)
     with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
         model.decoder.read(model.network, inputs, tree, encoded.states, encoded.bias)
     weights = as_numbers(recorder.weights, folder)
-    layout = Layout([BEGIN, *entries], _words([BEGIN, *entries]))
+    layout = Layout([BEGIN, *steps], _words([BEGIN, *steps]))
     return ReadSentence(translator.translation(best).record(), layout, weights, target.owners(folder.config.network))
 
 

@@ -1,16 +1,17 @@
 """The target side of a model: ideas at work in one decoder, what it says of a sentence, and how it reads that."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from synmt.nn.config import TransformerConfig
 from synmt.systems import TARGET_IDEAS
 from synmt.systems.idea import Segment, TargetIdea, ideas_of, options_of, owners_of_heads
-from synmt.text.vocabulary import Vocabulary
+from synmt.text.vocabulary import END, Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, arc_labels
 from synmt.trees.record import ParseRecord
+from synmt.trees.tags import read_tag, tagged, transitions_of_tags
 from synmt.trees.transitions import transitions_of_record
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from synmt.nn.decoders import CausalDecoder, PrefixDecoder
+    from synmt.nn.tagged import TaggedDecoder
     from synmt.trees.transition_graph import Edges
 
 
@@ -36,6 +38,8 @@ class TargetSide:
             raise ValueError("no idea of the target side")
         if self.style != ArcStyle() and not self.writes_arcs:
             raise ValueError(f"{'+'.join(self.ideas)} writes no arcs")
+        if self.writes_tags and (len(self.ideas) > 1 or self.style != ArcStyle()):
+            raise ValueError("tags stand alone, and have one spelling")
         if self.reads_stacks and self.reads_prefixes:
             names = "+".join(self.ideas)
             raise ValueError(f"{names} cannot be: some positions would see the whole prefix, others what precedes them")
@@ -43,6 +47,10 @@ class TargetSide:
     @property
     def writes_arcs(self) -> bool:
         return any(idea.writes_arcs for idea in self.ideas.values())
+
+    @property
+    def writes_tags(self) -> bool:
+        return any(idea.writes_tags for idea in self.ideas.values())
 
     @property
     def reads_prefixes(self) -> bool:
@@ -71,8 +79,19 @@ class TargetSide:
         Raises TreeNotDerivable for a tree that cannot be spelled, ValueError for a record that cannot be used.
         """
         if self.writes_arcs:
-            return transitions_of_record(record, segment, self.style)
+            string = transitions_of_record(record, segment, self.style)
+            return tagged(string, record.heads, record.deprels) if self.writes_tags else string
         return [subword for word in record.tokens for subword in segment(word)]
+
+    def arcs(self, entries: Sequence[str]) -> Sequence[str]:
+        """Return what the decoder says, with its arcs as `synmt transitions` writes them."""
+        return transitions_of_tags(entries) if self.writes_tags else entries
+
+    def relations(self, entries: Iterable[str]) -> list[str]:
+        """Return those of all arcs among vocabulary entries, each once, sorted."""
+        if self.writes_tags:
+            return sorted({tag.relation for tag in map(read_tag, entries) if tag})
+        return arc_labels(entries)
 
     def edges(self, entries: Sequence[str], labels: Mapping[str, int]) -> "Edges":
         """Return the graph of what the decoder says. labels: the number of each, as `numbered_labels` gives them."""
@@ -86,8 +105,15 @@ class TargetSide:
 
         return stack_of_string(entries, self.style)
 
-    def decoder(self, config: TransformerConfig, vocabulary: Vocabulary) -> "CausalDecoder | PrefixDecoder":
+    def decoder(
+        self, config: TransformerConfig, vocabulary: Vocabulary
+    ) -> "CausalDecoder | PrefixDecoder | TaggedDecoder":
         from synmt.nn.decoders import CausalDecoder, PrefixDecoder
+        from synmt.nn.tagged import TaggedDecoder
+
+        if self.writes_tags:
+            tags = [number for number, entry in enumerate(vocabulary.target) if read_tag(entry)]
+            return TaggedDecoder(config.width, tags, len(vocabulary.target), END)
 
         heads = [part for part in (idea.heads_part(config) for idea in self.ideas.values()) if part is not None]
         if not self.reads_prefixes:

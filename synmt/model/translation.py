@@ -14,7 +14,7 @@ from synmt.model.target import TargetSide
 from synmt.nn.config import TransformerConfig
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import EncoderPass, SourceBatch, combined, hiding_bias, plain_pass, with_hidden_keys
-from synmt.nn.losses import Loss, cross_entropies, smoothed_cross_entropy
+from synmt.nn.losses import Classes, Loss, cross_entropies, smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
 from synmt.systems.idea import task_mark
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
@@ -56,19 +56,35 @@ class TranslationModel(nn.Module):
         self, encoded: EncodedSource, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
         """Return those of a source that is encoded already."""
-        target = replace(target, inputs=drop_words(target.inputs, word_dropout))
+        target = replace(target, inputs=drop_words(target.inputs, word_dropout, self.decoder.kept))
         states = self.decoder(self.network, target, encoded.states, encoded.bias)
-        output = self.network.output_weight, self.network.output_bias
+        kinds = self.decoder.classes(self.network, target.gold)
         if torch.is_grad_enabled():
-            translation = smoothed_cross_entropy(states, *output, target.gold, smoothing, target.counts)
+            translation = torch.stack([_loss(kind, states, smoothing, target.counts) for kind in kinds]).sum()
             loss = Loss(translation, target.tokens, translation, encoded.ideas.accuracies)
         else:
-            each = cross_entropies(states, *output, target.gold, smoothing)
+            each = _losses(kinds, states, smoothing)
             translation = each.sum() if target.counts is None else each @ target.counts
             loss = Loss(translation, target.tokens, translation, encoded.ideas.accuracies, each)
         for other in encoded.ideas.losses:
             loss.total = loss.total + other()
         return loss
+
+
+def _loss(kind: Classes, states: Tensor, smoothing: float, counts: Tensor | None) -> Tensor:
+    counts = None if counts is None else kind.of(counts)
+    return smoothed_cross_entropy(kind.of(states), kind.weight, kind.bias, kind.gold, smoothing, counts)
+
+
+def _losses(kinds: Sequence[Classes], states: Tensor, smoothing: float) -> Tensor:
+    """Return the loss of each prediction, [N]."""
+    losses = [cross_entropies(kind.of(states), kind.weight, kind.bias, kind.gold, smoothing) for kind in kinds]
+    if len(kinds) == 1:
+        return losses[0]
+    each = torch.empty(len(states), device=states.device)
+    for kind, found in zip(kinds, losses, strict=True):
+        each[kind.places] = found
+    return each
 
 
 def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> nn.ModuleDict:
@@ -83,11 +99,11 @@ def encoder_pass(parts: nn.ModuleDict, source: SourceBatch, layers: int) -> Enco
     return combined(passes) if passes else plain_pass(layers)
 
 
-def drop_words(ids: Tensor, rate: float, kept: Sequence[int] = ()) -> Tensor:
+def drop_words(ids: Tensor, rate: float, kept: Sequence[int] | Tensor = ()) -> Tensor:
     """Replace each token by the unknown one with probability `rate`, but for those that are kept."""
     if not rate:
         return ids
     dropped = torch.rand(ids.shape, device=ids.device) < rate
-    for mark in kept:
-        dropped &= ids != mark
+    if len(kept):
+        dropped &= torch.isin(ids, torch.as_tensor(kept, device=ids.device), invert=True)
     return ids.masked_fill(dropped, UNKNOWN)

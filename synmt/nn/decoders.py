@@ -30,6 +30,7 @@ from synmt.nn.attention import (
     split_heads,
 )
 from synmt.nn.graphs import Graph
+from synmt.nn.losses import Classes
 from synmt.nn.prefixes import Grouping, Prefixes
 from synmt.nn.rows import joined_rows
 from synmt.nn.stacks import Stacks
@@ -79,6 +80,9 @@ class Steps(Protocol):
         lengths [B,K]: how many of the ids count, if not all do.
         """
 
+    def normalizer(self, logits: Tensor) -> Tensor:
+        """Return what the last logits are over the log-probabilities of what they add to a hypothesis, [B,K,1]."""
+
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         """Keep some rows of the B sentences and of the B·K hypotheses; None is all."""
 
@@ -88,11 +92,20 @@ class Steps(Protocol):
         tokens: what it adds to what the decoder reads, as in Graph.add, the rows being hypotheses, or in Stacks.grown.
         """
 
-    def joined(self, held: Any, rows: Tensor) -> "Steps":
+
+class WaitingSteps(Steps, Protocol):
+    """A search whose hypotheses can wait for others."""
+
+    def joined(self, held: Any, rows: Tensor) -> "WaitingSteps":
         """Return a search over some of these hypotheses and of those of `held`, which have waited for some steps.
 
         rows: hypotheses of these, followed by those of `held`, None for none; they may have several lengths.
         """
+
+
+def one_vocabulary(network: Transformer, gold: Tensor) -> list[Classes]:
+    """Return what the tokens [R] compete with: all others."""
+    return [Classes(None, network.output_weight, network.output_bias, gold)]
 
 
 class CausalDecoder(nn.Module):
@@ -101,6 +114,8 @@ class CausalDecoder(nn.Module):
     heads: modules from Stacks of R targets and the positions that ask, [Q], to an edit of each layer: of some heads,
     which hides some of the positions up to the one that asks.
     """
+
+    kept = ()  # of the tokens that it reads, those that word dropout leaves
 
     def __init__(self, heads: Iterable[nn.Module] = ()) -> None:
         super().__init__()
@@ -135,7 +150,10 @@ class CausalDecoder(nn.Module):
                 known[key] = AttentionEdit(_joined(edit, queries, heads))
         return [known[_key(edit)] for edit in by_layer]
 
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
+    def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
+        return one_vocabulary(network, gold)
+
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> WaitingSteps:
         return CausalSteps(self, network, encoded, source_bias, beam)
 
 
@@ -167,20 +185,30 @@ class CausalSteps:
         self.some_waited = False
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
+        batch, beam, _ = prefixes.shape
+        if lengths is None:
+            states = self.network.embed(prefixes[:, :, -1].reshape(-1, 1), self.waited.shape[1])
+        else:
+            tokens = prefixes.gather(2, lengths.unsqueeze(2) - 1)
+            states = self.network.embed(tokens.flatten(0, 1), lengths.view(-1, 1) - 1)
+        return self.network.logits(self.states(states.view(batch, beam, -1)))
+
+    def states(self, embedded: Tensor) -> Tensor:
+        """Run over one more position of all hypotheses: [B,K,d] → [B,K,d]"""
         step = self.waited.shape[1]
         edits: list[AttentionEdit | None] = [None] * len(self.caches)
         if self.stacks is not None:
-            last = torch.tensor([step], device=prefixes.device)
+            last = torch.tensor([step], device=embedded.device)
             edits = self.decoder.edits(self.stacks, last, self.network.config.heads)
         self.waited = F.pad(self.waited, (0, 1))
         if self.some_waited:
-            hidden = torch.zeros(self.waited.shape, device=prefixes.device).masked_fill(self.waited, float("-inf"))
+            hidden = torch.zeros(self.waited.shape, device=embedded.device).masked_fill(self.waited, float("-inf"))
             waiting = AttentionEdit(hidden[:, None, None, :])
             edits = [waiting + (edit or PLAIN) for edit in edits]
-        if lengths is None:
-            return self.network.step(prefixes[:, :, -1], step, self.caches, self.source_bias, edits)
-        tokens = prefixes.gather(2, lengths.unsqueeze(2) - 1).squeeze(2)
-        return self.network.step(tokens, lengths - 1, self.caches, self.source_bias, edits)
+        return self.network.step(embedded, self.caches, self.source_bias, edits)
+
+    def normalizer(self, logits: Tensor) -> Tensor:
+        return logits.logsumexp(dim=2, keepdim=True)
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         if sentences is not None and self.source_bias is not None:
@@ -214,6 +242,8 @@ class PrefixDecoder(nn.Module):
     inputs: modules on the decoder's input, from (states [N,d], a Graph for each length) to states.
     heads: modules from a Graph of R prefixes to a HeadEdit of every layer, without replacements.
     """
+
+    kept = ()
 
     def __init__(self, inputs: Iterable[nn.Module] = (), heads: Iterable[nn.Module] = ()) -> None:
         super().__init__()
@@ -249,7 +279,10 @@ class PrefixDecoder(nn.Module):
         """Return what the positions of prefixes see of each other."""
         return AttentionEdit(heads=tuple(part(graph) for part in self.heads))
 
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
+    def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
+        return one_vocabulary(network, gold)
+
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> WaitingSteps:
         return PrefixSteps(self, network, encoded, source_bias, beam)
 
     def run(
@@ -300,6 +333,9 @@ class PrefixSteps:
         if lengths is not None:
             states = torch.empty_like(states).index_copy_(0, packed.sentences, states)
         return network.logits(states).view(batch, beam, -1)
+
+    def normalizer(self, logits: Tensor) -> Tensor:
+        return logits.logsumexp(dim=2, keepdim=True)
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         if sentences is not None:

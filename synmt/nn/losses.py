@@ -28,6 +28,24 @@ class Loss:
     each: Tensor = field(default_factory=lambda: torch.empty(0))
 
 
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """What some predictions choose from.
+
+    places: which of the R predictions, None for all; weight [C,d] and bias [C] give the logits; gold: what is right, in
+    0…C−1.
+    """
+
+    places: Tensor | None
+    weight: Tensor
+    bias: Tensor
+    gold: Tensor
+
+    def of(self, column: Tensor) -> Tensor:
+        """Return what a column [R,…] says of these predictions."""
+        return column if self.places is None else column[self.places]
+
+
 class _SmoothedCrossEntropy(torch.autograd.Function):
     """Computes the gradient of the logits chunk by chunk in the forward pass, so that N×V logits never exist."""
 

@@ -248,20 +248,17 @@ class Transformer(nn.Module):
 
     def step(
         self,
-        ids: Tensor,
-        position: int | Tensor,
+        states: Tensor,
         caches: list[LayerCache],
         source_bias: Tensor | None,
         contexts: Sequence[AttentionEdit | None] | None = None,
     ) -> Tensor:
-        """Return logits [B,K,T] after the token ids [B,K] at one position of all hypotheses, or at those [B,K].
+        """Run the decoder over one more position of all hypotheses: the embedded tokens there, [B,K,d] → [B,K,d]
 
         contexts: of each layer, as in `decode`, as a bias of the B·K hypotheses.
         """
-        batch, beam = ids.shape
-        start = position.view(-1, 1) if isinstance(position, Tensor) else position
-        states = self.embed(ids.reshape(batch * beam, 1), start).view(batch, beam, -1)
         contexts = contexts or [None] * len(caches)
         for layer, cache, context in zip(self.decoder_layers, caches, contexts, strict=True):
             states = layer.step(states, cache, source_bias, context.bias if context else None)
-        return self.logits(self.decoder_norm(states))
+        decoded: Tensor = self.decoder_norm(states)
+        return decoded

@@ -28,6 +28,7 @@ TARGET_IDEAS = Registry(
     {
         "sequence": "synmt.systems.sequence:SequenceTarget",
         "transitions": "synmt.systems.transitions:Transitions",
+        "tags": "synmt.systems.tags:Tags",
         "compose": "synmt.systems.compose.idea:Compose",
         "bitran": "synmt.systems.bitran:BiTran",
         "parent": "synmt.systems.parent.idea:Parent",

@@ -105,12 +105,14 @@ class TargetIdea:
     """An idea of the target side. What a subclass leaves out is that of a plain Transformer on subwords.
 
     writes_arcs: the tokens are words and the arcs between them, not words alone.
+    writes_tags: the arcs that follow a word are one tag, written in the same step as the next word.
     reads_prefixes: positions see what comes after them in the prefix.
     reads_graphs: they see it by the graph of the arcs.
     reads_stacks: positions see what stands before them, some heads by the stack of words that wait for a head.
     """
 
     writes_arcs: ClassVar[bool] = False
+    writes_tags: ClassVar[bool] = False
     reads_prefixes: ClassVar[bool] = False
     reads_graphs: ClassVar[bool] = False
     reads_stacks: ClassVar[bool] = False

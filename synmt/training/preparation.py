@@ -10,12 +10,14 @@ from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
 from synmt.model.prefixes import PrefixPlan
 from synmt.model.source import SourceFeatures
+from synmt.model.target import TargetSide
 from synmt.streams import Line, Notes
 from synmt.systems.idea import Task
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext
 from synmt.trees.arc_tokens import arc_labels, is_arc
+from synmt.trees.tags import read_tag
 from synmt.trees.transitions import TreeNotDerivable
 
 
@@ -77,12 +79,12 @@ def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabular
         source.update(example.source.tokens)
         target.update(example.target)
         count_labels(labels, example.source)
-    if config.target.writes_arcs:  # also those that were not seen
+    if config.target.writes_arcs and not config.target.writes_tags:  # also those that were not seen
         target.update(dict.fromkeys(config.target.style.entries(arc_labels(target)), 0))
     return Vocabulary.build(source, target, labels)
 
 
-def unseen_relations(bitext: Bitext, vocabulary: Vocabulary) -> list[str]:
+def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary) -> list[str]:
     """Return the relations of arcs in the targets that a model with this vocabulary has no arcs of."""
     found = {
         relation
@@ -90,7 +92,7 @@ def unseen_relations(bitext: Bitext, vocabulary: Vocabulary) -> list[str]:
         for relation, head in zip(pair.target.deprels, pair.target.heads, strict=True)
         if head
     }
-    return sorted(found - set(arc_labels(vocabulary.target)))
+    return sorted(found - set(side.relations(vocabulary.target)))
 
 
 def count_labels(counts: dict[str, Counter[str]], sentence: SourceFeatures) -> None:
@@ -111,16 +113,20 @@ def encode_corpus(
     side reads: graphs, stacks and the plan. Longer ones, and trees without a string, are counted in the notes."""
     too_long: list[Line] = []
     without_string: list[Line] = []
+    without_tag: list[Line] = []
     corpus = Corpus.empty(vocabulary, config.target, plan)
     for example in examples:
         if not example.target:
             without_string.append(example.line)
         elif max(len(example.source.tokens), sum(not is_arc(entry) for entry in example.target)) > max_length:
             too_long.append(example.line)
+        elif config.target.writes_tags and not all(map(vocabulary.knows, filter(read_tag, example.target))):
+            without_tag.append(example.line)
         else:
             corpus.append(example.source, example.target, config.target)
             if example.links is not None:
                 corpus.links.append(example.links)
     notes.left_out(f"pairs over {max_length} tokens", too_long)
     notes.left_out("pairs whose target tree is not projective or has several roots", without_string)
+    notes.left_out("pairs with as many arcs of a word as none has in training", without_tag)
     return corpus

@@ -73,7 +73,9 @@ class TranslationData:
             raise BadInput("no target to validate on has a tree that its string can spell")
         if corpus.plan:
             corpus.plan = PrefixPlan.of_all(training.prefix_tokens, max(map(len, corpus.targets)))
-        if folder.config.target.writes_arcs and (unseen := unseen_relations(self.dev, folder.vocabulary)):
+        if folder.config.target.writes_arcs and (
+            unseen := unseen_relations(self.dev, folder.config.target, folder.vocabulary)
+        ):
             names = ", ".join(unseen)
             self.notes.add(f"relations to validate on that training has none of: {names:.200}")
         return Validation(self.dev, corpus, folder, training)

@@ -18,7 +18,7 @@ from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, is_structural, struc
 
 ROOT_RELATION = "root"
 _LEFT, _RIGHT, _LABEL = "LEFT-ARC", "RIGHT-ARC", "ARC"
-_ARC = re.compile(r"(?:LEFT-ARC|RIGHT-ARC|(?:LEFT-|RIGHT-)?ARC:.+)\Z", re.DOTALL)
+_ARC = re.compile(r"(?:LEFT-ARC|RIGHT-ARC|(?:(?:LEFT-|RIGHT-)?ARC|ARCS):.+)\Z", re.DOTALL)
 _LOOKALIKE = re.compile(rf"\\*{_ARC.pattern}", re.DOTALL)
 _BEGINNINGS = (_LEFT, _RIGHT, _LABEL, "\\")  # of every look-alike
 

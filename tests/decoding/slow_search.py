@@ -17,12 +17,15 @@ from synmt.trees.transition_graph import edges_of_arcs
 from synmt.trees.transition_state import SUBWORDS, State
 from tests.nn.slow_decoder import slow_state
 from tests.systems.slow_compose import slow_states
+from tests.systems.slow_tags import slow_log_probabilities, slow_tagged_states
 
 
 @torch.inference_mode()
 def slow_beam_search(
     model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: ArcVocabulary | None = None
 ) -> list[Hypothesis]:
+    if transitions is not None and transitions.side.writes_tags:
+        return slow_tag_search(model, source, config, transitions)
     encoded = model.encode(source)
     limit = subwords = int(source.words[0]) + config.max_length_offset
     if transitions is not None:
@@ -53,10 +56,92 @@ def slow_beam_search(
     return sorted(finished, key=lambda hypothesis: -hypothesis.score)
 
 
+def slow_tag_search(
+    model: TranslationModel, source: SourceBatch, config: SearchConfig, vocabulary: ArcVocabulary
+) -> list[Hypothesis]:
+    """Of words, each with its likeliest tag; the last with the likeliest that leaves one word."""
+    encoded = model.encode(source)
+    taken = {number: int(left) + int(right) for number, left, right in _tags(vocabulary)}
+    subwords = int(source.words[0]) + config.max_length_offset
+    prefixes: list[tuple[list[int], float]] = [([], 0.0)]
+    finished: list[Hypothesis] = []
+    for length in range(1, subwords + 2):
+        candidates = []
+        for ids, score in prefixes:
+            for tagged, of_tag, may_end in tags_after(model, ids, encoded, vocabulary, taken, config):
+                state = slow_tagged_states(model, [model.begin, *tagged], set(taken), encoded)[-1]
+                of_words = slow_log_probabilities(model, state, set(taken), False)
+                of_words[UNKNOWN] = float("-inf")
+                for token, value in enumerate(of_words.tolist()):
+                    ends = token == END
+                    is_open = vocabulary.tokens[token].kind == Kind.OPEN
+                    left = subwords + 1 - length
+                    may = may_end and length > 1 if ends else may_end is not True and left > is_open
+                    if value > float("-inf") and (may or (ends and may_end is None and length > 1)):
+                        candidates.append(([*tagged, token], score + of_tag + value))
+        candidates.sort(key=lambda candidate: -candidate[1])
+        for ids, score in candidates[: config.beam]:
+            if ids[-1] == END and len(finished) < config.beam:
+                finished.append(Hypothesis(ids[:-1], score, score / config.penalty(length)))
+        prefixes = [candidate for candidate in candidates if candidate[0][-1] != END][: config.beam]
+        if len(finished) >= config.beam or not prefixes:
+            break
+    return sorted(finished, key=lambda hypothesis: -hypothesis.score)
+
+
+def _tags(vocabulary: ArcVocabulary) -> list[tuple[int, str, str]]:
+    return [
+        (number, entry.rsplit("/", 2)[1], entry.rsplit("/", 2)[2])
+        for number, entry in enumerate(vocabulary.entries)
+        if entry.startswith(" ARCS:")
+    ]
+
+
+def tags_after(
+    model: TranslationModel,
+    ids: list[int],
+    encoded: EncodedSource,
+    vocabulary: ArcVocabulary,
+    taken: dict[int, int],
+    config: SearchConfig,
+) -> list[tuple[list[int], float, bool | None]]:
+    """Hypotheses with the tag after their last word, its log-probability, and whether the end may follow, and that
+    alone: True; None: anything."""
+    if not ids or vocabulary.tokens[ids[-1]].kind == Kind.OPEN:
+        return [(ids, 0.0, None if config.constraints == "none" else False)]
+    depth = 0
+    for number in ids:
+        if number in taken:
+            depth = max(1, depth - taken[number])
+        elif vocabulary.tokens[number].kind != Kind.OPEN:
+            depth += 1
+    state = slow_tagged_states(model, [model.begin, *ids], set(taken), encoded)[-1]
+    of_tags = slow_log_probabilities(model, state, set(taken), True).tolist()
+    if config.constraints == "none":
+        legal, closing = list(taken), []
+    else:
+        legal = [tag for tag in taken if taken[tag] < depth]
+        closing = [tag for tag in legal if taken[tag] == depth - 1]
+    if config.constraints == "strict":
+        legal = [tag for tag in legal if depth - taken[tag] in taken.values()]
+    found: list[tuple[list[int], float, bool | None]] = []
+    strict = config.constraints == "strict"
+    for tags, may_end in ((legal, False if strict else None), (closing if strict else [], True)):
+        if tags:
+            best = max(tags, key=lambda tag: of_tags[tag])
+            found.append(([*ids, best], of_tags[best], may_end))
+    return found
+
+
 def next_logits(
     model: TranslationModel, ids: Sequence[int], encoded: EncodedSource, transitions: ArcVocabulary | None
 ) -> Tensor:
     prefix = [model.begin, *ids]
+    if transitions is not None and transitions.side.writes_tags:
+        tags = {number for number, _, _ in _tags(transitions)}
+        writes_tag = bool(ids) and ids[-1] not in tags and transitions.tokens[ids[-1]].kind == Kind.WORD
+        state = slow_tagged_states(model, prefix, tags, encoded)[-1]
+        return slow_log_probabilities(model, state, tags, writes_tag)
     if transitions is not None and transitions.side.reads_stacks:
         string = " ".join(spelled(transitions.tokens[index]) for index in ids)
         state = slow_states(model, transitions.side, prefix, string, encoded)[-1]

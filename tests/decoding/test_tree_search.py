@@ -22,7 +22,7 @@ from tests.inspection.models import write_model
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize("target", tiny.TREE_SYSTEMS)
+@pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
 @pytest.mark.parametrize(
     ("search", "constraints", "end_bias"),
     [("words", "strict", 1.0), ("words", "none", -2.0), ("words", "legal", 2.0), ("greedy-arcs", "strict", 1.0)],
@@ -65,7 +65,7 @@ def test_a_wide_beam_adds_up_all_trees(target: str) -> None:
     assert any(total > best + 1e-3 for total, best in expected.values())
 
 
-@pytest.mark.parametrize("target", tiny.TREE_SYSTEMS)
+@pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
 def test_what_is_found_is_a_tree_with_the_score_of_its_string(target: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "mask", target)
     translator = Translator.open(

@@ -12,7 +12,7 @@ from synmt.inspection.attention import head_matrices
 from synmt.inspection.sentence import source_of
 from synmt.inspection.translation import BEGIN, read_translation
 from synmt.nn.attention import Recorder
-from synmt.trees.arc_tokens import write_entries
+from synmt.trees.arc_tokens import is_arc, write_entries
 from tests import tiny
 from tests.inspection.models import SENTENCE, write_model
 from tests.systems.slow_compose import slow_sets
@@ -68,6 +68,13 @@ def test_the_heads_of_compose_see_what_its_table_says(tmp_path: Path) -> None:
     for head, rows in enumerate(slow_sets(write_entries(read.layout.tokens[1:]))):
         for layer in read.weights[:, head]:
             assert [set(np.flatnonzero(row)) for row in layer] == rows
+
+
+def test_words_with_tags_are_shown_as_words(tmp_path: Path) -> None:
+    read = read_translation(write_model(tmp_path / "model", "sequence", "tags"), SENTENCE)
+    assert read.layout.tokens[0] == " <s>" and not any(map(is_arc, read.layout.tokens))
+    assert read.weights.shape[2:] == (len(read.layout.tokens),) * 2
+    assert max(read.layout.words) + 1 == len(read.record.heads) == len(read.record.tokens)
 
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)

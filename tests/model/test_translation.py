@@ -57,7 +57,8 @@ def test_steps_with_caches_equal_the_whole_decoder(system: str) -> None:
     logits = network.logits(states)
     caches = network.start(source_states.states)
     for position in range(target.inputs.shape[1]):
-        step = network.step(target.inputs[:, position : position + 1], position, caches, source_states.bias)
+        embedded = network.embed(target.inputs[:, position : position + 1], position)
+        step = network.logits(network.step(embedded, caches, source_states.bias))
         torch.testing.assert_close(step[:, 0], logits[:, position], atol=1e-5, rtol=1e-5)
 
 

@@ -1,0 +1,92 @@
+"""A tree as one tag of each word: `John nsubj/0/0 put root/1/0 coals obj/0/1`.
+
+In a string of transitions (synmt.trees.transitions), arcs stand between words: first those that attach words before it
+to the last word, then those that attach it, or a word before it, to what is still before that. The relation of an arc
+is the dependent's. So a word's own relation, and how many arcs of either direction follow it, say all: a tree is a
+labelling of its words (Gómez-Rodríguez, Strzyz & Vilares 2020, "A Unifying Theory of Transition-based and Sequence
+Labeling Parsing", COLING). A tag is known as soon as its word is, while `transitions` names the relation of a word only
+when it is attached.
+
+In the vocabulary, a tag is the structural entry `ARCS:relation/left/right`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from synmt.text.bpe import JOINER
+from synmt.text.vocabulary import is_structural, structural
+from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind
+
+_TAG = "ARCS:"
+_STYLE = ArcStyle()
+
+
+class Tag(NamedTuple):
+    """relation: of the word to its head, `root` if it has none; left, right: arcs of either direction after it."""
+
+    relation: str
+    left: int
+    right: int
+
+    @property
+    def entry(self) -> str:
+        return structural(f"{_TAG}{self.relation}/{self.left}/{self.right}")
+
+    @property
+    def arcs(self) -> int:
+        """Return how many words leave the stack after it."""
+        return self.left + self.right
+
+
+def read_tag(entry: str) -> Tag | None:
+    """Return the tag of a vocabulary entry, None for all others."""
+    if not is_structural(entry) or not entry.startswith(_TAG, 1):
+        return None
+    relation, *counts = entry[1 + len(_TAG) :].rsplit("/", 2)
+    if len(counts) < 2 or not relation or not all(each.isascii() and each.isdecimal() for each in counts):
+        return None
+    return Tag(relation, *map(int, counts))
+
+
+def tagged(entries: Iterable[str], heads: Sequence[int], deprels: Sequence[str]) -> list[str]:
+    """Return the subwords of a string of transitions, each word followed by its tag; heads, deprels: of its tree."""
+    relations = iter([deprel if head else ROOT_RELATION for head, deprel in zip(heads, deprels, strict=True)])
+    found: list[str] = []
+    counts = [0, 0]
+    for entry in entries:
+        kind = _STYLE.token(entry).kind
+        if kind & (Kind.LEFT | Kind.RIGHT):
+            counts[kind == Kind.RIGHT] += 1
+            continue
+        if found and not found[-1].endswith(JOINER):
+            found.append(Tag(next(relations), *counts).entry)
+            counts = [0, 0]
+        found.append(entry)
+    return [*found, Tag(next(relations), *counts).entry] if found else []
+
+
+def transitions_of_tags(entries: Iterable[str]) -> list[str]:
+    """Return the string of transitions that a string of subwords and tags says: its subwords, and its arcs.
+
+    Of what makes no sense nothing is said: an arc without two words, and a tag that does not follow a word.
+    """
+    return list(_arcs(entries))
+
+
+def _arcs(entries: Iterable[str]) -> Iterator[str]:
+    stack: list[str] = []  # the relations of its words
+    is_complete = False
+    for entry in entries:
+        if (tag := read_tag(entry)) is None:
+            if is_complete:
+                stack.append(ROOT_RELATION)
+            yield entry
+            is_complete = not is_structural(entry) and not entry.endswith(JOINER)
+        elif is_complete:
+            is_complete = False
+            left = min(tag.left, len(stack))
+            for _ in range(left):
+                yield from _STYLE.left(stack.pop())
+            stack.append(tag.relation)
+            for _ in range(min(tag.right, len(stack) - 1)):
+                yield from _STYLE.right(stack.pop())
