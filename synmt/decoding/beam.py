@@ -6,10 +6,12 @@ Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from synmt.decoding.config import SearchConfig
 from synmt.decoding.hypotheses import ArcVocabulary, TagHypotheses, TreeHypotheses, WordHypotheses
+from synmt.decoding.largest import largest
 from synmt.model.translation import TranslationModel
 from synmt.nn.encoding import SourceBatch
 from synmt.text.vocabulary import END, UNKNOWN
@@ -51,18 +53,17 @@ class _Search:
         encoded = model.encode(source)
         batch, device = len(source.ids), source.ids.device
         self.config = config
-        self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, config.beam)
+        self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, 1)
         limits = (source.words + config.max_length_offset).tolist()
         self.hypotheses: WordHypotheses | TreeHypotheses | TagHypotheses = WordHypotheses(limits)
         if arcs is not None:
-            self.hypotheses = arcs.hypotheses(config, limits, self.decoder, device)
+            self.hypotheses = arcs.hypotheses(config.constraints, limits, self.decoder, device)
         self.decoder.grow(self.hypotheses.last_tokens())
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         self.alive = list(range(batch))  # which sentence each row is, or -1 for a row that is done
         self.limits = self.hypotheses.limits
-        self.prefixes = torch.full((batch, config.beam, 1), model.begin, device=device)  # [B,K,1+t]
-        self.scores = torch.zeros(batch, config.beam, device=device)
-        self.scores[:, 1:] = float("-inf")  # all hypotheses begin alike, so one is enough
+        self.prefixes = torch.full((batch, 1, 1), model.begin, device=device)  # [B,K,1+t]; one begins them all
+        self.scores = torch.zeros(batch, 1, device=device)
         self.position = 0
 
     def step(self) -> None:
@@ -77,13 +78,13 @@ class _Search:
         self._finish(scores, origins, ends)
         keep = ends.long().argsort(dim=1, stable=True)[:, : self.config.beam]
         self.scores, origins, tokens = scores.gather(1, keep), origins.gather(1, keep), tokens.gather(1, keep)
-        grown = self.prefixes.gather(1, origins.unsqueeze(2).expand(-1, -1, self.position))
-        self.prefixes = torch.cat([grown, tokens.unsqueeze(2)], dim=2)
+        self.prefixes = torch.cat([self.prefixes.flatten(0, 1)[origins], tokens.unsqueeze(2)], dim=2)
         self._finish_at_limit()
         self._go_on(origins, tokens)
 
     def _best(self, logits: Tensor, normalizer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the 2K best continuations of each sentence: scores, the hypotheses they continue, tokens, all [B,2K].
+        """Return the 2K best continuations of each sentence: scores, which of the B·K
+        hypotheses they continue, and tokens, all [B,2K].
 
         2K, because at most K of them are ends, so that K open ones remain.
         """
@@ -91,21 +92,24 @@ class _Search:
         allowed = self.hypotheses.allowed()
         if allowed is not None:
             logits.masked_fill_(~allowed.view_as(logits), float("-inf"))
-        values, tokens = logits.topk(min(width, logits.shape[2]), dim=2)
+        count = min(width, logits.shape[2])
+        values, tokens = largest(logits, count)
         values = values - normalizer + self.scores.unsqueeze(2)
+        if count < width:  # of a tiny vocabulary
+            values = F.pad(values, (0, width - count), value=float("-inf"))
+            tokens = F.pad(tokens, (0, width - count), value=UNKNOWN)
         scores, best = values.flatten(1).topk(width, dim=1)
-        origins = best.div(values.shape[2], rounding_mode="floor")
-        return scores, origins, tokens.flatten(1).gather(1, best)
+        first = torch.arange(len(best), device=best.device).unsqueeze(1) * values.shape[1]
+        return scores, first + best.div(width, rounding_mode="floor"), tokens.flatten(1).gather(1, best)
 
     def _finish(self, scores: Tensor, origins: Tensor, ends: Tensor) -> None:
         """Take the ends among the K best continuations out of the search."""
-        beam = self.config.beam
+        beam, prefixes = self.config.beam, self.prefixes.flatten(0, 1)
         for row, rank in (ends[:, :beam] & scores[:, :beam].isfinite()).nonzero().tolist():
             sentence = self.alive[row]
             if sentence >= 0:
                 origin = int(origins[row, rank])
-                ids = self.prefixes[row, origin, 1:].tolist()
-                ids = self.hypotheses.ids(row * beam + origin, ids, has_ended=True)
+                ids = self.hypotheses.ended(origin, prefixes[origin, 1:].tolist())
                 self._add(sentence, ids, float(scores[row, rank]))
                 if len(self.finished[sentence]) >= beam:
                     self.alive[row] = -1
@@ -124,7 +128,7 @@ class _Search:
         self.finished[sentence].append(Hypothesis(ids, log_probability, score))
 
     def _go_on(self, origins: Tensor, tokens: Tensor) -> None:
-        """Continue hypotheses [B,K] by a token each; rows that are done go once they are a quarter."""
+        """Continue hypotheses by a token each, both [B,K]; sentences that are done go once they are a quarter."""
         rows = [row for row, sentence in enumerate(self.alive) if sentence >= 0]
         kept = None
         if len(rows) <= 0.75 * len(self.alive):
@@ -132,9 +136,7 @@ class _Search:
             kept = torch.tensor(rows, dtype=torch.long, device=origins.device)
             origins, tokens = origins[kept], tokens[kept]
             self.scores, self.prefixes = self.scores[kept], self.prefixes[kept]
-        beam = self.config.beam
-        first = torch.arange(len(origins), device=origins.device) if kept is None else kept
-        hypotheses = (first.unsqueeze(1) * beam + origins).flatten()
+        hypotheses = origins.flatten()
         new = self.hypotheses.advance(hypotheses, tokens.flatten())
-        self.decoder.select(kept, hypotheses if beam > 1 or kept is not None else None)
+        self.decoder.select(kept, hypotheses)
         self.decoder.grow(new)

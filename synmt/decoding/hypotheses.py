@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from synmt.decoding.config import SearchConfig
 from synmt.model.target import TargetSide, numbered_labels
 from synmt.nn.decoders import Steps
 from synmt.nn.tagged import TaggedSteps
@@ -30,8 +29,8 @@ class WordHypotheses:
         """Return which tokens may come next, [B·K,T]; None for all."""
         return None
 
-    def ids(self, row: int, ids: list[int], has_ended: bool) -> list[int]:
-        """Return what hypothesis `row` has written, whose tokens are ids, before its end if it has one."""
+    def ended(self, row: int, ids: list[int]) -> list[int]:
+        """Return all that hypothesis `row` has written, whose tokens are ids, where it ends."""
         return ids
 
     def last_tokens(self) -> Tensor:
@@ -54,12 +53,12 @@ class ArcVocabulary:
         self.labels = numbered_labels(vocabulary)
 
     def hypotheses(
-        self, config: SearchConfig, subwords: Sequence[int], steps: Steps, device: torch.device
+        self, constraints: Constraints, subwords: Sequence[int], steps: Steps, device: torch.device
     ) -> "TreeHypotheses | TagHypotheses":
         """Return those with which a search over sentences of at most so many subwords [B] begins."""
         if isinstance(steps, TaggedSteps):
-            return TagHypotheses(self, config.constraints, subwords, config.beam, steps)
-        return TreeHypotheses(self, config.constraints, subwords, config.beam, device)
+            return TagHypotheses(self, constraints, subwords, steps)
+        return TreeHypotheses(self, constraints, subwords, device)
 
     def after(self, token: int, state: State, left: tuple[int, int]) -> tuple[State, tuple[int, int]]:
         """Return state and left, as in TreeHypotheses, of a hypothesis with one more token."""
@@ -69,21 +68,21 @@ class ArcVocabulary:
 
 
 class TreeHypotheses:
-    """They say words and arcs. An arc costs nothing of the `subwords` [B] that a sentence may have.
+    """They say words and arcs; at first one a sentence. An arc costs nothing of the `subwords` [B] that it may have.
 
     states [B·K]: what each hypothesis has built; left [B·K]: how many subwords and tokens it may still have.
     """
 
     def __init__(
-        self, arcs: ArcVocabulary, constraints: Constraints, subwords: Sequence[int], beam: int, device: torch.device
+        self, arcs: ArcVocabulary, constraints: Constraints, subwords: Sequence[int], device: torch.device
     ) -> None:
         self.arcs, self.constraints = arcs, constraints
         self.kinds = arcs.kinds.to(device)
         style = arcs.style
         # A tree of n words, each of one subword, has n − 1 arcs, or n with one for the root; and an end.
         self.limits = [n + (n - 1 + style.root_arc) * (2 if style.split else 1) + 1 for n in subwords]
-        self.states = [State(style) for _ in subwords for _ in range(beam)]
-        self.left = [(each, limit) for each, limit in zip(subwords, self.limits, strict=True) for _ in range(beam)]
+        self.states = [State(style) for _ in subwords]
+        self.left = list(zip(subwords, self.limits, strict=True))
 
     def allowed(self) -> Tensor | None:
         kinds = [
@@ -99,7 +98,7 @@ class TreeHypotheses:
             kinds &= ~SUBWORDS if subwords < 1 else ~Kind.OPEN
         return kinds
 
-    def ids(self, row: int, ids: list[int], has_ended: bool) -> list[int]:
+    def ended(self, row: int, ids: list[int]) -> list[int]:
         return ids
 
     def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
@@ -130,7 +129,7 @@ class TagHypotheses:
     """
 
     def __init__(
-        self, arcs: ArcVocabulary, constraints: Constraints, subwords: Sequence[int], beam: int, steps: TaggedSteps
+        self, arcs: ArcVocabulary, constraints: Constraints, subwords: Sequence[int], steps: TaggedSteps
     ) -> None:
         self.steps, self.constraints = steps, constraints
         self.tags = steps.decoder.tags
@@ -139,10 +138,10 @@ class TagHypotheses:
         found = [read_tag(arcs.entries[tag]) for tag in self.tags.tolist()]
         self.taken = torch.tensor([tag.arcs if tag else 0 for tag in found], device=device)  # off the stack, [G]
         self.limits = [n + 1 for n in subwords]
-        rows = len(subwords) * beam
+        rows = len(subwords)
         self.depth = torch.zeros(rows, dtype=torch.int64, device=device)
         self.complete = torch.zeros(rows, dtype=torch.bool, device=device)
-        self.left = torch.tensor(subwords, device=device).repeat_interleave(beam)
+        self.left = torch.tensor(subwords, device=device)
         self.written = torch.empty(rows, 0, dtype=torch.int64, device=device)
 
     def last_tokens(self) -> Tensor:
@@ -171,9 +170,8 @@ class TagHypotheses:
         kinds[self.left < 1] &= ~SUBWORDS
         return (kinds.unsqueeze(1) & self.kinds) != 0
 
-    def ids(self, row: int, ids: list[int], has_ended: bool) -> list[int]:
-        last = self.steps.tags[row, 1 if has_ended else 0]
-        tags = [*self.written[row].tolist()[1:], int(last)]
+    def ended(self, row: int, ids: list[int]) -> list[int]:
+        tags = [*self.written[row].tolist()[1:], int(self.steps.tags[row, 1])]
         return [each for pair in zip(ids, tags, strict=True) for each in pair if each >= 0]
 
     def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:

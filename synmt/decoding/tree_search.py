@@ -18,6 +18,7 @@ from torch import Tensor
 from synmt.decoding.beam import Hypothesis
 from synmt.decoding.config import SearchConfig
 from synmt.decoding.hypotheses import ArcVocabulary, TreeHypotheses
+from synmt.decoding.largest import largest
 from synmt.model.translation import TranslationModel
 from synmt.nn.decoders import WaitingSteps
 from synmt.nn.encoding import SourceBatch
@@ -87,12 +88,12 @@ class _Search:
         self.decoder: WaitingSteps = decoder
         self.held: WaitingSteps | None = None
         limits = (source.words + config.max_length_offset).tolist()
-        self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, self.beam, self.device)
+        self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, self.device)
         kinds = self.hypotheses.kinds
         self.is_word = (kinds & (SUBWORDS | Kind.END)) != 0
         self.finished: list[list[Hypothesis]] = [[] for _ in limits]
         self.alive = list(range(len(limits)))  # which sentence each row is
-        start = zip(self.hypotheses.states[:: self.beam], self.hypotheses.left[:: self.beam], strict=True)
+        start = zip(self.hypotheses.states, self.hypotheses.left, strict=True)
         self.moving = [[Partial([], (), 0.0, 0.0, state, left)] for state, left in start]
         self.waiting: list[dict[tuple[tuple[int, ...], bool], Partial]] = [{} for _ in limits]
 
@@ -196,11 +197,9 @@ class _Search:
     def _rearrange(self, kept: Sequence[int], held: Sequence[Sequence[Partial]]) -> None:
         """Give the decoder its hypotheses in the order of those that move, and `held` in that of those that wait."""
         rows = [self._rows(partials, kept) for partials in (self.moving, held)]
-        joined = [self.decoder.joined(self.held, each) for each in rows]
+        self.decoder, self.held = (self.decoder.joined(self.held, each) for each in rows)
         if len(kept) < len(self.alive):
-            for steps in joined:
-                steps.select(torch.tensor(kept, device=self.device), None)
-        self.decoder, self.held = joined
+            self.decoder.select(torch.tensor(kept, device=self.device), None)
         for first, partials in ((0, self.moving), (self.beam, held)):
             for of_sentence in partials:
                 for place, partial in enumerate(of_sentence, first):
@@ -229,7 +228,7 @@ def _log_sum(one: float, other: float) -> float:
 
 def _best(values: Tensor, count: int) -> list[Continuations]:
     """Return the best finite values [B,K,T] with their tokens, at most `count` of each hypothesis, the best first."""
-    found, tokens = (each.tolist() for each in values.topk(min(count, values.shape[2]), dim=2))
+    found, tokens = (each.tolist() for each in largest(values, min(count, values.shape[2])))
     return [
         [
             [pair for pair in zip(*both, strict=True) if math.isfinite(pair[0])]

@@ -255,18 +255,48 @@ class SelfAttention(nn.Module):
         weight, bias = self.qkv.weight, self.qkv.bias
         return F.linear(states, weight[:width], bias[:width]), F.linear(memory, weight[width:], bias[width:])
 
-    def step(
-        self, state: Tensor, cache: tuple[Tensor, Tensor] | None, bias: Tensor | None = None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """Compute one more position after the cached ones.
+    def step(self, states: Tensor, cache: "KeyCache", bias: Tensor | None = None) -> Tensor:
+        """Compute one more position of K hypotheses of each sentence, after those in the cache: [B,K,d] → [B,K,d]
 
-        state [B,1,d], cache: keys and values [B,H,t,c] of the positions so far, or None at the first; bias as in
-        `attend`, [B,H or 1,1,t+1] → output [B,1,d] and the cache of t+1 positions.
+        bias: as in `attend`, on the m keys of the cache and the K new ones, [B,H or 1,K,m+K]; None: all see all.
         """
-        query, key, value = (split_heads(part, self.heads) for part in self.qkv(state).chunk(3, dim=-1))
-        if cache is not None:
-            key, value = torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
-        return self.out(merge_heads(attend(query, key, value, bias))), (key, value)
+        width = self.out.in_features
+        query, memory = self.qkv(states).split([width, 2 * width], dim=-1)
+        key, value = cache.grown(memory, self.heads)
+        return self.out(merge_heads(attend(split_heads(query, self.heads), key, value, bias)))
+
+
+class KeyCache:
+    """Keys and values of what hypotheses of B sentences have said, position after position: none is ever moved.
+
+    Each position of each hypothesis has a key; which of them are its ancestors, the hypothesis knows.
+    """
+
+    CHUNK = 32  # positions that there is room for at a time
+
+    def __init__(self) -> None:
+        self.room: Tensor | None = None  # [2,B,H,≥m,c]
+        self.used = 0  # m
+
+    def grown(self, memory: Tensor, heads: int) -> tuple[Tensor, Tensor]:
+        """Keep K more keys and values of each sentence, side by side in [B,K,2d]; return all, [B,H,m,c] each."""
+        batch, count, width = memory.shape
+        start, self.used = self.used, self.used + count
+        if self.room is None or self.used > self.room.shape[3]:
+            # as `attend` has them on a CPU
+            dtype = torch.float32 if memory.device.type == "cpu" else memory.dtype
+            length = start + self.CHUNK * count
+            room = memory.new_empty(2, batch, heads, length, width // (2 * heads), dtype=dtype)
+            if self.room is not None:
+                room[:, :, :, :start] = self.room[:, :, :, :start]
+            self.room = room
+        self.room[:, :, :, start : self.used] = memory.view(batch, count, 2, heads, -1).permute(2, 0, 3, 1, 4)
+        keys, values = self.room[:, :, :, : self.used]
+        return keys, values
+
+    def select(self, sentences: Tensor) -> None:
+        if self.room is not None:
+            self.room = self.room[:, :, :, : self.used].index_select(1, sentences)
 
 
 def _causal(states: Tensor) -> AttentionEdit:

@@ -99,7 +99,8 @@ class WaitingSteps(Steps, Protocol):
     def joined(self, held: Any, rows: Tensor) -> "WaitingSteps":
         """Return a search over some of these hypotheses and of those of `held`, which have waited for some steps.
 
-        rows: hypotheses of these, followed by those of `held`, None for none; they may have several lengths.
+        rows: hypotheses of these, followed by those of `held`, None for none; they may have several lengths. What both
+        keep is shared, so one of these searches alone may go on.
         """
 
 
@@ -173,7 +174,11 @@ def _joined(edit: AttentionEdit, queries: Tensor, heads: int) -> Tensor:
 
 
 class CausalSteps:
-    """Keys and values of all positions are kept."""
+    """Keys and values of all positions of all hypotheses are kept where they arose, and each knows its own.
+
+    places [B·K,t]: where the positions of a hypothesis are among the keys of its sentence, counted from 1; 0 where it
+    has waited, and so has none.
+    """
 
     def __init__(
         self, decoder: CausalDecoder, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int
@@ -181,13 +186,13 @@ class CausalSteps:
         self.decoder, self.network, self.source_bias = decoder, network, source_bias
         self.caches = network.start(encoded)
         self.stacks = Stacks.empty(len(encoded) * beam, encoded.device) if decoder.heads else None
-        self.waited = torch.zeros(len(encoded) * beam, 0, dtype=torch.bool, device=encoded.device)
-        self.some_waited = False
+        self.places = torch.zeros(len(encoded) * beam, 0, dtype=torch.int64, device=encoded.device)
+        self.keys = 0  # of each sentence
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
         batch, beam, _ = prefixes.shape
         if lengths is None:
-            states = self.network.embed(prefixes[:, :, -1].reshape(-1, 1), self.waited.shape[1])
+            states = self.network.embed(prefixes[:, :, -1].reshape(-1, 1), self.places.shape[1])
         else:
             tokens = prefixes.gather(2, lengths.unsqueeze(2) - 1)
             states = self.network.embed(tokens.flatten(0, 1), lengths.view(-1, 1) - 1)
@@ -195,40 +200,48 @@ class CausalSteps:
 
     def states(self, embedded: Tensor) -> Tensor:
         """Run over one more position of all hypotheses: [B,K,d] → [B,K,d]"""
-        step = self.waited.shape[1]
+        (batch, beam, _), step = embedded.shape, self.places.shape[1]
+        own = torch.arange(self.keys + 1, self.keys + 1 + beam, device=embedded.device).repeat(batch)
+        self.places = torch.cat([self.places, own.unsqueeze(1)], dim=1)
+        self.keys += beam
         edits: list[AttentionEdit | None] = [None] * len(self.caches)
         if self.stacks is not None:
             last = torch.tensor([step], device=embedded.device)
             edits = self.decoder.edits(self.stacks, last, self.network.config.heads)
-        self.waited = F.pad(self.waited, (0, 1))
-        if self.some_waited:
-            hidden = torch.zeros(self.waited.shape, device=embedded.device).masked_fill(self.waited, float("-inf"))
-            waiting = AttentionEdit(hidden[:, None, None, :])
-            edits = [waiting + (edit or PLAIN) for edit in edits]
-        return self.network.step(embedded, self.caches, self.source_bias, edits)
+        known = {id(edit): self._of_keys(edit, batch) for edit in edits}
+        return self.network.step(embedded, self.caches, self.source_bias, [known[id(edit)] for edit in edits])
 
     def normalizer(self, logits: Tensor) -> Tensor:
         return logits.logsumexp(dim=2, keepdim=True)
 
+    def _of_keys(self, edit: AttentionEdit | None, batch: int) -> Tensor:
+        """Return what an edit says of the positions of each hypothesis as a bias on all keys of its sentence, those of
+        others hidden: [B,H or 1,K,m]"""
+        rows, length = self.places.shape
+        own = torch.zeros(1, 1, device=self.places.device) if edit is None or edit.bias is None else edit.bias[:, :, 0]
+        own = own.expand(rows, -1, length)
+        bias = torch.full((*own.shape[:2], 1 + self.keys), float("-inf"), device=own.device)
+        bias.scatter_(2, self.places.unsqueeze(1).expand_as(own), own)
+        return bias[:, :, 1:].unflatten(0, (batch, -1)).transpose(1, 2)
+
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
-        if sentences is not None and self.source_bias is not None:
-            self.source_bias = self.source_bias[sentences]
-        for cache in self.caches:
-            cache.select(sentences, hypotheses)
-        if hypotheses is not None and self.stacks is not None:
-            self.stacks = self.stacks.select(hypotheses)
+        if sentences is not None:
+            if self.source_bias is not None:
+                self.source_bias = self.source_bias[sentences]
+            for cache in self.caches:
+                cache.select(sentences)
         if hypotheses is not None:
-            self.waited = self.waited[hypotheses]
+            self.places = self.places[hypotheses]
+            if self.stacks is not None:
+                self.stacks = self.stacks.select(hypotheses)
 
     def joined(self, held: "CausalSteps | None", rows: Tensor) -> "CausalSteps":
         other = held or self
         steps = copy(self)
-        steps.caches = [own.joined(another, rows) for own, another in zip(self.caches, other.caches, strict=True)]
         if self.stacks is not None and other.stacks is not None:
             steps.stacks = self.stacks.joined(other.stacks, rows)
-        missing = self.waited.shape[1] - other.waited.shape[1]
-        steps.waited = joined_rows(self.waited, other.waited, rows, (0, missing), value=True)
-        steps.some_waited = bool(steps.waited.any())
+        missing = self.places.shape[1] - other.places.shape[1]
+        steps.places = joined_rows(self.places, other.places, rows, (0, missing))
         return steps
 
     def grow(self, tokens: Tensor) -> None:

@@ -5,18 +5,16 @@ Shapes: B sentences, n source positions, t target positions, H heads, d width, V
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import AttentionEdit, CrossAttention, SelfAttention
+from synmt.nn.attention import AttentionEdit, CrossAttention, KeyCache, SelfAttention
 from synmt.nn.config import TransformerConfig
 from synmt.nn.dropout import dropout
 from synmt.nn.positions import Sinusoids
-from synmt.nn.rows import joined_rows
 
 LAYER_NORM_EPS = 1e-6
 
@@ -92,29 +90,19 @@ class Encoder(nn.Module):
         return states
 
 
-@dataclass
 class LayerCache:
-    """What a decoder layer keeps between steps of a search, for B sentences with a beam of K."""
+    """What a decoder layer keeps between steps of a search.
 
-    memory: tuple[Tensor, Tensor] | None  # keys and values of the source, [B,H,n,c]: one for the whole beam
-    prefix: tuple[Tensor, Tensor] | None = None  # keys and values of the target so far, [B·K,H,t,c]
+    memory: keys and values of the source, [B,H,n,c], one for all hypotheses of a sentence; prefix: those of the target.
+    """
 
-    def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
-        """Keep the rows `sentences` of the memory and `hypotheses` of the prefix; None is all."""
-        if sentences is not None and self.memory is not None:
+    def __init__(self, memory: tuple[Tensor, Tensor] | None) -> None:
+        self.memory, self.prefix = memory, KeyCache()
+
+    def select(self, sentences: Tensor) -> None:
+        if self.memory is not None:
             self.memory = (self.memory[0][sentences], self.memory[1][sentences])
-        if hypotheses is not None and self.prefix is not None:
-            self.prefix = (self.prefix[0][hypotheses], self.prefix[1][hypotheses])
-
-    def joined(self, held: "LayerCache", rows: Tensor) -> "LayerCache":
-        """Return the rows of the prefixes of this followed by those of `held`, which lack the last positions."""
-        assert self.prefix and held.prefix
-        missing = self.prefix[0].shape[2] - held.prefix[0].shape[2]
-        keys, values = (
-            joined_rows(own, other, rows, (0, 0, 0, missing))
-            for own, other in zip(self.prefix, held.prefix, strict=True)
-        )
-        return LayerCache(self.memory, (keys, values))
+        self.prefix.select(sentences)
 
 
 class DecoderLayer(nn.Module):
@@ -142,15 +130,12 @@ class DecoderLayer(nn.Module):
         return self.cross.memory(encoded) if self.cross else None
 
     def step(self, states: Tensor, cache: LayerCache, source_bias: Tensor | None, bias: Tensor | None = None) -> Tensor:
-        """Compute one more target position of each hypothesis: states [B,K,d] → [B,K,d]; the cache grows by one.
+        """Compute one more target position of each hypothesis: states [B,K,d] → [B,K,d]; the cache grows.
 
-        bias: on self-attention, [B·K,H or 1,1,t+1].
+        bias: on self-attention, as in SelfAttention.step.
         """
-        batch, beam, width = states.shape
         residual = self.attention_residual
-        inputs = residual.before(states).view(batch * beam, 1, width)
-        output, cache.prefix = self.attention.step(inputs, cache.prefix, bias)
-        states = residual.after(states, output.view(batch, beam, width))
+        states = residual.after(states, self.attention.step(residual.before(states), cache.prefix, bias))
         return self.across(states, cache.memory, source_bias)
 
     def across(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, source_bias: Tensor | None) -> Tensor:
@@ -251,14 +236,13 @@ class Transformer(nn.Module):
         states: Tensor,
         caches: list[LayerCache],
         source_bias: Tensor | None,
-        contexts: Sequence[AttentionEdit | None] | None = None,
+        biases: Sequence[Tensor] | None = None,
     ) -> Tensor:
         """Run the decoder over one more position of all hypotheses: the embedded tokens there, [B,K,d] → [B,K,d]
 
-        contexts: of each layer, as in `decode`, as a bias of the B·K hypotheses.
+        biases: of each layer, as in SelfAttention.step.
         """
-        contexts = contexts or [None] * len(caches)
-        for layer, cache, context in zip(self.decoder_layers, caches, contexts, strict=True):
-            states = layer.step(states, cache, source_bias, context.bias if context else None)
+        for number, (layer, cache) in enumerate(zip(self.decoder_layers, caches, strict=True)):
+            states = layer.step(states, cache, source_bias, biases[number] if biases else None)
         decoded: Tensor = self.decoder_norm(states)
         return decoded

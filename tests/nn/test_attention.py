@@ -5,6 +5,7 @@ from torch import Tensor
 from synmt.nn.attention import (
     AttentionEdit,
     HeadEdit,
+    KeyCache,
     Recorder,
     SelfAttention,
     attend,
@@ -50,11 +51,8 @@ def test_steps_with_a_cache_equal_causal_attention() -> None:
     torch.manual_seed(0)
     module = SelfAttention(8, heads=2, dropout=0.0).eval()
     states = torch.randn(3, 5, 8)
-    cache = None
-    outputs = []
-    for position in range(5):
-        output, cache = module.step(states[:, position : position + 1], cache)
-        outputs.append(output)
+    cache = KeyCache()
+    outputs = [module.step(states[:, position : position + 1], cache) for position in range(5)]
     torch.testing.assert_close(torch.cat(outputs, dim=1), module(states, causal=True))
 
 

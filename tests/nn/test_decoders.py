@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from synmt.model.corpus import Corpus
 from synmt.model.translation import TranslationModel
+from synmt.nn.attention import KeyCache
 from synmt.nn.config import TransformerConfig
 from synmt.text.vocabulary import Vocabulary
 from tests import tiny
@@ -88,3 +91,32 @@ def test_gradients_reach_every_parameter(target: str) -> None:
     model.loss(*corpus.batch(BATCH, CPU), smoothing=0.1).total.backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+@given(st.data(), st.sampled_from([1, 2, 3]), st.integers(1, 3))
+def test_hypotheses_find_their_ancestors(data: st.DataObject, beam: int, room: int) -> None:
+    """Whichever go on, and whichever sentences are done: a search with caches = the whole decoder over each prefix."""
+    corpus, vocabulary = tiny.corpus("sequence")
+    model = model_of("sequence", vocabulary)
+    network, (source, _) = model.network, corpus.batch(BATCH, CPU)
+    with torch.inference_mode(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(KeyCache, "CHUNK", room)
+        encoded = model.encode(source)
+        states, bias = encoded.states, encoded.bias
+        assert bias is not None
+        steps = model.decoder.start(network, states, bias, 1)
+        prefixes = torch.full((len(BATCH), 1, 1), vocabulary.begin)
+        for _ in range(5):
+            each = (part.repeat_interleave(prefixes.shape[1], dim=0) for part in (states, bias))
+            whole = model.decoder.read(network, prefixes.flatten(0, 1), None, *each)[:, -1]
+            torch.testing.assert_close(
+                steps.logits(prefixes).flatten(0, 1), network.logits(whole), atol=1e-5, rtol=1e-5
+            )
+            count = prefixes.shape[1]
+            kept = data.draw(st.lists(st.integers(0, len(states) - 1), min_size=1, unique=True))
+            origins = [[row * count + data.draw(st.integers(0, count - 1)) for _ in range(beam)] for row in kept]
+            tokens = torch.tensor(data.draw(st.lists(st.integers(2, 5), min_size=beam, max_size=beam)))
+            steps.select(torch.tensor(kept), torch.tensor(origins).flatten())
+            states, bias = states[kept], bias[kept]
+            new = tokens.view(1, beam, 1).expand(len(kept), -1, -1)
+            prefixes = torch.cat([prefixes.flatten(0, 1)[torch.tensor(origins)], new], dim=2)
