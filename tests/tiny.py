@@ -13,7 +13,7 @@ from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
-from synmt.trees.arc_tokens import arc_labels
+from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.constituency import Tree, read_brackets
 from synmt.trees.record import ParseRecord
 
@@ -134,7 +134,9 @@ def target_records() -> list[ParseRecord]:
 def sources_and_vocabulary(system: str, target: str = "sequence") -> tuple[Sources, Vocabulary]:
     features = source_features(system)
     words = sorted({entry for sentence in target_entries(target) for entry in sentence})
-    if not TARGET_SYSTEMS[target].writes_tags:
+    if TARGET_SYSTEMS[target].writes_tags:
+        words.sort(key=is_arc)
+    else:
         words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
     known = {token for sentence in features for token in sentence.tokens}
     labels = {name: sorted({each for f in features for each in f.labels[name]}) for name in features[0].labels}

@@ -3,33 +3,25 @@
 Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t positions so far.
 """
 
-from dataclasses import dataclass
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import ArcVocabulary, TagHypotheses, TreeHypotheses, WordHypotheses
+from synmt.decoding.hypotheses import ArcVocabulary, Hypothesis, TreeHypotheses, WordHypotheses
 from synmt.decoding.largest import largest
+from synmt.decoding.tagging import TagVocabulary, WholeWords
 from synmt.model.translation import TranslationModel
 from synmt.nn.encoding import SourceBatch
 from synmt.text.vocabulary import END, UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """ids without the end of sentence; log_probability that the model gives all tokens, in nats; score: that over the
-    penalty."""
-
-    ids: list[int]
-    log_probability: float
-    score: float
-
-
 @torch.inference_mode()
 def beam_search(
-    model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary | None = None
+    model: TranslationModel,
+    source: SourceBatch,
+    config: SearchConfig,
+    arcs: ArcVocabulary | TagVocabulary | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the finished hypotheses of each sentence, the best first; at least one, at most K and a few.
 
@@ -41,23 +33,28 @@ def beam_search(
     search = _Search(model, source, config, arcs)
     while search.alive:
         search.step()
-    return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
+    found = [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
+    return found if arcs is None else arcs.finished(model, search.encoded, config.constraints, found)
 
 
 class _Search:
     """The state of a search: everything with a first dimension B shrinks as sentences are done."""
 
     def __init__(
-        self, model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary | None
+        self,
+        model: TranslationModel,
+        source: SourceBatch,
+        config: SearchConfig,
+        arcs: ArcVocabulary | TagVocabulary | None,
     ) -> None:
-        encoded = model.encode(source)
+        encoded = self.encoded = model.encode(source)
         batch, device = len(source.ids), source.ids.device
         self.config = config
         self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, 1)
         limits = (source.words + config.max_length_offset).tolist()
-        self.hypotheses: WordHypotheses | TreeHypotheses | TagHypotheses = WordHypotheses(limits)
+        self.hypotheses: WordHypotheses | TreeHypotheses | WholeWords = WordHypotheses(limits)
         if arcs is not None:
-            self.hypotheses = arcs.hypotheses(config.constraints, limits, self.decoder, device)
+            self.hypotheses = arcs.hypotheses(config.constraints, limits, device)
         self.decoder.grow(self.hypotheses.last_tokens())
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         self.alive = list(range(batch))  # which sentence each row is, or -1 for a row that is done
@@ -68,7 +65,7 @@ class _Search:
 
     def step(self) -> None:
         logits = self.decoder.logits(self.prefixes).float()
-        normalizer = self.decoder.normalizer(logits)  # that of the model, which knows no limits
+        normalizer = logits.logsumexp(dim=2, keepdim=True)  # that of the model, which knows no limits
         logits[:, :, UNKNOWN] = float("-inf")
         if self.position == 0:
             logits[:, :, END] = float("-inf")
@@ -89,9 +86,7 @@ class _Search:
         2K, because at most K of them are ends, so that K open ones remain.
         """
         width = 2 * self.config.beam
-        allowed = self.hypotheses.allowed()
-        if allowed is not None:
-            logits.masked_fill_(~allowed.view_as(logits), float("-inf"))
+        self.hypotheses.forbid(logits)
         count = min(width, logits.shape[2])
         values, tokens = largest(logits, count)
         values = values - normalizer + self.scores.unsqueeze(2)
@@ -108,9 +103,7 @@ class _Search:
         for row, rank in (ends[:, :beam] & scores[:, :beam].isfinite()).nonzero().tolist():
             sentence = self.alive[row]
             if sentence >= 0:
-                origin = int(origins[row, rank])
-                ids = self.hypotheses.ended(origin, prefixes[origin, 1:].tolist())
-                self._add(sentence, ids, float(scores[row, rank]))
+                self._add(sentence, prefixes[origins[row, rank], 1:].tolist(), float(scores[row, rank]))
                 if len(self.finished[sentence]) >= beam:
                     self.alive[row] = -1
 

@@ -148,10 +148,8 @@ def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[
     source, target = corpus.batch(indices, translator.device)
     with autocast(translator.device, translator.precision):
         losses = translator.model.loss(source, target).each
-    of_tokens = torch.zeros(target.inputs.numel(), device=losses.device)
-    of_tokens[target.positions] = -losses
-    rows = of_tokens.view_as(target.inputs).tolist()
-    return [row[: len(corpus.targets[index])] for row, index in zip(rows, indices, strict=True)]
+    in_order = -losses[target.positions.argsort(stable=True)]
+    return [row.tolist() for row in in_order.split([len(corpus.targets[index]) for index in indices])]
 
 
 def _line(forced: ForcedTarget, writes_arcs: bool, config: TranslateConfig) -> str:

@@ -28,7 +28,7 @@ def translate_stream(
     """
     folder = ModelFolder.open(model, ModelConfig)
     translator = Translator.open(folder, local_device(device), search, config)
-    if config.format == "conllu" and translator.arcs is None:
+    if config.format == "conllu" and not translator.writes_trees:
         raise BadInput("writes no dependency trees", str(model))
     bad = BadLines(on_error)
     words = source_words(folder.config, config)

@@ -6,9 +6,10 @@ from typing import Any
 
 import torch
 
-from synmt.decoding.beam import Hypothesis, beam_search
+from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.decoding.hypotheses import ArcVocabulary, Hypothesis
+from synmt.decoding.tagging import arcs_of
 from synmt.decoding.tree_search import tree_search
 from synmt.device import Precision, autocast
 from synmt.model.batches import Sources, in_batches
@@ -55,7 +56,11 @@ class Translation:
 
 
 class Translator:
-    """A model, what stands around it, and how to search. `batch_tokens`: source tokens of a batch, padded."""
+    """A model, what stands around it, and how to search.
+
+    batch_tokens: source tokens of a batch, padded; trees: how many translations of a sentence get the tree that is said
+    beside their words, None for all.
+    """
 
     def __init__(
         self,
@@ -65,14 +70,16 @@ class Translator:
         batch_tokens: int = 4096,
         task: Task = "translate",
         precision: Precision = "auto",
+        trees: int | None = 0,
     ) -> None:
         config = folder.config
         self.model, self.bpe, self.vocabulary, self.search = model, folder.bpe, folder.vocabulary, search
         self.path, self.task, self.precision = folder.path, task, precision
         self.side = config.source
-        writes_arcs = task == "translate" and config.target.writes_arcs
-        self.arcs = ArcVocabulary(config.target, folder.vocabulary) if writes_arcs else None
-        self.empty = Translation() if self.arcs is None else Translation(heads=[], deprels=[], transitions="")
+        self.target = config.target
+        self.arcs = arcs_of(self.target, folder.vocabulary, trees) if task == "translate" else None
+        self.writes_trees = self.arcs is not None and not (self.target.writes_tags and trees == 0)
+        self.empty = Translation(heads=[], deprels=[], transitions="") if self.writes_trees else Translation()
         self.batch_tokens = batch_tokens
         self.detokenize = config.open_tokenizers()[1].detokenize
         self.device = model.network.embedding.device
@@ -90,10 +97,11 @@ class Translator:
             raise BadInput(f"writes no arcs, and --search {search.search} is among trees", str(folder.path))
         if search.search != "tokens" and folder.config.target.writes_tags:
             raise BadInput(
-                f"writes a word and its arcs at once: --search {search.search} is --search tokens", str(folder.path)
+                f"says its arcs beside the words, so that --search {search.search} is --search tokens", str(folder.path)
             )
         model = folder.load_model(device)
-        return cls(model, folder, search, config.batch_tokens, config.task, config.precision)
+        trees = None if config.n_best else int(config.format != "text")
+        return cls(model, folder, search, config.batch_tokens, config.task, config.precision, trees)
 
     def features(self, record: ParseRecord) -> SourceFeatures:
         """Return what the encoder reads. Raises ValueError for a record that lacks what the model needs."""
@@ -114,7 +122,7 @@ class Translator:
         def search(batch: list[int]) -> list[list[Hypothesis]]:
             source = sources.batch(batch, self.vocabulary.padding, self.device)
             with autocast(self.device, self.precision):
-                if self.arcs is not None and self.search.search != "tokens":
+                if isinstance(self.arcs, ArcVocabulary) and self.search.search != "tokens":
                     return tree_search(self.model, source, self.search, self.arcs)
                 return beam_search(self.model, source, self.search, self.arcs)
 
@@ -136,10 +144,10 @@ class Translator:
         if self.task == "parse":
             tokens = [entry.strip() for entry in entries]
             return Translation(" ".join(tokens), tokens, *scores)
-        if self.arcs is None:
+        if not self.writes_trees:
             tokens = join_subwords([entry for entry in entries if not is_structural(entry)])
             return Translation(self.detokenize(tokens), tokens, *scores)
-        string = self.arcs.side.arcs(entries)
-        tree = read_forest(string, self.arcs.style)
+        string = self.target.arcs(entries)
+        tree = read_forest(string, self.target.style)
         text = self.detokenize(tree.tokens)
         return Translation(text, tree.tokens, *scores, tree.heads, tree.deprels, write_entries(string))

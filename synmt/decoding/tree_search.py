@@ -15,14 +15,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from synmt.decoding.beam import Hypothesis
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import ArcVocabulary, TreeHypotheses
+from synmt.decoding.hypotheses import ArcVocabulary, Hypothesis, TreeHypotheses
 from synmt.decoding.largest import largest
 from synmt.model.translation import TranslationModel
-from synmt.nn.decoders import WaitingSteps
+from synmt.nn.decoders import Steps
 from synmt.nn.encoding import SourceBatch
-from synmt.nn.tagged import TaggedSteps
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
 from synmt.trees.transition_state import SUBWORDS, State
@@ -83,10 +81,8 @@ class _Search:
         encoded = model.encode(source)
         self.config, self.arcs, self.begin = config, arcs, model.begin
         self.device, self.beam = source.ids.device, config.beam
-        decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
-        assert not isinstance(decoder, TaggedSteps)  # whose words have their arcs at once
-        self.decoder: WaitingSteps = decoder
-        self.held: WaitingSteps | None = None
+        self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
+        self.held: Steps | None = None
         limits = (source.words + config.max_length_offset).tolist()
         self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, self.device)
         kinds = self.hypotheses.kinds
@@ -119,9 +115,7 @@ class _Search:
         values = logits - logits.logsumexp(dim=2, keepdim=True)
         values[:, :, UNKNOWN] = float("-inf")
         values[:, :, END].masked_fill_(lengths == 1, float("-inf"))
-        allowed = self.hypotheses.allowed()
-        assert allowed is not None
-        values.masked_fill_(~allowed.view_as(values), float("-inf"))
+        self.hypotheses.forbid(values)
         words, arcs = values.masked_fill(~self.is_word, float("-inf")), values.masked_fill(self.is_word, float("-inf"))
         if self.config.search == "greedy-arcs":
             writes_arc = arcs.amax(dim=2, keepdim=True) > words.amax(dim=2, keepdim=True)

@@ -28,13 +28,14 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
     The tokens are begin of sentence, subwords, and arcs if it writes them; the record has the tree of these.
     """
     _, source = source_of(folder, line)
-    translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), TranslateConfig())
+    translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), TranslateConfig(format="jsonl"))
     model, vocabulary, target = translator.model, folder.vocabulary, folder.config.target
     best = beam_search(model, source, translator.search, translator.arcs)[0][0]
     entries = [vocabulary.target[number] for number in best.ids]
     tree = _tree(entries, target, vocabulary)
-    steps = [entry for entry in entries if not read_tag(entry)]  # a word and its tag are one
-    inputs = torch.tensor([[model.begin, *best.ids]])
+    numbers = [number for number, entry in zip(best.ids, entries, strict=True) if not read_tag(entry)]
+    steps = [vocabulary.target[number] for number in numbers]  # what the decoder reads
+    inputs = torch.tensor([[model.begin, *numbers]])
     encoded = model.encode(source)
     with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
         model.decoder.read(model.network, inputs, tree, encoded.states, encoded.bias)

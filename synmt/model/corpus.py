@@ -28,6 +28,7 @@ class Corpus:
 
     plan: for a decoder that reads prefixes; edges: the graph of each target, for one that reads graphs; stacks: the
     columns of each one's Stacks, [4,t], for one that reads them.
+    tags: how many tags the target vocabulary ends with.
     links: between the tokens of a pair, target and source, each [k,2], for a model that learns them.
     """
 
@@ -37,12 +38,14 @@ class Corpus:
     plan: PrefixPlan | None = None
     edges: list[Edges] = field(default_factory=list)
     stacks: list[Ids] = field(default_factory=list)
+    tags: int = 0
     links: list[Ids] = field(default_factory=list)
 
     @classmethod
     def empty(cls, vocabulary: Vocabulary, side: TargetSide, plan: PrefixPlan | None = None) -> "Corpus":
         """Return a corpus of pairs for a target side, which takes the plan if it reads prefixes."""
-        return cls(vocabulary, Sources([], [], {}, {}), [], plan if side.reads_prefixes else None)
+        plan = plan if side.reads_prefixes else None
+        return cls(vocabulary, Sources([], [], {}, {}), [], plan, tags=side.tags(vocabulary))
 
     def append(self, source: SourceFeatures, target: Sequence[str], side: TargetSide) -> None:
         """Add a pair: what the encoder reads, and what the decoder should say, as vocabulary entries."""
@@ -62,6 +65,9 @@ class Corpus:
 
     def batch(self, indices: Sequence[int], device: torch.device) -> tuple[SourceBatch, TargetBatch]:
         vocabulary = self.vocabulary
+        source = self.sources.batch(indices, vocabulary.padding, device)
+        if self.tags:
+            return source, self._tagged(indices, device)
         gold, lengths = pad([self.targets[i] for i in indices], vocabulary.padding)
         inputs = torch.empty_like(gold)
         inputs[:, 0] = vocabulary.begin
@@ -86,7 +92,22 @@ class Corpus:
             self._stacks(indices, device) if self.stacks else None,
             batch_links([self.links[i] for i in indices], device) if self.links else None,
         )
-        return self.sources.batch(indices, vocabulary.padding, device), target
+        return source, target
+
+    def _tagged(self, indices: Sequence[int], device: torch.device) -> TargetBatch:
+        """Return targets whose tags are predicted after the tokens that have them, and read nowhere."""
+        vocabulary, golds = self.vocabulary, [self.targets[i] for i in indices]
+        are_tokens = [gold < len(vocabulary.target) - self.tags for gold in golds]
+        tokens = [gold[each] for gold, each in zip(golds, are_tokens, strict=True)]
+        inputs, _ = pad([np.concatenate([[vocabulary.begin], each[:-1]]) for each in tokens], vocabulary.padding)
+        before = [row * inputs.shape[1] + each.cumsum() - each for row, each in enumerate(are_tokens)]
+        gold = np.concatenate(golds).astype(np.int64)
+        return TargetBatch(
+            inputs.to(device, non_blocking=True),
+            torch.from_numpy(np.concatenate(before)).to(device, non_blocking=True),
+            torch.from_numpy(gold).to(device, non_blocking=True),
+            len(gold),
+        )
 
     def _graph(self, indices: Sequence[int], length: int, device: torch.device) -> Graph:
         edges = [self.edges[i] for i in indices]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from synmt.nn.config import TransformerConfig
 from synmt.systems import TARGET_IDEAS
 from synmt.systems.idea import Segment, TargetIdea, ideas_of, options_of, owners_of_heads
-from synmt.text.vocabulary import END, Vocabulary
+from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, arc_labels
 from synmt.trees.record import ParseRecord
 from synmt.trees.tags import read_tag, tagged, transitions_of_tags
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from synmt.nn.decoders import CausalDecoder, PrefixDecoder
-    from synmt.nn.tagged import TaggedDecoder
     from synmt.trees.transition_graph import Edges
 
 
@@ -83,6 +82,15 @@ class TargetSide:
             return tagged(string, record.heads, record.deprels) if self.writes_tags else string
         return [subword for word in record.tokens for subword in segment(word)]
 
+    def tags(self, vocabulary: Vocabulary) -> int:
+        """Return how many tags a vocabulary ends with. Raises ValueError for others before them."""
+        if not self.writes_tags:
+            return 0
+        is_tag = [read_tag(entry) is not None for entry in vocabulary.target]
+        if is_tag != sorted(is_tag) or not any(is_tag):
+            raise ValueError("a target vocabulary with tags ends with them")
+        return sum(is_tag)
+
     def arcs(self, entries: Sequence[str]) -> Sequence[str]:
         """Return what the decoder says, with its arcs as `synmt transitions` writes them."""
         return transitions_of_tags(entries) if self.writes_tags else entries
@@ -105,19 +113,13 @@ class TargetSide:
 
         return stack_of_string(entries, self.style)
 
-    def decoder(
-        self, config: TransformerConfig, vocabulary: Vocabulary
-    ) -> "CausalDecoder | PrefixDecoder | TaggedDecoder":
+    def decoder(self, config: TransformerConfig, vocabulary: Vocabulary) -> "CausalDecoder | PrefixDecoder":
         from synmt.nn.decoders import CausalDecoder, PrefixDecoder
-        from synmt.nn.tagged import TaggedDecoder
-
-        if self.writes_tags:
-            tags = [number for number, entry in enumerate(vocabulary.target) if read_tag(entry)]
-            return TaggedDecoder(config.width, tags, len(vocabulary.target), END)
 
         heads = [part for part in (idea.heads_part(config) for idea in self.ideas.values()) if part is not None]
         if not self.reads_prefixes:
-            return CausalDecoder(heads)
+            share = min(idea.share_of_tags() for idea in self.ideas.values())
+            return CausalDecoder(heads, self.tags(vocabulary), share)
         labels = 1 + len(numbered_labels(vocabulary))
         inputs = [idea.input_part(config, labels) for idea in self.ideas.values()]
         return PrefixDecoder([part for part in inputs if part is not None], heads)

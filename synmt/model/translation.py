@@ -56,12 +56,14 @@ class TranslationModel(nn.Module):
         self, encoded: EncodedSource, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
         """Return those of a source that is encoded already."""
-        target = replace(target, inputs=drop_words(target.inputs, word_dropout, self.decoder.kept))
+        target = replace(target, inputs=drop_words(target.inputs, word_dropout))
         states = self.decoder(self.network, target, encoded.states, encoded.bias)
         kinds = self.decoder.classes(self.network, target.gold)
         if torch.is_grad_enabled():
-            translation = torch.stack([_loss(kind, states, smoothing, target.counts) for kind in kinds]).sum()
-            loss = Loss(translation, target.tokens, translation, encoded.ideas.accuracies)
+            losses = [_loss(kind, states, smoothing, target.counts) for kind in kinds]
+            total = torch.stack([kind.share * each for kind, each in zip(kinds, losses, strict=True)]).sum()
+            translation = total if len(kinds) == 1 else torch.stack(losses).sum().detach()
+            loss = Loss(translation, target.tokens, total, encoded.ideas.accuracies)
         else:
             each = _losses(kinds, states, smoothing)
             translation = each.sum() if target.counts is None else each @ target.counts
@@ -99,11 +101,11 @@ def encoder_pass(parts: nn.ModuleDict, source: SourceBatch, layers: int) -> Enco
     return combined(passes) if passes else plain_pass(layers)
 
 
-def drop_words(ids: Tensor, rate: float, kept: Sequence[int] | Tensor = ()) -> Tensor:
+def drop_words(ids: Tensor, rate: float, kept: Sequence[int] = ()) -> Tensor:
     """Replace each token by the unknown one with probability `rate`, but for those that are kept."""
     if not rate:
         return ids
     dropped = torch.rand(ids.shape, device=ids.device) < rate
-    if len(kept):
-        dropped &= torch.isin(ids, torch.as_tensor(kept, device=ids.device), invert=True)
+    for mark in kept:
+        dropped &= ids != mark
     return ids.masked_fill(dropped, UNKNOWN)

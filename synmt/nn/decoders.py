@@ -45,7 +45,7 @@ class TargetBatch:
 
     inputs [B,t]: begin of sentence and the tokens, padded.
     positions [R]: after which of the flattened [B·t] inputs a token is predicted; gold [R]: that token, the end of
-    sentence among them.
+    sentence among them. A tag and the token after it are predicted at one position.
     tokens: how many the targets have; counts [R]: for how many of them each stands, if not all are predicted.
     prefixes, graph: for a PrefixDecoder, the prefixes that end at the positions, and the graphs of whole targets.
     stacks: for a CausalDecoder whose heads see them.
@@ -80,9 +80,6 @@ class Steps(Protocol):
         lengths [B,K]: how many of the ids count, if not all do.
         """
 
-    def normalizer(self, logits: Tensor) -> Tensor:
-        """Return what the last logits are over the log-probabilities of what they add to a hypothesis, [B,K,1]."""
-
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         """Keep some rows of the B sentences and of the B·K hypotheses; None is all."""
 
@@ -92,11 +89,7 @@ class Steps(Protocol):
         tokens: what it adds to what the decoder reads, as in Graph.add, the rows being hypotheses, or in Stacks.grown.
         """
 
-
-class WaitingSteps(Steps, Protocol):
-    """A search whose hypotheses can wait for others."""
-
-    def joined(self, held: Any, rows: Tensor) -> "WaitingSteps":
+    def joined(self, held: Any, rows: Tensor) -> "Steps":
         """Return a search over some of these hypotheses and of those of `held`, which have waited for some steps.
 
         rows: hypotheses of these, followed by those of `held`, None for none; they may have several lengths. What both
@@ -114,13 +107,14 @@ class CausalDecoder(nn.Module):
 
     heads: modules from Stacks of R targets and the positions that ask, [Q], to an edit of each layer: of some heads,
     which hides some of the positions up to the one that asks.
+    tags: how many of the target vocabulary, the last ones, are said beside the next token and never read; share: of
+    their loss in what is minimized.
     """
 
-    kept = ()  # of the tokens that it reads, those that word dropout leaves
-
-    def __init__(self, heads: Iterable[nn.Module] = ()) -> None:
+    def __init__(self, heads: Iterable[nn.Module] = (), tags: int = 0, share: float = 1.0) -> None:
         super().__init__()
         self.heads = nn.ModuleList(heads)
+        self.tags, self.share = tags, share
 
     def forward(self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
         """Return the states that predict the tokens: encoded [B,n,d], source_bias [B,1,1,n] → [R,d]"""
@@ -152,9 +146,19 @@ class CausalDecoder(nn.Module):
         return [known[_key(edit)] for edit in by_layer]
 
     def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
-        return one_vocabulary(network, gold)
+        """Return what the entries [R] compete with: tokens with tokens, and tags with tags."""
+        if not self.tags:
+            return one_vocabulary(network, gold)
+        tokens = network.target_vocabulary - self.tags
+        is_tag = gold >= tokens
+        of_tokens, of_tags = (each.nonzero().squeeze(1) for each in (~is_tag, is_tag))
+        weight, bias = network.output_weight, network.output_bias
+        return [
+            Classes(of_tokens, weight[:tokens], bias[:tokens], gold[of_tokens]),
+            Classes(of_tags, weight[tokens:], bias[tokens:], gold[of_tags] - tokens, self.share),
+        ]
 
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> WaitingSteps:
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return CausalSteps(self, network, encoded, source_bias, beam)
 
 
@@ -196,7 +200,7 @@ class CausalSteps:
         else:
             tokens = prefixes.gather(2, lengths.unsqueeze(2) - 1)
             states = self.network.embed(tokens.flatten(0, 1), lengths.view(-1, 1) - 1)
-        return self.network.logits(self.states(states.view(batch, beam, -1)))
+        return self.network.logits(self.states(states.view(batch, beam, -1)), without=self.decoder.tags)
 
     def states(self, embedded: Tensor) -> Tensor:
         """Run over one more position of all hypotheses: [B,K,d] → [B,K,d]"""
@@ -210,9 +214,6 @@ class CausalSteps:
             edits = self.decoder.edits(self.stacks, last, self.network.config.heads)
         known = {id(edit): self._of_keys(edit, batch) for edit in edits}
         return self.network.step(embedded, self.caches, self.source_bias, [known[id(edit)] for edit in edits])
-
-    def normalizer(self, logits: Tensor) -> Tensor:
-        return logits.logsumexp(dim=2, keepdim=True)
 
     def _of_keys(self, edit: AttentionEdit | None, batch: int) -> Tensor:
         """Return what an edit says of the positions of each hypothesis as a bias on all keys of its sentence, those of
@@ -256,8 +257,6 @@ class PrefixDecoder(nn.Module):
     heads: modules from a Graph of R prefixes to a HeadEdit of every layer, without replacements.
     """
 
-    kept = ()
-
     def __init__(self, inputs: Iterable[nn.Module] = (), heads: Iterable[nn.Module] = ()) -> None:
         super().__init__()
         self.inputs, self.heads = nn.ModuleList(inputs), nn.ModuleList(heads)
@@ -295,7 +294,7 @@ class PrefixDecoder(nn.Module):
     def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
         return one_vocabulary(network, gold)
 
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> WaitingSteps:
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return PrefixSteps(self, network, encoded, source_bias, beam)
 
     def run(
@@ -346,9 +345,6 @@ class PrefixSteps:
         if lengths is not None:
             states = torch.empty_like(states).index_copy_(0, packed.sentences, states)
         return network.logits(states).view(batch, beam, -1)
-
-    def normalizer(self, logits: Tensor) -> Tensor:
-        return logits.logsumexp(dim=2, keepdim=True)
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         if sentences is not None:

@@ -34,12 +34,14 @@ class Classes:
 
     places: which of the R predictions, None for all; weight [C,d] and bias [C] give the logits; gold: what is right, in
     0…C−1.
+    share: of their loss in what is minimized.
     """
 
     places: Tensor | None
     weight: Tensor
     bias: Tensor
     gold: Tensor
+    share: float = 1.0
 
     def of(self, column: Tensor) -> Tensor:
         """Return what a column [R,…] says of these predictions."""

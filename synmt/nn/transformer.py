@@ -219,13 +219,14 @@ class Transformer(nn.Module):
         decoded: Tensor = self.decoder_norm(states)
         return decoded
 
-    def logits(self, states: Tensor) -> Tensor:
-        """Return the logits of target tokens after decoder states, in fp32: [..,d] → [..,T]
+    def logits(self, states: Tensor, without: int = 0) -> Tensor:
+        """Return the logits of target tokens after decoder states, the last ones left out, in fp32: [..,d] → [..,T]
 
         In bf16 they would be too coarse to tell the best translations apart.
         """
+        count = self.target_vocabulary - without
         with torch.autocast(states.device.type, enabled=False):
-            return F.linear(states.float(), self.output_weight.float(), self.output_bias.float())
+            return F.linear(states.float(), self.output_weight[:count].float(), self.output_bias[:count].float())
 
     def start(self, encoded: Tensor) -> list[LayerCache]:
         """Return the caches of a search over the encoder's output [B,n,d]."""

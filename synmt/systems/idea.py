@@ -105,7 +105,7 @@ class TargetIdea:
     """An idea of the target side. What a subclass leaves out is that of a plain Transformer on subwords.
 
     writes_arcs: the tokens are words and the arcs between them, not words alone.
-    writes_tags: the arcs that follow a word are one tag, written in the same step as the next word.
+    writes_tags: the arcs that follow a word are one tag, said beside the next word and never read.
     reads_prefixes: positions see what comes after them in the prefix.
     reads_graphs: they see it by the graph of the arcs.
     reads_stacks: positions see what stands before them, some heads by the stack of words that wait for a head.
@@ -124,6 +124,10 @@ class TargetIdea:
     def owned_heads(self, config: TransformerConfig) -> Heads:
         """Return the heads of decoder layers that this idea edits, alone."""
         return {}
+
+    def share_of_tags(self) -> float:
+        """Return the share of the loss of tags in what is minimized."""
+        return 1.0
 
     def input_part(self, config: TransformerConfig, labels: int) -> "nn.Module | None":
         """Return a module on the decoder's input, as in PrefixDecoder. labels: how many there are, with no arc's."""

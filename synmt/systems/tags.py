@@ -1,24 +1,25 @@
-"""`tags`: a decoder that writes a word and its arcs in one step.
+"""`tags`: a decoder of words that says the tree beside them.
 
-Words, as in `sequence`, and after each word its tag (synmt.trees.tags), which says all arcs there. What is read and
-predicted at position t, after the words and tags before it, by the decoder's state h_t:
+Words, as in `sequence`, and of each word a tag (synmt.trees.tags): its relation, and how many arcs follow it. After
+word t, the state h_t of the decoder predicts both what follows and the tag:
 
-    reads      the embedding of word t plus that of the tag before it
+    word t+1   softmax over the words of E · h_t
     tag t      softmax over the tags of E · h_t, if a word ends at t
-    word t+1   softmax over the words of E · (h_t + A e), e the embedding of tag t
 
-E are the embeddings, A [d,d] is the only new parameter. So the string of the network is as short as the sentence, and a
-search takes a step a word; but the probability is that of words and tree, and each tag knows all words and tags before
-it, and each word the tag before it too.
+with E the embeddings of words and of tags. Tags are never read, so the words are those of `sequence`, with the same
+search at the same price; the tree is a second task of the same decoder, whose loss has a share of what is minimized.
+What is written is the likeliest tree of all: tags are independent given the words, so the best ones that make a tree
+are found exactly (synmt.trees.best_tags).
 
 The idea is synmt's own. Nădejde et al. (2017), "Predicting Target Language CCG Supertags Improves Neural Machine
-Translation" (WMT), write tags between the words, as steps of their own; García-Martínez, Barrault & Bougares (2016),
-"Factored Neural Machine Translation Architectures" (IWSLT), write lemmas and factors side by side, each without the
-other.
+Translation" (WMT), write supertags between the words or learn them as a task of another decoder; García-Martínez,
+Barrault & Bougares (2016), "Factored Neural Machine Translation Architectures" (IWSLT), write lemmas and factors side
+by side. Neither has trees.
 """
 
 from dataclasses import dataclass
 
+from synmt.options import setting
 from synmt.systems.idea import TargetIdea
 
 
@@ -26,5 +27,10 @@ from synmt.systems.idea import TargetIdea
 class Tags(TargetIdea):
     """Words, each with a tag that says its arcs."""
 
+    share: float = setting(0.3, "of the loss of tags in what is minimized")
+
     writes_arcs = True
     writes_tags = True
+
+    def share_of_tags(self) -> float:
+        return self.share

@@ -125,11 +125,15 @@ class Vocabulary:
 
     @classmethod
     def build(
-        cls, source: Counter[str], target: Counter[str], labels: Mapping[str, Counter[str]] | None = None
+        cls,
+        source: Counter[str],
+        target: Counter[str],
+        labels: Mapping[str, Counter[str]] | None = None,
+        last: Counter[str] | None = None,
     ) -> "Vocabulary":
         """Return all tokens and labels of a training corpus, the most frequent first, without those that have a
-        `flaw`: they are unknown."""
-        known = [END_TOKEN, UNKNOWN_TOKEN, *_by_frequency(target)]
+        `flaw`: they are unknown. last: the target's tokens that stand behind all others."""
+        known = [END_TOKEN, UNKNOWN_TOKEN, *_by_frequency(target), *_by_frequency(last or Counter())]
         seen = set(known)
         own = [token for token in _by_frequency(source) if token not in seen]
         return cls(known, own, {name: _by_frequency(counts) for name, counts in (labels or {}).items()})

@@ -81,7 +81,8 @@ def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabular
         count_labels(labels, example.source)
     if config.target.writes_arcs and not config.target.writes_tags:  # also those that were not seen
         target.update(dict.fromkeys(config.target.style.entries(arc_labels(target)), 0))
-    return Vocabulary.build(source, target, labels)
+    tags = Counter({entry: target.pop(entry) for entry in list(target) if read_tag(entry)})
+    return Vocabulary.build(source, target, labels, tags)
 
 
 def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary) -> list[str]:

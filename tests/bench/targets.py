@@ -14,7 +14,7 @@ from torch import Tensor
 
 from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig, SearchName
-from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.decoding.tagging import arcs_of
 from synmt.decoding.tree_search import tree_search
 from synmt.model.batches import Sources
 from synmt.model.corpus import Corpus
@@ -123,7 +123,7 @@ def translation(name: str, search: SearchName = "tokens") -> Callable[[], int]:
     sources, side = Sources.encode(sentences()[0], VOCABULARY), target(name)
     by_length = sorted(range(SENTENCES), key=lambda index: len(sources.ids[index]))
     batch = sources.batch(by_length[SENTENCES // 2 :][:TRANSLATED], VOCABULARY.padding, CPU)
-    transitions = ArcVocabulary(side, VOCABULARY) if side.writes_arcs else None
+    transitions = arcs_of(side, VOCABULARY)
 
     config = SearchConfig(beam=5, max_length_offset=0, search=search)
     run: Any = beam_search if search == "tokens" else tree_search

@@ -1,34 +1,56 @@
 """Beam search as one would write it on a blackboard: one sentence, no cache, lists."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
 
 import torch
 from torch import Tensor
 
-from synmt.decoding.beam import Hypothesis
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.decoding.hypotheses import Hypothesis
+from synmt.model.target import TargetSide, numbered_labels
 from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.decoders import CausalDecoder
 from synmt.nn.encoding import SourceBatch
-from synmt.text.vocabulary import END, UNKNOWN
+from synmt.text.vocabulary import END, UNKNOWN, Vocabulary
 from synmt.trees.arc_tokens import Kind, Token
+from synmt.trees.tags import read_tag
 from synmt.trees.transition_graph import edges_of_arcs
-from synmt.trees.transition_state import SUBWORDS, State
+from synmt.trees.transition_state import SUBWORDS, Constraints, State
 from tests.nn.slow_decoder import slow_state
 from tests.systems.slow_compose import slow_states
-from tests.systems.slow_tags import slow_log_probabilities, slow_tagged_states
+from tests.systems.slow_tags import slow_log_probabilities
+from tests.trees.test_best_tags import spells_a_tree
+
+
+@dataclass
+class SlowArcs:
+    """A target side that writes arcs, and its vocabulary."""
+
+    side: TargetSide
+    vocabulary: Vocabulary
+
+    def __post_init__(self) -> None:
+        self.style = self.side.style
+        self.tokens = [self.style.token(entry) for entry in self.vocabulary.target]
+        self.tags = [read_tag(entry) for entry in self.vocabulary.target]
+        self.known_tags = {number for number, tag in enumerate(self.tags) if tag}
+        self.labels = numbered_labels(self.vocabulary)
+
+
+def slow_arcs(side: TargetSide, vocabulary: Vocabulary) -> SlowArcs | None:
+    return SlowArcs(side, vocabulary) if side.writes_arcs else None
 
 
 @torch.inference_mode()
 def slow_beam_search(
-    model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: ArcVocabulary | None = None
+    model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: SlowArcs | None = None
 ) -> list[Hypothesis]:
-    if transitions is not None and transitions.side.writes_tags:
-        return slow_tag_search(model, source, config, transitions)
     encoded = model.encode(source)
+    has_tags = transitions is not None and transitions.side.writes_tags
     limit = subwords = int(source.words[0]) + config.max_length_offset
-    if transitions is not None:
+    if transitions is not None and not has_tags:
         style = transitions.style
         limit = subwords + (subwords - 1 + style.root_arc) * (1 + style.split) + 1
     prefixes: list[tuple[list[int], float]] = [([], 0.0)]
@@ -36,7 +58,10 @@ def slow_beam_search(
     for length in range(1, limit + 1):
         candidates = []
         for ids, score in prefixes:
-            log_p = next_logits(model, ids, encoded, transitions).double().log_softmax(dim=0)
+            if transitions is not None and has_tags:
+                log_p = slow_log_probabilities(model, [model.begin, *ids], transitions.known_tags, encoded, False)
+            else:
+                log_p = next_logits(model, ids, encoded, transitions).double().log_softmax(dim=0)
             log_p[UNKNOWN] = float("-inf")
             if length == 1:
                 log_p[END] = float("-inf")
@@ -53,95 +78,45 @@ def slow_beam_search(
             break
     else:
         finished += [Hypothesis(ids, score, score / config.penalty(limit)) for ids, score in prefixes]
+    if transitions is not None and has_tags:
+        finished = [with_tags(model, each, encoded, transitions, config.constraints) for each in finished]
     return sorted(finished, key=lambda hypothesis: -hypothesis.score)
 
 
-def slow_tag_search(
-    model: TranslationModel, source: SourceBatch, config: SearchConfig, vocabulary: ArcVocabulary
-) -> list[Hypothesis]:
-    """Of words, each with its likeliest tag; the last with the likeliest that leaves one word."""
-    encoded = model.encode(source)
-    taken = {number: int(left) + int(right) for number, left, right in _tags(vocabulary)}
-    subwords = int(source.words[0]) + config.max_length_offset
-    prefixes: list[tuple[list[int], float]] = [([], 0.0)]
-    finished: list[Hypothesis] = []
-    for length in range(1, subwords + 2):
-        candidates = []
-        for ids, score in prefixes:
-            for tagged, of_tag, may_end in tags_after(model, ids, encoded, vocabulary, taken, config):
-                state = slow_tagged_states(model, [model.begin, *tagged], set(taken), encoded)[-1]
-                of_words = slow_log_probabilities(model, state, set(taken), False)
-                of_words[UNKNOWN] = float("-inf")
-                for token, value in enumerate(of_words.tolist()):
-                    ends = token == END
-                    is_open = vocabulary.tokens[token].kind == Kind.OPEN
-                    left = subwords + 1 - length
-                    may = may_end and length > 1 if ends else may_end is not True and left > is_open
-                    if value > float("-inf") and (may or (ends and may_end is None and length > 1)):
-                        candidates.append(([*tagged, token], score + of_tag + value))
-        candidates.sort(key=lambda candidate: -candidate[1])
-        for ids, score in candidates[: config.beam]:
-            if ids[-1] == END and len(finished) < config.beam:
-                finished.append(Hypothesis(ids[:-1], score, score / config.penalty(length)))
-        prefixes = [candidate for candidate in candidates if candidate[0][-1] != END][: config.beam]
-        if len(finished) >= config.beam or not prefixes:
-            break
-    return sorted(finished, key=lambda hypothesis: -hypothesis.score)
-
-
-def _tags(vocabulary: ArcVocabulary) -> list[tuple[int, str, str]]:
-    return [
-        (number, entry.rsplit("/", 2)[1], entry.rsplit("/", 2)[2])
-        for number, entry in enumerate(vocabulary.entries)
-        if entry.startswith(" ARCS:")
-    ]
-
-
-def tags_after(
+def with_tags(
     model: TranslationModel,
-    ids: list[int],
+    hypothesis: Hypothesis,
     encoded: EncodedSource,
-    vocabulary: ArcVocabulary,
-    taken: dict[int, int],
-    config: SearchConfig,
-) -> list[tuple[list[int], float, bool | None]]:
-    """Hypotheses with the tag after their last word, its log-probability, and whether the end may follow, and that
-    alone: True; None: anything."""
-    if not ids or vocabulary.tokens[ids[-1]].kind == Kind.OPEN:
-        return [(ids, 0.0, None if config.constraints == "none" else False)]
-    depth = 0
-    for number in ids:
-        if number in taken:
-            depth = max(1, depth - taken[number])
-        elif vocabulary.tokens[number].kind != Kind.OPEN:
-            depth += 1
-    state = slow_tagged_states(model, [model.begin, *ids], set(taken), encoded)[-1]
-    of_tags = slow_log_probabilities(model, state, set(taken), True).tolist()
-    if config.constraints == "none":
-        legal, closing = list(taken), []
-    else:
-        legal = [tag for tag in taken if taken[tag] < depth]
-        closing = [tag for tag in legal if taken[tag] == depth - 1]
-    if config.constraints == "strict":
-        legal = [tag for tag in legal if depth - taken[tag] in taken.values()]
-    found: list[tuple[list[int], float, bool | None]] = []
-    strict = config.constraints == "strict"
-    for tags, may_end in ((legal, False if strict else None), (closing if strict else [], True)):
-        if tags:
-            best = max(tags, key=lambda tag: of_tags[tag])
-            found.append(([*ids, best], of_tags[best], may_end))
-    return found
+    vocabulary: SlowArcs,
+    constraints: Constraints,
+) -> Hypothesis:
+    """The hypothesis with the likeliest tags after its words, of all that make a tree, or of all."""
+    known = vocabulary.known_tags
+    ends = [place for place, number in enumerate(hypothesis.ids) if vocabulary.tokens[number].kind == Kind.WORD]
+    ids = [[model.begin, *hypothesis.ids[: 1 + place]] for place in ends]
+    of_tags = [slow_log_probabilities(model, each, known, encoded, True).tolist() for each in ids]
+    ways = list(product(sorted(known), repeat=len(ends)))
+    scored = sorted(ways, key=lambda way: -sum(each[tag] for each, tag in zip(of_tags, way, strict=True)))
+    if constraints == "strict":
+        scored = [way for way in scored if spells_a_tree([tag for tag in map(vocabulary.tags.__getitem__, way) if tag])]
+    rest = dict(zip(ends, scored[0], strict=True))
+    written = [
+        entry
+        for place, number in enumerate(hypothesis.ids)
+        for entry in ([number, rest[place]] if place in rest else [number])
+    ]
+    total = sum(each[tag] for each, tag in zip(of_tags, scored[0], strict=True))
+    return Hypothesis(written, hypothesis.log_probability + total, hypothesis.score)
 
 
 def next_logits(
-    model: TranslationModel, ids: Sequence[int], encoded: EncodedSource, transitions: ArcVocabulary | None
+    model: TranslationModel, ids: Sequence[int], encoded: EncodedSource, transitions: SlowArcs | None
 ) -> Tensor:
     prefix = [model.begin, *ids]
     if transitions is not None and transitions.side.writes_tags:
-        tags = {number for number, _, _ in _tags(transitions)}
+        tags = transitions.known_tags
         writes_tag = bool(ids) and ids[-1] not in tags and transitions.tokens[ids[-1]].kind == Kind.WORD
-        state = slow_tagged_states(model, prefix, tags, encoded)[-1]
-        return slow_log_probabilities(model, state, tags, writes_tag)
+        return slow_log_probabilities(model, prefix, tags, encoded, writes_tag)
     if transitions is not None and transitions.side.reads_stacks:
         string = " ".join(spelled(transitions.tokens[index]) for index in ids)
         state = slow_states(model, transitions.side, prefix, string, encoded)[-1]
@@ -166,7 +141,7 @@ def spelled(token: Token) -> str:
     return f"{side or 'ARC'}:{token.label}" if token.label else str(side)
 
 
-def arcs_of(ids: Sequence[int], transitions: ArcVocabulary) -> list:
+def arcs_of(ids: Sequence[int], transitions: SlowArcs) -> list:
     state, arcs = State(transitions.style), []
     for index in ids:
         state = state.after(transitions.tokens[index])
@@ -175,8 +150,12 @@ def arcs_of(ids: Sequence[int], transitions: ArcVocabulary) -> list:
 
 
 def may_follow(
-    ids: Sequence[int], token: int, transitions: ArcVocabulary, config: SearchConfig, subwords: int, limit: int
+    ids: Sequence[int], token: int, transitions: SlowArcs, config: SearchConfig, subwords: int, limit: int
 ) -> bool:
+    if transitions.side.writes_tags:
+        kind = transitions.tokens[token].kind
+        was_open = bool(ids) and transitions.tokens[ids[-1]].kind == Kind.OPEN
+        return not ((kind == Kind.END and was_open) or (kind == Kind.OPEN and len(ids) + 1 == limit))
     state = State(transitions.style)
     for index in ids:
         state = state.after(transitions.tokens[index])

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import torch
 
-from synmt.decoding.beam import Hypothesis
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.decoding.hypotheses import Hypothesis
 from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.encoding import SourceBatch
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
 from synmt.trees.transition_state import SUBWORDS
-from tests.decoding.slow_search import may_follow, next_logits
+from tests.decoding.slow_search import SlowArcs, may_follow, next_logits
 
 
 @dataclass
@@ -28,7 +27,7 @@ class Candidate:
 class Blackboard:
     """What one sentence may become."""
 
-    def __init__(self, model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary) -> None:
+    def __init__(self, model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: SlowArcs) -> None:
         self.model, self.config, self.arcs = model, config, arcs
         self.encoded: EncodedSource = model.encode(source)
         self.subwords = int(source.words[0]) + config.max_length_offset
@@ -54,7 +53,7 @@ class Blackboard:
 
 @torch.inference_mode()
 def slow_tree_search(
-    model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary
+    model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: SlowArcs
 ) -> list[Hypothesis]:
     board, beam = Blackboard(model, source, config, arcs), config.beam
     finished: list[Hypothesis] = []
@@ -112,7 +111,7 @@ def merge(board: Blackboard, waiting: list[Candidate], new: Candidate) -> None:
 
 @torch.inference_mode()
 def all_translations(
-    model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary
+    model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: SlowArcs
 ) -> dict[tuple[int, ...], tuple[float, float]]:
     """The logarithms, for all words that a translation may have, of the sum over all trees and of the likeliest one."""
     board = Blackboard(model, source, config, arcs)

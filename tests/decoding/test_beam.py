@@ -5,16 +5,18 @@ import torch
 from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig
 from synmt.decoding.hypotheses import ArcVocabulary
+from synmt.decoding.tagging import arcs_of
 from synmt.model.corpus import Corpus
 from synmt.model.prefixes import PrefixPlan
 from synmt.model.target import numbered_labels
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import is_arc
 from synmt.trees.record import check_heads
+from synmt.trees.tags import read_tag
 from synmt.trees.transition_state import Constraints
 from synmt.trees.transitions import TransitionError, read_transitions
 from tests import tiny
-from tests.decoding.slow_search import slow_beam_search
+from tests.decoding.slow_search import slow_arcs, slow_beam_search
 
 CPU = torch.device("cpu")
 
@@ -45,12 +47,12 @@ def test_every_target_side_is_searched_as_the_slow_search_does(target: str, cons
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     model.network.output_bias.data[END] = 1.0
     side = tiny.TARGET_SYSTEMS[target]
-    transitions = ArcVocabulary(side, vocabulary) if side.writes_arcs else None
+    transitions = arcs_of(side, vocabulary)
     config = SearchConfig(beam=2, max_length_offset=2, constraints=constraints)
     batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
     for index, found in enumerate(beam_search(model, batch, config, transitions)):
         alone = sources.batch([index], vocabulary.padding, CPU)
-        expected = slow_beam_search(model, alone, config, transitions)
+        expected = slow_beam_search(model, alone, config, slow_arcs(side, vocabulary))
         assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
         assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
 
@@ -62,7 +64,7 @@ def test_strict_translations_are_trees(target: str, end_bias: float, max_length_
     """Of random models, whether they want to end early or never."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     side = tiny.TARGET_SYSTEMS[target]
-    transitions = ArcVocabulary(side, vocabulary)
+    transitions = arcs_of(side, vocabulary)
     config = SearchConfig(beam=3, max_length_offset=max_length_offset)
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
     for seed in range(5):
@@ -124,15 +126,15 @@ def test_log_probabilities_are_those_of_training(target: str) -> None:
     model.network.output_bias.data[END] = 1.0
     model.network.output_bias.data[UNKNOWN] = 2.0
     side = tiny.TARGET_SYSTEMS[target]
-    arcs = ArcVocabulary(side, vocabulary) if side.writes_arcs else None
+    arcs = arcs_of(side, vocabulary)
     ended = 0
     config = SearchConfig(max_length_offset=8)
     for hypothesis in beam_search(model, sources.batch([0], vocabulary.padding, CPU), config, arcs)[0]:
         limit = int(sources.words[0]) + config.max_length_offset
-        if len(hypothesis.ids) == limit:  # and did not end
-            continue
         entries = [vocabulary.target[number] for number in hypothesis.ids]
-        only = Corpus(vocabulary, sources, [np.array([*hypothesis.ids, END], np.int32)])
+        if limit in (len(entries), sum(read_tag(entry) is None for entry in entries)):  # and did not end
+            continue
+        only = Corpus(vocabulary, sources, [np.array([*hypothesis.ids, END], np.int32)], tags=side.tags(vocabulary))
         if side.reads_prefixes:
             only.plan = PrefixPlan(0, 10_000)
         if side.reads_graphs:

@@ -7,13 +7,12 @@ import pytest
 import torch
 
 from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.decoding.scores import ForcedPair, ForcedTarget, force
 from synmt.decoding.translation import Translator
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc
 from tests import tiny
-from tests.decoding.slow_search import next_logits
+from tests.decoding.slow_search import next_logits, slow_arcs
 from tests.inspection.models import write_model
 
 CPU = torch.device("cpu")
@@ -54,7 +53,7 @@ def test_scores_of_tokens_are_those_of_a_slow_search(target: str, tmp_path: Path
     translator, found = forced(tmp_path, "sequence", target)
     corpus, vocabulary = tiny.corpus("sequence", target)
     side = tiny.TARGET_SYSTEMS[target]
-    arcs = ArcVocabulary(side, vocabulary) if side.writes_arcs else None
+    arcs = slow_arcs(side, vocabulary)
     for index, each in enumerate(found):
         ids = corpus.targets[index].tolist()
         encoded = translator.model.encode(corpus.batch([index], CPU)[0])

@@ -16,6 +16,7 @@ from synmt.trees.record import check_heads
 from synmt.trees.transition_state import Constraints
 from synmt.trees.transitions import read_transitions
 from tests import tiny
+from tests.decoding.slow_search import SlowArcs
 from tests.decoding.slow_tree_search import all_translations, slow_tree_search
 from tests.inspection.models import write_model
 
@@ -38,7 +39,8 @@ def test_a_batch_with_caches_finds_what_the_slow_search_finds(
     config = SearchConfig(beam=2, max_length_offset=1, constraints=constraints, search=search)
     batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
     for index, found in enumerate(tree_search(model, batch, config, transitions)):
-        expected = slow_tree_search(model, sources.batch([index], vocabulary.padding, CPU), config, transitions)
+        alone = sources.batch([index], vocabulary.padding, CPU)
+        expected = slow_tree_search(model, alone, config, SlowArcs(tiny.TARGET_SYSTEMS[target], vocabulary))
         assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
         assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
         assert [h.log_probability for h in found] == pytest.approx([h.log_probability for h in expected], abs=1e-4)
@@ -53,7 +55,7 @@ def test_a_wide_beam_adds_up_all_trees(target: str) -> None:
     config = SearchConfig(beam=1000, max_length_offset=0, search="words", alpha=0.0)
     batch = sources.batch([2], vocabulary.padding, CPU)
     assert int(batch.words[0]) == 2
-    expected = all_translations(model, batch, config, transitions)
+    expected = all_translations(model, batch, config, SlowArcs(tiny.TARGET_SYSTEMS[target], vocabulary))
     (found,) = tree_search(model, batch, config, transitions)
     by_words = {
         tuple(number for number in [*each.ids, END] if transitions.tokens[number].kind & 67): each for each in found
@@ -71,7 +73,7 @@ def test_what_is_found_is_a_tree_with_the_score_of_its_string(target: str, tmp_p
     translator = Translator.open(
         folder, CPU, SearchConfig(beam=3, max_length_offset=3, search="words"), TranslateConfig()
     )
-    assert translator.arcs is not None
+    assert isinstance(translator.arcs, ArcVocabulary)
     source = tiny.source_features("mask")[0]
     batch = tiny.sources_and_vocabulary("mask", target)[0].batch([0], folder.vocabulary.padding, CPU)
     (found,) = tree_search(translator.model, batch, translator.search, translator.arcs)

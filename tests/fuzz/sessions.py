@@ -31,7 +31,7 @@ from synmt.model.records import source_records
 from synmt.model.words import sides_of
 from synmt.streams import BadLines, read_lines
 from synmt.training.fit import FIXED
-from tests.decoding.slow_search import slow_beam_search
+from tests.decoding.slow_search import slow_arcs, slow_beam_search
 from tests.fuzz import settings
 from tests.fuzz.commands import Done, Wrong, ended, run, start
 from tests.fuzz.corpora import Corpus, columns_of, words_of, write_corpus, write_links
@@ -365,7 +365,7 @@ def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dic
             check_forced(twin, ids, each, len(twin.subwords(record.tokens)) + search.max_length_offset, kind, alpha)
     twinned = translator.arcs is None or config.network.cross_attention == "all"  # by the slow decoder of prefixes
     if twinned and search.beam <= 3 and search.max_length_offset <= 4 and sources.ids.shape[1] < 30:
-        found = slow_beam_search(translator.model, sources, search, translator.arcs)
+        found = slow_beam_search(translator.model, sources, search, slow_arcs(config.target, folder.vocabulary))
         best = [translator.translation(each) for each in found]
         expect(
             best and abs(best[0].score - rows[number]["score"]) < 1e-3 * max(1, abs(best[0].score)),

@@ -1,60 +1,74 @@
-"""`tags`: a word and its arcs in one step, against the definition."""
+"""`tags`: words, and beside them what the tree says of each, against the definition."""
 
 import pytest
 import torch
 
+from synmt.decoding.beam import beam_search
+from synmt.decoding.config import SearchConfig
+from synmt.model.corpus import Corpus
+from synmt.model.source import source_side
 from synmt.model.target import target_side
-from synmt.text.vocabulary import UNKNOWN
+from synmt.model.translation import TranslationModel
 from synmt.trees.tags import read_tag
 from tests import tiny
-from tests.systems.slow_tags import slow_log_probabilities, slow_tagged_states
+from tests.systems.slow_tags import slow_log_probabilities
 
 CPU = torch.device("cpu")
 
 
-def test_the_states_and_losses_are_those_of_the_definition() -> None:
+def test_losses_are_those_of_the_definition() -> None:
     corpus, vocabulary = tiny.corpus("sequence", "tags")
     model = tiny.model("sequence", vocabulary, target="tags")
     tags = {number for number, entry in enumerate(vocabulary.target) if read_tag(entry)}
-    source, batch = corpus.batch([2, 0, 3, 1], CPU)
-    encoded = model.encode(source)
     with torch.no_grad():
-        states = model.decoder(model.network, batch, encoded.states, encoded.bias)
-        losses = model.loss(source, batch).each
+        losses = model.loss(*corpus.batch([2, 0, 3, 1], CPU)).each
     place = 0
     for index in (2, 0, 3, 1):
         gold = corpus.targets[index].tolist()
         alone = model.encode(corpus.batch([index], CPU)[0])
-        expected = slow_tagged_states(model, [vocabulary.begin, *gold[:-1]], tags, alone)
-        torch.testing.assert_close(states[place : place + len(gold)], expected, atol=1e-5, rtol=1e-5)
-        for state, number in zip(expected, gold, strict=True):
-            found = slow_log_probabilities(model, state, tags, number in tags)[number]
+        for known, number in enumerate(gold):
+            ids = [vocabulary.begin, *gold[:known]]
+            found = slow_log_probabilities(model, ids, tags, alone, number in tags)[number]
             assert float(losses[place]) == pytest.approx(-float(found), abs=1e-5)
             place += 1
+    assert place == len(losses)
+
+
+def test_words_are_those_of_sequence() -> None:
+    """With the same parameters, words have the losses that `sequence` gives them, and a beam finds the same ones."""
+    corpus, vocabulary = tiny.corpus("sequence", "tags")
+    model = tiny.model("sequence", vocabulary, target="tags")
+    first = len(vocabulary.target) - corpus.tags
+    words = Corpus(vocabulary, corpus.sources, [ids[ids < first] for ids in corpus.targets])
+    plain = TranslationModel(tiny.CONFIG, source_side({"sequence": {}}), target_side({"sequence": {}}), vocabulary)
+    plain.load_state_dict(model.state_dict())
+    plain.network.output_bias.data[first:] = -1e9
+    with torch.no_grad():
+        source, batch = corpus.batch([0, 1, 2, 3], CPU)
+        of_words = model.eval().loss(source, batch).each[batch.gold < first]
+        torch.testing.assert_close(of_words, plain.eval().loss(*words.batch([0, 1, 2, 3], CPU)).each)
+    config = SearchConfig(beam=3, max_length_offset=2)
+    ours, theirs = (beam_search(each, source, config) for each in (model, plain))
+    assert [[each.ids for each in found] for found in ours] == [[each.ids for each in found] for found in theirs]
+
+
+def test_the_share_is_that_of_the_gradient() -> None:
+    corpus, vocabulary = tiny.corpus("sequence", "tags")
+    model = tiny.model("sequence", vocabulary, target="tags")
+    batch = corpus.batch([2, 0, 3, 1], CPU)
+    with torch.no_grad():
+        each, is_tag = model.loss(*batch).each, batch[1].gold >= len(vocabulary.target) - corpus.tags
+    learning = model.loss(*batch)
+    assert float(learning.translation.detach()) == pytest.approx(float(each.sum()), rel=1e-5)
+    assert float(learning.total.detach()) == pytest.approx(float(each[~is_tag].sum() + 0.3 * each[is_tag].sum()), rel=1e-5)
 
 
 def test_gradients_reach_every_parameter() -> None:
     corpus, vocabulary = tiny.corpus("mask", "tags")
     model = tiny.model("mask", vocabulary, target="tags").train()
-    learning = model.loss(*corpus.batch([2, 0, 3, 1], CPU), smoothing=0.1)
-    learning.total.backward()
+    model.loss(*corpus.batch([2, 0, 3, 1], CPU), smoothing=0.1).total.backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
-    with torch.no_grad():
-        scored = model.loss(*corpus.batch([2, 0, 3, 1], CPU), smoothing=0.1)
-    torch.testing.assert_close(scored.translation, learning.translation.detach())
-
-
-def test_word_dropout_leaves_tags() -> None:
-    corpus, vocabulary = tiny.corpus("sequence", "tags")
-    model = tiny.model("sequence", vocabulary, target="tags")
-    seen = []
-    model.decoder.register_forward_pre_hook(lambda _, given: seen.append(given[1].inputs))
-    source, batch = corpus.batch([2, 0, 3, 1], CPU)
-    model.loss(source, batch, word_dropout=0.999999)
-    is_tag = torch.tensor([read_tag(entry) is not None for entry in vocabulary.target] + [False] * 99)[batch.inputs]
-    assert is_tag.any()
-    assert torch.equal(seen[0], torch.where(is_tag, batch.inputs, UNKNOWN))
 
 
 def test_what_cannot_be() -> None:

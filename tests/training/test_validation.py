@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.inspection.curves import read_curves
 from synmt.training.bitext import Bitext
 from synmt.training.validation import Validation, score_of_text
 from tests import tiny
-from tests.decoding.slow_search import next_logits
+from tests.decoding.slow_search import next_logits, slow_arcs
 from tests.inspection.models import write_model
 from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
@@ -57,7 +56,9 @@ def test_a_validation_has_the_precision_of_its_training(
     assert seen == ([] if select == "loss" else [False] * (len(seen) // 3 * 2) + [True] * (len(seen) // 3))
 
 
-@pytest.mark.parametrize("target", ["sequence", "bitran", "transitions", "compose", "parent, split arcs", "gcn"])
+@pytest.mark.parametrize(
+    "target", ["sequence", "bitran", "transitions", "compose", "tags", "parent, split arcs", "gcn"]
+)
 @torch.inference_mode()
 def test_the_losses_of_words_and_of_arcs(target: str, tmp_path: Path) -> None:
     """Against one token after the other: an end of sentence is of words, both halves of an arc are of arcs."""
@@ -65,7 +66,7 @@ def test_the_losses_of_words_and_of_arcs(target: str, tmp_path: Path) -> None:
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = folder.load_model(CPU)
     scores = Validation(Bitext([]), corpus, folder, replace(SHORT, batch_tokens=10))(model)
-    arcs = ArcVocabulary(folder.config.target, vocabulary) if folder.config.target.writes_arcs else None
+    arcs = slow_arcs(folder.config.target, vocabulary)
     losses: dict[str, list[float]] = {"words": [], "arcs": []}
     for index, ids in enumerate(corpus.targets):
         encoded = model.encode(corpus.batch([index], CPU)[0])
