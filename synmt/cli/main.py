@@ -19,6 +19,7 @@ COMMANDS = {
     "transitions": "Write dependency trees as target strings with arcs, and read them back.",
     "bpe": "Learn, apply and undo byte pair encoding.",
     "train": "Train a translation model on source and target files.",
+    "average": "Make one model of several that began alike: the mean of their parameters.",
     "translate": "Translate text or records.",
     "align": "Link the words of sentence pairs.",
     "score": "Score translations, parses or word links against references.",

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from inspect import signature
 from pathlib import Path
 
 import click
@@ -74,6 +73,5 @@ def model_of(arguments: Sequence[str]) -> ModelConfig:
         context = train.make_context("train", [*arguments, "--out", os.devnull])
     except click.ClickException as error:
         raise ValueError(error.format_message()) from None
-    assert train.callback
-    model, _ = configs_of(**signature(train.callback).bind(**context.params).arguments)
+    model, _ = configs_of(**context.params)
     return model

@@ -1,8 +1,7 @@
 """`synmt train`"""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,12 +14,17 @@ from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import PRESETS, model_and_training
+from synmt.training.start import model_and_training_of
+
+if TYPE_CHECKING:
+    from synmt.model.folder import ModelFolder
 
 SHOWN = {name: PRESETS[name] for name in ("paper", "small", "medium", "large")}
 EPILOG = """
 \b
 Examples:
   synmt train --model mask --source train.en --target train.de --out model
+  synmt train --init base --source new.en --target new.de --out model
   paste parsed.jsonl train.de | synmt train --model mask --tsv - --target-language de --out model
 """
 
@@ -28,9 +32,17 @@ Examples:
 of_model, of_data, of_output = in_section("Model"), in_section("Data"), in_section("Output")
 
 
+def _opened(context: click.Context, parameter: click.Parameter, path: str | None) -> "ModelFolder[ModelConfig] | None":
+    if path is None:
+        return None
+    from synmt.model.folder import ModelFolder
+
+    return ModelFolder.open(Path(path), ModelConfig)
+
+
 @click.command("train", cls=SectionCommand, epilog=EPILOG)
 @of_model(
-    "--model", "system", metavar="SYSTEM", type=click.Choice(list(systems())), default="sequence",
+    "--model", metavar="SYSTEM", type=click.Choice(list(systems())),
     help=f"One of {', '.join(systems())}.  [sequence]",
 )  # fmt: skip
 @of_model(
@@ -44,10 +56,21 @@ of_model, of_data, of_output = in_section("Model"), in_section("Data"), in_secti
     help=f"Settings by name: {', '.join(PRESETS)}.  [paper]",
 )  # fmt: skip
 @of_model(
-    "--split-arcs", is_flag=True, common=False, help="Have the decoder write an arc as two tokens: direction, relation."
+    "--init", metavar="MODEL", callback=_opened, help="Begin with this model, and learn from other data what it lacks."
 )
 @of_model(
-    "--root-arc", is_flag=True, common=False, help="Have the decoder write an arc for the root as well, at the end."
+    "--split-arcs",
+    is_flag=True,
+    default=None,
+    common=False,
+    help="Have the decoder write an arc as two tokens: direction, relation.",
+)
+@of_model(
+    "--root-arc",
+    is_flag=True,
+    default=None,
+    common=False,
+    help="Have the decoder write an arc for the root as well, at the end.",
 )
 @of_data("--source", help="Source sentences: text, parse records or mask records.")
 @of_data("--target", help="Target sentences: text, parse records or lines of synmt transitions.")
@@ -69,24 +92,15 @@ of_model, of_data, of_output = in_section("Model"), in_section("Data"), in_secti
 @options_of_ideas(SOURCE_IDEAS)
 @options_of_ideas(TARGET_IDEAS)
 def command(
-    system: str,
-    source_syntax: str | None,
-    target_syntax: str | None,
-    preset: str,
-    split_arcs: bool,
-    root_arc: bool,
-    source: str | None,
-    target: str | None,
-    tsv: str | None,
     dev_source: str | None,
     dev_target: str | None,
     dev_tsv: str | None,
+    tsv: str | None,
     on_error: OnError,
-    codes: str | None,
     out: Path,
     resume: bool,
     device: str,
-    **settings: Any,
+    **asked: Any,
 ) -> None:
     """Train a translation model on sentence pairs.
 
@@ -94,29 +108,20 @@ def command(
     share the work. Raw text is parsed on the way where the system needs trees.
     """
     with bad_input():
-        model, training = configs_of(
-            system, source_syntax, target_syntax, preset, split_arcs, root_arc, source, target, settings
-        )
+        model, training = configs_of(**asked)
     from synmt.training.run import pair_files, train
 
+    data = pair_files(asked["source"], asked["target"], tsv)
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
-    train(out, pair_files(source, target, tsv), dev, model, training, codes, resume, device, on_error)
+    train(out, data, dev, model, training, asked["codes"], resume, device, on_error, asked["init"])
 
 
 def configs_of(
-    system: str,
-    source_syntax: str | None,
-    target_syntax: str | None,
-    preset: str,
-    split_arcs: bool,
-    root_arc: bool,
-    source: str | None,
-    target: str | None,
-    settings: Mapping[str, Any],
-    **_: object,
+    source: str | None, target: str | None, preset: str, init: "ModelFolder[ModelConfig] | None", **settings: Any
 ) -> tuple[ModelConfig, TrainingConfig]:
     """Return what these options of the command ask for. Raises ValueError."""
     given = {name: value for name, value in settings.items() if value is not None}
     given = with_languages(given, source, target)
-    arcs = {"split": split_arcs, "root_arc": root_arc}
-    return model_and_training(system, source_syntax, target_syntax, PRESETS[preset], arcs, given)
+    if init:
+        return model_and_training_of(init.config, PRESETS[preset], given)
+    return model_and_training(PRESETS[preset], given)

@@ -4,8 +4,9 @@ config.json, vocab.target.txt, vocab.source.txt, vocab.labels.txt (of a model wi
 own), codes.bpe, model.safetensors. Nothing in it is code or pickle.
 """
 
+import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -121,10 +122,19 @@ class ModelFolder(Generic[Config]):
 
     def load_model(self, device: torch.device) -> Any:
         """Return the trained model. Raises BadInput if the parameters do not fit the config."""
+        return self.load_into(self.new_model).to(device).eval()
+
+    def load_into(self, make: Callable[[], Any]) -> Any:
+        """Return what `make` makes, with the trained parameters. Raises BadInput if they do not fit it."""
         check_inside(self.path, self.parameters)
         with naming(self.parameters):
-            model = load_parameters(self.new_model, self.parameters)
-        return model.to(device).eval()
+            return load_parameters(make, self.parameters)
+
+    def checksum(self) -> str:
+        """Return a checksum of the parameters. Raises BadInput."""
+        check_inside(self.path, self.parameters)
+        with naming(self.parameters), self.parameters.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _rows(path: Path) -> int:

@@ -33,8 +33,8 @@ class Progress:
     """How far a run is.
 
     update, epoch: how many are done; batches_of_epoch: those done of the epoch under way, by all processes.
-    validated: after which update the last validation was; best: its best score so far; stale: how many
-        validations have passed since.
+    validated: after which update the last validation was, -1 to have one before the first update; best: its best
+        score so far; stale: how many validations have passed since.
     seconds: of training; log_rows: how many log.tsv has.
     loss, tokens, interval_seconds: sums since the last row of log.tsv.
     """

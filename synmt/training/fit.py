@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -54,11 +55,13 @@ def fit(
     codes: str | None = None,
     learner: Callable[[ModelFolder[Config]], nn.Module] | None = None,
     announce: Callable[[], None] = lambda: None,
+    start: ModelFolder[Config] | None = None,
 ) -> ModelFolder[Config]:
     """Fit a model into a new folder, or go on with the run of the one that is there. Raises BadInput.
 
     codes: a file of merges to use instead of learning some; learner: a model with the parameters of the folder's own
-    that learns more than it does; announce: called once nothing is left to be refused.
+    that learns more than it does; announce: called once nothing is left to be refused; start: a trained model, of
+    whose merges, vocabularies and parameters a new one is made.
     """
     resume = bool(processes.from_first((path / CONFIG_FILE).exists()))  # the first may write it before others look
     if not len(data.bitext):
@@ -67,12 +70,16 @@ def fit(
         path.mkdir(parents=True, exist_ok=True)
     with locked(path) if processes.first else nullcontext():
         if resume:
-            folder = _matching(path, config, data, training, codes)
+            folder = _matching(path, config, data, training, codes, start)
         else:
-            folder = _new(path, config, data, training, processes, codes)
-        new_model = folder.new_model if learner is None else lambda: learner(folder)
+            folder = _new(path, config, data, training, processes, codes, start)
+        new_model = folder.new_model
+        if start:
+            new_model = partial(start.load_into, folder.new_model)
+        elif learner:
+            new_model = partial(learner, folder)
         examples, validation = data.examples(folder, training), data.validation(folder, training)
-        trainer = Trainer(path, new_model, examples, validation, training, processes)
+        trainer = Trainer(path, new_model, examples, validation, training, processes, trained=start is not None)
         if resume:
             trainer.resume()
             folder = _with_changes(folder, training, trainer.progress.update)
@@ -90,10 +97,15 @@ def _new(
     training: TrainingConfig,
     processes: Processes,
     codes: str | None,
+    start: ModelFolder[Config] | None,
 ) -> ModelFolder[Config]:
     """Make the folder, with all but the parameters."""
     bitext = data.bitext
-    bpe = Bpe.load(codes) if codes else joint_bpe(bitext, training.merges)
+    if start:
+        bpe, vocabularies = start.bpe, start.vocabularies
+    else:
+        bpe = Bpe.load(codes) if codes else joint_bpe(bitext, training.merges)
+        vocabularies = data.vocabularies(config, bpe)
     made_by = {
         "synmt": __version__,
         "torch": torch.__version__,
@@ -102,13 +114,19 @@ def _new(
         "processes": processes.size,
         "pairs": len(bitext),
         "data": bitext.checksum,
+        **({"init": start.checksum()} if start else {}),
         **asdict(training),
     }
-    return ModelFolder(path, config, bpe, data.vocabularies(config, bpe), made_by)
+    return ModelFolder(path, config, bpe, vocabularies, made_by)
 
 
 def _matching(
-    path: Path, config: Config, data: TrainingData[Config], training: TrainingConfig, codes: str | None
+    path: Path,
+    config: Config,
+    data: TrainingData[Config],
+    training: TrainingConfig,
+    codes: str | None,
+    start: ModelFolder[Config] | None,
 ) -> ModelFolder[Config]:
     """Open the folder of a run that is to go on. Raises BadInput if it was of another model, other data or another
     order of these."""
@@ -117,6 +135,8 @@ def _matching(
         raise BadInput("was trained with another model or other sizes than this command asks for", str(path))
     if folder.training.get("data") != data.bitext.checksum:
         raise BadInput("was trained on other data than this command names", str(path))
+    if folder.training.get("init") != (start and start.checksum()):
+        raise BadInput("began with another --init", str(path))
     if codes and Bpe.load(codes).codes != folder.bpe.codes:
         raise BadInput("was trained with other --codes", str(path))
     for name in FIXED:

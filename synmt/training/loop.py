@@ -38,7 +38,9 @@ class Trainer:
         validation: Callable[[Any], ValidationScores] | None,
         config: TrainingConfig,
         processes: Processes,
+        trained: bool = False,
     ) -> None:
+        """trained: whether the new model is worth a validation before its first update."""
         if not len(corpus):
             raise BadInput("no sentence pairs to train on")
         self.path, self.corpus, self.validation = path, corpus, validation
@@ -47,6 +49,8 @@ class Trainer:
         self.model = new_model().to(processes.device)
         self.updater = Updater(self.model, corpus, config, processes)
         self.state = TrainingState(self.model, self.updater.optimizer, deque(maxlen=config.average))
+        if trained:
+            self.progress.validated = -1
         self.log = Log(path / "log.tsv")
         self.batches_an_epoch = len(self._batches(0))
         self.total = self._count_updates()
@@ -201,7 +205,7 @@ class Trainer:
     def _save(self) -> None:
         """Write a checkpoint. Raises BadInput where the run has diverged, and keeps the last one."""
         self._check_finite(parameters=True)
-        if self.processes.first:
+        if self.processes.first and self.progress.update:  # the beginning of a run needs none
             self.progress.seconds = time.monotonic() - self.started
             self.progress.log_rows = self.log.rows()
             self.interval.note(self.progress)

@@ -14,11 +14,13 @@ from synmt.model.target import TargetSide
 from synmt.streams import Line, Notes
 from synmt.systems.idea import Task
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe
-from synmt.text.vocabulary import Vocabulary
+from synmt.text.vocabulary import UNKNOWN, Vocabulary
 from synmt.training.bitext import Bitext
 from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.tags import read_tag
 from synmt.trees.transitions import TreeNotDerivable
+
+MUCH_UNKNOWN = 1e-3  # of the tokens
 
 
 def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
@@ -94,6 +96,15 @@ def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary) -
         if head
     }
     return sorted(found - set(side.relations(vocabulary.target)))
+
+
+def note_unknown(notes: Notes, corpus: Corpus) -> None:
+    """Note how many tokens of a corpus the vocabulary lacks, where they are many enough to matter."""
+    for side, sentences in (("source", corpus.sources.ids), ("target", corpus.targets)):
+        unknown = sum(int((ids == UNKNOWN).sum()) for ids in sentences)
+        share = unknown / max(1, sum(map(len, sentences)))
+        if share > MUCH_UNKNOWN:
+            notes.add(f"{share:.1%} of the {side} tokens are not in the vocabulary, and are learnt as unknown")
 
 
 def count_labels(counts: dict[str, Counter[str]], sentence: SourceFeatures) -> None:

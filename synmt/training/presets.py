@@ -37,27 +37,22 @@ def configs(settings: Mapping[str, Any]) -> tuple[TransformerConfig, TrainingCon
     return config_of(TransformerConfig, settings), config_of(TrainingConfig, settings)
 
 
-def model_and_training(
-    system: str,
-    source_syntax: str | None,
-    target_syntax: str | None,
-    preset: Preset,
-    arcs: Mapping[str, bool],
-    given: Mapping[str, Any],
-) -> tuple[ModelConfig, TrainingConfig]:
+def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelConfig, TrainingConfig]:
     """Return what `synmt train` is asked for: a system, or the ideas of either side, and settings.
 
     Raises ValueError for what is unknown, out of bounds, or of an idea that takes no part.
     """
+    system = given.get("model", "sequence")
     if system not in systems():
         raise ValueError(f"unknown system {system!r}; known: {', '.join(systems())}")
     of_source, of_target = systems()[system]
-    source, target = source_syntax or of_source, target_syntax or of_target
+    source, target = given.get("source_syntax", of_source), given.get("target_syntax", of_target)
     source_ideas, target_ideas = source.split("+"), target.split("+")
     settings = resolve(preset, source_ideas, given)
     ideas = [*SOURCE_IDEAS.items(), *TARGET_IDEAS.items()]
     check_owners(ideas, [*source_ideas, *target_ideas], settings, f"{source} to {target}")
     network, training = configs(settings)
     text = config_of(TextConfig, settings)
+    arcs = {"split": "split_arcs" in given, "root_arc": "root_arc" in given}
     sides = source_side_of(source_ideas, settings), target_side_of(target_ideas, settings, arcs)
     return ModelConfig(*sides, text.languages, text.tokenizer or "moses", network), training

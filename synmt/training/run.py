@@ -19,7 +19,13 @@ from synmt.training.bitext import Bitext, read_bitext, read_tsv
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.fit import fit
-from synmt.training.preparation import build_vocabulary, encode_corpus, training_examples, unseen_relations
+from synmt.training.preparation import (
+    build_vocabulary,
+    encode_corpus,
+    note_unknown,
+    training_examples,
+    unseen_relations,
+)
 from synmt.training.validation import Validation
 
 
@@ -59,7 +65,9 @@ class TranslationData:
     def examples(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
         examples = training_examples(self.bitext, folder.config, folder.bpe)
         plan = PrefixPlan(training.prefixes, training.prefix_tokens)
-        return encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, self.notes, plan)
+        corpus = encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, self.notes, plan)
+        note_unknown(self.notes, corpus)
+        return corpus
 
     def validation(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Validation | None:
         if self.dev is None:
@@ -91,10 +99,12 @@ def train(
     resume: bool,
     device: str,
     on_error: OnError = "fail",
+    start: ModelFolder[ModelConfig] | None = None,
 ) -> None:
     """Train into the folder `path`, or go on with what it holds. Raises BadInput.
 
-    With `on_error="blank"` pairs with a bad line are left out, and the lines counted.
+    With `on_error="blank"` pairs with a bad line are left out, and the lines counted. start: a trained model to begin
+    with, from whose config that of `model` is made.
     """
     check_new(path, resume)  # before hours of parsing, not after
     with joined_processes(device) as processes:
@@ -102,8 +112,9 @@ def train(
             raise BadInput("standard input cannot be shared by several processes; name a file", "--source")
         bad, notes, sides = BadLines(on_error), Notes("train"), model.sides()
         bitext = read_bitext(data.read(bad), model, notes, bad, sides)
-        words = words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
-        model = replace(model, words=words)
+        if model.words is None:
+            words = words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
+            model = replace(model, words=words)
         dev_sides = model.sides()
         dev_bitext = read_bitext(dev.read(bad), model, notes, bad, dev_sides) if dev else None
         note_tokenizers(notes, model.tokenizer, model.languages)
@@ -116,4 +127,5 @@ def train(
             bad.report("train")
             notes.say()
 
-        fit(path, model, TranslationData(bitext, dev_bitext, notes), config, processes, codes, announce=announce)
+        translation = TranslationData(bitext, dev_bitext, notes)
+        fit(path, model, translation, config, processes, codes, announce=announce, start=start)

@@ -15,7 +15,7 @@ from tests.cli import warm
 
 # Commands that take seconds to import what they need. Each is started cold somewhere, too: `parse` by README.md,
 # `train` where it is killed, and the others by `synmt(..., cold=True)`.
-SLOW = "align", "inspect", "parse", "train", "translate"
+SLOW = "align", "average", "inspect", "parse", "train", "translate"
 COLD = f"{sys.executable} -m synmt"
 AT_THE_END = ExitStack()  # of all tests
 COMMAND_FILES = Path(__file__).parents[2] / "synmt" / "cli"

@@ -15,7 +15,7 @@ from tests.cli_page import root, with_those_below
 from tests.inspection.models import write_model
 
 LINES = ["He is my father.", "My father is he.", "He gave it up.", "Yesterday he told my father a very long story."]
-TEXT_FILES = ["train.en", "train.de", "test.en", "test.de", "base.de", "mask.de"]
+TEXT_FILES = [f"{name}.{side}" for name in ("train", "test", "new") for side in ("en", "de")] + ["base.de", "mask.de"]
 RUN = """
 data = { train = ["train.en", "train.de"], dev = ["test.en", "test.de"] }
 tests = { test = ["test.en", "test.de"] }
@@ -37,7 +37,7 @@ TEXTS = {
 OUTPUTS = re.compile(r"(?:--out|>) (\S+)")
 TRAININGS = re.compile(r"synmt train |--fit (?!--method eflomal)")
 # An example trains for hours on many cores; these options behind it make of that an update of a tiny model.
-SMALLER = "--width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 20 --updates 1"
+SMALLER = "--width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 20"
 
 
 def examples_of(context: click.Context) -> list[str]:
@@ -54,7 +54,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in TEXTS.items():
         (folder / name).write_text(text)
     assert shell("gzip --keep train.jsonl", folder).returncode == 0
-    for name in ("base", "model"):
+    for name in ("base", "model", "tuned"):
         write_model(folder / name, "mask")
         log = Log(folder / name / "log.tsv")
         for update in (1, 2):
@@ -76,7 +76,8 @@ def test_an_example_runs(example: str, files: Path, tmp_path: Path) -> None:
     trains = TRAININGS.search(example)
     outputs = OUTPUTS.findall(example)
     shutil.copytree(files, tmp_path, dirs_exist_ok=True, ignore=lambda folder, names: outputs)
-    done = shell(f"set -o pipefail; {example} {SMALLER if trains else ''}", tmp_path)
+    fewer = f"{'' if '--init' in example else SMALLER} --updates 1" if trains else ""
+    done = shell(f"set -o pipefail; {example} {fewer}", tmp_path)
     assert done.returncode == 0, done.stderr
     if not trains and "--fit" not in example:
         hardly_learnt = "have no link", "that the model does not know"  # by an aligner, by a model

@@ -5,6 +5,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
 from tests import tiny
 from tests.cli.commands import is_one_line_of_error, shell, synmt
 from tests.cli.conftest import TINY
@@ -117,3 +119,14 @@ def test_a_damaged_checkpoint_is_named(mask_model: Path, tmp_path: Path) -> None
         tmp_path,
     )
     assert is_one_line_of_error(done, "model/checkpoint/update-7.safetensors: ")
+
+
+def test_the_command_begins_with_a_model(mask_model: Path, tmp_path: Path) -> None:
+    data = ["--source", mask_model.parent / "train.jsonl", "--target", mask_model.parent / "train.de"]
+    more = ["--init", mask_model, *data, "--batch-tokens", "200", "--epochs", "1", "--seed", "3", "--out"]
+    done = synmt("train", *more, tmp_path / "begun")
+    assert done.returncode == 0, done.stderr
+    assert ModelFolder.open(tmp_path / "begun", ModelConfig).config.network.width == 32
+    assert is_one_line_of_error(synmt("train", *more, tmp_path / "x", *TINY), "synmt train: ", "--init has decided")
+    begins = ["train", *data, "--out", tmp_path / "x", "--init"]
+    assert is_one_line_of_error(synmt(*begins, tmp_path / "nothing"), "synmt train: ", "nothing/config.json: No such")

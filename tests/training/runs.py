@@ -54,8 +54,9 @@ def run(
     network: TransformerConfig = DROPPING,
     dev: PairFiles | None = None,
     on_error: OnError = "fail",
-) -> ModelFolder:
+    start: ModelFolder[ModelConfig] | None = None,
+) -> ModelFolder[ModelConfig]:
     source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
-    model = ModelConfig(source, decoder, ("en", "de"), "none", network)
-    train(out, data, dev or data, model, config, codes=None, resume=resume, device="cpu", on_error=on_error)
+    model = start.config if start else ModelConfig(source, decoder, ("en", "de"), "none", network)
+    train(out, data, dev or data, model, config, None, resume, "cpu", on_error, start)
     return ModelFolder.open(out, ModelConfig)

@@ -1,0 +1,191 @@
+"""Runs that begin with a trained model."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.decoding.translation import Translator
+from synmt.model.average import average
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.model.source import source_side
+from synmt.model.target import target_side
+from synmt.options import Preset
+from synmt.streams import BadInput, Notes
+from synmt.training.run import PairFiles
+from synmt.training.start import model_and_training_of
+from tests import tiny
+from tests.training.runs import LEARNING, SHORT, run, write_corpus
+
+Folder = ModelFolder[ModelConfig]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("start")
+
+
+@pytest.fixture(scope="module")
+def data(folder: Path) -> PairFiles:
+    return write_corpus(folder, 2)
+
+
+@pytest.fixture(scope="module")
+def learnt(folder: Path, data: PairFiles) -> Folder:
+    """A model that knows its pairs by heart."""
+    return run(folder / "learnt", data, config=LEARNING, network=tiny.CONFIG)
+
+
+def other_data(folder: Path, data: PairFiles) -> PairFiles:
+    """The same sources, each with the translation of the next."""
+    path = folder / "other.de"
+    targets = Path(str(data.target)).read_text().splitlines()
+    path.write_text("".join(f"{line}\n" for line in [*targets[1:4], targets[0]] * (len(targets) // 4)))
+    return PairFiles(data.source, str(path))
+
+
+def rows(folder: Folder) -> list[dict[str, str]]:
+    header, *lines = (line.split("\t") for line in (folder.path / "log.tsv").read_text().splitlines())
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def translations(folder: Folder) -> list[str]:
+    translator = Translator.open(folder, torch.device("cpu"), SearchConfig(beam=1), TranslateConfig())
+    sources = [translator.features(record) for record in tiny.records()]
+    return [best.text for best, *_ in translator.translate(sources)]
+
+
+def test_a_validation_comes_before_the_first_update(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
+    begun = run(tmp_path / "begun", data, config=replace(LEARNING, updates=1), start=learnt)
+    assert rows(begun)[0]["update"] == "0"
+    assert rows(begun)[0]["valid_loss"] == min(
+        (row["valid_loss"] for row in rows(learnt) if row["valid_loss"]), key=float
+    )
+    assert begun.vocabularies == learnt.vocabularies
+    assert begun.bpe.codes == learnt.bpe.codes
+    assert begun.config == learnt.config
+
+
+def test_what_gets_worse_leaves_the_model_as_it_was(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
+    worse = replace(LEARNING, updates=4, validate_every=2, learning_rate=1.0, warmup=0)
+    begun = run(tmp_path / "begun", data, config=worse, start=learnt)
+    before, after = load_file(learnt.parameters), load_file(begun.parameters)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_other_data_is_learnt(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
+    other = other_data(tmp_path, data)
+    begun = run(tmp_path / "begun", other, config=LEARNING, start=learnt)
+    assert translations(learnt) == [" ".join(words) for words in tiny.TARGETS]
+    assert translations(begun) == [" ".join(words) for words in [*tiny.TARGETS[1:], tiny.TARGETS[0]]]
+    assert begun.training["init"] == learnt.checksum()
+
+
+def test_a_resumed_run_ends_where_an_uninterrupted_one_does(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
+    """Also one that was stopped before the first checkpoint."""
+    other = other_data(tmp_path, data)
+    config = replace(SHORT, validate_every=4)
+    whole = run(tmp_path / "whole", other, config=config, start=learnt)
+    part = run(tmp_path / "part", other, config=replace(config, updates=4), start=learnt)
+    early = run(tmp_path / "early", other, config=replace(config, updates=1), start=learnt)
+    for path in (*(early.path / "checkpoint").iterdir(), early.path / "log.tsv"):
+        path.unlink()
+    for stopped in (part, early):
+        resumed = run(stopped.path, other, config=config, resume=True, start=learnt)
+        first, second = load_file(whole.parameters), load_file(resumed.parameters)
+        assert all(torch.equal(first[name], second[name]) for name in first)
+        keys = "update", "loss", "valid_loss"
+        assert [[row[key] for key in keys] for row in rows(resumed)] == [
+            [row[key] for key in keys] for row in rows(whole)
+        ]
+    with pytest.raises(BadInput, match="began with another --init"):
+        run(part.path, other, config=config, resume=True, start=whole)
+
+
+def test_words_that_the_model_does_not_know_are_counted(
+    learnt: Folder, data: PairFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """жжж is three subwords that no pair of the first training has; 3 of 12 words, or of as many tokens and an end."""
+    other = tmp_path / "other.de"
+    other.write_text("жжж\n" + Path(str(data.target)).read_text().partition("\n")[2])
+    run(tmp_path / "begun", PairFiles(data.source, str(other)), config=replace(SHORT, updates=1), start=learnt)
+    said = capsys.readouterr().err
+    assert "% of the target tokens are not in the vocabulary, and are learnt as unknown" in said
+    assert "of the source tokens are not" not in said
+
+
+SEQUENCE = target_side({"sequence": {}})
+PASCAL = ModelConfig(source_side({"pascal": {"heads": 1}}), SEQUENCE, ("en", "de"), "none", tiny.CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("given", "cause"),
+    [
+        ({"model": "mask"}, "the model of --init has decided --model"),
+        ({"width": 16}, "the model of --init has decided --width"),
+        ({"split_arcs": True}, "the model of --init has decided --split-arcs"),
+        ({"merges": 3, "dropout": 0.5}, "the model of --init has decided --merges"),
+        ({"mask_per_layer": True}, "an option of mask for a model of pascal."),
+        ({"pascal_heads": 3}, "pascal takes 3 heads"),
+    ],
+)
+def test_what_the_model_has_decided_is_refused(given: Mapping[str, Any], cause: str) -> None:
+    with pytest.raises(ValueError, match=cause):
+        model_and_training_of(PASCAL, Preset(), given)
+
+
+def test_what_may_differ() -> None:
+    given = {"dropout": 0.5, "pascal_dropout": 0.25, "target_language": "nl", "epochs": 3, "seed": 7}
+    model, training = model_and_training_of(PASCAL, Preset({"patience": 2, "width": 99}), given)
+    assert model.network == replace(tiny.CONFIG, dropout=0.5)
+    assert model.source == source_side({"pascal": {"heads": 1, "dropout": 0.25}})
+    assert model.languages == ("en", "nl")
+    assert (training.epochs, training.seed, training.patience) == (3, 7, 2)
+
+
+def test_the_mean_of_models_is_that_of_their_parameters(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
+    other = run(tmp_path / "other", data, config=replace(SHORT, seed=4, select="loss"), start=learnt)
+    third = run(tmp_path / "third", data, config=replace(SHORT, seed=5, learning_rate=0.1), start=learnt)
+    notes = Notes("average")
+    average([learnt.path, other.path, third.path, third.path], tmp_path / "mean", notes)
+    mean = ModelFolder.open(tmp_path / "mean", ModelConfig)
+    parts = [load_file(each.parameters) for each in (learnt, other, third, third)]
+    for name, tensor in load_file(mean.parameters).items():
+        assert tensor.dtype == parts[0][name].dtype
+        torch.testing.assert_close(tensor, sum(part[name] for part in parts) / 4)
+    assert not notes._said
+    assert len(translations(mean)) == 4
+    with pytest.raises(BadInput, match="holds a model"):
+        average([learnt.path], mean.path, notes)
+    with pytest.raises(BadInput, match="was trained on other data"):
+        run(mean.path, data, resume=True, network=tiny.CONFIG)
+
+
+def test_the_mean_of_a_model_alone_is_that_model(learnt: Folder, tmp_path: Path) -> None:
+    average([learnt.path, learnt.path, learnt.path], tmp_path / "mean", Notes("average"))
+    before, after = load_file(learnt.parameters), load_file(tmp_path / "mean" / "model.safetensors")
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_models_that_have_nothing_in_common_are_told_apart(
+    learnt: Folder, data: PairFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stranger = run(tmp_path / "stranger", data, config=replace(SHORT, seed=9, updates=1), network=tiny.CONFIG)
+    notes = Notes("average")
+    average([learnt.path, stranger.path], tmp_path / "mean", notes)
+    capsys.readouterr()
+    notes.say()
+    said = f"{learnt.path} and {stranger.path} began with other parameters: their mean is hardly a model\n"
+    assert capsys.readouterr().err == f"synmt average: {said}"
+    smaller = run(tmp_path / "smaller", data, "sequence", config=replace(SHORT, updates=1), network=tiny.CONFIG)
+    with pytest.raises(BadInput, match="smaller: has another config than"):
+        average([learnt.path, smaller.path], tmp_path / "other", notes)
+    more = run(tmp_path / "more", data, config=replace(SHORT, updates=1, merges=1), network=tiny.CONFIG)
+    with pytest.raises(BadInput, match="more: has another vocabulary than"):
+        average([learnt.path, more.path], tmp_path / "further", notes)
