@@ -52,6 +52,13 @@ class TwoReadings(Protocol):
     links_by: LinksBy
 
 
+@runtime_checkable
+class Tempered(Protocol):
+    """An aligner whose scores are probabilities at a temperature that is known."""
+
+    temperature: float
+
+
 @dataclass(frozen=True)
 class FitConfig:
     """What a method is fitted to, and how.

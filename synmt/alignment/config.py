@@ -50,6 +50,10 @@ class AlignConfig:
     scores: bool = setting(
         False, "how sure the links of a pair are, 0 to 1; with jsonl, of all pairs of words", common=True
     )
+    temperature: float | None = setting(
+        None, "divide the log-odds of scores; over 1, they are less sure (of hmm 1.75, else 1)", 0.01
+    )
+    phrases: bool = setting(False, "with jsonl, chunks of linked words, and spans that are each other's translation")
     predictions: bool = setting(False, "with jsonl, whether mask-align predicts each target word")
     max_words: int = setting(2000, "words of a side, at most; a longer one is a bad line", 1)
 
@@ -58,8 +62,9 @@ class AlignConfig:
         check_settings(self)
         if self.format == "jsonl" and self.base:
             raise ValueError("JSON lines count words from 0")
-        if self.format != "jsonl" and self.predictions:
-            raise ValueError("--predictions go with --format jsonl")
+        for name in ("phrases", "predictions"):
+            if getattr(self, name) and self.format != "jsonl":
+                raise ValueError(f"--{name} go with --format jsonl")
 
 
 def check_command(

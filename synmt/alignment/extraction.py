@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from synmt.alignment.config import Heuristic
 from synmt.alignment.symmetrization import symmetrize
+from synmt.metrics.reliability import tempered
 from synmt.text.links import DirectedLinks, Link
 
 Weights = NDArray[np.float32]
@@ -59,12 +60,19 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedLinks:
-    """links: each with its score, 0 to 1; confidence: the mean over all words of both sides of their best score;
-    scores [m,n]: of all pairs of words."""
+    """links: each with its score, 0 to 1; scores [m,n]: of all pairs of words."""
 
     links: dict[Link, float]
-    confidence: float
     scores: Weights
+
+    @property
+    def confidence(self) -> float:
+        """Return the mean over all words of both sides of their best score."""
+        return float((self.scores.max(axis=0).sum() + self.scores.max(axis=1).sum()) / sum(self.scores.shape))
+
+    def tempered(self, temperature: float) -> "ExtractedLinks":
+        """Return the same links with scores that are less sure the higher the temperature."""
+        return replace(self, scores=tempered(self.scores, temperature).astype(np.float32)).with_links(self.links.keys())
 
     def with_links(self, more: Set[Link]) -> "ExtractedLinks":
         """Return these links, too, each with the score of its words."""
@@ -83,8 +91,7 @@ def extract(
     """
     if isinstance(given, SoftLinks) and not (np.isfinite(given.forward).all() and np.isfinite(given.backward).all()):
         raise ValueError("the numbers of this aligner overflow: its weights are not finite")
-    scores = word_scores(given, len(source), len(target), how.heuristic)
-    confidence = float((scores.max(axis=0).sum() + scores.max(axis=1).sum()) / sum(scores.shape))
+    scores = np.minimum(word_scores(given, len(source), len(target), how.heuristic), np.float32(1))
     last = len(source) - 1, len(target) - 1
     drop_last = how.end_punctuation and _is_punctuation(source[-1])
     if drop_last:
@@ -103,7 +110,7 @@ def extract(
         links = symmetrize(*directions(given, how.threshold or 0.0), how.heuristic)
     if drop_last and _is_punctuation(target[-1]):
         links.add(last)
-    return ExtractedLinks({}, confidence, scores).with_links(links)
+    return ExtractedLinks({}, scores).with_links(links)
 
 
 def _is_punctuation(word: str) -> bool:

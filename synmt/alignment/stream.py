@@ -10,13 +10,14 @@ from typing import Any
 import orjson
 from tqdm import tqdm
 
-from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predictor, TwoReadings
+from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predictor, Tempered, TwoReadings
 from synmt.alignment.choice import note_choice
 from synmt.alignment.config import AlignConfig, Heuristic
 from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
 from synmt.alignment.lexicon import Lexicon
 from synmt.alignment.methods import open_method
 from synmt.alignment.pairs import count_from_one, read_pairs, with_known_links
+from synmt.alignment.phrases import chunks, phrases
 from synmt.alignment.tree_links import NEEDS as TREES
 from synmt.alignment.tree_links import tree_links
 from synmt.model.files import CONFIG_FILE
@@ -202,7 +203,8 @@ def _aligned(
             raise BadInput(str(error)) from None
         if config.tree_links:
             links = links.with_links(tree_links(links.links.keys(), pair.source, pair.target))
-        yield pair, links, each
+        temperature = config.temperature or (aligner.temperature if isinstance(aligner, Tempered) else 1.0)
+        yield pair, links if temperature == 1 else links.tempered(temperature), each
 
 
 def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] | None, config: AlignConfig) -> str:
@@ -218,6 +220,9 @@ def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] |
     }
     if config.scores:
         fields["scores"] = [[round(score, 6) for score in row] for row in extracted.scores.tolist()]
+    if config.phrases:
+        fields["chunks"] = chunks(extracted.links.keys())
+        fields["phrases"] = phrases(extracted.links.keys())
     if predicted is not None:
         fields["predicted"] = predicted
     return orjson.dumps(fields).decode()

@@ -16,8 +16,9 @@ from synmt.streams import Line, windows
 Item = TypeVar("Item", contravariant=True)
 T = TypeVar("T")
 
-# What a metric compares, and its items: text as str, Tree | None, ParseRecord, Links, Prediction with Links.
-Compared = Literal["translations", "trees", "records", "links", "predictions"]
+# What a metric compares, and its items: text as str, Tree | None, ParseRecord, Links, Prediction with Links, and
+# Scored with Links.
+Compared = Literal["translations", "trees", "records", "links", "predictions", "scored links"]
 # Whole numbers where the metric counts, so that its details read as counts; else float64.
 Statistics = npt.NDArray[np.number]
 

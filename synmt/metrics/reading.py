@@ -1,6 +1,6 @@
 """Files of hypotheses and references, side by side, and the metrics that compare them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
@@ -11,12 +11,15 @@ from synmt.metrics.config import MetricConfig
 from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Compared, Metric, Row
 from synmt.metrics.prediction import Prediction, read_prediction
+from synmt.metrics.reliability import Scored, read_scored
 from synmt.streams import Line, read_parallel
-from synmt.text.links import check_inside, detect_base, read_links
+from synmt.text.links import Link, Links, check_inside, detect_base, read_links
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.record import read_record, read_words
 
 Reader = Callable[[str], Any]
+# What is compared with links, and how it is read where it is JSON, whose words count from 0.
+BASED: dict[str, Reader | None] = {"links": None, "predictions": read_prediction, "scored links": read_scored}
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,22 @@ def open_input(names: Sequence[str], files: Files, config: MetricConfig, buckets
         raise ValueError(f"{' and '.join(names)} compare different things")
     if compared not in get_args(Compared):
         raise ValueError(f"{names[0]} compares {compared}, which are none of {', '.join(get_args(Compared))}")
-    has_links = compared in ("links", "predictions")
+    rows, notes = open_rows(names[0], compared, files, config, buckets)
+    return Input(files.hypotheses, metrics, rows, notes)
+
+
+def open_rows(
+    name: str, compared: Compared, files: Files, config: MetricConfig, buckets: LengthBuckets | None = None
+) -> tuple[Iterator[Row[Any]], list[str]]:
+    """Return a row for each line of the files, and a note for each system; name: what it is for.
+
+    Raises as `open_input` does.
+    """
+    has_links = compared in BASED
     if compared != "translations" and len(files.references) > 1:
-        raise ValueError(f"{names[0]} takes one reference")
+        raise ValueError(f"{name} takes one reference")
     if compared != "translations" and buckets and files.source is None:
-        raise ValueError(f"lengths for {names[0]} are those of a source, and there is none")
+        raise ValueError(f"lengths for {name} are those of a source, and there is none")
     if files.target is not None and (files.source is None or not has_links):
         raise ValueError("a target is for links, beside a source")
     lines: Iterable[Sequence[Line]] = read_parallel(files.paths())
@@ -76,8 +90,7 @@ def open_input(names: Sequence[str], files: Files, config: MetricConfig, buckets
         readers, notes = _link_readers(compared, lines, len(files.hypotheses), config)
     else:
         readers, notes = _readers(compared, files, config)
-    rows = (_row(line, readers, files, buckets) for line in lines)
-    return Input(files.hypotheses, metrics, rows, notes)
+    return (_row(line, readers, files, buckets) for line in lines), notes
 
 
 def _readers(compared: Compared, files: Files, config: MetricConfig) -> tuple[list[Reader], list[str]]:
@@ -99,14 +112,13 @@ def _detokenizer(language: str) -> Reader:
 def _link_readers(
     compared: Compared, lines: Sequence[Sequence[Line]], systems: int, config: MetricConfig
 ) -> tuple[list[Reader], list[str]]:
-    said = [config.link_base] * systems + [config.reference_base]
-    if compared == "predictions":
-        said[:systems] = [0] * systems
+    read_json = BASED[compared]
+    said = [0 if read_json else config.link_base] * systems + [config.reference_base]
     columns = ([row[place].text for row in lines] for place in range(systems + 1))
     bases = [detect_base(column) if base is None else base for column, base in zip(columns, said, strict=True)]
     readers: list[Reader] = [partial(read_links, base=base) for base in bases]
-    if compared == "predictions":
-        readers[:systems] = [read_prediction] * systems
+    if read_json:
+        readers[:systems] = [read_json] * systems
     return readers, [f"base:{base}|refbase:{bases[-1]}" for base in bases[:-1]]
 
 
@@ -124,9 +136,15 @@ def _check_inside(items: Sequence[Any], lines: Sequence[Line], sides: Sequence[L
     words = [len(_read(side, read_words)) for side in sides]
     for item, line in zip(items, lines, strict=False):
         try:
-            check_inside(item.links if isinstance(item, Prediction) else item.possible, *words)
+            check_inside(_links_of(item), *words)
         except ValueError as error:
             raise line.error(f"{error} (words count from 0)") from None
+
+
+def _links_of(item: Links | Prediction | Scored) -> Set[Link]:
+    if isinstance(item, Scored):
+        return item.links.keys()
+    return item.links if isinstance(item, Prediction) else item.possible
 
 
 def _read(line: Line, read: Reader) -> Any:

@@ -94,6 +94,40 @@ def test_formats_agree(fitted: tuple[Path, str]) -> None:
     assert [float(line.split("\t")[1]) for line in scored] == [each["confidence"] for each in records]
 
 
+def test_a_temperature_changes_scores_and_no_links(fitted: tuple[Path, str]) -> None:
+    command = [fitted[0], "--format", "jsonl", "--scores"]
+    as_they_are, tempered = ([json.loads(line) for line in align(*command, *more).splitlines()] for more in
+                             ([], ["--temperature", "2"]))  # fmt: skip
+    for before, after in zip(as_they_are, tempered, strict=True):
+        assert [link[:2] for link in before["links"]] == [link[:2] for link in after["links"]]
+        for old, new in zip(before["scores"], after["scores"], strict=True):
+            odds = [(score / (1 - score)) ** 0.5 for score in old]
+            assert new == pytest.approx([each / (1 + each) for each in odds], abs=2e-3)
+        assert all(after["scores"][i][j] == score for i, j, score in after["links"])
+        assert after["confidence"] != before["confidence"]
+
+
+def test_hidden_markov_models_write_probabilities() -> None:
+    """Their temperature is that of their own unless another is asked for."""
+    fit = ["--fit", "--method", "hmm", "--tokenizer", "none", "--format", "jsonl", "--scores"]
+    own, asked, plain = (
+        [json.loads(line)["scores"] for line in align(*fit, *more).splitlines()]
+        for more in ([], ["--temperature", "1.75"], ["--temperature", "1"])
+    )
+    assert own == asked != plain
+
+
+def test_json_lines_hold_chunks_and_phrases(tmp_path: Path) -> None:
+    (tmp_path / "links").write_text("0-0 1-2 4-2 2-3 3-1\n\n")
+    text = "er nimmt es gern an\the gladly accepts it\n\n"
+    whole, empty = align("--links-from", tmp_path / "links", "--format", "jsonl", "--phrases", text=text).splitlines()
+    assert json.loads(whole)["chunks"] == [[[0], [0]], [[1, 4], [2]], [[2], [3]], [[3], [1]]]
+    assert json.loads(whole)["phrases"] == [[0, 0, 0, 0], [2, 2, 3, 3], [3, 3, 1, 1]]
+    assert empty == "{}"
+    with pytest.raises(BadInput, match="--phrases go with --format jsonl"):
+        align("--links-from", tmp_path / "links", "--phrases", text=text)
+
+
 def test_methods_share_translation_models_which_translate(tmp_path: Path) -> None:
     fit = ["--fit", "--tokenizer", "none", *TINY]
     align(*fit, "--method", "naive-att", "--out", tmp_path / "naive")

@@ -31,7 +31,8 @@ TEXTS = {
     "systems.toml": RUN,
     "gold.ptb": "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))\n" + "(NP (NN x))\n" * 3,
     "bitext.tsv": "".join(f"{line}\t{line}\n" for line in LINES),
-    **{f"{name}.links": LINKS for name in ("test", "eflomal", "forward", "backward")},
+    **{f"{name}.links": LINKS for name in ("test", "eflomal", "forward", "backward", "gold")},
+    "found.jsonl": '{"source": ["He"], "target": ["Er"], "links": [[0, 0, 0.9]]}\n' * 4,
     **{name: "\n".join([*LINES, ""]) for name in TEXT_FILES},
 }
 OUTPUTS = re.compile(r"(?:--out|>) (\S+)")

@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,27 @@ def test_errors_of_prediction_and_alignment(tmp_path: Path) -> None:
     ]  # fmt: skip
     bad = synmt("score", "--errors", "-r", tmp_path / "gold", text='{"links": []}\n')
     assert is_one_line_of_error(bad, 'synmt score: stdin:1: needs "links"')
+
+
+def test_reliability_of_the_scores_of_links(tmp_path: Path) -> None:
+    (tmp_path / "gold").write_text("1-1 2p2\n")
+    (tmp_path / "found").write_text('{"links": [[0, 0, 0.9], [1, 1, 0.94], [0, 1, 0.2]]}\n')
+    command = ["score", "--reliability", "-r", tmp_path / "gold", "--reference-base", "1", tmp_path / "found"]
+    table = synmt(*command).stdout.splitlines()
+    assert [line.split() for line in table[:-1]] == [
+        ["score", "links", "mean", "right"],
+        ["0.2-0.3", "1", "20.00", "0.00"],
+        ["0.9-1.0", "2", "92.00", "100.00"],
+        ["all", "3", "68.00", "66.67"],
+    ]
+    assert re.fullmatch(r"ECE\|bins:10\|.*\|refbase:1 = 12.00 \(\d\.\d\d at temperature 0\.\d\d\)", table[-1])
+    rows = [json.loads(line) for line in synmt(*command, "--format", "json").stdout.splitlines()]
+    assert [row["links"] for row in rows] == [1, 2, 3]
+    assert [row["ece"] for row in rows] == [None, None, pytest.approx(12)]
+    bad = synmt(*command[:-1], text='{"links": [[0, 0, 2]]}\n')
+    assert is_one_line_of_error(bad, "synmt score: stdin:1: a score is not between 0 and 1")
+    assert is_one_line_of_error(synmt(*command, "--by-sentence"), "synmt score: --reliability is of whole files")
+    assert is_one_line_of_error(synmt(*command[:-1], text="{}\n"), "synmt score: no links with scores")
 
 
 def test_scores_of_sentences_are_sacrebleus(files: Path) -> None:

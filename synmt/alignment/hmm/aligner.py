@@ -29,6 +29,7 @@ from synmt.training.bitext import Bitext
 
 SIDES = ("source", "target")
 DIRECTIONS = ("forward", "backward")
+TEMPERATURE = 1.75  # at which γ are probabilities; learnt from 44 pairs linked by hand (docs/results.md)
 LEAST_COUNT = 1e-3  # of links that are kept
 LARGEST_COUNT = 1e12  # sums stay finite
 
@@ -41,6 +42,7 @@ class HmmAligner:
     words: KnownWords
     heuristic: Heuristic = "mean"
     needs: Needs = NO_NEEDS
+    temperature: float = TEMPERATURE
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return γ of both directions, of words."""
