@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from synmt.streams import BadInput, LineWriter, check_stdin_once, nth_line, write_lines
+from synmt.streams import BadInput, LineWriter, check_stdin_once, nth_line, read_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +18,7 @@ Examples:
   synmt inspect strengths model --format svg > strengths.svg
   synmt inspect attention model test.en --sentence 3 --layer 1 --format png > attention.png
   synmt inspect attention model test.en --sentence 3 --format html > attention.html
+  synmt inspect links found.jsonl > links.html
   synmt inspect curves base model --format png > curves.png
 """
 PICTURES = ("png", "svg")
@@ -133,6 +134,19 @@ def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:
         write_lines([alignment_page(*shown, " ".join(found[0].source))])
     else:
         write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form)
+
+
+@command.command()
+@click.argument("file", default="-")
+def links(file: str) -> None:
+    """Write an HTML page of the links of all sentence pairs of FILE.
+
+    FILE has lines as `synmt align --format jsonl` writes them.
+    """
+    from synmt.inspection.alignment import read_bitext
+    from synmt.inspection.page import links_page
+
+    write_lines([links_page(read_bitext(read_lines([file])), f"Links of {file}" if file != "-" else "Links")])
 
 
 @command.command()

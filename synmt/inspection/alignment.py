@@ -3,7 +3,7 @@
 Rows are target words and columns source words, so that a row is what a target word attends to; frames are links.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -13,7 +13,7 @@ import numpy.typing as npt
 import orjson
 
 from synmt.inspection.matrix import Legend, Matrix
-from synmt.streams import Line
+from synmt.streams import BadInput, Line
 from synmt.text.links import Link, check_inside, read_links
 
 ROUNDING = 1e-3  # by which a score may leave its bounds
@@ -27,6 +27,26 @@ class Alignment:
     target: list[str]
     links: list[Link]
     scores: npt.NDArray[np.float32]
+
+    @property
+    def confidence(self) -> float:
+        """Return the mean over all words of both sides of their best score."""
+        best = self.scores.max(axis=0).sum() + self.scores.max(axis=1).sum()
+        return float(best / (len(self.source) + len(self.target)))
+
+
+def read_bitext(lines: Iterable[Line]) -> Iterator[tuple[int, Alignment]]:
+    """Yield the number of each line that is not empty, and its alignment, as `read_alignments` reads it in JSON.
+
+    Raises BadInput, also if there is none.
+    """
+    number = 0
+    for line in lines:
+        if line.text.strip() not in ("", "{}"):
+            number = line.number
+            yield number, read_alignments([line])[0]
+    if not number:
+        raise BadInput("no sentence pairs")
 
 
 def read_alignments(lines: Sequence[Line]) -> list[Alignment]:

@@ -1,7 +1,8 @@
-"""A sentence as one HTML page that needs nothing else: its trees, its links, and each head behind a selector."""
+"""HTML pages that need nothing else: a sentence with its trees, its links, and each head behind a selector; and the
+links of a bitext, some pairs at a time."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any
@@ -15,6 +16,7 @@ from synmt.inspection.sentence import ReadSentence, Weights
 from synmt.streams import BadInput
 
 DIGITS = 4  # after the point of a number on the page
+LONGEST_WORD = 100  # characters of a word among others of a line
 MOST_NUMBERS = 10_000_000  # on a page; more would be too much for a browser
 
 
@@ -48,6 +50,18 @@ def attention_page(sentence: ReadSentence, title: str, alignment: Alignment | No
 def alignment_page(matrices: Sequence[Matrix], legend: Legend, title: str) -> str:
     """Return a page of several aligners' matrices on a pair, with links as their marks. Raises BadInput."""
     return _page(title, [View(legend, {"": matrices}, shares=False)], {})
+
+
+def links_page(alignments: Iterable[tuple[int, Alignment]], title: str) -> str:
+    """Return a page of numbered pairs with their links. Raises BadInput for more of them than a page can hold."""
+    pairs, numbers = [], 0
+    for number, each in alignments:
+        numbers += len(each.source) + len(each.target) + 3 * len(each.links)
+        _check_size(numbers)
+        words = [[label(word, LONGEST_WORD) for word in side] for side in (each.source, each.target)]
+        links = [[i, j, round(float(each.scores[i, j]), DIGITS)] for i, j in each.links]
+        pairs.append([number, *words, links, round(each.confidence, DIGITS)])
+    return _filled("links.html", title, pairs)
 
 
 def _layers(sentence: ReadSentence, values: Weights) -> dict[str, list[Matrix]]:
@@ -94,12 +108,20 @@ def _tokens_of_words(sentence: ReadSentence) -> list[list[int]]:
 
 def _page(title: str, views: Sequence[View], parts: Mapping[str, Any]) -> str:
     numbers = sum(each.values.size for view in views for group in view.groups.values() for each in group)
+    _check_size(numbers)
+    return _filled("page.html", title, {**parts, "views": list(map(_view, views))})
+
+
+def _check_size(numbers: int) -> None:
     if numbers > MOST_NUMBERS:
         raise BadInput(f"{numbers} numbers are more than the {MOST_NUMBERS} that a page can hold")
-    data = orjson.dumps({**parts, "views": list(map(_view, views))}).decode()
-    template = resources.files("synmt.inspection").joinpath("page.html").read_text(encoding="utf-8").rstrip("\n")
-    before, between, after, end = template.replace("@DATA@", "@TITLE@").split("@TITLE@")
-    return html.escape(title).join([before, between, after]) + data.replace("<", "\\u003c") + end
+
+
+def _filled(template: str, title: str, data: object) -> str:
+    """Return a page of a template, with data that cannot end the script that they stand in."""
+    text = resources.files("synmt.inspection").joinpath(template).read_text(encoding="utf-8").rstrip("\n")
+    before, between, after, end = text.replace("@DATA@", "@TITLE@").split("@TITLE@")
+    return html.escape(title).join([before, between, after]) + orjson.dumps(data).decode().replace("<", "\\u003c") + end
 
 
 def _view(view: View) -> dict[str, Any]:

@@ -119,3 +119,11 @@ def test_what_align_writes_can_be_shown() -> None:
         assert inspect("alignment found").decode().split("\n")[2:5] == [
             *("found\t0\t1\tmein\tfather\t0", "found\t1\t0\tVater\tmy\t0", "found\t1\t1\tVater\tfather\t1")
         ]
+
+
+def test_a_page_of_the_links_of_a_bitext() -> None:
+    page = inspect("links aligned.jsonl").decode()
+    assert page.startswith("<!doctype html>") and "<title>Links of aligned.jsonl</title>" in page
+    assert '[1,["my","father"],["mein","Vater"],[[0,0,0.75],[1,1,0.5]],0.625],[3,' in page
+    with pytest.raises(BadInput, match="links without their words"):
+        inspect("links links")

@@ -1,4 +1,6 @@
+import html
 import json
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -9,8 +11,8 @@ import numpy as np
 import pytest
 
 from synmt.inspection import page
-from synmt.inspection.alignment import alignment_matrices, read_alignments
-from synmt.inspection.page import alignment_page, attention_page
+from synmt.inspection.alignment import alignment_matrices, read_alignments, read_bitext
+from synmt.inspection.page import alignment_page, attention_page, links_page
 from synmt.inspection.sentence import ReadSentence, read_sentence
 from synmt.streams import BadInput, Line
 from tests.inspection.models import SENTENCE, write_model
@@ -99,19 +101,93 @@ def test_a_page_too_large_for_a_browser_is_refused(masked: ReadSentence, monkeyp
         attention_page(masked, "He")
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
-def test_a_browser_draws_the_page(masked: ReadSentence, tmp_path: Path) -> None:
-    (alignment,) = read_alignments([PAIR])
-    path = tmp_path / "page.html"
-    ask = "<script>ask(3); document.title = errors.join() || 'drawn';</script></body>"
-    text = attention_page(masked, "He", alignment).replace("</body>", ask)
+BITEXT = [
+    Line(json.dumps({"source": source, "target": target, "links": links}), "in", number)
+    for number, (source, target, links) in enumerate(
+        [
+            (["the", HOSTILE, "house"], ["בית", "ה", "&lt;"], [[0, 1, 0.4], [2, 0, 0.9], [2, 1, 0.123456]]),
+            *([(["a"] * 3, ["b"], [[0, 0], [1, 0, 0.5]])] * 120),
+        ],
+        5,
+    )
+]
+
+
+def test_a_page_of_links_holds_all_pairs_and_runs_none_of_them() -> None:
+    text = links_page(read_bitext([*BITEXT, Line("{}", "in", 999), Line("", "in", 1000)]), HOSTILE)
+    assert "http:" not in text and "https:" not in text
+    found = Tags(text)
+    assert [tag for tag, _ in found.tags].count("script") == 2
+    assert not any({"src", "href"} & attributes.keys() for _, attributes in found.tags)
+    assert len(found.data) == 121
+    assert found.data[0] == [
+        5, ["the", HOSTILE, "house"], ["בית", "ה", "&lt;"], [[0, 1, 0.4], [2, 0, 0.9], [2, 1, 0.1235]],
+        round((0.4 + 0.9 + 0.9 + 0.4) / 6, 4),
+    ]  # fmt: skip
+    assert found.data[1] == [6, ["a"] * 3, ["b"], [[0, 0, 1], [1, 0, 0.5]], round((1 + 0.5 + 1) / 4, 4)]
+
+
+def test_a_bitext_without_pairs_or_too_large_makes_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput, match="no sentence pairs"):
+        links_page(read_bitext([Line("{}", "in", 1)]), "none")
+    monkeypatch.setattr(page, "MOST_NUMBERS", 100)
+    with pytest.raises(BadInput, match="more than the 100 that a page can hold"):
+        links_page(read_bitext(BITEXT), "all")
+
+
+def drawn(text: str, act: str, folder: Path) -> str:
+    """What a browser makes of a page once a script has acted on it."""
+    if shutil.which("chromium") is None:
+        pytest.skip("needs chromium")
+    path = folder / "page.html"
+    text = text.replace("</body>", f"<script>{act} document.title = errors.join() || 'drawn';</script></body>")
     path.write_text(text.replace('"use strict";', '"use strict"; const errors = []; onerror = (e) => errors.push(e);'))
     browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"file://{path}"]
-    done = subprocess.run(browser, capture_output=True, text=True, timeout=60, env={"HOME": str(tmp_path)})
+    done = subprocess.run(browser, capture_output=True, text=True, timeout=60, env={"HOME": str(folder)})
     if done.returncode or not done.stdout:
         pytest.skip(f"chromium does not run here: {done.stderr[-200:]}")
-    tags = Tags(done.stdout)
     assert "<title>drawn</title>" in done.stdout
+    return done.stdout
+
+
+def words_of_class(text: str, name: str) -> list[str]:
+    return [html.unescape(each) for each in re.findall(rf'<span class="word[^"]* ?{name}[^"]*"[^>]*>([^<]*)<', text)]
+
+
+def test_a_browser_lights_up_links_and_filters_them(tmp_path: Path) -> None:
+    text = links_page(read_bitext(BITEXT), HOSTILE)
+    point = "document.querySelector('.pair').words[1][1].dispatchEvent(new Event('mouseenter'));"
+    dom = drawn(text, point, tmp_path)
+    assert dom.count('class="pair"') + dom.count('class="pair asking"') == 50 + 1  # the template
+    assert len(re.findall('<line [^>]*class="lit"', dom)) == 2
+    assert re.findall("<text[^>]*>([^<]*)</text>", dom) == ["0.40", "0.12"]
+    assert words_of_class(dom, "asked") == ["ה"]
+    assert words_of_class(dom, "linked") == ["the", "house"]
+    assert words_of_class(dom, "bare")[:2] == [HOSTILE, "&lt;"]
+    assert "121 of 121 pairs; on this page 101 of 101 links" in dom
+    dom = drawn(text, f"at('least').value = 0.45; draw(); {point}", tmp_path)
+    assert dom.count("<line ") == 1 + 2 * 49 and 'class="lit"' not in dom
+    dom = drawn(text, "at('find').value = 'HOUSE'; choose();", tmp_path)
+    assert "1 of 121 pairs; on this page 3 of 3 links" in dom
+    dom = drawn(text, "at('order').value = 'unsure'; choose(); at('page').value = 99; turn();", tmp_path)
+    assert re.findall(r'<section class="pair"><b>(\d+)</b>', dom) == [str(number) for number in range(105, 126)]
+
+
+def test_a_browser_reads_either_side_in_its_own_direction(tmp_path: Path) -> None:
+    act = """
+        const [first, second] = document.querySelectorAll("p");
+        const of = (row) => getComputedStyle(row).direction;
+        const left = (node) => node.getBoundingClientRect().left, words = document.querySelector(".pair").words;
+        document.body.dataset.seen = [of(first), of(second), left(words[0][0]) < left(words[0][2]),
+          left(words[1][0]) > left(words[1][1])];
+    """
+    assert 'data-seen="ltr,rtl,true,true"' in drawn(links_page(read_bitext(BITEXT), "x"), act, tmp_path)
+
+
+def test_a_browser_draws_the_page(masked: ReadSentence, tmp_path: Path) -> None:
+    (alignment,) = read_alignments([PAIR])
+    dom = drawn(attention_page(masked, "He", alignment), "ask(3);", tmp_path)
+    tags = Tags(dom)
     assert sum("data-query" in attributes for _, attributes in tags.tags) == 15 + 15 + 5
     assert sum(attributes.get("class") == "link" for _, attributes in tags.tags) == 1
     assert sum(tag == "option" for tag, _ in tags.tags) == 2 + 2 + 2
