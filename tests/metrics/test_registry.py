@@ -60,7 +60,7 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_says_what_it_compares(name: str) -> None:
     metric = METRICS[name](MetricConfig())
-    assert metric.compares in ("translations", "trees", "records", "links", "predictions")
+    assert metric.compares in ("translations", "trees", "records", "links", "predictions", "scored links")
     assert metric.higher_is_better == (name not in ("ter", "aer", "cPwA", "wPwA"))
 
 
