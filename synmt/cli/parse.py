@@ -55,7 +55,7 @@ def command(
     """
     bad = BadLines(on_error)
     if kind in READERS:
-        read = reader("stripped ptb" if strip and kind == "ptb" else kind, bad)
+        read = reader("stripped ptb" if strip and kind == "ptb" else kind, bad, partial=True)
         group = partial(sentences, kind=kind)
         convert_files("parse", files, lambda text: WRITERS[form](read(text)), bad, blank(form), group)
         return

@@ -14,6 +14,7 @@ from synmt.inspection.attention import of_all_heads
 from synmt.inspection.matrix import Legend, Matrix, label
 from synmt.inspection.sentence import ReadSentence, Weights
 from synmt.streams import BadInput
+from synmt.trees.record import UNATTACHED
 
 DIGITS = 4  # after the point of a number on the page
 LONGEST_WORD = 100  # characters of a word among others of a line
@@ -91,7 +92,7 @@ def _tree(sentence: ReadSentence) -> dict[str, Any] | None:
 
 def _dependencies(sentence: ReadSentence) -> dict[str, Any] | None:
     record = sentence.record
-    if not record.heads:
+    if not record.heads or UNATTACHED in record.heads:
         return None
     words, deprels = list(map(label, record.tokens)), list(map(label, record.deprels))
     return {"words": words, "heads": record.heads, "deprels": deprels, "tokens": _tokens_of_words(sentence)}

@@ -2,7 +2,8 @@
 
 Zeman et al. (2018), "CoNLL 2018 Shared Task: Multilingual Parsing from Raw Text to Universal Dependencies".
 A word is the characters that it covers, so the scores hold for other tokens than the gold ones: F1 of what both
-sides say of their words. Relations are compared without their subtypes.
+sides say of their words. Relations are compared without their subtypes. Of a partial tree, precision counts the words
+that have a head (or a tag), and recall all words.
 """
 
 from collections.abc import Sequence
@@ -13,13 +14,15 @@ import numpy.typing as npt
 
 from synmt import __version__
 from synmt.metrics.metric import Compared, Score, Statistics
+from synmt.trees.dependency import UNKNOWN
 from synmt.trees.record import ParseRecord
 
 NAMES = ("UPOS", "UAS", "LAS")
 
 
 class Attachment:
-    """One of the three metrics, over records. Statistics: right, gold and predicted words."""
+    """One of the three metrics, over records. Statistics: right words, gold ones, and those that are said something
+    of."""
 
     compares: Compared = "records"
     higher_is_better = True
@@ -34,8 +37,8 @@ class Attachment:
         for gold, predicted in zip(gold_records, hypotheses, strict=True):
             if "".join(gold.tokens) != "".join(predicted.tokens):
                 raise ValueError(f"tokens of another text than the reference's: {' '.join(predicted.tokens)!r:.60}")
-            right = self._claims(gold) & self._claims(predicted)
-            rows.append((len(right), len(gold.tokens), len(predicted.tokens)))
+            claims = self._claims(predicted)
+            rows.append((len(self._claims(gold) & claims), len(gold.tokens), len(claims)))
         return np.array(rows, dtype=np.int64)
 
     def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
@@ -51,9 +54,9 @@ class Attachment:
         return Score(self.name, float(self.scores(totals[None])[0]), signature, details)
 
     def _claims(self, record: ParseRecord) -> set[tuple[object, ...]]:
-        """Return what a record says of each of its words, in terms of spans of characters."""
+        """Return what a record says of its words, in terms of spans of characters; of an unattached word nothing."""
         spans: Sequence[object] = list(pairwise(accumulate(map(len, record.tokens), initial=0)))
-        tops = ["root", *spans]
+        tops = ["root", *spans, UNKNOWN]  # the last for UNATTACHED
         deprels = [deprel.split(":")[0] for deprel in record.deprels]
         columns: dict[str, list[Sequence[object]]] = {
             "UPOS": [spans, record.upos],
@@ -62,7 +65,7 @@ class Attachment:
         }
         if any(len(column) < len(spans) for column in columns[self.name]):
             raise ValueError(f"record without {'upos' if self.name == 'UPOS' else 'heads and deprels'}")
-        return set(zip(*columns[self.name], strict=True))
+        return {claim for claim in zip(*columns[self.name], strict=True) if claim[1] != UNKNOWN}
 
 
 upos, uas, las = (lambda config, name=name: Attachment(name) for name in NAMES)  # of any MetricConfig

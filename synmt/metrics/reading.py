@@ -98,6 +98,8 @@ def _readers(compared: Compared, files: Files, config: MetricConfig) -> tuple[li
     systems, references = len(files.hypotheses), len(files.references)
     readers: dict[Compared, Reader] = {"translations": str, "trees": read_parse, "records": read_record}
     read = readers[compared]
+    if compared == "records":
+        return [partial(read_record, partial=True)] * systems + [read] * references, [""] * systems
     if compared == "translations" and config.detokenize:
         detokenize = _detokenizer(config.detokenize)
         return [detokenize] * systems + [read] * references, [f"detok:moses-{config.detokenize}"] * systems

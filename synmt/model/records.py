@@ -143,7 +143,7 @@ def _texts(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
 
 def _read(line: Line, needs: frozenset[str], bad: BadLines) -> ParseRecord:
     def read(text: str) -> ParseRecord:
-        record = read_record(text)
+        record = read_record(text, partial=True)
         check_needs(record, needs)
         return record
 

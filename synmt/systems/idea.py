@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_settings, chosen
 from synmt.text.vocabulary import structural
-from synmt.trees.record import ParseRecord
+from synmt.trees.record import ParseRecord, check_heads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,9 +23,11 @@ Idea = TypeVar("Idea")
 Segment = Callable[[str], list[str]]
 Task = Literal["translate", "parse"]
 Heads = Mapping[int, tuple[int, ...]]  # of some layers, counted from 1, heads, counted from 0
+SOME_HEADS = "some heads"  # as a need: those of a partial tree will do
 NAMES = {
     "tree": "constituency tree",
     "heads": "dependency heads",
+    SOME_HEADS: "dependency heads",
     "deprels": "dependency relations",
     "upos": "upos",
     "masks": "masks",
@@ -60,7 +62,8 @@ class SourceIdea:
         check_settings(self)
 
     def needs(self, training: bool) -> frozenset[str]:
-        """Return the fields that a record must have, in training (and validation) or to be translated."""
+        """Return the fields that a record must have, in training (and validation) or to be translated: `heads`, a whole
+        tree; or SOME_HEADS."""
         return frozenset()
 
     def lays_out(self) -> bool:
@@ -168,10 +171,12 @@ def task_mark(task: Task) -> str:
 
 
 def check_needs(record: ParseRecord, needs: frozenset[str]) -> None:
-    """Raise ValueError for a sentence without one of the fields."""
+    """Raise ValueError for a sentence without one of the fields, and for a partial tree where a whole one is needed."""
     for name in sorted(needs):
-        if record.tokens and not getattr(record, name):
+        if record.tokens and not getattr(record, "heads" if name == SOME_HEADS else name):
             raise ValueError(f"record has no {NAMES.get(name, name)}")
+    if "heads" in needs and record.heads:
+        check_heads(record.heads, record.sentences)
 
 
 def subwords(record: ParseRecord, segment: Segment) -> Layout:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from synmt.streams import BadInput, Line
-from synmt.trees.record import ParseRecord, RecordError, check_heads
+from synmt.trees.record import UNATTACHED, ParseRecord, RecordError, check_heads
 
 COLUMNS = 10
 UNKNOWN = "_"
@@ -28,7 +28,7 @@ class DependencyError(ValueError):
 
 @dataclass(slots=True)
 class SyntacticWord:
-    """A syntactic word: `head` counts from 1, 0 for the root, -1 if unknown."""
+    """A syntactic word: `head` counts from 1, 0 for the root, UNATTACHED if unknown."""
 
     form: str
     lemma: str
@@ -79,9 +79,10 @@ def _block(lines: Sequence[Line]) -> Block:
     return Block(text, lines[0].source, lines[0].number, fault)
 
 
-def read_conllu(block: str) -> ParseRecord:
+def read_conllu(block: str, partial: bool = False) -> ParseRecord:
     """Return the record of one sentence block; one of comments alone gives a record without tokens.
 
+    partial: some words may be without a head, which is `_`.
     Raises DependencyError, and RecordError for heads that are no tree and a text that is not the words'.
     """
     comments: dict[str, str] = {}
@@ -98,18 +99,19 @@ def read_conllu(block: str) -> ParseRecord:
                 _read_row(line, words, multiword)
         except ValueError as error:
             raise DependencyError(str(error), row) from None
-    known = [word.head >= 0 for word in words]
-    if any(known) and not all(known):
+    heads = [word.head for word in words]
+    has_heads = any(head != UNATTACHED for head in heads)
+    if has_heads and UNATTACHED in heads and not partial:
         raise DependencyError("some words have a head and some have none")
     for token in multiword:
         if token.last > len(words):
             raise DependencyError(f"multiword token {token.first}-{token.last} of {len(words)} words")
-    if all(known):
-        check_heads([word.head for word in words], sentences)
+    if has_heads:
+        check_heads(heads, sentences, partial)
     record = _record(comments.get("text", ""), *_merged(words, multiword))
     record.sent_id = comments.get("sent_id", "") if words else ""
     record.sentences = sentences
-    record.check()
+    record.check(partial)
     return record
 
 
@@ -131,7 +133,7 @@ def _read_row(line: str, words: list[SyntacticWord], multiword: list[MultiwordTo
             raise ValueError(f"word {number!r} where word {len(words) + 1} should be")
         if head != UNKNOWN and not (head.isascii() and head.isdigit()):
             raise ValueError(f"head {head!r} is not a number")
-        number_of_head = -1 if head == UNKNOWN else int(head)
+        number_of_head = UNATTACHED if head == UNKNOWN else int(head)
         words.append(SyntacticWord(form, lemma, upos, xpos, feats, number_of_head, deprel, space_after))
 
 
@@ -152,13 +154,16 @@ def left_out(block: str) -> Counter[str]:
 
 
 def depths(heads: Sequence[int]) -> list[int]:
-    """Return how many arcs each word is from the top, 1 for a root, [n]. The heads have passed `check_heads`."""
+    """Return how many arcs each word is from the top, 1 for a root and for a word without a head, [n].
+
+    The heads have passed `check_heads`.
+    """
     found = [0] + [-1] * len(heads)
     for word in range(1, len(heads) + 1):
         path = []
         while found[word] < 0:
             path.append(word)
-            word = heads[word - 1]
+            word = max(0, heads[word - 1])
         for depth, visited in enumerate(reversed(path), found[word] + 1):
             found[visited] = depth
     return found[1:]
@@ -197,7 +202,7 @@ def _merged(
 ) -> tuple[list[SyntacticWord], list[int]]:
     """Return the words with each multiword token either spread over them or in their place, and, for each old word,
     which new one it went into (from 1)."""
-    depth = depths([word.head for word in words]) if words and words[0].head >= 0 else [1] * len(words)
+    depth = depths([word.head for word in words])
     beginning = {token.first: token for token in multiword}
     merged: list[SyntacticWord] = []
     place: list[int] = []
@@ -242,7 +247,7 @@ def _record(text: str, words: Sequence[SyntacticWord], place: Sequence[int]) -> 
         record.feats += [word.feats] + [UNKNOWN] * extra
         record.heads += [head] + [first[number]] * extra
         record.deprels += [word.deprel] + ["goeswith"] * extra
-    if any(word.head < 0 for word in words):
+    if all(word.head == UNATTACHED for word in words):
         record.heads = []
     if all(word.lemma == UNKNOWN for word in words):
         record.lemmas = []
@@ -279,7 +284,7 @@ def write_conllu(record: ParseRecord) -> str:
         record.upos or unknown,
         record.xpos or unknown,
         record.feats or unknown,
-        record.heads or unknown,
+        [UNKNOWN if head == UNATTACHED else head for head in record.heads] or unknown,
         record.deprels or unknown,
         [*record.spaces[:-1], True] if record.spaces else [True] * n,
         strict=True,

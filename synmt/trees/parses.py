@@ -20,14 +20,16 @@ WRITERS: dict[str, Callable[[ParseRecord], str]] = {
 }
 
 
-def reader(kind: str, bad: BadLines) -> Callable[[str], ParseRecord]:
-    """Return the reader of a format of READERS; what a record does not hold is counted."""
+def reader(kind: str, bad: BadLines, partial: bool = False) -> Callable[[str], ParseRecord]:
+    """Return the reader of a format of READERS; what a record does not hold is counted. partial: so may trees be."""
 
     def read(block: str) -> ParseRecord:
-        record = read_conllu(block)
+        record = read_conllu(block, partial)
         bad.left_out += left_out(block)
         return record
 
+    if kind == "records":
+        return lambda line: read_record(line, partial)
     return read if kind == "conllu" else READERS[kind]
 
 

@@ -23,7 +23,9 @@ from synmt.trees.constituency import (
     write_brackets,
 )
 
-WORD_COLUMNS = ("lemmas", "upos", "xpos", "feats", "heads", "deprels")
+WORD_COLUMNS = ("lemmas", "upos", "xpos", "feats", "heads", "deprels", "confidences")
+UNATTACHED = -1  # the head of a word without one, in a partial tree
+DIGITS = 4  # after the point of a confidence that is written
 T = TypeVar("T", str, int, bool)
 _BREAKING = re.compile(r"[\s\0]")
 _BREAKING_ROWS = re.compile(r"[\t\n\r\0]|^$")
@@ -46,8 +48,10 @@ class ParseRecord:
     upos: universal parts of speech, [n]; empty if unknown.
     xpos: those of the treebank, [n]; empty if unknown.
     feats: morphological features as in CoNLL-U, `Case=Acc|Reflex=Yes`, `_` for none, [n]; empty if no word has any.
-    heads: 1-based index of each token's head, 0 for a root, as in CoNLL-U, [n]; empty if unknown.
+    heads: 1-based index of each token's head, 0 for a root, as in CoNLL-U, [n]; empty if unknown. In a partial tree,
+        some are UNATTACHED.
     deprels: dependency relations, [n]; empty if unknown.
+    confidences: how much speaks for each token's head, 0 to 1, [n]; empty if unknown.
     sentences: number of words of each sentence, where there are several; each has its own root.
     masks: by name, m strings of m characters 0 and 1, over the n words or over the nodes of the tree.
     sent_id: the sentence's name in its treebank, as in CoNLL-U.
@@ -63,14 +67,21 @@ class ParseRecord:
     feats: list[str] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)
     deprels: list[str] = field(default_factory=list)
+    confidences: list[float] = field(default_factory=list)
     sentences: list[int] = field(default_factory=list)
     masks: dict[str, list[str]] = field(default_factory=dict)
     sent_id: str = ""
 
-    def check(self) -> None:
+    @property
+    def confidence(self) -> float:
+        """Return the mean confidence of the heads, 0 for those of words without one."""
+        attached = (each for each, head in zip(self.confidences, self.heads, strict=True) if head != UNATTACHED)
+        return sum(attached) / max(1, len(self.heads))
+
+    def check(self, partial: bool = False) -> None:
         """Raise RecordError where a column's length, the text or the tree's leaves do not fit the tokens, for heads
         that make no trees, and for white space in a token or label, which would break lines of tokens, brackets or
-        CoNLL-U."""
+        CoNLL-U. partial: words may be without a head."""
         n = len(self.tokens)
         for name in ("spaces", *WORD_COLUMNS):
             column = getattr(self, name)
@@ -85,7 +96,11 @@ class ParseRecord:
         if self.sentences and (sum(self.sentences) != n or min(self.sentences) < 1):
             raise RecordError(f"sentences of {self.sentences} words for {n} tokens")
         if self.heads:
-            check_heads(self.heads, self.sentences)
+            check_heads(self.heads, self.sentences, partial)
+        if self.confidences and not self.heads:
+            raise RecordError("confidences without heads")
+        if not all(0 <= each <= 1 for each in self.confidences):
+            raise RecordError("a confidence outside of 0 to 1")
         if self.text and n and "".join(self.tokens) != "".join(self.text.split()):
             raise RecordError("the tokens do not spell the text")
         for name, rows in self.masks.items():
@@ -97,11 +112,13 @@ class ParseRecord:
             raise RecordError("the leaves of the tree are not the tokens")
 
 
-def check_heads(heads: Sequence[int], sentences: Sequence[int] = ()) -> None:
-    """Raise RecordError unless the heads of n words make one tree of each sentence.
+def check_heads(heads: Sequence[int], sentences: Sequence[int] = (), partial: bool = False) -> None:
+    """Raise RecordError unless the heads of n words make one tree of each sentence, or with `partial` pieces of one.
 
     sentences: number of words of each; one of all n if empty.
     """
+    if UNATTACHED in heads and not partial:
+        raise RecordError(f"word {heads.index(UNATTACHED) + 1} has no head, and whole trees are needed")
     first = 1
     for length in sentences or [len(heads)]:
         _check_tree(heads, range(first, first + length))
@@ -112,7 +129,7 @@ def _check_tree(heads: Sequence[int], words: range) -> None:
     roots = [word for word in words if heads[word - 1] == 0]
     if len(roots) > 1:
         raise RecordError(f"words {roots[0]} and {roots[1]} are both roots of one sentence")
-    rooted = {0}
+    rooted = {0, UNATTACHED}
     for word in words:
         path: dict[int, None] = {}
         while word not in rooted:
@@ -120,7 +137,7 @@ def _check_tree(heads: Sequence[int], words: range) -> None:
                 raise RecordError(f"word {word} is its own ancestor")
             path[word] = None
             head = heads[word - 1]
-            if head and head not in words:
+            if head not in (0, UNATTACHED) and head not in words:
                 raise RecordError(f"head {head} of word {word} lies outside of its sentence")
             word = head
         rooted.update(path)
@@ -151,9 +168,10 @@ def is_record(line: str) -> bool:
     return isinstance(fields, dict) and bool(fields.keys() & {"tokens", "tree"})
 
 
-def read_record(line: str) -> ParseRecord:
+def read_record(line: str, partial: bool = False) -> ParseRecord:
     """Return the record of one JSON line; an empty line is the empty record. A mask record gives its tree.
 
+    partial: words may be without a head, which is null.
     Raises RecordError for broken JSON, fields of the wrong type, and fields that contradict each other.
     """
     if not line.strip():
@@ -182,13 +200,14 @@ def read_record(line: str) -> ParseRecord:
         upos=_column(fields, "upos", str),
         xpos=_column(fields, "xpos", str),
         feats=_column(fields, "feats", str),
-        heads=_column(fields, "heads", int),
+        heads=_heads(fields),
         deprels=_column(fields, "deprels", str),
+        confidences=_confidences(fields),
         sentences=_column(fields, "sentences", int),
         masks=_masks(fields),
         sent_id=_text(fields, "sent_id"),
     )
-    record.check()
+    record.check(partial)
     return record
 
 
@@ -227,6 +246,22 @@ def _column(fields: dict[str, object], name: str, kind: type[T]) -> list[T]:
     return column
 
 
+def _heads(fields: dict[str, object]) -> list[int]:
+    heads = fields.get("heads")
+    if isinstance(heads, list):
+        if UNATTACHED in heads:
+            raise RecordError(f"head {UNATTACHED} of word {heads.index(UNATTACHED) + 1}; null stands for none")
+        fields = {"heads": [UNATTACHED if head is None else head for head in heads]}
+    return _column(fields, "heads", int)
+
+
+def _confidences(fields: dict[str, object]) -> list[float]:
+    column = fields.get("confidences") or []
+    if not isinstance(column, list) or any(type(value) not in (int, float) for value in column):
+        raise RecordError("confidences is not a list of numbers")
+    return list(map(float, column))
+
+
 def _masks(fields: dict[str, object]) -> dict[str, list[str]]:
     masks = fields.get("masks") or {}
     if not isinstance(masks, dict):
@@ -245,6 +280,11 @@ def write_record(record: ParseRecord) -> str:
     for name in (*WORD_COLUMNS, "sentences", "masks"):
         if getattr(record, name):
             fields[name] = getattr(record, name)
+    if UNATTACHED in record.heads:
+        fields["heads"] = [None if head == UNATTACHED else head for head in record.heads]
+    if record.confidences:
+        fields["confidences"] = [round(each, DIGITS) for each in record.confidences]
+        fields["confidence"] = round(record.confidence, DIGITS)
     return orjson.dumps(fields).decode()
 
 
@@ -259,7 +299,7 @@ def brackets_of_record(record: ParseRecord) -> str:
 
 def read_words(line: str) -> list[str]:
     """Return the tokens of a parse record, or what stands between spaces in text. Raises RecordError."""
-    return read_record(line).tokens if _OBJECT.match(line) else line.split()
+    return read_record(line, partial=True).tokens if _OBJECT.match(line) else line.split()
 
 
 def tree_of_record(record: ParseRecord) -> Tree | None:
@@ -274,4 +314,4 @@ def read_tree(line: str) -> Tree | None:
 
     Raises RecordError as `read_record` does, and for a sentence without a constituency tree.
     """
-    return tree_of_record(read_record(line))
+    return tree_of_record(read_record(line, partial=True))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from synmt.metrics.attachment import Attachment
-from synmt.trees.record import ParseRecord
+from synmt.trees.record import UNATTACHED, ParseRecord
 
 GOLD = ParseRecord(
     tokens=["She", "ca", "n't", "go"],
@@ -41,6 +41,15 @@ def test_words_are_aligned_by_their_characters() -> None:
     tokens = ["She", "can't", "go"]
     assert right("UPOS", tokens=tokens, upos=["PRON", "AUX", "VERB"], heads=[]) == [2, 4, 3]
     assert right("LAS", tokens=tokens, heads=[3, 3, 0], deprels=["nsubj", "aux", "root"]) == [2, 4, 3]
+
+
+def test_of_a_partial_tree_precision_is_of_the_attached_and_recall_of_all() -> None:
+    partial = {"heads": [4, UNATTACHED, UNATTACHED, 0], "deprels": ["nsubj", "_", "_", "dep"]}
+    assert right("UAS", **partial) == [2, 4, 2]
+    assert right("LAS", **partial) == [1, 4, 2]
+    assert right("UPOS", upos=["PRON", "_", "X", "_"]) == [1, 4, 2]
+    assert "(R = 50.00 P = 100.00)" in Attachment("UAS").score(np.array([2, 4, 2])).details
+    assert right("UAS", heads=[UNATTACHED] * 4, deprels=["_"] * 4) == [0, 4, 0]
 
 
 def test_the_score_is_f1() -> None:

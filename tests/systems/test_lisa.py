@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from synmt.nn.encoding import EncoderPass, SourceBatch
-from synmt.systems.idea import subwords
+from synmt.systems.idea import SOME_HEADS, subwords
 from synmt.systems.lisa.attention import ParentHead, Parents
 from synmt.systems.lisa.idea import Lisa
-from synmt.trees.record import ParseRecord
+from synmt.trees.record import UNATTACHED, ParseRecord
 from tests import tiny
 
 MONKEY = ParseRecord(tokens=["The", "monkey", "eats", "a", "banana"], heads=[2, 3, 0, 5, 3])
@@ -125,6 +125,16 @@ def test_gold_and_mixed_parents() -> None:
 
 
 def test_heads_are_needed_where_they_are_used() -> None:
-    assert Lisa().needs(training=True) == {"heads"}
+    assert Lisa().needs(training=True) == {SOME_HEADS}
     assert Lisa().needs(training=False) == set()
-    assert Lisa(test_parents="gold").needs(training=False) == {"heads"}
+    assert Lisa(test_parents="gold").needs(training=False) == {SOME_HEADS}
+
+
+def test_a_word_without_a_head_teaches_nothing() -> None:
+    partial = ParseRecord(tokens=["a", "b", "c"], heads=[3, UNATTACHED, 0])
+    columns = Lisa().columns(partial, subwords(partial, lambda word: [word]))
+    assert columns == {"parent_subwords": [2, -1, 2], "word_starts": [1, 1, 1]}
+    states = torch.randn(1, 3, 16)
+    _, found = run(head(), batch([[2, -1, 2]]), states)
+    losses = [run(head(), batch([[2, -1, -1]]), states)[1], run(head(), batch([[-1, -1, 2]]), states)[1]]
+    torch.testing.assert_close(found.losses[0](), sum(each.losses[0]() for each in losses))

@@ -11,7 +11,7 @@ from synmt.nn.encoding import SourceBatch
 from synmt.systems.idea import subwords
 from synmt.systems.pascal.attention import ParentScaling, Weighting, parent_factors
 from synmt.systems.pascal.idea import Pascal
-from synmt.trees.record import ParseRecord
+from synmt.trees.record import UNATTACHED, ParseRecord
 from tests import tiny
 
 MONKEY = ParseRecord(tokens=["The", "monkey", "eats", "a", "banana"], heads=[2, 3, 0, 5, 3])
@@ -44,6 +44,11 @@ def test_parents_of_subwords() -> None:
     factors = parent_factors(torch.tensor([positions(MONKEY)]), 1.0)[0]
     assert_near(factors[0], [0.129518, 0.352065, 0.352065, 0.129518, 0.017528, 0.000873])
     assert_near(factors[4], [0.000001, 0.000134, 0.004432, 0.053991, 0.241971, 0.398942])
+
+
+def test_a_word_without_a_head_keeps_its_own_attention() -> None:
+    partial = ParseRecord(tokens=MONKEY.tokens, heads=[2, UNATTACHED, 0, 5, 3])
+    assert Pascal().columns(partial, subwords(partial, segment)) == {"parent_positions": [3, -1, -1, 6, 10, 6]}
 
 
 def test_a_row_of_the_worked_example() -> None:

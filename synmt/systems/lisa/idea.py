@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
-from synmt.systems.idea import Heads, Layout, SourceIdea, spans_of_words
-from synmt.trees.record import ParseRecord
+from synmt.systems.idea import SOME_HEADS, Heads, Layout, SourceIdea, spans_of_words
+from synmt.trees.record import UNATTACHED, ParseRecord
 
 if TYPE_CHECKING:
     from synmt.systems.lisa.attention import ParentHead
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lisa(SourceIdea):
-    """Columns: `parent_subwords`, the first token of each token's parent, -1 where there is none; `word_starts`, 1 for
-    the first token of a word, by which its parent is scored."""
+    """Columns: `parent_subwords`, the first token of each token's parent, -1 where there is none or it is not known;
+    `word_starts`, 1 for the first token of a word, by which its parent is scored."""
 
     layer: int = setting(1, "encoder layer with the head", 1)
     weight: float = setting(1.0, "of the parser's loss: λ")
@@ -40,13 +40,14 @@ class Lisa(SourceIdea):
     )
 
     def needs(self, training: bool) -> frozenset[str]:
-        return frozenset() if not training and self.test_parents == "predicted" else frozenset({"heads"})
+        return frozenset() if not training and self.test_parents == "predicted" else frozenset({SOME_HEADS})
 
     def columns(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
         if not record.heads:
             return {"parent_subwords": [-1] * len(layout.tokens), "word_starts": [0] * len(layout.tokens)}
         first, _ = spans_of_words(layout, len(record.tokens))
-        parents = [first[head - 1] if head else first[word] for word, head in enumerate(record.heads)]
+        heads = [head - 1 if head else word for word, head in enumerate(record.heads)]
+        parents = [-1 if known == UNATTACHED else first[head] for head, known in zip(heads, record.heads, strict=True)]
         return {
             "parent_subwords": [parents[word] if word >= 0 else -1 for word in layout.words],
             "word_starts": [int(word >= 0 and first[word] == place) for place, word in enumerate(layout.words)],

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import rate, setting
-from synmt.systems.idea import Heads, Layout, SourceIdea, spans_of_words
-from synmt.trees.record import ParseRecord
+from synmt.systems.idea import SOME_HEADS, Heads, Layout, SourceIdea, spans_of_words
+from synmt.trees.record import UNATTACHED, ParseRecord
 
 if TYPE_CHECKING:
     from synmt.systems.pascal.attention import ParentScaling
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pascal(SourceIdea):
-    """Columns: `parent_positions`, twice the position of each token's parent, -1 for tokens that are no words."""
+    """Columns: `parent_positions`, twice the position of each token's parent, -1 for tokens that are no words, and for
+    those of words without a head, which keep their own attention."""
 
     layer: int = setting(1, "encoder layer whose attention is scaled", 1)
     heads: int = setting(2, "how many of its heads", 1)
@@ -40,13 +41,14 @@ class Pascal(SourceIdea):
     weighting: Literal["multiply", "add-log-density", "parent-only"] = setting("multiply", "how the parent counts")
 
     def needs(self, training: bool) -> frozenset[str]:
-        return frozenset({"heads"})
+        return frozenset({SOME_HEADS})
 
     def columns(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
         first, last = spans_of_words(layout, len(record.tokens))
+        parents = [head - 1 if head else word for word, head in enumerate(record.heads)]
         doubled = [
-            first[head - 1] + last[head - 1] if head else first[word] + last[word]
-            for word, head in enumerate(record.heads)
+            -1 if head == UNATTACHED else first[parent] + last[parent]
+            for parent, head in zip(parents, record.heads, strict=True)
         ]
         return {"parent_positions": [doubled[word] if word >= 0 else -1 for word in layout.words]}
 
