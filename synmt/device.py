@@ -7,7 +7,7 @@ import torch
 
 from synmt.streams import BadInput
 
-Precision = Literal["auto", "fp32", "bf16"]
+Precision = Literal["auto", "fp32", "bf16", "int8"]
 
 
 def local_device(name: str) -> torch.device:
@@ -27,7 +27,8 @@ def local_device(name: str) -> torch.device:
 def autocast(device: torch.device, precision: Precision = "auto") -> torch.autocast:
     """Use bf16 for matrix products where it is asked for, or with `auto` on a GPU.
 
-    Softmax, norms, biases, losses and parameters stay in fp32, and the logits of all that does not learn.
+    Softmax, norms, biases, losses and parameters stay in fp32, and the logits of all that does not learn. With int8, so
+    does all that is not quantized.
     """
     bf16 = precision == "bf16" or (precision == "auto" and device.type == "cuda")
     return torch.autocast(device.type, torch.bfloat16, enabled=bf16)

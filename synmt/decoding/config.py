@@ -49,8 +49,8 @@ class TranslateConfig:
         None, "of raw text, if not as in training; none: words already stand between spaces"
     )
     batch_tokens: int = setting(4096, "source tokens of a batch", 1)
-    precision: Literal["auto", "fp32", "bf16"] = setting(
-        "auto", "of matrix products, logits aside; auto: bf16 on a GPU, fp32 on a CPU"
+    precision: Literal["auto", "fp32", "bf16", "int8"] = setting(
+        "auto", "of matrix products, logits aside; auto: bf16 on a GPU, fp32 on a CPU; int8: on a CPU, logits too"
     )
     max_tokens: int = setting(2000, "a longer sentence, in source tokens, gets no translation and is counted", 1)
 
@@ -61,6 +61,8 @@ class TranslateConfig:
             raise ValueError("--n-best gives JSON lines, not --format conllu")
         if self.score and (self.n_best or self.task == "parse" or self.format == "conllu"):
             raise ValueError("--score gives log-probabilities of translations, as text or JSON lines")
+        if self.score and self.precision == "int8":
+            raise ValueError("--score gives the numbers of the model, not those of --precision int8")
 
     def check_search(self, search: SearchConfig) -> None:
         """Raise ValueError for a search that cannot find what is asked for."""

@@ -1,6 +1,7 @@
 """Translation of records in batches: sorted by length inside a window, given back in the order they came."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
+from synmt.nn.quantization import quantize
 from synmt.parsers.tokenization import spaces_after
 from synmt.streams import BadInput, windows
 from synmt.systems.idea import Task
@@ -88,8 +90,8 @@ class Translator:
     def open(
         cls, folder: ModelFolder[ModelConfig], device: torch.device, search: SearchConfig, config: TranslateConfig
     ) -> "Translator":
-        """Load the model of a folder. Raises BadInput, also for a task that it has not learnt, and for a search among
-        trees where it writes none."""
+        """Load the model of a folder. Raises BadInput, also for a task that it has not learnt, for a search among trees
+        where it writes none, and for int8 elsewhere than on a CPU."""
         if config.task not in folder.config.source.tasks:
             raise BadInput(f"has not learnt to {config.task}", str(folder.path))
         writes_arcs = config.task == "translate" and folder.config.target.writes_arcs
@@ -99,7 +101,11 @@ class Translator:
             raise BadInput(
                 f"says its arcs beside the words, so that --search {search.search} is --search tokens", str(folder.path)
             )
+        if config.precision == "int8" and device.type != "cpu":
+            raise BadInput("computes on a CPU alone", "int8")
         model = folder.load_model(device)
+        if config.precision == "int8":
+            quantize(model.network)
         trees = None if config.n_best else int(config.format != "text")
         return cls(model, folder, search, config.batch_tokens, config.task, config.precision, trees)
 
@@ -121,10 +127,11 @@ class Translator:
 
         def search(batch: list[int]) -> list[list[Hypothesis]]:
             source = sources.batch(batch, self.vocabulary.padding, self.device)
-            with autocast(self.device, self.precision):
+            with autocast(self.device, self.precision), suppress(FloatingPointError):
                 if isinstance(self.arcs, ArcVocabulary) and self.search.search != "tokens":
                     return tree_search(self.model, source, self.search, self.arcs)
                 return beam_search(self.model, source, self.search, self.arcs)
+            return [[] for _ in batch]
 
         hypotheses = iter(in_batches([len(each.tokens) for each in sentences], self.batch_tokens, search))
         return [self._distinct(next(hypotheses)) if each.tokens else [self.empty] for each in window]

@@ -252,6 +252,8 @@ class SelfAttention(nn.Module):
     def project(self, states: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Return queries [Q,d] of some states, keys and values side by side [K,2d] of others."""
         width = self.out.in_features
+        if not isinstance(self.qkv, nn.Linear):  # a packed product cannot be cut
+            return self.qkv(states)[:, :width], self.qkv(memory)[:, width:]
         weight, bias = self.qkv.weight, self.qkv.bias
         return F.linear(states, weight[:width], bias[:width]), F.linear(memory, weight[width:], bias[width:])
 

@@ -151,6 +151,7 @@ class Transformer(nn.Module):
     """Encoder and decoder over one embedding matrix; its first T rows also are the output projection.
 
     So target tokens have the ids 0…T−1, and a token that only the source has can never be generated.
+    output: what gives the logits in place of these rows, once it is quantized.
     """
 
     def __init__(self, config: TransformerConfig, vocabulary: int, target_vocabulary: int) -> None:
@@ -159,6 +160,7 @@ class Transformer(nn.Module):
         self.target_vocabulary = target_vocabulary
         self.embedding = nn.Parameter(torch.empty(vocabulary, config.width))
         self.output_bias = nn.Parameter(torch.zeros(target_vocabulary))
+        self.output: nn.Module | None = None
         self.encoder = Encoder(config)
         layers = range(1, config.decoder_layers + 1)
         self.decoder = nn.ModuleList(DecoderLayer(config, config.crosses(layer)) for layer in layers)
@@ -226,6 +228,8 @@ class Transformer(nn.Module):
         """
         count = self.target_vocabulary - without
         with torch.autocast(states.device.type, enabled=False):
+            if self.output is not None:
+                return cast(Tensor, self.output(states.float())[..., :count])
             return F.linear(states.float(), self.output_weight[:count].float(), self.output_bias[:count].float())
 
     def start(self, encoded: Tensor) -> list[LayerCache]:

@@ -57,11 +57,15 @@ def test_a_search_among_trees_is_refused_where_there_are_none(mask_model: Path) 
 
 def test_precision_changes_probabilities_and_not_by_much(mask_model: Path) -> None:
     found = {}
-    for precision in ("auto", "fp32", "bf16"):
+    for precision in ("auto", "fp32", "bf16", "int8"):
         done = synmt("translate", mask_model, "--format", "jsonl", "--precision", precision, text=jsonl(RECORDS))
         found[precision] = [json.loads(line)["log_probability"] for line in done.stdout.splitlines()]
     assert found["auto"] == found["fp32"] != found["bf16"]
     assert found["bf16"] == pytest.approx(found["fp32"], abs=0.3)
+    assert found["int8"] == pytest.approx(found["fp32"], abs=0.3)
+    assert len({tuple(each) for each in found.values()}) == 3
+    done = synmt("translate", mask_model, "--score", "--precision", "int8", text="a\tb")
+    assert is_one_line_of_error(done, "--score gives the numbers of the model, not those of --precision int8")
 
 
 @pytest.mark.parametrize(
