@@ -83,11 +83,11 @@ class TargetSide:
         return [subword for word in record.tokens for subword in segment(word)]
 
     def tags(self, vocabulary: Vocabulary) -> int:
-        """Return how many tags a vocabulary ends with. Raises ValueError for others before them."""
+        """Return how many tags a vocabulary ends with. Raises ValueError for one before other tokens."""
         if not self.writes_tags:
             return 0
         is_tag = [read_tag(entry) is not None for entry in vocabulary.target]
-        if is_tag != sorted(is_tag) or not any(is_tag):
+        if is_tag != sorted(is_tag):
             raise ValueError("a target vocabulary with tags ends with them")
         return sum(is_tag)
 
@@ -118,6 +118,8 @@ class TargetSide:
 
         heads = [part for part in (idea.heads_part(config) for idea in self.ideas.values()) if part is not None]
         if not self.reads_prefixes:
+            if self.writes_tags and not self.tags(vocabulary):
+                raise ValueError("a target vocabulary without tags")
             share = min(idea.share_of_tags() for idea in self.ideas.values())
             return CausalDecoder(heads, self.tags(vocabulary), share)
         labels = 1 + len(numbered_labels(vocabulary))

@@ -26,7 +26,7 @@ from synmt.systems import systems
 from synmt.text.vocabulary import END, END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.distribution import Processes
 from synmt.training.update import Updater
-from synmt.trees.arc_tokens import ArcStyle
+from synmt.trees.arc_tokens import ArcStyle, is_arc
 from synmt.trees.record import ParseRecord
 from tests.bench.corpus import SHARED as WORDS
 from tests.bench.pairs import Comparison, compare
@@ -34,9 +34,6 @@ from tests.bench.training import NETWORK, TRAINING
 
 CPU = torch.device("cpu")
 RELATIONS = [f"rel{number}" for number in range(45)]
-VOCABULARY = Vocabulary(
-    [END_TOKEN, UNKNOWN_TOKEN, *WORDS, *ArcStyle().entries(RELATIONS)], [f"s{i}" for i in range(2000)]
-)
 READ_PREFIXES = ("bitran", "parent", "gcn")
 SENTENCES = 200
 TRANSLATED = 20
@@ -44,14 +41,19 @@ MAX_ROUNDS = 3  # one over all prefixes takes half a minute
 
 
 def compare_targets(rounds: int) -> list[Comparison]:
-    sampled = [("transitions", 0, ""), ("compose", 0, ""), *((name, 4, ", 4 prefixes") for name in READ_PREFIXES)]
+    sampled = [
+        ("tags", 0, ""),
+        ("transitions", 0, ""),
+        ("compose", 0, ""),
+        *((name, 4, ", 4 prefixes") for name in READ_PREFIXES),
+    ]
     every = [(name, 0, ", all prefixes") for name in READ_PREFIXES]
     few = min(rounds, MAX_ROUNDS)
     return [
         *(compare_training(name, prefixes, how, rounds, warm_up=1) for name, prefixes, how in sampled),
         *(compare_training(name, prefixes, how, few, warm_up=0) for name, prefixes, how in every),
         *(compare_memory(name, prefixes, how) for name, prefixes, how in [*sampled, *every]),
-        *(compare_translation(name, few) for name in ("transitions", "compose", *READ_PREFIXES)),
+        *(compare_translation(name, few) for name in ("tags", "transitions", "compose", *READ_PREFIXES)),
         compare_training("compose", 0, "", rounds, warm_up=1, other="transitions"),
         compare_translation("compose", rounds, other="transitions"),
         *(compare_searches("compose", search, few) for search in ("words", "greedy-arcs")),
@@ -120,10 +122,11 @@ def translation(name: str, search: SearchName = "tokens") -> Callable[[], int]:
     """A beam of 5 over some sentences of the usual length; every hypothesis has as many words as its source."""
     searched = model(name).eval()
     searched.network.output_bias.data[END] = -50.0  # so that they end where they must
-    sources, side = Sources.encode(sentences()[0], VOCABULARY), target(name)
+    known = vocabulary(name)
+    sources, side = Sources.encode(sentences()[0], known), target(name)
     by_length = sorted(range(SENTENCES), key=lambda index: len(sources.ids[index]))
-    batch = sources.batch(by_length[SENTENCES // 2 :][:TRANSLATED], VOCABULARY.padding, CPU)
-    transitions = arcs_of(side, VOCABULARY)
+    batch = sources.batch(by_length[SENTENCES // 2 :][:TRANSLATED], known.padding, CPU)
+    transitions = arcs_of(side, known, count=1)
 
     config = SearchConfig(beam=5, max_length_offset=0, search=search)
     run: Any = beam_search if search == "tokens" else tree_search
@@ -139,9 +142,19 @@ def target(name: str) -> TargetSide:
     return target_side({systems()[name][1]: {}})
 
 
+@cache
+def vocabulary(name: str) -> Vocabulary:
+    side = target(name)
+    tree = ArcStyle().entries(RELATIONS)
+    if side.writes_tags:
+        said = {entry for record in sentences()[1] for entry in side.entries(record, lambda word: [word])}
+        tree = sorted(filter(is_arc, said))
+    return Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *WORDS, *tree], [f"s{i}" for i in range(2000)])
+
+
 def model(name: str) -> TranslationModel:
     torch.manual_seed(0)
-    return TranslationModel(NETWORK, source_side({"sequence": {}}), target(name), VOCABULARY)
+    return TranslationModel(NETWORK, source_side({"sequence": {}}), target(name), vocabulary(name))
 
 
 @cache
@@ -171,7 +184,7 @@ def hang(heads: list[int], first: int, last: int, head: int, random: np.random.G
 def corpus(name: str, prefixes: int) -> Corpus:
     sources, targets = sentences()
     side = target(name)
-    made = Corpus.empty(VOCABULARY, side, PrefixPlan(prefixes, TRAINING.prefix_tokens))
+    made = Corpus.empty(vocabulary(name), side, PrefixPlan(prefixes, TRAINING.prefix_tokens))
     for features, record in zip(sources, targets, strict=True):
         made.append(features, side.entries(record, lambda word: [word]), side)
     return made

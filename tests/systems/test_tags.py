@@ -9,6 +9,7 @@ from synmt.model.corpus import Corpus
 from synmt.model.source import source_side
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
+from synmt.text.vocabulary import Vocabulary
 from synmt.trees.tags import read_tag
 from tests import tiny
 from tests.systems.slow_tags import slow_log_probabilities
@@ -70,6 +71,17 @@ def test_gradients_reach_every_parameter() -> None:
     model.loss(*corpus.batch([2, 0, 3, 1], CPU), smoothing=0.1).total.backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
+
+
+def test_tags_stand_last_in_their_vocabulary() -> None:
+    _, vocabulary = tiny.corpus("sequence", "tags")
+    side, tags = target_side({"tags": {}}), list(filter(read_tag, vocabulary.target))
+    assert side.tags(vocabulary) == len(tags) and vocabulary.target[-len(tags) :] == tags
+    words = vocabulary.target[: -len(tags)]
+    with pytest.raises(ValueError, match="ends with them"):
+        side.decoder(tiny.CONFIG, Vocabulary([*words[:2], *tags, *words[2:]], vocabulary.source))
+    with pytest.raises(ValueError, match="without tags"):
+        side.decoder(tiny.CONFIG, Vocabulary(words, vocabulary.source))
 
 
 def test_what_cannot_be() -> None:
