@@ -5,11 +5,9 @@ that names file, line and cause. A line ends at a line feed alone: U+2028 and it
 """
 
 import errno
-import gzip
 import os
 import string
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +16,8 @@ from functools import partial
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar
+
+from synmt.inputs import Pipe, compression_of, import_compression, open_input, unpacker
 
 OnError = Literal["fail", "blank"]
 STDOUT = 1  # a file descriptor
@@ -49,12 +49,14 @@ class Line:
     """One input line without its line end, and where it came from (`number` counts from 1).
 
     fault: why the bytes of the line are no text, which is then empty; only with `on_error="blank"`.
+    pauses: whether the input waits after this line, for someone who may wait for what is made of it.
     """
 
     text: str
     source: str
     number: int
     fault: str = ""
+    pauses: bool = False
 
     def error(self, cause: object) -> BadInput:
         return BadInput(str(cause), self.source, self.number)
@@ -146,7 +148,7 @@ def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:
 
 
 def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Line]:
-    """Yield the lines of the named files one after another; `-` is standard input, `.gz` is unzipped.
+    """Yield the lines of the named files one after another; `-` is standard input, `.gz` and its like are unpacked.
 
     Raises BadInput for a file that cannot be read, and for a line with invalid UTF-8 or NUL bytes; with
     `on_error="blank"` such a line comes without its text, and says so in `fault`.
@@ -155,17 +157,22 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
         source = "stdin" if path == "-" else path
         number = 0
         try:
-            with _open_for_reading(path) as stream:
+            with open_input(path, LONGEST_LINE) as stream:
+                pauses = stream.pauses if isinstance(stream, Pipe) else never
                 for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
                     if len(raw) > LONGEST_LINE:
                         raise BadInput(f"a line of more than {LONGEST_LINE} bytes", source, number)
-                    line = _decode(raw, source, number)
+                    line = _decode(raw, source, number, pauses())
                     if line.fault and on_error == "fail":
                         raise line.error(line.fault)
                     yield line
-        except (OSError, EOFError, zlib.error) as error:
-            cause = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise BadInput(cause, source, number and number + 1) from None
+        except OSError as error:
+            raise BadInput(error.strerror or str(error), source, number and number + 1) from None
+
+
+def never() -> bool:
+    """Return that input does not pause, where it is a file or nobody waits."""
+    return False
 
 
 def nth_line(path: str, number: int) -> Line:
@@ -178,28 +185,34 @@ def nth_line(path: str, number: int) -> Line:
     raise BadInput(f"has {count} lines, and no line {number}", "stdin" if path == "-" else path)
 
 
-def _decode(raw: bytes, source: str, number: int) -> Line:
-    if b"\0" in raw:
-        return Line("", source, number, "NUL byte in a text line")
+def _decode(raw: bytes, source: str, number: int, pauses: bool) -> Line:
+    text, fault = "", "NUL byte in a text line" if b"\0" in raw else ""
     try:
         text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        return Line("", source, number, f"not UTF-8 (byte {error.start + 1} of the line)")
-    return Line(text.rstrip("\r\n"), source, number)
+        fault = fault or f"not UTF-8 (byte {error.start + 1} of the line)"
+    if fault and number == 1 and (program := unpacker(raw)):
+        fault = f"not text but compressed: unpack it with {program} -dc, or give a file whose name tells"
+    return Line("" if fault else text.rstrip("\r\n"), source, number, fault, pauses)
 
 
-@contextmanager
-def _open_for_reading(path: str) -> Iterator[BinaryIO]:
-    if path == "-" and sys.stdin is None:
-        raise OSError(errno.EBADF, "closed")
-    elif path == "-":
-        yield sys.stdin.buffer
-    elif path.endswith(".gz"):
-        with gzip.open(path, "rb") as zipped:
-            yield zipped  # type: ignore[misc]
-    else:
-        with Path(path).open("rb") as plain:
-            yield plain
+class Latest:
+    """The line that was read last, by which one knows whether to wait for more before an answer."""
+
+    def __init__(self) -> None:
+        self._line = Line("", "", 0)
+
+    def see(self, line: Line) -> None:
+        self._line = line
+
+    def follow(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Yield the lines; each is the latest from then on."""
+        for line in lines:
+            self.see(line)
+            yield line
+
+    def pauses(self) -> bool:
+        return self._line.pauses
 
 
 def read_parallel(paths: Sequence[str], on_error: OnError = "fail") -> Iterator[tuple[Line, ...]]:
@@ -227,10 +240,13 @@ def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str
         yield tuple(items)
 
 
-def windows(items: Iterable[T], size: int, first: int | None = None) -> Iterator[list[T]]:
+def windows(
+    items: Iterable[T], size: int, first: int | None = None, pauses: Callable[[], bool] = never
+) -> Iterator[list[T]]:
     """Yield consecutive lists of at most `size` items: the bounded look-ahead of stages that sort or batch.
 
-    With `first`, the lists double from that size on, so that the first results come soon.
+    With `first`, the lists double from that size on, so that the first results come soon. A list also ends where the
+    input `pauses` after its last item.
     A BadInput of `items` is raised after the items before it were given, so that none of them is lost.
     """
     iterator = iter(items)
@@ -239,8 +255,12 @@ def windows(items: Iterable[T], size: int, first: int | None = None) -> Iterator
     while failure is None:
         window: list[T] = []
         try:
-            window.extend(islice(iterator, ahead))
-            ahead = min(2 * ahead, size)
+            for item in islice(iterator, ahead):
+                window.append(item)
+                if pauses():
+                    break
+            else:
+                ahead = min(2 * ahead, size)
         except BadInput as error:
             failure = error
         if not window and failure is None:
@@ -251,7 +271,7 @@ def windows(items: Iterable[T], size: int, first: int | None = None) -> Iterator
 
 
 class LineWriter:
-    """Writes whole lines to standard output or a file (`.gz` is zipped)."""
+    """Writes whole lines to standard output or a file (`.gz` and its like are packed)."""
 
     def __init__(self, path: str = "-") -> None:
         self._stream: BinaryIO
@@ -260,8 +280,8 @@ class LineWriter:
         elif path == "-":
             # A buffer of our own: that of sys.stdout is gone under PYTHONUNBUFFERED, and lines could break.
             self._stream = open(STDOUT, "wb", closefd=False)  # noqa: SIM115
-        elif path.endswith(".gz"):
-            self._stream = gzip.open(path, "wb")  # type: ignore[assignment]  # noqa: SIM115
+        elif suffix := compression_of(path):
+            self._stream = import_compression(suffix).open(path, "wb")
         else:
             self._stream = Path(path).open("wb")  # noqa: SIM115
 
@@ -302,10 +322,13 @@ def convert_files(
     Empty is a line of ASCII white space; any other may be a word, as U+3000 is to BPE.
     command: its name, for the counts on stderr; group: makes one line of the lines of a record of several.
     """
-    lines = group(read_lines(paths, bad.on_error))
-    write_lines(
-        bad.read(line, convert, blank) if line.text.strip(string.whitespace) or line.fault else blank for line in lines
-    )
+    latest = Latest()
+    with LineWriter() as output:
+        for line in group(latest.follow(read_lines(paths, bad.on_error))):
+            is_empty = not line.text.strip(string.whitespace) and not line.fault
+            output.write(blank if is_empty else bad.read(line, convert, blank))
+            if latest.pauses():
+                output.flush()
     bad.report(command)
 
 

@@ -23,7 +23,7 @@ from synmt.alignment.tree_links import tree_links
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts, sides_of, words_of
-from synmt.streams import BadInput, BadLines, LineWriter, Notes, OnError, read_lines, windows
+from synmt.streams import BadInput, BadLines, Latest, LineWriter, Notes, OnError, read_lines, windows
 from synmt.text.links import DirectedLinks, write_links
 from synmt.text.tokenization import TextConfig, TokenizerName, note_tokenizers
 from synmt.training.bitext import Bitext
@@ -162,8 +162,9 @@ def _note_bases(notes: Notes, links: Sequence[str]) -> None:
 def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig, lexicon: Lexicon | None) -> None:
     """Write a line for each pair, and say on stderr if most have no link."""
     total = unlinked = 0
+    latest = Latest()
     with LineWriter() as output:
-        for window in windows(pairs, WINDOW, FIRST_WINDOW):
+        for window in windows(_followed(pairs, latest), WINDOW, FIRST_WINDOW, latest.pauses):
             whole = [pair for pair in window if pair.source.tokens and pair.target.tokens]
             found = list(_aligned(aligner, whole, config)) if whole else []
             total += len(found)
@@ -175,11 +176,19 @@ def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig,
             for pair in window:
                 empty = "{}" if config.format == "jsonl" else ""
                 output.write(next(lines) if pair.source.tokens and pair.target.tokens else empty)
+            if latest.pauses():
+                output.flush()
     if lexicon:
         lexicon.write()
     if 2 * unlinked > total:
         advice = "lower --threshold" if config.threshold else "fit longer, to more pairs, or try --symmetrize grow-diag"
         print(f"synmt align: {unlinked} of {total} pairs have no link: {advice}", file=sys.stderr)
+
+
+def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[SentencePair]:
+    for pair in pairs:
+        latest.see(pair.lines[0])
+        yield pair
 
 
 def _aligned(

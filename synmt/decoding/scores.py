@@ -27,7 +27,7 @@ from synmt.model.prefixes import PrefixPlan
 from synmt.model.records import columns_of_pairs, source_records, target_records
 from synmt.model.source import SourceFeatures
 from synmt.model.words import Sides, note_doubts
-from synmt.streams import BadLines, LineWriter, Notes, OnError, read_lines, windows
+from synmt.streams import BadLines, Latest, LineWriter, Notes, OnError, read_lines, windows
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
@@ -72,11 +72,15 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
     bad = BadLines(on_error)
     sides = source_words(folder.config, config), folder.config.sides()[1]
     unknown = 0
+    latest = Latest()
+    pairs = _pairs(translator, folder.config, sides, files, config, bad, latest)
     with LineWriter() as output:
-        for window in windows(_pairs(translator, folder.config, sides, files, config, bad), WINDOW):
+        for window in windows(pairs, WINDOW, pauses=latest.pauses):
             for forced in force(translator, folder.config, window):
                 unknown += sum(not translator.vocabulary.knows(entry) for entry in forced.entries)
                 output.write(_line(forced, folder.config.target.writes_arcs, config))
+            if latest.pauses():
+                output.flush()
     bad.report("translate")
     notes = Notes("translate")
     note_doubts(notes, *sides)
@@ -93,6 +97,7 @@ def _pairs(
     files: Iterable[str],
     config: TranslateConfig,
     bad: BadLines,
+    latest: Latest,
 ) -> Iterator[ForcedPair]:
     lines, *columns = tee(columns_of_pairs(read_lines(files, bad.on_error), bad), 3)
     lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
@@ -100,6 +105,7 @@ def _pairs(
     targets = target_records(rights, model.target, model.open_tokenizers()[1], sides[1], bad)
     for (left, right), (_, source), (_, target) in zip(lines, sources, targets, strict=True):
         pair = NOTHING
+        latest.see(left)
         try:
             if source.tokens and target.tokens:
                 pair = _pair(translator, model, source, target)

@@ -13,7 +13,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.records import source_records
 from synmt.model.source import SourceFeatures
 from synmt.model.words import SideWords, note_doubts
-from synmt.streams import BadInput, BadLines, LineWriter, Notes, OnError, read_lines
+from synmt.streams import BadInput, BadLines, Latest, LineWriter, Notes, OnError, read_lines
 from synmt.text.tokenization import Words
 from synmt.trees.dependency import conllu_of_record
 
@@ -32,9 +32,13 @@ def translate_stream(
         raise BadInput("writes no dependency trees", str(model))
     bad = BadLines(on_error)
     words = source_words(folder.config, config)
+    latest = Latest()
+    sentences = _sentences(translator, words, files, config, bad, latest)
     with LineWriter() as output:
-        for translations in translator.translate(_sentences(translator, words, files, config, bad)):
+        for translations in translator.translate(sentences, latest.pauses):
             output.write(_line(translations, config))
+            if latest.pauses():
+                output.flush()
             if config.format == "conllu" and not translations[0].tokens:
                 bad.leave_empty("line without a sentence in CoNLL-U")
     bad.report("translate")
@@ -50,11 +54,17 @@ def source_words(model: ModelConfig, config: TranslateConfig) -> SideWords:
 
 
 def _sentences(
-    translator: Translator, words: SideWords, files: Iterable[str], config: TranslateConfig, bad: BadLines
+    translator: Translator,
+    words: SideWords,
+    files: Iterable[str],
+    config: TranslateConfig,
+    bad: BadLines,
+    latest: Latest,
 ) -> Iterator[SourceFeatures]:
     """Yield what the encoder reads of each line, nothing of one that is left empty."""
     lines, needs = read_lines(files, bad.on_error), translator.side.needs(training=False)
     for line, record in source_records(lines, needs, words, bad):
+        latest.see(line)
         features = SourceFeatures([], words=0)
         try:
             if record.tokens:

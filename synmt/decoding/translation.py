@@ -1,6 +1,6 @@
 """Translation of records in batches: sorted by length inside a window, given back in the order they came."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -20,7 +20,7 @@ from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
 from synmt.nn.quantization import quantize
 from synmt.parsers.tokenization import spaces_after
-from synmt.streams import BadInput, windows
+from synmt.streams import BadInput, never, windows
 from synmt.systems.idea import Task
 from synmt.text.bpe import join_subwords
 from synmt.text.vocabulary import is_structural
@@ -113,12 +113,14 @@ class Translator:
         """Return what the encoder reads. Raises ValueError for a record that lacks what the model needs."""
         return self.side.features(record, self.bpe.segment, self.task)
 
-    def translate(self, sentences: Iterable[SourceFeatures]) -> Iterator[list[Translation]]:
+    def translate(
+        self, sentences: Iterable[SourceFeatures], pauses: Callable[[], bool] = never
+    ) -> Iterator[list[Translation]]:
         """Yield the translations of each sentence, each once, best first; an empty one has one empty translation.
 
-        Looks ahead over a bounded window.
+        Looks ahead over a bounded window, until the input pauses.
         """
-        for window in windows(sentences, WINDOW):
+        for window in windows(sentences, WINDOW, pauses=pauses):
             yield from self._translate_window(window)
 
     def _translate_window(self, window: Sequence[SourceFeatures]) -> list[list[Translation]]:

@@ -4,11 +4,11 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 
 from synmt.model.target import TargetSide
 from synmt.model.words import SideWords
-from synmt.streams import BadInput, BadLines, Line, sniff
+from synmt.streams import BadInput, BadLines, Latest, Line, sniff, windows
 from synmt.systems.idea import check_needs
 from synmt.text.links import DirectedLinks
 from synmt.text.tokenization import Tokenizer
@@ -44,7 +44,7 @@ def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Lin
         if cause:
             bad.add(line.error(cause))
         left, right = columns if len(columns) == 2 and not cause else ("", "")
-        yield Line(left, line.source, line.number), Line(right, line.source, line.number)
+        yield replace(line, text=left, fault=""), replace(line, text=right, fault="")
 
 
 BARS = " ||| "  # as in the files of Moses and fast_align
@@ -82,7 +82,8 @@ def target_records(
     """
     bad = bad or BadLines()
     good = iter(lines)
-    ahead = list(islice(good, STRINGS_AHEAD if side.writes_arcs else 0))
+    latest = Latest()
+    ahead = next(windows(latest.follow(good), STRINGS_AHEAD, pauses=latest.pauses), []) if side.writes_arcs else []
     is_string = any(map(_has_arcs, ahead))
     good = chain(ahead, good)
     if is_string:
@@ -154,9 +155,10 @@ def _parsed(lines: Iterator[Line], needs: frozenset[str], words: SideWords) -> I
     from synmt.parsers import ModelError, ParserConfig, open_parser, parse_texts
 
     under_way: deque[Line] = deque()  # read, but not yet parsed
+    latest = Latest()
 
     def texts() -> Iterator[str]:
-        for line in lines:
+        for line in latest.follow(lines):
             under_way.append(line)
             yield words.parsed(needs, line.text)
 
@@ -164,5 +166,5 @@ def _parsed(lines: Iterator[Line], needs: frozenset[str], words: SideWords) -> I
         parser = open_parser(ParserConfig(words.parser(needs), language=words.language))
     except ModelError as error:
         raise BadInput(str(error)) from None
-    for record in parse_texts(texts(), parser):
+    for record in parse_texts(texts(), parser, latest.pauses):
         yield under_way.popleft(), record

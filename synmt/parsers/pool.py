@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
@@ -13,7 +13,7 @@ from threading import Thread
 from synmt.parsers.config import ParserConfig, open_parser
 from synmt.parsers.parser import Parser
 from synmt.parsers.tokenization import ParserInput
-from synmt.streams import BadInput
+from synmt.streams import BadInput, never
 from synmt.trees.record import ParseRecord
 
 Parsing = Future[tuple[list[ParseRecord], int]]  # the records of a window, and how many trees are flat
@@ -66,8 +66,11 @@ class ParserPool:
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def parse_windows(self, windows: Iterable[Sequence[ParserInput]]) -> Iterator[list[ParseRecord]]:
-        """Yield the records of each window in order; at most two windows a process are under way.
+    def parse_windows(
+        self, windows: Iterable[Sequence[ParserInput]], pauses: Callable[[], bool] = never
+    ) -> Iterator[list[ParseRecord]]:
+        """Yield the records of each window in order; at most two windows a process are under way, and none is left
+        when the input pauses.
 
         Raises ModelError, BadInput when a process has died, and a BadInput of `windows` after all records.
         """
@@ -83,7 +86,7 @@ class ParserPool:
                 if window is None:
                     break
                 pending.append(self._submit(window))
-                if len(pending) >= 2 * self._jobs:
+                while len(pending) >= 2 * self._jobs or (pending and pauses()):
                     yield self._records(pending.popleft())
         while pending:
             yield self._records(pending.popleft())

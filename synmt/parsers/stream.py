@@ -1,14 +1,14 @@
 """A stream of lines through a parser: bounded windows, input order, one record a line."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 
 from synmt.parsers.config import ParserConfig, open_parser
 from synmt.parsers.parser import ModelError, Parser
 from synmt.parsers.pool import ParserPool, one_thread
 from synmt.parsers.tokenization import ParserInput
-from synmt.streams import BadInput, BadLines, Line, LineWriter, windows
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, never, windows
 from synmt.trees.parses import WRITERS
 from synmt.trees.record import ParseRecord
 
@@ -16,14 +16,16 @@ FIRST_WINDOW = 8  # lines; small, so that the first record comes soon
 LAST_WINDOW = 256
 
 
-def parse_texts(texts: Iterable[ParserInput], parser: Parser | ParserPool) -> Iterator[ParseRecord]:
+def parse_texts(
+    texts: Iterable[ParserInput], parser: Parser | ParserPool, pauses: Callable[[], bool] = never
+) -> Iterator[ParseRecord]:
     """Yield one record for each line of raw text, or for each list of tokens, in order.
 
-    Reads ahead by some windows of at most LAST_WINDOW lines. A BadInput of `texts` is raised after the
-    records of all lines before it.
+    Reads ahead by some windows of at most LAST_WINDOW lines, until the input pauses. A BadInput of `texts` is raised
+    after the records of all lines before it.
     """
-    lines = windows(texts, LAST_WINDOW, FIRST_WINDOW)
-    parsed = parser.parse_windows(lines) if isinstance(parser, ParserPool) else map(parser.parse, lines)
+    lines = windows(texts, LAST_WINDOW, FIRST_WINDOW, pauses)
+    parsed = parser.parse_windows(lines, pauses) if isinstance(parser, ParserPool) else map(parser.parse, lines)
     for records in parsed:
         yield from records
 
@@ -36,13 +38,14 @@ def write_parses(
     tokenized: the tokens of a line stand between its spaces; jobs: processes; form: one of WRITERS.
     """
     one_thread()
+    latest = Latest()
     texts: Iterator[ParserInput] = (
-        bad.read(line, str.split, []) if tokenized else bad.read(line, str, "") for line in lines
+        bad.read(line, str.split, []) if tokenized else bad.read(line, str, "") for line in latest.follow(lines)
     )
     with LineWriter() as output, ExitStack() as stack:
         try:
             parser = open_parser(config) if jobs == 1 else stack.enter_context(ParserPool(config, jobs))
-            for record in _with_progress(parse_texts(texts, parser)):
+            for record in _with_progress(parse_texts(texts, parser, latest.pauses)):
                 output.write(WRITERS[form](record))
                 output.flush()  # the next stage should not wait for a full buffer
         except ModelError as error:

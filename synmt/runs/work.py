@@ -13,6 +13,7 @@ from pathlib import Path
 import orjson
 from tqdm import tqdm
 
+from synmt.inputs import without_compression
 from synmt.interruption import Interruption
 from synmt.model.files import CONFIG_FILE, naming, write_aside
 from synmt.model.words import parser_of
@@ -66,7 +67,7 @@ class Workplace:
         """Return a file of the first lines of another, the source or the target. Raises BadInput if it has fewer."""
         if size is None:
             return path
-        made = self.folder / "data" / f"{size}.{side}.{path.name.removesuffix('.gz')}"
+        made = self.folder / "data" / f"{size}.{side}.{without_compression(path.name)}"
         if not made.exists():
             lines = [line.text for line in islice(read_lines([str(path)]), size)]
             if len(lines) < size:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, Protocol, get_args
 
+from synmt.inputs import without_compression
 from synmt.options import check_settings, setting
 from synmt.streams import Notes
 
@@ -61,7 +62,7 @@ def with_languages(settings: Mapping[str, Any], source: str | None, target: str 
     """Return the settings with the languages that they leave open, by the suffixes of the files of text."""
     known = dict(settings)
     for name, path in (("source_language", source), ("target_language", target)):
-        suffix = PurePath((path or "").removesuffix(".gz").removesuffix(".jsonl")).suffix.removeprefix(".")
+        suffix = PurePath(without_compression(path or "").removesuffix(".jsonl")).suffix.removeprefix(".")
         if suffix in LANGUAGES:
             known.setdefault(name, suffix)
     return known

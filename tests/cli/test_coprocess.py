@@ -1,0 +1,60 @@
+"""A command that stays: one line is sent, and its answer comes before the next one."""
+
+import subprocess
+from pathlib import Path
+from select import select
+
+import pytest
+
+from tests.alignment.bitexts import bitext, fit_to
+from tests.cli.commands import BUFFERED, RECORD, warm_command
+from tests.inspection.models import write_model
+
+SECONDS = 60  # of a start on a busy machine
+PAIR = "He is my father\tEr ist mein Vater"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("models")
+    for system in ("sequence", "mask"):
+        write_model(made / system, system)
+    write_model(made / "transitions", "sequence", "transitions")
+    fit_to("mask-align", bitext()[0], made / "aligner", epochs=1)
+    (made / "codes").write_text("#version: 0.2\nf a\n")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "answer"),
+    [
+        ("parse", "He is my father.", '"tree":"(S'),
+        ("parse --jobs 2", "He is my father.", '"tree":"(S'),
+        ("parse --parser udpipe", "He is my father.", '"heads":['),
+        ("translate sequence", "He is my father", ""),
+        ("translate sequence", RECORD, ""),
+        ("translate mask --format jsonl", "He is my father", '"text":'),  # parsed on the way
+        ("translate sequence --score", PAIR, "-"),
+        ("translate transitions --score", "He is\ter ist RIGHT-ARC:rel1", "-"),
+        ("align aligner --format jsonl", PAIR, '"links":['),
+        ("align --links-from links", PAIR, "0-0"),
+        ("linearize", RECORD, "(S (NP"),
+        ("bpe apply --codes codes", "fat", "fa@@ t"),
+    ],
+)
+def test_each_line_is_answered(command: str, line: str, answer: str, folder: Path) -> None:
+    (folder / "links").write_text("0-0\n0-0\n0-0\n")
+    words = [*warm_command(), *command.split()]
+    with subprocess.Popen(
+        words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        for _ in range(2):
+            process.stdin.write(f"{line}\n".encode())
+            process.stdin.flush()
+            assert select([process.stdout], [], [], SECONDS)[0], "no answer"
+            assert answer in process.stdout.readline().decode()
+        process.stdin.write(f"{line}\n\n".encode())  # two at once
+        process.stdin.close()
+        if "links-from" not in command:
+            assert len(process.stdout.read().splitlines()) == 2
