@@ -4,14 +4,16 @@ memory."""
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 LARGEST_HEADER = 2**24  # bytes; a tensor takes some 100
+SETTING = torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.fill_, torch.Tensor.zero_
 Model = TypeVar("Model", bound=nn.Module)
 
 
@@ -22,9 +24,10 @@ def load_parameters(make: Callable[[], Model], path: Path) -> Model:
     parameters that are not finite or no floating-point numbers.
     """
     found = shapes_in(path)
-    with torch.device("meta"):
+    with torch.device("meta"), Unset():
         check_shapes(make().state_dict(), found)
-    model = make()
+    with Unset():
+        model = make()
     parameters, expected = load_file(path), model.state_dict()
     for name, tensor in parameters.items():
         if tensor.is_floating_point() != expected[name].is_floating_point():
@@ -33,6 +36,23 @@ def load_parameters(make: Callable[[], Model], path: Path) -> Model:
             raise ValueError(f"tensor {name} holds a number that is not finite")
     model.load_state_dict(parameters)
     return model
+
+
+class Unset(TorchFunctionMode):
+    """Parameters stay without values, which a file will give them: drawing those takes time, and where there are only
+    shapes, PyTorch would load its compiler to do so, as it would to count."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, arguments: tuple[Any, ...] = (), keywords: dict[str, Any] | None = None
+    ) -> Any:
+        keywords = keywords or {}
+        if function in SETTING or getattr(function, "__module__", "") == "torch.nn.init":
+            tensor = arguments[0] if arguments else keywords["tensor"]
+            if tensor.is_meta or isinstance(tensor, nn.Parameter):
+                return tensor
+        if function is torch.arange:
+            keywords = {"device": "cpu", **keywords}
+        return function(*arguments, **keywords)
 
 
 def shapes_in(path: Path) -> dict[str, list[int]]:

@@ -1,10 +1,12 @@
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.cli.commands import COMMANDS, existing_commands, synmt
+from tests.inspection.models import write_model
 
 HEAVY = ["benepar", "matplotlib", "nltk", "numpy", "sacrebleu", "sacremoses", "spacy", "subword_nmt", "torch"]
 HEAVY += ["transformers"]
@@ -39,6 +41,17 @@ def test_linearize_answers_in_a_fifth_of_a_second() -> None:
         assert synmt("linearize", "--help").returncode == 0
         times.append(processor_seconds() - before)
     assert min(times) < 0.2
+
+
+@pytest.mark.parametrize("arguments", [["parse"], ["translate", "model"]])
+def test_a_model_loads_without_a_compiler(arguments: list[str], tmp_path: Path) -> None:
+    """PyTorch's takes seconds to import, and is nothing that a loaded model runs on."""
+    write_model(tmp_path / "model", "mask")
+    program = SHOW_HELP.format(heavy=["torch", "torch._dynamo", "sympy"])
+    record = '{"tree": "(S (NP (PRP He)) (VP (VBZ is)))"}\n'
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, input=record, capture_output=True, text=True)
+    assert done.stdout.endswith("loaded: torch exit: 0\n"), done.stderr
 
 
 def test_synmt_lists_its_commands() -> None:
