@@ -16,6 +16,7 @@ EPILOG = """
 Examples:
   synmt translate model < test.en > test.de
   synmt parse test.en | synmt translate model --beam 5 --n-best 5 > test.jsonl
+  synmt parse test.en | synmt translate model other-model > test.de
   paste test.en test.de | synmt translate model --score > test.scores
 """
 
@@ -34,6 +35,9 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
     and with --n-best the best translations, each once; of a model that writes arcs also heads, deprels and the target
     string with its transitions.
 
+    Several folders of models translate together, by the mean of the probabilities that they give the next subword; each
+    reads its own form of the source, and all write the same subwords.
+
     With --score, lines are `source TAB target`, each text or a record, or the target a string of synmt transitions,
     and a line of the output is the log-probability of the target in nats; of a model that writes arcs, behind tabs
     also those of words and of arcs. JSON lines have that of each token.
@@ -41,10 +45,14 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
     with bad_input():
         config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)
         config.check_search(search)
+    models = [model, *(Path(each) for each in files if Path(each).is_dir())]
+    files = tuple(each for each in files if not Path(each).is_dir())
     if config.score:
+        if len(models) > 1:
+            raise click.UsageError("--score is of one model")
         from synmt.decoding.scores import score_stream
 
         return score_stream(model, or_stdin(files), config, device, on_error)
     from synmt.decoding.stream import translate_stream
 
-    translate_stream(model, or_stdin(files), search, config, device, on_error)
+    translate_stream(models, or_stdin(files), search, config, device, on_error)

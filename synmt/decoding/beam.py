@@ -3,6 +3,8 @@
 Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t positions so far.
 """
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -12,7 +14,9 @@ from synmt.decoding.hypotheses import ArcVocabulary, Hypothesis, TreeHypotheses,
 from synmt.decoding.largest import largest
 from synmt.decoding.tagging import TagVocabulary, WholeWords
 from synmt.model.translation import TranslationModel
+from synmt.nn.decoders import Steps
 from synmt.nn.encoding import SourceBatch
+from synmt.nn.ensembles import EnsembleSteps
 from synmt.text.vocabulary import END, UNKNOWN
 
 
@@ -22,19 +26,26 @@ def beam_search(
     source: SourceBatch,
     config: SearchConfig,
     arcs: ArcVocabulary | TagVocabulary | None = None,
+    others: Sequence[tuple[TranslationModel, SourceBatch]] = (),
 ) -> list[list[Hypothesis]]:
     """Return the finished hypotheses of each sentence, the best first; at least one, at most K and a few.
 
-    arcs: of a target side that writes them.
+    arcs: of a target side that writes them. others: further models with the same target vocabulary, which search
+    together with the first, and what each reads of the same sentences.
 
     A sentence is done when K of its hypotheses have ended, or at its length limit, where the open ones are
     taken as they stand. The end of sentence cannot come first, and the unknown token never.
     """
-    search = _Search(model, source, config, arcs)
+    search = _Search(model, source, config, arcs, others)
     while search.alive:
         search.step()
     found = [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
     return found if arcs is None else arcs.finished(model, search.encoded, config.constraints, found)
+
+
+def _start(model: TranslationModel, source: SourceBatch) -> Steps:
+    encoded = model.encode(source)
+    return model.decoder.start(model.network, encoded.states, encoded.bias, 1)
 
 
 class _Search:
@@ -46,12 +57,17 @@ class _Search:
         source: SourceBatch,
         config: SearchConfig,
         arcs: ArcVocabulary | TagVocabulary | None,
+        others: Sequence[tuple[TranslationModel, SourceBatch]],
     ) -> None:
-        encoded = self.encoded = model.encode(source)
         batch, device = len(source.ids), source.ids.device
         self.config = config
-        self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, 1)
-        limits = (source.words + config.max_length_offset).tolist()
+        self.encoded = model.encode(source)
+        self.decoder: Steps = model.decoder.start(model.network, self.encoded.states, self.encoded.bias, 1)
+        if others:
+            members = [(_start(*each), each[0].begin) for each in others]
+            self.decoder = EnsembleSteps([(self.decoder, model.begin), *members])
+        self.shortest = torch.tensor([config.shortest(words) for words in source.words.tolist()], device=device)
+        limits = [config.longest(words) for words in source.words.tolist()]
         self.hypotheses: WordHypotheses | TreeHypotheses | WholeWords = WordHypotheses(limits)
         if arcs is not None:
             self.hypotheses = arcs.hypotheses(config.constraints, limits, device)
@@ -67,8 +83,10 @@ class _Search:
         logits = self.decoder.logits(self.prefixes).float()
         normalizer = logits.logsumexp(dim=2, keepdim=True)  # that of the model, which knows no limits
         logits[:, :, UNKNOWN] = float("-inf")
-        if self.position == 0:
-            logits[:, :, END] = float("-inf")
+        too_short = (self.position < self.shortest).unsqueeze(1)
+        logits[:, :, END] = logits[:, :, END].masked_fill(too_short, float("-inf"))
+        if 0 < self.config.no_repeat <= self.position:
+            self._forbid_repetitions(logits)
         self.position += 1
         scores, origins, tokens = self._best(logits, normalizer)
         ends = tokens == END
@@ -79,9 +97,18 @@ class _Search:
         self._finish_at_limit()
         self._go_on(origins, tokens)
 
+    def _forbid_repetitions(self, logits: Tensor) -> None:
+        """Leave out of logits [B,K,T] what ends a sequence of tokens that a hypothesis has said before (Paulus, Xiong &
+        Socher 2018, section 2.5)."""
+        said = self.prefixes[:, :, 1:]
+        sequences = said.unfold(2, self.config.no_repeat, 1)
+        begun = said[:, :, self.position - self.config.no_repeat + 1 :].unsqueeze(2)
+        repeated = (sequences[..., :-1] == begun).all(dim=3)
+        logits.scatter_(2, sequences[..., -1].masked_fill(~repeated, UNKNOWN), float("-inf"))
+
     def _best(self, logits: Tensor, normalizer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the 2K best continuations of each sentence: scores, which of the B·K
-        hypotheses they continue, and tokens, all [B,2K].
+        """Return the 2K best continuations of each sentence: scores, which of the B·K hypotheses they continue, and
+        tokens, all [B,2K].
 
         2K, because at most K of them are ends, so that K open ones remain.
         """
@@ -128,7 +155,7 @@ class _Search:
             self.alive = [self.alive[row] for row in rows]
             kept = torch.tensor(rows, dtype=torch.long, device=origins.device)
             origins, tokens = origins[kept], tokens[kept]
-            self.scores, self.prefixes = self.scores[kept], self.prefixes[kept]
+            self.scores, self.prefixes, self.shortest = self.scores[kept], self.prefixes[kept], self.shortest[kept]
         hypotheses = origins.flatten()
         new = self.hypotheses.advance(hypotheses, tokens.flatten())
         self.decoder.select(kept, hypotheses)

@@ -1,5 +1,6 @@
 """How translations are searched for. Free of torch, as `--help` is."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,9 @@ class SearchConfig:
     length_penalty: Literal["gnmt", "plain"] = setting("gnmt", "scores are divided by ((5+L)/6)^alpha, or by L^alpha")
     alpha: float = setting(0.6, "0 is no length penalty", -float("inf"))
     max_length_offset: int = setting(50, "subwords that a translation may have beyond its source's")
+    max_length_ratio: float | None = setting(None, "subwords that it may have for each of its source's, at most")
+    min_length_ratio: float = setting(0.0, "subwords that it must have for each of its source's, without arcs")
+    no_repeat: int = setting(0, "no sequence of N subwords comes twice in a translation without arcs; 0: any may")
     search: SearchName = setting(
         "tokens",
         "of a model that writes arcs: hypotheses compete after as many tokens; or words, the same ones in other trees"
@@ -33,6 +37,20 @@ class SearchConfig:
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""
         check_settings(self)
+
+    @property
+    def is_of_words(self) -> bool:
+        """Return whether something is asked for that a search among trees does not have."""
+        return bool(self.no_repeat or self.min_length_ratio)
+
+    def shortest(self, words: int) -> int:
+        """Return how many subwords a translation of so many must have: at least one, and no more than it may have."""
+        return max(1, min(self.longest(words), math.ceil(self.min_length_ratio * words)))
+
+    def longest(self, words: int) -> int:
+        """Return how many it may have."""
+        most = words + self.max_length_offset
+        return most if self.max_length_ratio is None else min(most, max(1, int(self.max_length_ratio * words)))
 
     def penalty(self, length: int) -> float:
         base = (5 + length) / 6 if self.length_penalty == "gnmt" else length

@@ -1,6 +1,6 @@
 """Translation of a stream of lines."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import orjson
@@ -19,19 +19,26 @@ from synmt.trees.dependency import conllu_of_record
 
 
 def translate_stream(
-    model: Path, files: Iterable[str], search: SearchConfig, config: TranslateConfig, device: str, on_error: OnError
+    models: Sequence[Path],
+    files: Iterable[str],
+    search: SearchConfig,
+    config: TranslateConfig,
+    device: str,
+    on_error: OnError,
 ) -> None:
     """Write a line for each line of the files to standard output; with format conllu, the block of a sentence.
+
+    models: one, or several that translate together; the first says what becomes of raw text.
 
     Raises BadInput, or with `on_error="blank"` gives an empty translation for a bad line, as to a sentence of more
     than `max_tokens` source tokens. Both are counted on stderr.
     """
-    folder = ModelFolder.open(model, ModelConfig)
-    translator = Translator.open(folder, local_device(device), search, config)
+    folders = [ModelFolder.open(model, ModelConfig) for model in models]
+    translator = Translator.open_all(folders, local_device(device), search, config)
     if config.format == "conllu" and not translator.writes_trees:
-        raise BadInput("writes no dependency trees", str(model))
+        raise BadInput("writes no dependency trees", str(models[0]))
     bad = BadLines(on_error)
-    words = source_words(folder.config, config)
+    words = source_words(folders[0].config, config)
     latest = Latest()
     sentences = _sentences(translator, words, files, config, bad, latest)
     with LineWriter() as output:
@@ -62,7 +69,7 @@ def _sentences(
     latest: Latest,
 ) -> Iterator[SourceFeatures]:
     """Yield what the encoder reads of each line, nothing of one that is left empty."""
-    lines, needs = read_lines(files, bad.on_error), translator.side.needs(training=False)
+    lines, needs = read_lines(files, bad.on_error), translator.needs
     for line, record in source_records(lines, needs, words, bad):
         latest.see(line)
         features = SourceFeatures([], words=0)
@@ -71,7 +78,7 @@ def _sentences(
                 features = translator.features(record)
         except ValueError as error:
             bad.add(line.error(error))
-        if len(features.tokens) > config.max_tokens:
+        if any(len(form.tokens) > config.max_tokens for form in features.forms):
             bad.leave_empty(f"line of more than {config.max_tokens} tokens")
             features = SourceFeatures([], words=0)
         yield features

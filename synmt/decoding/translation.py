@@ -62,6 +62,7 @@ class Translator:
 
     batch_tokens: source tokens of a batch, padded; trees: how many translations of a sentence get the tree that is said
     beside their words, None for all.
+    others: models that search together with this one, each by its own form of the source.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Translator:
         self.batch_tokens = batch_tokens
         self.detokenize = config.open_tokenizers()[1].detokenize
         self.device = model.network.embedding.device
+        self.others: list[Translator] = []
 
     @classmethod
     def open(
@@ -101,6 +103,8 @@ class Translator:
             raise BadInput(
                 f"says its arcs beside the words, so that --search {search.search} is --search tokens", str(folder.path)
             )
+        if search.is_of_words and writes_arcs and not folder.config.target.writes_tags:
+            raise BadInput("writes arcs, and --no-repeat and --min-length-ratio are of words", str(folder.path))
         if config.precision == "int8" and device.type != "cpu":
             raise BadInput("computes on a CPU alone", "int8")
         model = folder.load_model(device)
@@ -109,9 +113,36 @@ class Translator:
         trees = None if config.n_best else int(config.format != "text")
         return cls(model, folder, search, config.batch_tokens, config.task, config.precision, trees)
 
+    @classmethod
+    def open_all(
+        cls,
+        folders: Sequence[ModelFolder[ModelConfig]],
+        device: torch.device,
+        search: SearchConfig,
+        config: TranslateConfig,
+    ) -> "Translator":
+        """Load models that translate together. Raises BadInput, also for those that cannot."""
+        first, *first.others = (cls.open(folder, device, search, config) for folder in folders)
+        for each in first.others:
+            if arcs := [side.path for side in (first, each) if side.arcs is not None]:
+                raise BadInput("writes arcs, and only models of words translate together", str(arcs[0]))
+            if each.vocabulary.target != first.vocabulary.target:
+                raise BadInput(f"writes other subwords than {first.path}", str(each.path))
+        words = {(folder.config.languages, folder.config.tokenizer) for folder in folders}
+        if len(words) > 1:
+            raise BadInput("models of several languages or tokenizers do not translate together", str(first.path))
+        return first
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Return the fields that a record must have."""
+        return frozenset().union(*(each.side.needs(training=False) for each in (self, *self.others)))
+
     def features(self, record: ParseRecord) -> SourceFeatures:
-        """Return what the encoder reads. Raises ValueError for a record that lacks what the model needs."""
-        return self.side.features(record, self.bpe.segment, self.task)
+        """Return what encoders read. Raises ValueError for a record that lacks what a model needs."""
+        features = self.side.features(record, self.bpe.segment, self.task)
+        features.beside = [each.features(record) for each in self.others]
+        return features
 
     def translate(
         self, sentences: Iterable[SourceFeatures], pauses: Callable[[], bool] = never
@@ -125,17 +156,24 @@ class Translator:
 
     def _translate_window(self, window: Sequence[SourceFeatures]) -> list[list[Translation]]:
         sentences = [sentence for sentence in window if sentence.tokens]
-        sources = Sources.encode(sentences, self.vocabulary)
+        all_sources = [
+            (each, Sources.encode([sentence.forms[number] for sentence in sentences], each.vocabulary))
+            for number, each in enumerate((self, *self.others))
+        ]
 
         def search(batch: list[int]) -> list[list[Hypothesis]]:
-            source = sources.batch(batch, self.vocabulary.padding, self.device)
+            (_, source), *others = (
+                (each.model, sources.batch(batch, each.vocabulary.padding, self.device))
+                for each, sources in all_sources
+            )
             with autocast(self.device, self.precision), suppress(FloatingPointError):
                 if isinstance(self.arcs, ArcVocabulary) and self.search.search != "tokens":
                     return tree_search(self.model, source, self.search, self.arcs)
-                return beam_search(self.model, source, self.search, self.arcs)
+                return beam_search(self.model, source, self.search, self.arcs, others)
             return [[] for _ in batch]
 
-        hypotheses = iter(in_batches([len(each.tokens) for each in sentences], self.batch_tokens, search))
+        lengths = [max(len(form.tokens) for form in each.forms) for each in sentences]
+        hypotheses = iter(in_batches(lengths, self.batch_tokens, search))
         return [self._distinct(next(hypotheses)) if each.tokens else [self.empty] for each in window]
 
     def _distinct(self, hypotheses: Iterable[Hypothesis]) -> list[Translation]:

@@ -19,7 +19,7 @@ from synmt.decoding.config import SearchConfig
 from synmt.decoding.hypotheses import ArcVocabulary, Hypothesis, TreeHypotheses
 from synmt.decoding.largest import largest
 from synmt.model.translation import TranslationModel
-from synmt.nn.decoders import Steps
+from synmt.nn.decoders import WaitingSteps
 from synmt.nn.encoding import SourceBatch
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
@@ -82,8 +82,8 @@ class _Search:
         self.config, self.arcs, self.begin = config, arcs, model.begin
         self.device, self.beam = source.ids.device, config.beam
         self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
-        self.held: Steps | None = None
-        limits = (source.words + config.max_length_offset).tolist()
+        self.held: WaitingSteps | None = None
+        limits = [config.longest(words) for words in source.words.tolist()]
         self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, self.device)
         kinds = self.hypotheses.kinds
         self.is_word = (kinds & (SUBWORDS | Kind.END)) != 0

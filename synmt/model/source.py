@@ -35,6 +35,7 @@ class SourceFeatures:
     labels: labels of each token, by name, each [n], "" where a token has none.
     matrices: masks by name, each [n,n].
     word_of: for each token the word that it is a subword of, -1 for structure, [n].
+    beside: the same sentence as further models of an ensemble see it.
     """
 
     tokens: list[str]
@@ -43,6 +44,11 @@ class SourceFeatures:
     labels: dict[str, list[str]] = field(default_factory=dict)
     matrices: "dict[str, NDArray[np.bool_]]" = field(default_factory=dict)
     word_of: list[int] = field(default_factory=list)
+    beside: "list[SourceFeatures]" = field(default_factory=list)
+
+    @property
+    def forms(self) -> "list[SourceFeatures]":
+        return [self, *self.beside]
 
     def add(self, kind: str, more: Mapping[str, Any]) -> None:
         """Add columns, labels or matrices. Raises ValueError for a name that another idea has taken."""

@@ -89,7 +89,11 @@ class Steps(Protocol):
         tokens: what it adds to what the decoder reads, as in Graph.add, the rows being hypotheses, or in Stacks.grown.
         """
 
-    def joined(self, held: Any, rows: Tensor) -> "Steps":
+
+class WaitingSteps(Steps, Protocol):
+    """A search whose hypotheses can wait for others."""
+
+    def joined(self, held: Any, rows: Tensor) -> "WaitingSteps":
         """Return a search over some of these hypotheses and of those of `held`, which have waited for some steps.
 
         rows: hypotheses of these, followed by those of `held`, None for none; they may have several lengths. What both
@@ -158,7 +162,7 @@ class CausalDecoder(nn.Module):
             Classes(of_tags, weight[tokens:], bias[tokens:], gold[of_tags] - tokens, self.share),
         ]
 
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> WaitingSteps:
         return CausalSteps(self, network, encoded, source_bias, beam)
 
 
@@ -294,7 +298,7 @@ class PrefixDecoder(nn.Module):
     def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
         return one_vocabulary(network, gold)
 
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> WaitingSteps:
         return PrefixSteps(self, network, encoded, source_bias, beam)
 
     def run(

@@ -55,7 +55,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in TEXTS.items():
         (folder / name).write_text(text)
     assert shell("gzip --keep train.jsonl", folder).returncode == 0
-    for name in ("base", "model", "tuned"):
+    for name in ("base", "model", "other-model", "tuned"):
         write_model(folder / name, "mask")
         log = Log(folder / name / "log.tsv")
         for update in (1, 2):

@@ -11,6 +11,7 @@ from synmt.text.tokenization import MosesTokenizer
 from tests.cli.commands import is_one_line_of_error, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import RECORDS, TARGETS, write_pairs
+from tests.inspection.models import write_model
 
 
 def jsonl(lines: list[str]) -> str:
@@ -66,6 +67,27 @@ def test_precision_changes_probabilities_and_not_by_much(mask_model: Path) -> No
     assert len({tuple(each) for each in found.values()}) == 3
     done = synmt("translate", mask_model, "--score", "--precision", "int8", text="a\tb")
     assert is_one_line_of_error(done, "--score gives the numbers of the model, not those of --precision int8")
+
+
+def test_a_model_beside_itself_is_the_model(mask_model: Path, tmp_path: Path) -> None:
+    alone, together = (
+        synmt("translate", *models, "--format", "jsonl", text=jsonl(RECORDS)).stdout
+        for models in ([mask_model], [mask_model, mask_model])
+    )
+    for one, other in zip(alone.splitlines(), together.splitlines(), strict=True):
+        one, other = json.loads(one), json.loads(other)
+        assert one["text"] == other["text"]
+        assert one["log_probability"] == pytest.approx(other["log_probability"], abs=1e-4)
+    write_model(tmp_path / "tree", "mask", "transitions")
+    done = synmt("translate", mask_model, tmp_path / "tree", text=jsonl(RECORDS))
+    assert is_one_line_of_error(done, "tree: writes arcs, and only models of words translate together")
+    done = synmt("translate", tmp_path / "tree", "--no-repeat", "3", text=jsonl(RECORDS))
+    assert is_one_line_of_error(done, "tree: writes arcs, and --no-repeat and --min-length-ratio are of words")
+    write_model(tmp_path / "multitask", "multitask")
+    done = synmt("translate", mask_model, tmp_path / "multitask", text=jsonl(RECORDS))
+    assert is_one_line_of_error(done, f"multitask: writes other subwords than {mask_model}")
+    done = synmt("translate", "--score", mask_model, mask_model, text=jsonl(RECORDS))
+    assert done.returncode == 2 and "--score is of one model" in done.stderr
 
 
 @pytest.mark.parametrize(

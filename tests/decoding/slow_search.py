@@ -45,11 +45,19 @@ def slow_arcs(side: TargetSide, vocabulary: Vocabulary) -> SlowArcs | None:
 
 @torch.inference_mode()
 def slow_beam_search(
-    model: TranslationModel, source: SourceBatch, config: SearchConfig, transitions: SlowArcs | None = None
+    model: TranslationModel,
+    source: SourceBatch,
+    config: SearchConfig,
+    transitions: SlowArcs | None = None,
+    others: Sequence[tuple[TranslationModel, SourceBatch]] = (),
 ) -> list[Hypothesis]:
+    """With others, by the mean of the probabilities that all models give the next token."""
     encoded = model.encode(source)
     has_tags = transitions is not None and transitions.side.writes_tags
-    limit = subwords = int(source.words[0]) + config.max_length_offset
+    words = int(source.words[0])
+    limit = subwords = words + config.max_length_offset
+    if config.max_length_ratio is not None:
+        limit = subwords = max(1, min(limit, int(words * config.max_length_ratio)))
     if transitions is not None and not has_tags:
         style = transitions.style
         limit = subwords + (subwords - 1 + style.root_arc) * (1 + style.split) + 1
@@ -61,13 +69,15 @@ def slow_beam_search(
             if transitions is not None and has_tags:
                 log_p = slow_log_probabilities(model, [model.begin, *ids], transitions.known_tags, encoded, False)
             else:
-                log_p = next_logits(model, ids, encoded, transitions).double().log_softmax(dim=0)
+                all_logits = [next_logits(model, ids, encoded, transitions)]
+                all_logits += [next_logits(other, ids, other.encode(form), None) for other, form in others]
+                log_p = torch.stack([logits.double().softmax(dim=0) for logits in all_logits]).mean(dim=0).log()
             log_p[UNKNOWN] = float("-inf")
-            if length == 1:
+            if length == 1 or length - 1 < words * config.min_length_ratio:
                 log_p[END] = float("-inf")
             for token, value in enumerate(log_p.tolist()):
                 may = transitions is None or may_follow(ids, token, transitions, config, subwords, limit)
-                if value > float("-inf") and may:
+                if value > float("-inf") and may and not repeats([*ids, token], config.no_repeat):
                     candidates.append(([*ids, token], score + value))
         candidates.sort(key=lambda candidate: -candidate[1])
         for ids, score in candidates[: config.beam]:
@@ -81,6 +91,12 @@ def slow_beam_search(
     if transitions is not None and has_tags:
         finished = [with_tags(model, each, encoded, transitions, config.constraints) for each in finished]
     return sorted(finished, key=lambda hypothesis: -hypothesis.score)
+
+
+def repeats(ids: Sequence[int], count: int) -> bool:
+    """Whether the last tokens came in this order before."""
+    sequences = [tuple(ids[start : start + count]) for start in range(len(ids) - count + 1)] if count else []
+    return ids[-1] != END and sequences[-1:] != [] and sequences[-1] in sequences[:-1]
 
 
 def with_tags(

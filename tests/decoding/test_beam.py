@@ -57,6 +57,50 @@ def test_every_target_side_is_searched_as_the_slow_search_does(target: str, cons
         assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"no_repeat": 1},
+        {"no_repeat": 2, "max_length_ratio": 1.5},
+        {"min_length_ratio": 1.2},
+        {"min_length_ratio": 3.0, "max_length_ratio": 1.3, "no_repeat": 3},
+        {"max_length_ratio": 0.1},
+    ],
+)
+@pytest.mark.parametrize("target", ["sequence", "bitran"])
+def test_bounds_are_those_of_the_slow_search(bounds: dict[str, float], target: str) -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target, seed=3)
+    for end_bias in (-1.0, 3.0):
+        model.network.output_bias.data[END] = end_bias
+        config = SearchConfig(beam=3, max_length_offset=4, **bounds)  # type: ignore[arg-type]
+        batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
+        for index, found in enumerate(beam_search(model, batch, config)):
+            expected = slow_beam_search(model, sources.batch([index], vocabulary.padding, CPU), config)
+            assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
+            assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("systems", [("sequence", "mask"), ("lisa", "sequence", "linearized")])
+@pytest.mark.parametrize("target", ["sequence", "bitran"])
+def test_models_search_together_as_the_slow_search_does(systems: tuple[str, ...], target: str) -> None:
+    """Each with its own form of the sources, and its own source vocabulary."""
+    models, batches = [], []
+    for seed, system in enumerate(systems):
+        sources, vocabulary = tiny.sources_and_vocabulary(system)
+        models.append(tiny.model(system, vocabulary, target=target if seed else "sequence", seed=seed))
+        models[-1].network.output_bias.data[END] = 1.0
+        batches.append([sources.batch(rows, vocabulary.padding, CPU) for rows in ([0, 1, 2, 3], [0], [1], [2], [3])])
+    config = SearchConfig(beam=3, max_length_offset=3)
+    whole, *alone = zip(*batches, strict=True)
+    others = list(zip(models[1:], whole[1:], strict=True))
+    for found, (own, *forms) in zip(beam_search(models[0], whole[0], config, None, others), alone, strict=True):
+        pairs = list(zip(models[1:], forms, strict=True))
+        expected = slow_beam_search(models[0], own, config, None, pairs)
+        assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
+        assert [h.log_probability for h in found] == pytest.approx([h.log_probability for h in expected], abs=1e-4)
+
+
 @pytest.mark.parametrize("target", tiny.TREE_SYSTEMS)
 @pytest.mark.parametrize("end_bias", [-20.0, 0.0, 3.0])
 @pytest.mark.parametrize("max_length_offset", [0, 3])
