@@ -16,7 +16,7 @@ FLOORS = [
     ["metrics", "demo"],
     ["challenge", "parsers", "systems"],
     ["model"],
-    ["decoding"],
+    ["decoding", "projection"],
     ["training"],
     ["alignment", "inspection", "runs"],
     ["cli"],

@@ -9,7 +9,6 @@ subword, in each direction, and symmetrizes.
 Shapes: J source and I target subwords of m source and n target words.
 """
 
-import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -20,6 +19,7 @@ from synmt.alignment.config import Heuristic
 from synmt.alignment.symmetrization import symmetrize
 from synmt.metrics.reliability import tempered
 from synmt.text.links import DirectedLinks, Link
+from synmt.text.tokenization import is_punctuation
 
 Weights = NDArray[np.float32]
 HARMONIC_THRESHOLD = 0.2
@@ -93,7 +93,7 @@ def extract(
         raise ValueError("the numbers of this aligner overflow: its weights are not finite")
     scores = np.minimum(word_scores(given, len(source), len(target), how.heuristic), np.float32(1))
     last = len(source) - 1, len(target) - 1
-    drop_last = how.end_punctuation and _is_punctuation(source[-1])
+    drop_last = how.end_punctuation and is_punctuation(source[-1])
     if drop_last:
         given = _without_source_word(given, last[0])
     if how.heuristic == "harmonic" or how.heuristic == "mean":
@@ -108,13 +108,9 @@ def extract(
         links = set(zip(*(axis.tolist() for axis in reached.nonzero()), strict=True))
     else:
         links = symmetrize(*directions(given, how.threshold or 0.0), how.heuristic)
-    if drop_last and _is_punctuation(target[-1]):
+    if drop_last and is_punctuation(target[-1]):
         links.add(last)
     return ExtractedLinks({}, scores).with_links(links)
-
-
-def _is_punctuation(word: str) -> bool:
-    return all(unicodedata.category(character).startswith("P") for character in word)
 
 
 def word_scores(

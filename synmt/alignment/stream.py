@@ -15,7 +15,7 @@ from synmt.alignment.choice import note_choice
 from synmt.alignment.config import AlignConfig, Heuristic
 from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
 from synmt.alignment.lexicon import Lexicon
-from synmt.alignment.methods import open_method
+from synmt.alignment.methods import open_aligner, open_method
 from synmt.alignment.pairs import count_from_one, read_pairs, with_known_links
 from synmt.alignment.phrases import chunks, phrases
 from synmt.alignment.tree_links import NEEDS as TREES
@@ -23,9 +23,10 @@ from synmt.alignment.tree_links import tree_links
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts, sides_of, words_of
+from synmt.projection.stream import Linker
 from synmt.streams import BadInput, BadLines, Latest, LineWriter, Notes, OnError, read_lines, windows
-from synmt.text.links import DirectedLinks, write_links
-from synmt.text.tokenization import TextConfig, TokenizerName, note_tokenizers
+from synmt.text.links import DirectedLinks, Link, write_links
+from synmt.text.tokenization import TextConfig, TokenizerName, Words, note_tokenizers
 from synmt.training.bitext import Bitext
 
 WINDOW = 1000  # pairs that are sorted by length
@@ -77,6 +78,25 @@ def align_stream(
     note_doubts(notes, *sides)
     _note_bases(notes, links)
     notes.say()
+
+
+def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
+    """Return what links sentence pairs by the aligner of a model folder, as `align_stream` does. Raises BadInput.
+
+    threshold: the least mean of a link, if not the aligner's own; of links that have no mean there is none.
+    """
+    aligner = open_aligner(folder, None, device)
+    if any(aligner.needs):
+        raise BadInput("needs trees of what it aligns; align first, and give the links", str(folder))
+    has_mean = aligner.heuristic in ("harmonic", "mean")
+    how = Extraction(aligner.heuristic, threshold if has_mean else None)
+
+    def link(pairs: Sequence[SentencePair]) -> Iterator[dict[Link, float]]:
+        for pair, given in zip(pairs, aligner.align(pairs), strict=True):
+            yield extract(given, pair.source.tokens, pair.target.tokens, how).links
+
+    words = aligner.words[1] or (Words(aligner.tokenizer) if aligner.tokenizer else None)
+    return Linker(link, aligner.languages[1] if aligner.languages else None, words)
 
 
 def fit_stream(

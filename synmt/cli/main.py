@@ -22,6 +22,7 @@ COMMANDS = {
     "average": "Make one model of several that began alike: the mean of their parameters.",
     "translate": "Translate text or records.",
     "align": "Link the words of sentence pairs.",
+    "project": "Carry trees over links, to a language without a parser.",
     "score": "Score translations, parses or word links against references.",
     "significance": "Test whether systems differ by more than chance.",
     "run": "Train, translate with and score several systems from one file.",

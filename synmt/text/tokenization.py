@@ -1,5 +1,6 @@
 """Words of raw text, and back: by the rules of Moses (Koehn et al. 2007), through sacremoses, or at spaces."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -112,6 +113,11 @@ class MosesTokenizer:
 
 def open_tokenizer(name: TokenizerName, language: str) -> Tokenizer:
     return MosesTokenizer(language) if name == "moses" else SpaceTokenizer()
+
+
+def is_punctuation(word: str) -> bool:
+    """Return whether all characters of a word are punctuation, by Unicode's categories."""
+    return all(unicodedata.category(character).startswith("P") for character in word)
 
 
 def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:

@@ -1,0 +1,47 @@
+"""`synmt project`"""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from synmt.cli.options import bad_input, input_files, on_error
+from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.options import config_of
+from synmt.projection.config import ProjectionConfig
+from synmt.streams import OnError
+
+EPILOG = """
+\b
+Examples:
+  paste parsed.jsonl test.de test.links | synmt project --target-language de > test.de.jsonl
+  paste parsed.jsonl test.de | synmt project --aligner aligner --min-confidence 0.5 > test.de.jsonl
+"""
+
+of_links = in_section("Links")
+
+
+@click.command("project", cls=SectionCommand, epilog=EPILOG)
+@input_files
+@of_links("--aligner", metavar="MODEL", help="Link the words by this folder of synmt align; lines have no links.")
+@options_of(ProjectionConfig, "Trees", common=True)
+@on_error
+def command(files: tuple[str, ...], aligner: str | None, on_error: OnError, **settings: Any) -> None:
+    """Carry the trees of sources over links, and write records of the targets.
+
+    Lines are `source TAB target TAB links`: a parse record, a record or text, and links as synmt align writes them,
+    such as 0-0 1-2, or JSON with scores. Further sources follow, each with its links: `source TAB links`.
+
+    Records have heads, relations, parts of speech and how much speaks for each head, 0 to 1; of constituency trees
+    those phrases that links allow. Words that no link tells of hang on near ones, with the confidence 0.
+    """
+    from synmt.projection.stream import project_stream
+
+    with bad_input():
+        config = config_of(ProjectionConfig, settings)
+    linker = None
+    if aligner:
+        from synmt.alignment.stream import linker_of
+
+        linker = linker_of(Path(aligner), "auto", config.threshold)
+    project_stream(files, config, linker, on_error)

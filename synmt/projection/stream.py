@@ -1,0 +1,118 @@
+"""Lines of `source TAB target TAB links` to target records with the source's trees."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from synmt.model.records import SentencePair
+from synmt.model.words import SideWords, note_doubts
+from synmt.projection.config import ProjectionConfig
+from synmt.projection.source import Source, read_scored_links
+from synmt.projection.tree import projected
+from synmt.streams import BadLines, Line, LineWriter, Notes, OnError, read_lines, windows
+from synmt.text.links import Link
+from synmt.text.tokenization import Words, spaces_after
+from synmt.trees.record import ParseRecord, RecordError, is_record, read_record, write_record
+
+WINDOW = 1000  # pairs that an aligner sorts by length
+FIRST_WINDOW = 50
+
+
+@dataclass(frozen=True)
+class Linker:
+    """What links the words of pairs.
+
+    link: returns the links of each pair, of which no side is empty, with their scores.
+    language, words: what it has been fitted to on the target side, as far as that is known.
+    """
+
+    link: Callable[[Sequence[SentencePair]], Iterable[dict[Link, float]]]
+    language: str | None
+    words: Words | None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A target and its sources; the line that they are from, without its text."""
+
+    line: Line
+    target: ParseRecord
+    sources: list[Source]
+
+
+def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linker | None, on_error: OnError) -> None:
+    """Write the record of the target for each line of the files to standard output, in constant memory.
+
+    linker: what links source and target; without it, lines have links, and may have several sources.
+    Raises BadInput, or with `on_error="blank"` gives an empty record for a bad line, and counts it.
+    """
+    bad, notes = BadLines(on_error), Notes("project")
+    side = _side(config, linker)
+    reader = Reader(side, linker is not None)
+    empty = Example(Line("", "", 0), ParseRecord(), [])
+    examples = (replace(bad.read(line, reader.read, empty), line=line) for line in read_lines(files, on_error))
+    with LineWriter() as output:
+        for window in windows(examples, WINDOW, FIRST_WINDOW):
+            for example in _linked(window, linker) if linker else window:
+                output.write(write_record(projected(example.target, example.sources, config)))
+    bad.report("project")
+    if reader.texts and config.tokenizer != "none" and not (config.target_language or (linker and linker.language)):
+        notes.add(f"target text is tokenized as {side.language}")
+    note_doubts(notes, side)
+    notes.say()
+
+
+def _side(config: ProjectionConfig, linker: Linker | None) -> SideWords:
+    """Return what makes the words of targets: as they were where the linker has learnt, unless settings say else."""
+    language = config.target_language or (linker and linker.language) or "en"
+    known = linker.words if linker and not config.tokenizer else None
+    return SideWords("target", language, known or Words(config.tokenizer or "moses"), known is not None)
+
+
+class Reader:
+    """Reads lines. texts: how many of the targets so far were raw text."""
+
+    def __init__(self, side: SideWords, links_follow: bool) -> None:
+        self.texts = 0
+        self._side, self._links_follow = side, links_follow
+
+    def read(self, text: str) -> Example:
+        """Return what a line holds; nothing of an empty one. Raises ValueError."""
+        columns = text.split("\t") if text.strip() else []
+        if self._links_follow and len(columns) not in (0, 2):
+            raise RecordError(f"{len(columns)} columns instead of source TAB target")
+        if not self._links_follow and columns and (len(columns) < 3 or len(columns) % 2 == 0):
+            raise RecordError(f"{len(columns)} columns instead of source TAB target TAB links [TAB source TAB links]")
+        source, target, *more = columns or ("", "")
+        record = self._target(target)
+        pairs = zip([source, *more[1::2]], more[::2] or [""], strict=True)
+        return Example(Line("", "", 0), record, [_source(each, links, record) for each, links in pairs])
+
+    def _target(self, text: str) -> ParseRecord:
+        if text.startswith("{") and is_record(text):
+            return self._side.check(read_record(text, partial=True))
+        self.texts += bool(text.strip())
+        tokens = self._side.of_text(text)
+        if "".join(tokens) != "".join(text.split()):  # the tokenizer has changed characters
+            text = " ".join(tokens)
+        return ParseRecord(text=text, tokens=tokens, spaces=spaces_after(tokens, text) or [])
+
+
+def _source(text: str, links: str, target: ParseRecord) -> Source:
+    if text.strip() and not is_record(text) and text.strip() != "{}":
+        raise RecordError(f"source is no parse record: {text!r:.40}")
+    record = read_record(text)
+    if record.tokens and not record.heads and record.tree is None:
+        raise RecordError("source has neither heads nor a tree")
+    return Source(record, read_scored_links(links, record.tokens, target.tokens))
+
+
+def _linked(window: Sequence[Example], linker: Linker) -> Iterator[Example]:
+    """Yield the examples with the links of their one source."""
+    whole = [each for each in window if each.target.tokens and each.sources[0].record.tokens]
+    pairs = [SentencePair(each.sources[0].record, each.target, (each.line, each.line)) for each in whole]
+    links = iter(linker.link(pairs) if pairs else ())
+    for each in window:
+        if each.target.tokens and each.sources[0].record.tokens:
+            yield replace(each, sources=[Source(each.sources[0].record, next(links))])
+        else:
+            yield each

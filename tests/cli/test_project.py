@@ -1,0 +1,107 @@
+"""synmt project"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from synmt.streams import BadInput
+from tests.cli.commands import in_process, is_one_line_of_error, synmt
+
+GAVE = json.dumps(
+    {
+        "tokens": ["She", "gave", "it", "up"],
+        "upos": ["PRON", "VERB", "PRON", "ADP"],
+        "heads": [2, 0, 2, 2],
+        "deprels": ["nsubj", "root", "obj", "compound:prt"],
+    }
+)
+LINE = f"{GAVE}\tSie gibt es auf.\t0-0 1-1 2-2 3-3"
+
+
+def project(text: str, *arguments: str) -> list[dict[str, object]]:
+    """The records that the command writes. Raises BadInput."""
+    return [json.loads(line) for line in in_process("project", *arguments, text=text.encode()).splitlines()]
+
+
+def test_text_gets_the_tree_of_its_source() -> None:
+    done = synmt("project", "--target-language", "de", text=f"{LINE}\n\n", cold=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    record, empty = map(json.loads, done.stdout.splitlines())
+    assert record == {
+        "text": "Sie gibt es auf.",
+        "tokens": ["Sie", "gibt", "es", "auf", "."],
+        "spaces": [True, True, True, False, False],
+        "upos": ["PRON", "VERB", "PRON", "ADP", "PUNCT"],
+        "heads": [2, 0, 2, 2, 2],
+        "deprels": ["nsubj", "root", "obj", "compound:prt", "punct"],
+        "confidences": [1.0] * 5,
+        "confidence": 1.0,
+    }
+    assert empty == {}
+
+
+def test_links_have_scores_in_json() -> None:
+    links = {"source": ["She", "gave", "it", "up"], "target": ["Sie", "gibt"], "links": [[0, 0, 0.5], [1, 1, 1.0]]}
+    target = json.dumps({"tokens": ["Sie", "gibt"]})
+    (record,) = project(f"{GAVE}\t{target}\t{json.dumps(links)}")
+    assert (record["heads"], record["confidences"]) == ([2, 0], [0.5, 1.0])
+    (partial,) = project(f"{GAVE}\t{target}\t{json.dumps(links)}", "--min-confidence", "0.6")
+    assert (partial["heads"], partial["deprels"]) == ([None, 0], ["_", "root"])
+
+
+def test_further_sources_stand_behind_the_links_of_the_first() -> None:
+    french = json.dumps({"tokens": ["Elle", "abandonne"], "heads": [2, 0], "deprels": ["nsubj", "root"]})
+    target = json.dumps({"tokens": ["Sie", "gibt", "auf"]})
+    (record,) = project(f"{GAVE}\t{target}\t0-0 1-1\t{french}\t0-0 1-1 1-2")
+    assert record["heads"] == [2, 0, 2]
+    assert record["confidences"] == pytest.approx([1.0, 1.0, 0.25])
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        (f"{GAVE}\tSie gibt", "2 columns instead of source TAB target TAB links"),
+        (f"{LINE}\t{GAVE}", "4 columns instead of"),
+        ("She gave it up\tSie gibt es auf\t0-0", "source is no parse record"),
+        ('{"tokens": ["a"]}\tb\t0-0', "source has neither heads nor a tree"),
+        ('{"tokens": ["a", "b"], "heads": [0, null]}\tb\t0-0', "word 2 has no head"),
+        ('{"tokens": ["a", "b"], "heads": [2, 1]}\tb\t0-0', "its own ancestor"),
+        (f"{GAVE}\tSie gibt\t0-0 1-2", "link 1-2 for 4 source and 2 target words"),
+        (f"{GAVE}\tSie gibt\t0-0 x", "'x' is not a link"),
+        (f'{GAVE}\tSie gibt\t{{"links": [[0, 0, 1.5]]}}', "is not a link such as"),
+        (f'{GAVE}\tSie gibt\t{{"links": [[0, -1]]}}', "is not a link such as"),
+        (f'{GAVE}\tSie gibt\t{{"links": 3}}', "is no list of links"),
+        (f'{GAVE}\tSie gibt\t{{"target": ["Sie"], "links": []}}', "the links are of other target words"),
+        (f"{GAVE}\tSie gibt\t{{", "links are not JSON"),
+    ],
+)
+def test_bad_lines_are_named_or_left_empty(line: str, cause: str) -> None:
+    with pytest.raises(BadInput, match=f":2: .*{cause}"):
+        project(f"{LINE}\n{line}\n", "--target-language", "de")
+    good, bad = project(f"{LINE}\n{line}\n", "--target-language", "de", "--on-error", "blank")
+    assert good["heads"] and bad == {}
+
+
+def test_lines_before_a_bad_one_are_written() -> None:
+    done = synmt("project", "--target-language", "de", text=f"{LINE}\nx\n")
+    assert is_one_line_of_error(done, "synmt project: stdin:2: 1 columns instead of source TAB target TAB links")
+    assert done.stdout.count("\n") == 1
+
+
+def test_a_language_that_is_guessed_is_named() -> None:
+    done = synmt("project", text=f"{LINE}\n")
+    assert done.stderr == "synmt project: target text is tokenized as en\n"
+
+
+def test_an_aligner_links_the_words(tmp_path: Path) -> None:
+    pairs = ["a b c\tA B C", "b c\tB C", "c a\tC A", "a\tA", "b a\tB A"] * 4
+    words = {"text": "".join(f"{pair}\n" for pair in pairs)}
+    fitted = synmt("align", "--fit", "--method", "hmm", "--tokenizer", "none", "--out", tmp_path / "model", **words)
+    assert fitted.returncode == 0, fitted.stderr
+    source = json.dumps({"tokens": ["a", "b", "c"], "heads": [2, 0, 2], "deprels": ["x", "root", "y"]})
+    records = project(f"{source}\tA B C\n\n{{}}\tA\n", "--aligner", str(tmp_path / "model"))
+    assert (records[0]["heads"], records[0]["deprels"]) == ([2, 0, 2], ["x", "root", "y"])
+    assert records[1] == {} and records[2]["confidences"] == [0.0]
+    with pytest.raises(BadInput, match="3 columns instead of source TAB target"):
+        project(f"{source}\tA B C\t0-0", "--aligner", str(tmp_path / "model"))
