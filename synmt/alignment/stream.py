@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 from tqdm import tqdm
 
+from synmt.alignment.agreement import agreement
 from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predictor, Tempered, TwoReadings
 from synmt.alignment.choice import note_choice
 from synmt.alignment.config import AlignConfig, Heuristic
@@ -28,6 +29,7 @@ from synmt.streams import BadInput, BadLines, Latest, LineWriter, Notes, OnError
 from synmt.text.links import DirectedLinks, Link, write_links
 from synmt.text.tokenization import TextConfig, TokenizerName, Words, note_tokenizers
 from synmt.training.bitext import Bitext
+from synmt.trees.record import UNATTACHED
 
 WINDOW = 1000  # pairs that are sorted by length
 FIRST_WINDOW = 50
@@ -247,6 +249,8 @@ def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] |
         "links": [[i, j, round(score, 6)] for (i, j), score in extracted.links.items()],
         "confidence": round(extracted.confidence, 6),
     }
+    if all(side.heads and UNATTACHED not in side.heads for side in (pair.source, pair.target)):
+        fields["agreement"] = round(agreement(extracted.links, pair.source, pair.target), 6)
     if config.scores:
         fields["scores"] = [[round(score, 6) for score in row] for row in extracted.scores.tolist()]
     if config.phrases:
