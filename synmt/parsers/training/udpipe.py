@@ -116,14 +116,15 @@ treebank = click.Path(path_type=Path, exists=True)
 @click.command()
 @click.option("--train", "train_files", type=treebank, required=True, multiple=True)
 @click.option("--dev", "dev_file", type=treebank, help="Default: every tenth sentence of --train, held out.")
-@click.option("--test", "test_file", type=treebank, required=True)
+@click.option("--test", "test_file", type=treebank)
 @click.option("--output", type=click.Path(path_type=Path), required=True)
-def main(train_files: tuple[Path, ...], dev_file: Path | None, test_file: Path, output: Path) -> None:
-    """Train a UDPipe model on CoNLL-U files, write it and print its scores on the test file."""
+def main(train_files: tuple[Path, ...], dev_file: Path | None, test_file: Path | None, output: Path) -> None:
+    """Train a UDPipe model on CoNLL-U files, write it and print its scores on the test file, if there is one."""
     started = time.process_time()
     output.write_bytes(train(train_files, dev_file))
     print(f"{output}: {output.stat().st_size} bytes, {time.process_time() - started:.0f} CPU seconds")
-    print(evaluate(Model.load(str(output)), test_file))
+    if test_file:
+        print(evaluate(Model.load(str(output)), test_file))
 
 
 if __name__ == "__main__":
