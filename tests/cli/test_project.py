@@ -96,8 +96,8 @@ def test_a_language_that_is_guessed_is_named() -> None:
 
 def test_an_aligner_links_the_words(tmp_path: Path) -> None:
     pairs = ["a b c\tA B C", "b c\tB C", "c a\tC A", "a\tA", "b a\tB A"] * 4
-    words = {"text": "".join(f"{pair}\n" for pair in pairs)}
-    fitted = synmt("align", "--fit", "--method", "hmm", "--tokenizer", "none", "--out", tmp_path / "model", **words)
+    text = "".join(f"{pair}\n" for pair in pairs)
+    fitted = synmt("align", "--fit", "--method", "hmm", "--tokenizer", "none", "--out", tmp_path / "model", text=text)
     assert fitted.returncode == 0, fitted.stderr
     source = json.dumps({"tokens": ["a", "b", "c"], "heads": [2, 0, 2], "deprels": ["x", "root", "y"]})
     records = project(f"{source}\tA B C\n\n{{}}\tA\n", "--aligner", str(tmp_path / "model"))
