@@ -8,7 +8,6 @@ import math
 import warnings
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from synmt.nn.transformer import Transformer
@@ -21,7 +20,7 @@ class Int8Linear(nn.Module):
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
         super().__init__()
-        self.out_features, self.in_features = weight.shape
+        self.in_features = weight.shape[1]
         scales = weight.abs().amax(dim=1).clamp(min=torch.finfo(torch.float32).tiny).double() / 127
         zeros = torch.zeros(len(weight), dtype=torch.int64)
         engine = torch.backends.quantized.engine
@@ -38,16 +37,8 @@ class Int8Linear(nn.Module):
         """[..,d] → [..,T]. Raises FloatingPointError for states that are not finite, which cannot be rounded."""
         if not math.isfinite(states.sum()):
             raise FloatingPointError
-        rows = states.numel() // self.in_features
-        padded = F.pad(states.reshape(rows, self.in_features), (0, 0, 0, rounded_up(rows) - rows))
-        product: Tensor = torch.ops.quantized.linear_dynamic(padded, self.packed)
-        return product[:rows].view(*states.shape[:-1], self.out_features)
-
-
-def rounded_up(rows: int) -> int:
-    """Return at least as many, at most an eighth or 15 more: the engine takes a millisecond for a size that is new."""
-    step = 1 << max(4, rows.bit_length() - 4)
-    return -(-rows // step) * step
+        product: Tensor = torch.ops.quantized.linear_dynamic(states, self.packed)
+        return product
 
 
 @torch.inference_mode()
