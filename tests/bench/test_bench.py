@@ -11,6 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
 from synmt.trees.record import check_heads
+from tests.bench.bare import BareSearch, BareTransformer
 from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences
 from tests.bench.flops import GIGA, training_flops
 from tests.bench.pairs import clock_of, compare
@@ -57,10 +58,29 @@ def test_the_bare_loop_reads_what_sequence_reads(bench: Bench) -> None:
     assert bench.bare(corpus)() == bench.training("sequence", corpus, bench.words(corpus))()
 
 
+def test_the_bare_search_is_greedy_with_a_beam_of_one() -> None:
+    torch.manual_seed(0)
+    model = BareTransformer(TINY.network, vocabulary=50, outputs=40, padding=48).eval()
+    source = torch.randint(2, 48, (2, 5))
+    source[1, 3:] = model.padding
+    found = BareSearch(model, 1)(source, 49, 4)
+    for row, each in enumerate(found.tolist()):
+        ids = [49]
+        for _ in range(4):
+            ids.append(int(model(source[row : row + 1], torch.tensor([ids]))[-1].argmax()))
+        assert each == ids[1:]
+
+
 def test_searches_find_a_translation_of_each_sentence() -> None:
     searches = Searches(CPU)
     searches.count, searches.sentences, searches.network = 3, random_sentences(3, length=MEAN_LENGTH), TINY.network
-    assert searches.ours("mask")() == searches.ours("sequence", 2)() == searches.hugging_faces()() == 3
+    assert (
+        searches.ours("mask")()
+        == searches.ours("sequence", 2)()
+        == searches.hugging_faces()()
+        == searches.bare()()
+        == 3
+    )
 
 
 @pytest.mark.parametrize(("source", "target"), [(7, 1), (12, 5), (3, 30)])

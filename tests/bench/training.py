@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 
 import numpy as np
 import torch
@@ -118,7 +118,7 @@ class Bench:
     def bare(self, corpus: Corpus) -> Callable[[], float]:
         torch.manual_seed(0)
         padding, batches, worth = VOCABULARY.padding, self.batches(corpus), self.words(corpus)
-        model = BareTransformer(self.sizes.network, len(VOCABULARY), padding).to(self.device)
+        model = BareTransformer(self.sizes.network, len(VOCABULARY), len(VOCABULARY.target), padding).to(self.device)
         training = BareTraining(model, self.sizes.training.label_smoothing, self.sizes.training.clip)
 
         def padded(rows: list[list[int]]) -> Tensor:
@@ -130,7 +130,7 @@ class Bench:
                 source = padded([corpus.sources.ids[i].tolist() for i in batch])
                 targets = [corpus.targets[i].tolist() for i in batch]
                 inputs = padded([[VOCABULARY.begin, *target[:-1]] for target in targets])
-                training(source, inputs, padded(targets))
+                training(source, inputs, torch.tensor([*chain(*targets)], device=self.device))
                 done += sum(worth[index] for index in batch)
             return done
 

@@ -1,4 +1,4 @@
-"""Translation: batched beam search, `sequence` against Hugging Face's, every other system against `sequence`.
+"""Translation: batched beam search, `sequence` against a bare loop and Hugging Face's, every other system against it.
 
 Models are random, and made to say as many words as each source has: all searches have the same work to do.
 """
@@ -15,7 +15,9 @@ from synmt.device import autocast
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
+from synmt.nn.quantization import quantize
 from synmt.text.vocabulary import END
+from tests.bench.bare import BareSearch, BareTransformer
 from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences
 from tests.bench.pairs import Comparison, clock_of, compare
 from tests.bench.training import SYSTEMS, Sizes, encoded
@@ -29,18 +31,20 @@ BEAM = 5
 class Searches:
     """Of the same sentences of equal lengths, on one device."""
 
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
+    def __init__(self, device: torch.device, length: int = MEAN_LENGTH) -> None:
+        self.device, self.length = device, length
         self.count = 40 if device.type == "cpu" else 400
-        self.sentences = random_sentences(self.count, length=MEAN_LENGTH)
+        self.sentences = random_sentences(self.count, length=length)
         self.network = Sizes.of(device).network
 
-    def ours(self, system: str, batch: int = 0) -> Callable[[], int]:
+    def ours(self, system: str, batch: int = 0, int8: bool = False) -> Callable[[], int]:
         """All sentences at once, or `batch` at a time."""
         torch.manual_seed(0)
         model = TranslationModel(self.network, SYSTEMS[system], target_side({"sequence": {}}), VOCABULARY)
         model = model.to(self.device).eval()
         model.network.output_bias.data[END] = -1e4
+        if int8:
+            quantize(model.network)
         sources = encoded(SYSTEMS[system], self.sentences).sources
         config = SearchConfig(BEAM, max_length_offset=0)
 
@@ -51,6 +55,20 @@ class Searches:
                 with autocast(self.device):
                     done += len(beam_search(model, source, config))
             return done
+
+        return work
+
+    def bare(self) -> Callable[[], int]:
+        torch.manual_seed(0)
+        model = BareTransformer(self.network, len(VOCABULARY), len(VOCABULARY.target), VOCABULARY.padding)
+        model.output_bias.data[END] = -1e4
+        search = BareSearch(model.to(self.device).eval(), BEAM)
+        plain = encoded(SYSTEMS["sequence"], self.sentences).sources
+        ids = plain.batch(range(self.count), VOCABULARY.padding, self.device).ids
+
+        def work() -> int:
+            with autocast(self.device):
+                return len(search(ids, VOCABULARY.begin, self.length))
 
         return work
 
@@ -106,6 +124,11 @@ def compare_translation(rounds: int, device: torch.device) -> Iterator[Compariso
     def against(name: str, one: Callable[[], int], other: Callable[[], int]) -> Comparison:
         return compare(f"translate: {name}", "sentences", one, other, rounds, clock=clock)
 
+    yield against("sequence / bare loop", searches.ours("sequence"), searches.bare())
+    if device.type == "cpu":
+        yield against("sequence in int8 / bare loop", searches.ours("sequence", int8=True), searches.bare())
+    long = Searches(device, 4 * MEAN_LENGTH)
+    yield against(f"sequence / bare loop, {long.length} words", long.ours("sequence"), long.bare())
     yield against("sequence / Hugging Face's Marian", searches.ours("sequence"), searches.hugging_faces())
     yield against("sequence / one sentence at a time", searches.ours("sequence"), searches.ours("sequence", 1))
     for system in SYSTEMS:
