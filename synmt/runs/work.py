@@ -1,5 +1,6 @@
 """Does what a plan says, each step in a process of its own; what is done already is not done again."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from synmt.streams import BadInput, read_lines, sniff
 from synmt.text.tokenization import with_languages
 
 DONE = "done.json"
+CHECKSUMS = "data/checksums.json"
 
 
 @dataclass
@@ -41,6 +43,7 @@ class Workplace:
         Raises BadInput.
         """
         (self.folder / "data").mkdir(parents=True, exist_ok=True)
+        self.check_data()
         with_tests = {"train": self.run.train, "dev": self.run.dev, **self.run.tests}
         parsed = {}
         for name, pair in with_tests.items():
@@ -49,6 +52,25 @@ class Workplace:
             target = pair.target if is_test else self._records(f"{name}.target", pair.target, plan.needs[1], jobs)
             parsed[name] = Pair(source, target)
         return replace(self.run, train=parsed.pop("train"), dev=parsed.pop("dev"), tests=parsed)
+
+    def check_data(self) -> None:
+        """Note checksums of all that models read, or raise BadInput where one is no longer that of a run before."""
+        pairs = {"train": self.run.train, "dev": self.run.dev}
+        files = {f"{name}.{side}": getattr(pair, side) for name, pair in pairs.items() for side in ("source", "target")}
+        files |= {f"test {name}.source": pair.source for name, pair in self.run.tests.items()}
+        path = self.folder / CHECKSUMS
+        noted: dict[str, str] = {}
+        if path.exists():
+            with naming(path):
+                noted = dict(orjson.loads(path.read_bytes()))
+        known = dict(noted)
+        for part, file in files.items():
+            with naming(file), file.open("rb") as stream:
+                found = hashlib.file_digest(stream, "sha256").hexdigest()
+            if known.setdefault(part, found) != found:
+                raise BadInput(f"has changed since it was used in {self.folder}; name another --out", str(file))
+        if known != noted:
+            write_aside(path, orjson.dumps(known, option=orjson.OPT_INDENT_2))
 
     def _records(self, part: str, path: Path, needs: Fields, jobs: int) -> Path:
         """Return a file of sentences, or their records if these are needed and the file has none."""
