@@ -7,6 +7,10 @@ from synmt.parsers.parser import ModelError
 FOLDER = Path(__file__).parent / "models"
 CONSTITUENCY = "constituency.safetensors"
 DEPENDENCY = "dependency.udpipe"
+OTHERS = {  # what takes the place of an embedded model
+    CONSTITUENCY: "synmt parse --model NAME takes those of benepar, such as benepar_fr",
+    DEPENDENCY: "synmt parse --parser udpipe --model FILE takes those of https://hdl.handle.net/11234/1-3131",
+}
 
 
 def embedded_model(kind: str, language: str = "en") -> Path:
@@ -17,5 +21,6 @@ def embedded_model(kind: str, language: str = "en") -> Path:
     languages = sorted(path.name.split("-")[0] for path in FOLDER.glob(f"*-{kind}"))
     if language not in languages:
         name = kind.split(".")[0]
-        raise ModelError(f"no embedded {name} model for {language!r}, only for {', '.join(languages)}: give one")
+        known = ", ".join(languages)
+        raise ModelError(f"no embedded {name} model for {language!r}, only for {known}; {OTHERS[kind]}")
     return FOLDER / f"{language}-{kind}"

@@ -225,4 +225,4 @@ def test_german_goes_through_its_own_model() -> None:
     for language, parser in (("de", "benepar"), ("de", "benepar+udpipe"), ("fi", "udpipe")):
         done = synmt("parse", "--parser", parser, "--language", language, text="Er ist.\n")
         kind = "constituency" if language == "de" else "dependency"
-        assert is_one_line_of_error(done, f"synmt parse: no embedded {kind} model for '{language}'")
+        assert is_one_line_of_error(done, f"synmt parse: no embedded {kind} model for '{language}'", "--model")
