@@ -1,16 +1,16 @@
 """Which method is fitted where none is named. Free of torch."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from synmt.alignment.hmm.idea import Hmm
 from synmt.model.files import CONFIG_FILE, read_config
-from synmt.model.records import SentencePair
 from synmt.streams import Notes
 
-SECONDS, BYTES = 2e-6, 42  # of a word of one side with one of the other; measured, as in docs/results.md
+SECONDS, BYTES = 5e-6, 42  # of a word of one side with one of the other; measured, as in docs/results.md
+MOST_CELLS = 3 << 23  # of which memory is taken at once
 START = 3, 0.3e9
 
 
@@ -25,11 +25,19 @@ def default_method(settings: Mapping[str, Any], guide: str | None, resumed: Path
     return "hmm" if own and guide is None and int(os.environ.get("WORLD_SIZE", "1")) == 1 else "mask-align"
 
 
-def note_choice(notes: Notes, method: str, pairs: Sequence[SentencePair]) -> None:
-    """Note what is fitted for lack of a --method, and what that takes."""
-    if method == "hmm":
-        cells = sum(len(pair.source.tokens) * len(pair.target.tokens) for pair in pairs)
-        cells = cells * min(len(pairs), Hmm.pairs) // len(pairs)
-        seconds, size = START[0] + SECONDS * cells, (START[1] + BYTES * cells) / 1e9
-        cost = f"about {seconds:.0f} s of one core and {size:.1f} GB"
-        notes.add(f"fits hmm to {len(pairs)} pairs: {cost}")
+def note_choice(notes: Notes, method: str, settings: Mapping[str, Any], pairs: int, cells: int) -> None:
+    """Note what is fitted for lack of a --method, what that takes, and what else there is.
+
+    cells: Σ J × I of the pairs.
+    """
+    if method != "hmm":
+        return
+    learnt = min(settings.get("hmm_pairs") or pairs, pairs)
+    cells = cells * learnt // pairs
+    seconds = START[0] + SECONDS * cells
+    size = (START[1] + BYTES * min(cells, MOST_CELLS)) / 1e9
+    installed = "installed" if find_spec("eflomal") else "of synmt[align]"
+    notes.add(
+        f"fits hmm to {pairs} pairs: about {seconds:.0f} s of one core and {size:.1f} GB; "
+        f"eflomal ({installed}) makes some 10 % more errors"
+    )

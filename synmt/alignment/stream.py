@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,11 +25,11 @@ from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts, sides_of, words_of
 from synmt.projection.stream import Linker
-from synmt.streams import BadInput, BadLines, Latest, LineWriter, Notes, OnError, read_lines, windows
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines, windows
 from synmt.text.links import DirectedLinks, Link, write_links
 from synmt.text.tokenization import TextConfig, TokenizerName, Words, note_tokenizers
 from synmt.training.bitext import Bitext
-from synmt.trees.record import UNATTACHED
+from synmt.trees.record import UNATTACHED, ParseRecord
 
 WINDOW = 1000  # pairs that are sorted by length
 FIRST_WINDOW = 50
@@ -129,9 +129,9 @@ def fit_stream(
     if guide and any(needs):  # before hours of parsing, not after
         _check_links([guide], files, needs, config, sides, on_error)
     pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
-    kept = list(with_known_links(pairs, [guide]) if guide else pairs)
-    whole = [pair for pair in kept if pair.source.tokens and pair.target.tokens]
-    if not whole:
+    kept = KeptPairs()
+    bitext = Bitext(kept.whole(with_known_links(pairs, [guide]) if guide else pairs))
+    if not len(bitext):
         raise BadInput("no sentence pairs to be fitted to")
     notes, first = Notes("align"), os.environ.get("RANK", "0") == "0"
     if first:
@@ -139,22 +139,51 @@ def fit_stream(
         note_doubts(notes, *sides)
         _note_bases(notes, [guide] if guide else [])
         if say:
-            note_choice(notes, method, whole)
-    known = [pair.links.forward for pair in whole if pair.links] if guide else None
+            note_choice(notes, method, settings, len(bitext), kept.cells)
     with TemporaryDirectory(prefix="synmt-align-") as temporary:
         folder = out or Path(temporary) / "model"
         words = (
-            words_of((pair.source for pair in whole), text.languages[0], tokenizer),
-            words_of((pair.target for pair in whole), text.languages[1], tokenizer),
+            words_of((pair.source for pair in bitext), text.languages[0], tokenizer),
+            words_of((pair.target for pair in bitext), text.languages[1], tokenizer),
         )
+        known = kept.links if guide else None
         fitting = FitConfig(
-            method, Bitext(whole), known, text.languages, tokenizer, settings, folder, resume, device, words, notes
+            method, bitext, known, text.languages, tokenizer, settings, folder, resume, device, words, notes
         )
         aligner = chosen.fit(fitting)
         if first:
             notes.say()
-            _write(aligner, tqdm(kept, unit="pair", disable=not sys.stderr.isatty()), config, lexicon)
+            _write(aligner, tqdm(kept.all(bitext), unit="pair", disable=not sys.stderr.isatty()), config, lexicon)
     bad.report("align")
+
+
+class KeptPairs:
+    """What is to be known of pairs that are kept on disk, in order.
+
+    cells: Σ J × I; links: those that the pairs without an empty side have brought along.
+    """
+
+    def __init__(self) -> None:
+        self.cells = 0
+        self.links: list[Set[Link]] = []
+        self._whole = bytearray()
+
+    def whole(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
+        """Yield the pairs without an empty side."""
+        for pair in pairs:
+            cells = len(pair.source.tokens) * len(pair.target.tokens)
+            self._whole.append(cells > 0)
+            if cells:
+                self.cells += cells
+                if pair.links:
+                    self.links.append(pair.links.forward)
+                yield pair
+
+    def all(self, bitext: Bitext) -> Iterator[SentencePair]:
+        """Yield what has been kept of all pairs; those with an empty side have two."""
+        pairs, line = iter(bitext), Line("", "", 0)
+        for whole in self._whole:
+            yield next(pairs) if whole else SentencePair(ParseRecord(), ParseRecord(), (line, line))
 
 
 def _needs(needs: Needs, config: AlignConfig) -> Needs:

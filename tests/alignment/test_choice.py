@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from synmt.alignment import choice
 from synmt.alignment.choice import default_method, note_choice
 from synmt.model.files import write_config
 from synmt.streams import Notes
-from tests.alignment.words import pair
 
 
 def test_settings_of_a_network_ask_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,11 +20,22 @@ def test_settings_of_a_network_ask_for_one(tmp_path: Path, monkeypatch: pytest.M
     assert default_method({}, None, None) == "mask-align"
 
 
-def test_what_it_costs_grows_with_the_pairs(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("found", "says"), [(None, "of synmt[align]"), (object(), "installed")])
+def test_what_it_costs_grows_with_the_pairs(
+    found: object, says: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "find_spec", lambda name: found)
     notes = Notes("align")
-    note_choice(notes, "mask-align", [pair(["a"], ["b"])])
+    note_choice(notes, "mask-align", {}, 1, 1)
     notes.say()
     assert capsys.readouterr().err == ""
-    note_choice(notes, "hmm", [pair(["a"] * 1000, ["b"] * 1000)] * 10)
+    note_choice(notes, "hmm", {}, 10, 10_000_000)
+    note_choice(notes, "hmm", {"hmm_pairs": 10}, 1000, 10**9)
+    note_choice(notes, "hmm", {}, 1000, 10**9)
     notes.say()
-    assert capsys.readouterr().err == "synmt align: fits hmm to 10 pairs: about 23 s of one core and 0.7 GB\n"
+    errors = f"; eflomal ({says}) makes some 10 % more errors\n"
+    assert capsys.readouterr().err == (
+        f"synmt align: fits hmm to 10 pairs: about 53 s of one core and 0.7 GB{errors}"
+        f"synmt align: fits hmm to 1000 pairs: about 53 s of one core and 0.7 GB{errors}"
+        f"synmt align: fits hmm to 1000 pairs: about 5003 s of one core and 1.4 GB{errors}"
+    )

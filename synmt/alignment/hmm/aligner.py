@@ -5,8 +5,7 @@ them have been linked how often, and the jumps.
 """
 
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,11 +15,10 @@ from safetensors.numpy import load_file, save
 from synmt.alignment.aligner import FitConfig, KnownWords, Needs
 from synmt.alignment.config import Heuristic
 from synmt.alignment.extraction import SoftLinks
-from synmt.alignment.hmm.bitext import IndexedBitext
-from synmt.alignment.hmm.chains import Jumps
-from synmt.alignment.hmm.idea import NAME, Hmm
+from synmt.alignment.hmm.bitext import IndexedBitext, Sentences, Sides
+from synmt.alignment.hmm.idea import NAME, Hmm, needs_of
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
-from synmt.alignment.hmm.model import Direction, Model, fit
+from synmt.alignment.hmm.model import Model, fit
 from synmt.alignment.statistical import NO_NEEDS, new_folder, plain_words, read_folder
 from synmt.model.files import CONFIG_FILE, LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, read_config, write_aside
 from synmt.model.records import SentencePair
@@ -30,6 +28,7 @@ from synmt.training.bitext import Bitext
 SIDES = ("source", "target")
 DIRECTIONS = ("forward", "backward")
 TEMPERATURE = 1.75  # at which γ are probabilities; learnt from 44 pairs linked by hand (docs/results.md)
+KINDS = ("jumps", "relations")  # of the weights of moves
 LEAST_COUNT = 1e-3  # of links that are kept
 LARGEST_COUNT = 1e12  # sums stay finite
 
@@ -48,13 +47,12 @@ class HmmAligner:
         """Return γ of both directions, of words."""
         if not pairs:
             return []
-        sources = [plain_words(pair.source.tokens) for pair in pairs]
-        targets = [plain_words(pair.target.tokens) for pair in pairs]
-        bitext = IndexedBitext.index(sources, targets, self.model.lexicon)
+        sides = _sides(pairs, self.model.options.trees)
+        bitext = IndexedBitext.index(sides, range(len(pairs)), self.model.lexicon)
         found: dict[int, SoftLinks] = {}
         for batch, (forward, backward), _ in self.model.posteriors(bitext):
             for line, row in enumerate(batch.rows):
-                x, y = range(len(sources[row])), range(len(targets[row]))
+                x, y = range(len(pairs[row].source.tokens)), range(len(pairs[row].target.tokens))
                 of_targets, of_sources = forward.links[line, : len(y), : len(x)].T, backward.links[line, : len(x)]
                 found[row] = SoftLinks(of_targets, of_sources[:, : len(y)], x, y)
         return [found[row] for row in range(len(pairs))]
@@ -63,13 +61,19 @@ class HmmAligner:
 def fit_folder(options: Hmm, config: FitConfig) -> HmmAligner:
     """Fit a model to a bitext, and keep it. Raises BadInput."""
     with new_folder(config, options=asdict(options)) as folder:
-        pairs = list(spread(config.bitext, options.pairs))
-        if len(pairs) < len(config.bitext):
-            print(f"synmt align: hmm learns from {len(pairs)} of {len(config.bitext)} pairs", file=sys.stderr)
-        sources = [plain_words(pair.source.tokens) for pair in pairs]
-        targets = [plain_words(pair.target.tokens) for pair in pairs]
-        _save(fit(options, sources, targets), folder)
+        sides = _sides(spread(config.bitext, options.pairs), options.trees)
+        if len(sides[0]) < len(config.bitext):
+            print(f"synmt align: hmm learns from {len(sides[0])} of {len(config.bitext)} pairs", file=sys.stderr)
+        _save(fit(options, sides), folder)
     return open_folder(config.out)
+
+
+def _sides(pairs: Iterable[SentencePair], trees: bool) -> Sides:
+    sides = Sentences(), Sentences()
+    for pair in pairs:
+        for side, record in zip(sides, (pair.source, pair.target), strict=True):
+            side.add(plain_words(record.tokens), record.heads if trees else ())
+    return sides
 
 
 def spread(bitext: Bitext, most: int) -> Iterator[SentencePair]:
@@ -87,7 +91,7 @@ def open_folder(folder: Path) -> HmmAligner:
     fields = read_config(folder)
     with naming(folder / CONFIG_FILE):
         options = Hmm(**fields["options"])
-    return HmmAligner(_load(options, folder), *text)
+    return HmmAligner(_load(options, folder), *text, needs=needs_of(options))
 
 
 def _save(model: Model, folder: Path) -> None:
@@ -99,7 +103,9 @@ def _save(model: Model, folder: Path) -> None:
         write_aside(folder / f"{side}.txt", "".join(f"{word}\n" for word in words.ids).encode())
         tensors[f"{side}.counts"] = words.counts[:-1]
     for name, direction in zip(DIRECTIONS, model.directions, strict=True):
-        tensors |= {f"{name}.jumps": direction.jumps.weights, f"{name}.unlinked": direction.unlinked[:-1]}
+        tensors[f"{name}.unlinked"] = direction.unlinked[:-1]
+        for kind, jumps in zip(KINDS, direction.jumps, strict=False):
+            tensors[f"{name}.{kind}"] = jumps.weights
     write_aside(folder / PARAMETERS_FILE, save({name: np.ascontiguousarray(each) for name, each in tensors.items()}))
 
 
@@ -119,17 +125,16 @@ def _load(options: Hmm, folder: Path) -> Model:
                 raise ValueError("tensor types holds a word that there is not")
         links = _counts(tensors, "links", len(types))
         counts = [_counts(tensors, f"{name}.counts", len(side)) for name, side in zip(SIDES, words, strict=True)]
-        forward, backward = (
-            Direction(
-                Jumps(_counts(tensors, f"{name}.jumps", 2 * options.jump + 1, least=1e-12)),
-                np.append(_counts(tensors, f"{name}.unlinked", len(side)), np.float32(0)),
-            )
-            for name, side in zip(DIRECTIONS, reversed(words), strict=True)
+        lexicon = Lexicon.new(
+            [dict(zip(*each, strict=True)) for each in zip(words, counts, strict=True)], options.concentration
         )
-    counted = [Counter(dict(zip(side, each.tolist(), strict=True))) for side, each in zip(words, counts, strict=True)]
-    lexicon = Lexicon.new(counted, options.concentration)
-    lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
-    return Model(options, lexicon, (forward, backward))
+        lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
+        model = Model.new(options, lexicon)
+        for name, direction, side in zip(DIRECTIONS, model.directions, reversed(words), strict=True):
+            for kind, jumps in zip(KINDS, direction.jumps, strict=False):
+                jumps.weights = _counts(tensors, f"{name}.{kind}", jumps.weights.shape, least=1e-12)
+            direction.unlinked[:-1] = _counts(tensors, f"{name}.unlinked", len(side))
+    return model
 
 
 def _read_words(folder: Path, path: Path) -> list[str]:
@@ -142,11 +147,11 @@ def _read_words(folder: Path, path: Path) -> list[str]:
         return words
 
 
-def _counts(tensors: Mapping[str, Floats], name: str, size: int, least: float = 0.0) -> Floats:
-    """Return a tensor [size]. Raises ValueError or KeyError for one that is missing or holds what is no count."""
-    counts = tensors[name]
-    if counts.shape != (size,) or counts.dtype != np.float32:
-        raise ValueError(f"tensor {name} is {counts.dtype} {list(counts.shape)}, not float32 {[size]}")
+def _counts(tensors: Mapping[str, Floats], name: str, shape: int | tuple[int, ...], least: float = 0.0) -> Floats:
+    """Return a tensor of a shape. Raises ValueError or KeyError for one that is missing or holds what is no count."""
+    counts, size = tensors[name], [shape] if isinstance(shape, int) else list(shape)
+    if list(counts.shape) != size or counts.dtype != np.float32:
+        raise ValueError(f"tensor {name} is {counts.dtype} {list(counts.shape)}, not float32 {size}")
     if not ((counts >= least) & (counts <= LARGEST_COUNT)).all():
         raise ValueError(f"tensor {name} holds what is no count")
     return counts

@@ -3,78 +3,136 @@
 Shapes: B pairs of J source and I target words, padded; N types, pairs of a source and a target word.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from synmt.alignment.hmm.lexicon import Ids, Lexicon, Located, Places, distinct
 
 BATCH_CELLS = 1 << 17  # B × J × I
-Sentences = Sequence[Sequence[str]]
+CHUNK_CELLS = 3 << 23  # J × I of the pairs that are indexed at once; each takes some 40 bytes
+
+
+@dataclass
+class Sentences:
+    """Those of one side, some bytes a word. words: each once; ids: of all words; ends: of each sentence; heads: of all
+    words in their sentence from 1, 0 of a root, or empty."""
+
+    words: dict[str, int] = field(default_factory=dict)
+    ids: array = field(default_factory=lambda: array("i"))
+    ends: array = field(default_factory=lambda: array("q", [0]))
+    heads: array = field(default_factory=lambda: array("i"))
+
+    @classmethod
+    def of(cls, sentences: Iterable[Sequence[str]]) -> "Sentences":
+        side = cls()
+        for words in sentences:
+            side.add(words)
+        return side
+
+    def add(self, words: Sequence[str], heads: Sequence[int] = ()) -> None:
+        self.heads.extend(heads)
+        self.ids.extend(self.words.setdefault(word, len(self.words)) for word in words)
+        self.ends.append(len(self.ids))
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    def __getitem__(self, row: int) -> Places:
+        return np.frombuffer(self.ids, np.int32)[self.ends[row] : self.ends[row + 1]]
+
+    def heads_of(self, group: Sequence[int]) -> Ids | None:
+        """Return the heads of some sentences from 0, −1 of roots and where padded, [B,J], if there are any."""
+        heads = np.frombuffer(self.heads, np.int32)
+        return _padded([heads[self.ends[row] : self.ends[row + 1]] - 1 for row in group]) if len(heads) else None
+
+    def lengths(self) -> Ids:
+        ends = np.frombuffer(self.ends, np.int64)
+        return ends[1:] - ends[:-1]
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each word is there."""
+        counts = np.bincount(np.frombuffer(self.ids, np.int32), minlength=len(self.words))
+        return dict(zip(self.words, counts.tolist(), strict=True))
+
+
+Sides = tuple[Sentences, Sentences]
+
+
+def chunks(sides: Sides) -> list[range]:
+    """Return the numbers of pairs in a row that are to be indexed at once."""
+    source, target = (side.lengths() for side in sides)
+    cells = np.cumsum(source * target)
+    total = int(cells[-1]) if len(cells) else 0
+    parts = -(-total // CHUNK_CELLS)
+    ends = np.searchsorted(cells, np.arange(1, parts) * (total / max(parts, 1)))
+    return [range(*each) for each in zip([0, *ends.tolist()], [*ends.tolist(), len(cells)], strict=True)]
 
 
 @dataclass
 class Batch:
     """rows [B]: which pairs; sources [B,J] and targets [B,I]: their words, −1 where padded; types [B,I,J]: those of
-    their words with each other, N where padded."""
+    their words with each other, N where padded; heads: those of either side, [B,J] and [B,I], −1 of roots and where
+    padded, if there are any."""
 
     rows: list[int]
     sources: Ids
     targets: Ids
     types: Places
+    heads: tuple[Ids | None, Ids | None]
 
 
 @dataclass
 class IndexedBitext:
-    """words: those of either side, each once; types: where they are in the lexicon."""
+    """words: those of either side, each once; keys [N]: of types, target × number of sources + source, in order;
+    types: where these are in the lexicon."""
 
     words: tuple[list[str], list[str]]
     batches: list[Batch]
+    keys: Ids
     types: Located
 
     @classmethod
-    def index(cls, sources: Sentences, targets: Sentences, lexicon: Lexicon, new: bool = False) -> "IndexedBitext":
-        """new: the types of these pairs become those of the lexicon."""
-        known: tuple[dict[str, int], dict[str, int]] = {}, {}
-        ids = [
-            [np.array([numbers.setdefault(word, len(numbers)) for word in words]) for words in side]
-            for numbers, side in zip(known, (sources, targets), strict=True)
-        ]
-        words = list(known[0]), list(known[1])
+    def index(cls, sides: Sides, rows: range, lexicon: Lexicon, new: bool = False) -> "IndexedBitext":
+        """Index some of the pairs. new: their types become those of the lexicon."""
+        words = list(sides[0].words), list(sides[1].words)
         batches, found = [], [np.zeros(0, np.int64)]
-        for rows in _grouped(*ids):
-            source, target = (_padded([side[row] for row in rows]) for side in ids)
+        for group in _grouped(sides, rows):
+            source, target = (_padded([side[row] for row in group]) for side in sides)
             keys = target[:, :, None] * len(words[0]) + source[:, None, :]
             keys[(target < 0)[:, :, None] | (source < 0)[:, None, :]] = -1
             own, places = distinct(keys.ravel())
             found.append(own)
-            batches.append(Batch(rows, source, target, places.astype(np.int32).reshape(keys.shape)))
+            heads = sides[0].heads_of(group), sides[1].heads_of(group)
+            batches.append(Batch(group, source, target, places.astype(np.int32).reshape(keys.shape), heads))
         types = np.sort(np.concatenate(found))
         types = types[(types >= 0) & (np.diff(types, prepend=-1) > 0)]
         for batch, own in zip(batches, found[1:], strict=True):
             numbers = np.where(own < 0, len(types), np.searchsorted(types, own)).astype(np.int32)
             batch.types = numbers[batch.types]
         located = lexicon.locate(words, types % len(words[0]), types // len(words[0]), new)
-        return cls(words, batches, located)
+        return cls(words, batches, types, located)
 
 
-def _grouped(sources: Sequence[Ids], targets: Sequence[Ids]) -> Iterator[list[int]]:
+def _grouped(sides: Sides, rows: range) -> Iterator[list[int]]:
     """Yield the numbers of pairs of similar lengths."""
-    rows: list[int] = []
+    sources, targets = (side.lengths().tolist() for side in sides)
+    group: list[int] = []
     longest = 0, 0
-    for row in sorted(range(len(sources)), key=lambda row: (len(targets[row]) // 4, len(sources[row]))):
-        both = max(longest[0], len(sources[row])), max(longest[1], len(targets[row]))
-        if rows and (len(rows) + 1) * both[0] * both[1] > BATCH_CELLS:
-            yield rows
-            rows, both = [], (len(sources[row]), len(targets[row]))
-        rows.append(row)
+    for row in sorted(rows, key=lambda row: (targets[row] // 4, sources[row])):
+        both = max(longest[0], sources[row]), max(longest[1], targets[row])
+        if group and (len(group) + 1) * both[0] * both[1] > BATCH_CELLS:
+            yield group
+            group, both = [], (sources[row], targets[row])
+        group.append(row)
         longest = both
-    if rows:
-        yield rows
+    if group:
+        yield group
 
 
-def _padded(rows: Sequence[Ids]) -> Ids:
+def _padded(rows: Sequence[Places]) -> Ids:
     padded = np.full((len(rows), max(map(len, rows))), -1, np.int64)
     for line, ids in zip(padded, rows, strict=True):
         line[: len(ids)] = ids

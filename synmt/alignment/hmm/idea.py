@@ -5,15 +5,29 @@ Taskar & Klein (2006), "Alignment by Agreement", NAACL. In each direction, word 
 a_i, which depends on where the word before came from, or from no word (Och & Ney 2003):
 
     p(y, a | x) = Π_i  (1 − p₀) p(a_i | a_{i−1}) t(y_i | x_{a_i})   or   p₀ t(y_i | no word), after which a_i = a_{i−1}
-    p(j | j′) = s(j − j′) / Σ_k s(k − j′),   s(d) one and the same for all d beyond `jump`
+    p(j | j′) = s_c(j − j′) / Σ_k s_c(k − j′),   s_c(d) one and the same for all d beyond `jump`
 
-Forward–backward gives γ_ij = p(a_i = j | x, y) of either direction. Both learn t from one table of counts, of the links
-that both believe in: c(u, v) = Σ γ_ij γ′_ji over all places of the words u and v. s and t(· | no word) are those of
-each direction alone, and p₀ stays. At first, p(j | i) ∝ exp(−κ |i/I − j/J|) stands for the jumps (Dyer, Chahuneau &
-Smith 2013).
+c is the class of the word x_j′: the most frequent words have jumps of their own, as far as these are seen, the others
+share theirs (He 2007, "Using Word-Dependent Transition Models in HMM Based Word Alignment", WMT).
+
+Forward–backward gives γ_ij = p(a_i = j | x, y) of either direction. Then both give way to each other (Graça, Ganchev &
+Taskar 2010, "Learning Tractable Word Alignment Models with Complex Constraints", Computational Linguistics): of all
+pairs of distributions whose γ are equal, those nearest to p are p(a) Π_i e^(λ_(i,a_i)) in the one direction and
+p′(a) Π_j e^(−λ_(a_j,j)) in the other. λ begins as 0; in each of `agreement` steps, it grows by γ′ − γ.
+
+With `trees`, each direction has a second model (after Kondo, Duh & Matsumoto 2013, "Hidden Markov Tree Model for Word
+Alignment", WMT), in which y_i depends on where its head h comes from:
+
+    p(a_i = j | a_h = j′) = r(j′, j) / Σ_k r(j′, k),   r by what x_j is to x_j′ in the tree of x (trees.py)
+
+Roots come from anywhere. γ_ij is then the mean of what both models say, and no direction gives way.
+
+Both directions learn t from one table of counts, of the links that both believe in: c(u, v) = Σ γ_ij γ′_ji over all
+places of the words u and v. s, r and t(· | no word) are those of each direction alone, and p₀ stays. At first,
+p(j | i) ∝ exp(−κ |i/I − j/J|) stands for the jumps (Dyer, Chahuneau & Smith 2013).
 
 Of our own: rare words borrow from words that begin alike. With v_k the first n_k letters of v, for n_k =
-4, 6 and at last all letters, and p(v_k | v_{k−1}) its share among the words that begin so,
+4, 6, 8 and at last all letters, and p(v_k | v_{k−1}) its share among the words that begin so,
 
     t_k(v | u) = (c(u_k, v_k) + α t_{k−1}(v | u) p(v_k | v_{k−1})) / (c(u_k) + α),   t_0 = 1,  p(v_1 | v_0) = p(v_1)
 
@@ -22,19 +36,28 @@ Links are where the mean of γ_ij and γ′_ji reaches a threshold.
 
 from dataclasses import dataclass
 
+from synmt.alignment.aligner import Needs
 from synmt.options import check_settings, rate, setting
 
 NAME = "hmm"
+HEADS = frozenset({"heads"})
 
 
 @dataclass(frozen=True)
 class Hmm:
+    agreement: int = setting(2, "steps in which both directions give way to each other", 0)
     concentration: float = setting(2.0, "α, the weight of what is known of words that begin alike", 0.01)
-    null: float = rate(0.1, "p₀, the share of words that come from none")
+    null: float = rate(0.04, "p₀, the share of words that come from none")
+    frequent: int = setting(200, "words of a side with jumps of their own", 0)
     jump: int = setting(10, "the longest jump with a probability of its own", 1)
-    pairs: int = setting(100_000, "pairs to learn from, at most, spread over all; 0 is all")
+    pairs: int = setting(0, "pairs to learn from, at most, spread over all; 0 is all")
     rounds: int = setting(5, "rounds of learning, after three without jumps")
+    trees: bool = setting(False, "let words depend on their heads, too; both sides need dependency trees")
 
     def __post_init__(self) -> None:
         """Raise ValueError for options out of bounds."""
         check_settings(self)
+
+
+def needs_of(options: Hmm) -> Needs:
+    return (HEADS, HEADS) if options.trees else (frozenset(), frozenset())

@@ -3,7 +3,6 @@
 Shapes: N types, pairs of a source and a target word.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
 Places = NDArray[np.int32]
-LETTERS = 4, 6, None  # of a word, and last all
+LETTERS = 4, 6, 8, None  # of a word, and last all
 UNSEEN = 0.5  # how often a word has been seen that has not been
+MOST_TYPES = 1 << 24  # that a tally holds, some 60 bytes each while it grows
 
 
 def distinct(keys: Ids) -> tuple[Ids, Ids]:
@@ -101,7 +101,7 @@ class Lexicon:
     concentration: float
 
     @classmethod
-    def new(cls, words: Sequence[Counter[str]], concentration: float) -> "Lexicon":
+    def new(cls, words: Sequence[Mapping[str, float]], concentration: float) -> "Lexicon":
         """Return one that knows the words of both sides, and no links."""
         source, target = words
         levels = [Level((Words.counted(source, letters), Words.counted(target, letters))) for letters in LETTERS]
@@ -126,6 +126,12 @@ class Lexicon:
         for level, places in zip(self.levels, located.places, strict=True):
             level.count(np.bincount(places, counts, len(level.types)).astype(np.float32))
 
+    def relearn(self, tally: "Tally") -> None:
+        """Take other types, and how often they have been linked."""
+        words = [list(each.ids) for each in self.levels[-1].words]
+        targets, sources = np.divmod(tally.keys, len(words[0]))
+        self.learn(self.locate(words, sources, targets, new=True), tally.counts)
+
     def probabilities(self, located: Located) -> tuple[Floats, Floats]:
         """Return t(target | source) and t(source | target) of types, [N] each."""
         return self._given(located, 0), self._given(located, 1)
@@ -140,3 +146,22 @@ class Lexicon:
             likely /= level.totals[given][words[given]] + weight
             shorter = seen
         return likely
+
+
+@dataclass
+class Tally:
+    """Counts of types, by their keys as in `IndexedBitext`. Of more than MOST_TYPES the rarest are forgotten."""
+
+    keys: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
+    counts: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+
+    def add(self, keys: Ids, counts: Floats, least: float) -> None:
+        """Add counts of different types, in order of their keys; those below `least` count for nothing."""
+        there = counts >= least
+        every = np.concatenate([self.keys, keys[there]])
+        self.keys, numbers = distinct(every)
+        both = np.concatenate([self.counts, counts[there]])
+        self.counts = np.bincount(numbers, both, len(self.keys)).astype(np.float32)
+        if len(self.keys) > MOST_TYPES:
+            kept = np.sort(np.argpartition(self.counts, -MOST_TYPES)[-MOST_TYPES:])
+            self.keys, self.counts = self.keys[kept], self.counts[kept]

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment.aligner import Aligner, FitConfig, Needs
-from synmt.alignment.hmm.idea import NAME, Hmm
-from synmt.alignment.statistical import NO_NEEDS, check_settings
+from synmt.alignment.hmm.idea import NAME, Hmm, needs_of
+from synmt.alignment.statistical import check_settings
 from synmt.options import settings_of
 
 
@@ -18,7 +18,7 @@ class HmmMethod(Hmm):
     def needs(self, settings: Mapping[str, Any]) -> Needs:
         own = {f"{NAME}_{each.name}" for each in settings_of(Hmm)}
         check_settings(NAME, {name: value for name, value in settings.items() if name not in own})
-        return NO_NEEDS
+        return needs_of(self)
 
     def fit(self, config: FitConfig) -> Aligner:
         from synmt.alignment.hmm.aligner import fit_folder

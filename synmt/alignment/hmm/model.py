@@ -3,29 +3,45 @@
 Shapes: B pairs of J source and I target words, padded; N types, pairs of a source and a target word.
 """
 
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from synmt.alignment.hmm.bitext import Batch, IndexedBitext, Sentences
-from synmt.alignment.hmm.chains import Floats, JumpCounts, Jumps, Posteriors, forward_backward, independent
+from synmt.alignment.hmm.bitext import Batch, IndexedBitext, Sides, chunks
+from synmt.alignment.hmm.chains import Chains, Floats, JumpCounts, Jumps, Moves, Posteriors, independent
 from synmt.alignment.hmm.idea import Hmm
-from synmt.alignment.hmm.lexicon import Lexicon, Words
+from synmt.alignment.hmm.lexicon import Lexicon, Tally, Words
+from synmt.alignment.hmm.trees import FIRST_WEIGHTS, Trees, relations
 
 DIAGONAL = 4.0  # κ
 DIAGONAL_ROUNDS = 3
+STEP = 1.0  # of λ
+LEAST_COUNT = 1e-4  # of the links of a type in a part
 
 
 @dataclass
 class Direction:
-    """unlinked: how often each word that it predicts has come from none, the last an unseen one."""
+    """classes: of each word that it conditions on, the last an unseen one; unlinked: how often each word that it
+    predicts has come from none, the last an unseen one; jumps: between words in a row and, with trees, in a tree."""
 
-    jumps: Jumps
+    classes: NDArray[np.intp]
+    jumps: list[Jumps]
     unlinked: Floats
+
+    @classmethod
+    def new(cls, options: Hmm, given: Words, predicted: Words) -> "Direction":
+        """Return one that knows nothing yet. The most frequent words have a class of their own each, from 1 on."""
+        counts = given.counts[:-1]
+        frequent = np.argsort(-counts, kind="stable")[: options.frequent]
+        classes = np.zeros(len(counts) + 1, np.intp)
+        classes[frequent] = np.arange(1, len(frequent) + 1)
+        jumps = [Jumps.new(len(frequent) + 1, options.jump)]
+        if options.trees:
+            jumps.append(Jumps(np.array([FIRST_WEIGHTS], np.float32) / np.float32(sum(FIRST_WEIGHTS))))
+        return cls(classes, jumps, np.zeros(len(predicted.counts), np.float32))
 
     def rates(self, words: Words) -> Floats:
         """Return t(· | no word) of all words."""
@@ -41,36 +57,77 @@ class Model:
     lexicon: Lexicon
     directions: tuple[Direction, Direction]
 
-    @property
-    def predicted(self) -> tuple[Words, Words]:
-        """Return the words of either direction."""
-        source, target = self.lexicon.levels[-1].words
-        return target, source
+    @classmethod
+    def new(cls, options: Hmm, lexicon: Lexicon) -> "Model":
+        """Return one that knows no more than a lexicon."""
+        source, target = lexicon.levels[-1].words
+        return cls(options, lexicon, (Direction.new(options, source, target), Direction.new(options, target, source)))
 
     def posteriors(
         self, bitext: IndexedBitext, jumps: bool = True
-    ) -> Iterator[tuple[Batch, list[Posteriors], list[JumpCounts]]]:
-        """Yield γ [B,I,J] and γ′ [B,J,I] of each batch, and its jumps, if there are any yet."""
-        lexical = [np.append(each, np.float32(0)) for each in self.lexicon.probabilities(bitext.types)]
+    ) -> Iterator[tuple[Batch, list[Posteriors], list[list[JumpCounts]]]]:
+        """Yield γ [B,I,J] and γ′ [B,J,I] of each batch, and the jumps of both directions, if there are any yet."""
+        null, words = np.float32(self.options.null), self.lexicon.levels[-1].words
+        lexical = [np.append((1 - null) * each, np.float32(0)) for each in self.lexicon.probabilities(bitext.types)]
+        known = [each.find(own) for each, own in zip(words, bitext.words, strict=True)]
+        classes = [direction.classes[own] for direction, own in zip(self.directions, known, strict=True)]
         rates = [
-            np.append(direction.rates(words)[words.find(own)], np.float32(0))
-            for direction, words, own in zip(self.directions, self.predicted, reversed(bitext.words), strict=True)
+            np.append(null * direction.rates(each)[own], np.float32(1))  # 1 where padded
+            for direction, each, own in zip(self.directions, reversed(words), reversed(known), strict=True)
         ]
         for batch in bitext.batches:
             likely = lexical[0][batch.types], np.ascontiguousarray(lexical[1][batch.types].transpose(0, 2, 1))
             sides = (batch.sources, batch.targets), (batch.targets, batch.sources)
-            links, counts = [], []
-            for direction, each, rate, (x, y) in zip(self.directions, likely, rates, sides, strict=True):
-                null = np.float32(self.options.null)
-                unlinked = np.where(y < 0, np.float32(1), null * rate[y])
-                prior, real = _diagonal(x >= 0, y >= 0), (x >= 0).astype(np.float32)
-                if jumps:
-                    found, taken = forward_backward((1 - null) * each, unlinked, prior[:, 0], real, direction.jumps)
-                    counts.append(taken)
-                else:
-                    found = independent((1 - null) * each, unlinked, prior)
-                links.append(found)
-            yield batch, links, counts
+            unlinked = [rate[y] for rate, (_, y) in zip(rates, sides, strict=True)]
+            priors = [_diagonal(x >= 0, y >= 0) for x, y in sides]
+            if not jumps:
+                yield batch, list(map(independent, likely, unlinked, priors)), []
+                continue
+            real = [(x >= 0).astype(np.float32) for x, _ in sides]
+            forward, backward = (
+                Chains(direction.jumps[0].between(own[x], there), each, none, prior[:, 0])
+                for direction, own, (x, _), there, each, none, prior in zip(
+                    self.directions, classes, sides, real, likely, unlinked, priors, strict=True
+                )
+            )
+            if self.options.trees:
+                trees = self._trees(batch, real, likely, unlinked)
+                both = [mixed(chains, tree) for chains, tree in zip((forward, backward), trees, strict=True)]
+            else:
+                both = agreed(forward, backward, self.options.agreement)
+            yield batch, [found for found, _ in both], [taken for _, taken in both]
+
+    def _trees(
+        self, batch: Batch, real: Sequence[Floats], likely: Sequence[Floats], unlinked: Sequence[Floats]
+    ) -> Iterator[Trees]:
+        """Yield those of either direction."""
+        sides = zip(self.directions, real, likely, unlinked, batch.heads, reversed(batch.heads), strict=True)
+        for direction, there, each, none, given, predicted in sides:
+            if given is None or predicted is None:
+                raise ValueError("trees of both sides are missing")
+            moves = Moves(direction.jumps[1].weights, relations(given), there)
+            yield Trees(moves, each, none, there / there.sum(axis=1, keepdims=True), predicted)
+
+
+Found = tuple[Posteriors, list[JumpCounts]]  # of one direction
+
+
+def mixed(chains: Chains, trees: Trees) -> Found:
+    """Return what words in a row and words of trees say, each by half."""
+    (row, jumps), (tree, moves) = chains.posteriors(), trees.posteriors()
+    links, unlinked = (row.links + tree.links) / np.float32(2), (row.unlinked + tree.unlinked) / np.float32(2)
+    return Posteriors(links, unlinked, (row.likelihood + tree.likelihood) / 2), [jumps, moves]
+
+
+def agreed(forward: Chains, backward: Chains, steps: int) -> list[Found]:
+    """Return what both directions say once they have given way to each other."""
+    surplus = np.zeros_like(forward.likely)  # λ
+    (there, jumps), (back, returns) = forward.posteriors(), backward.posteriors()
+    for _ in range(steps):
+        surplus += np.float32(STEP) * (back.links.transpose(0, 2, 1) - there.links)
+        there, jumps = forward.posteriors(np.exp(surplus))
+        back, returns = backward.posteriors(np.exp(-surplus).transpose(0, 2, 1))
+    return [(there, [jumps]), (back, [returns])]
 
 
 def _diagonal(sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> Floats:
@@ -83,51 +140,82 @@ def _diagonal(sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> Floats:
     return (weights / weights.sum(axis=2, keepdims=True)).astype(np.float32)
 
 
-def fit(options: Hmm, sources: Sentences, targets: Sentences) -> Model:
+@dataclass
+class Parts:
+    """Pairs that are indexed part by part, each time anew, so that memory does not grow with them; a single part is
+    indexed once."""
+
+    sides: Sides
+    lexicon: Lexicon
+    rows: list[range] = field(init=False)
+    only: IndexedBitext | None = None
+
+    def __post_init__(self) -> None:
+        self.rows = chunks(self.sides)
+        if len(self.rows) == 1:
+            self.only = IndexedBitext.index(self.sides, self.rows[0], self.lexicon, new=True)
+
+    def __iter__(self) -> Iterator[IndexedBitext]:
+        for rows in self.rows:
+            yield self.only or IndexedBitext.index(self.sides, rows, self.lexicon)
+
+    def learn(self, found: Iterable[tuple[IndexedBitext, Floats]]) -> None:
+        """Let the lexicon learn how often the types [N] of each part have been linked."""
+        if self.only:
+            for bitext, counts in found:
+                self.lexicon.learn(bitext.types, counts)
+            return
+        tally = Tally()
+        for bitext, counts in found:
+            tally.add(bitext.keys, counts, LEAST_COUNT)
+        self.lexicon.relearn(tally)
+
+
+def fit(options: Hmm, sides: Sides) -> Model:
     """Fit a model to pairs, of which no side is empty."""
-    lexicon = Lexicon.new(
-        [Counter(word for words in side for word in words) for side in (sources, targets)], options.concentration
-    )
-    source, target = lexicon.levels[-1].words
-    forward, backward = (
-        Direction(Jumps.new(options.jump), np.zeros(len(words.counts), np.float32)) for words in (target, source)
-    )
-    model = Model(options, lexicon, (forward, backward))
-    bitext = IndexedBitext.index(sources, targets, lexicon, new=True)
-    lexicon.learn(bitext.types, _meetings(bitext))
+    lexicon = Lexicon.new([side.counts() for side in sides], options.concentration)
+    model, parts = Model.new(options, lexicon), Parts(sides, lexicon)
+    parts.learn((bitext, _meetings(bitext)) for bitext in parts)
     for number in tqdm(range(DIAGONAL_ROUNDS + options.rounds), unit="round", disable=None):
-        _learn(model, bitext, jumps=number >= DIAGONAL_ROUNDS)
+        _learn(model, parts, jumps=number >= DIAGONAL_ROUNDS)
     return model
 
 
 def _meetings(bitext: IndexedBitext) -> Floats:
     """Return how often types meet in a pair, in proportion to its longer side, [N]."""
-    counts = np.zeros(len(bitext.types.places[0]) + 1, np.float32)
+    counts = np.zeros(len(bitext.keys) + 1, np.float32)
     for batch in bitext.batches:
         longer = np.maximum((batch.sources >= 0).sum(axis=1), (batch.targets >= 0).sum(axis=1))
         np.add.at(counts, batch.types, np.float32(1) / longer.astype(np.float32)[:, None, None])
     return counts[:-1]
 
 
-def _learn(model: Model, bitext: IndexedBitext, jumps: bool) -> float:
+def _learn(model: Model, parts: Parts, jumps: bool) -> float:
     """Learn from all pairs once; return the log-likelihood of both directions before that."""
-    counts = np.zeros(len(bitext.types.places[0]) + 1, np.float32)
-    unlinked = [np.zeros(len(words) + 1, np.float32) for words in reversed(bitext.words)]
-    taken = [JumpCounts(*np.zeros((2, 2 * model.options.jump + 1), np.float32)) for _ in model.directions]
+    unlinked = [np.zeros_like(direction.unlinked) for direction in model.directions]  # the last of padding
+    taken = [
+        [JumpCounts(*np.zeros((2, *each.weights.shape))) for each in direction.jumps] for direction in model.directions
+    ]
     likelihood = 0.0
-    for batch, links, of_batch in model.posteriors(bitext, jumps):
-        np.add.at(counts, batch.types, links[0].links * links[1].links.transpose(0, 2, 1))
-        for sums, found, ids in zip(unlinked, links, (batch.targets, batch.sources), strict=True):
-            np.add.at(sums, ids, found.unlinked)
-            likelihood += found.likelihood
-        for total, some in zip(taken, of_batch, strict=False):
-            total.seen += some.seen
-            total.expected += some.expected
-    model.lexicon.learn(bitext.types, counts[:-1])
-    for direction, words, own, sums, total in zip(
-        model.directions, model.predicted, reversed(bitext.words), unlinked, taken, strict=True
-    ):
-        direction.unlinked = np.bincount(words.find(own), sums[:-1], len(words.counts)).astype(np.float32)
-        if jumps:
-            direction.jumps.learn(total)
+
+    def found() -> Iterator[tuple[IndexedBitext, Floats]]:
+        nonlocal likelihood
+        for bitext in parts:
+            counts = np.zeros(len(bitext.keys) + 1, np.float32)
+            for batch, links, of_batch in model.posteriors(bitext, jumps):
+                np.add.at(counts, batch.types, links[0].links * links[1].links.transpose(0, 2, 1))
+                for sums, each, ids in zip(unlinked, links, (batch.targets, batch.sources), strict=True):
+                    np.add.at(sums, ids, each.unlinked)
+                    likelihood += each.likelihood
+                for totals, some in zip(taken, of_batch, strict=False):
+                    for total, each_taken in zip(totals, some, strict=True):
+                        total.add(each_taken)
+            yield bitext, counts[:-1]
+
+    parts.learn(found())
+    for direction, sums, totals in zip(model.directions, unlinked, taken, strict=True):
+        sums[-1] = 0
+        direction.unlinked = sums
+        for each, total in zip(direction.jumps if jumps else [], totals, strict=False):
+            each.learn(total)
     return likelihood

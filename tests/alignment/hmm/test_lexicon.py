@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synmt.alignment.hmm.lexicon import UNSEEN, Lexicon, distinct
+from synmt.alignment.hmm import lexicon as lexicons
+from synmt.alignment.hmm.lexicon import UNSEEN, Lexicon, Tally, distinct
 
 WORDS = ["haus", "hauses", "hausbau", "hausbauer", "hau", "x"]
 ALPHA = 1.5
@@ -18,7 +19,7 @@ def slow(v: str, u: str, links: dict[tuple[str, str], float], seen: Counter[str]
     """t(v | u), word by word; links are of (source, target)."""
     likely = 1.0
     shorter = sum(seen.values()) + UNSEEN
-    for letters in (4, 6, None):
+    for letters in (4, 6, 8, None):
 
         def same(one: str, other: str, letters: int | None = letters) -> bool:
             return one[:letters] == other[:letters]
@@ -59,3 +60,12 @@ def test_keys_are_told_apart(drawn: list[int]) -> None:
     found, numbers = distinct(keys)
     assert found.tolist() == sorted(set(drawn))
     assert found[numbers].tolist() == drawn if drawn else not len(numbers)
+
+
+def test_a_tally_forgets_the_rarest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexicons, "MOST_TYPES", 3)
+    tally = Tally()
+    tally.add(np.array([1, 5, 9]), np.array([2, 0.01, 1], np.float32), least=0.1)
+    assert dict(zip(tally.keys.tolist(), tally.counts.tolist(), strict=True)) == {1: 2, 9: 1}
+    tally.add(np.array([0, 1, 7]), np.array([3, 4, 0.5], np.float32), least=0.1)
+    assert dict(zip(tally.keys.tolist(), tally.counts.tolist(), strict=True)) == {0: 3, 1: 6, 9: 1}
