@@ -32,24 +32,24 @@ of_aligner, of_fit = in_section("Aligner"), in_section("--fit")
 
 
 @click.command("align", cls=SectionCommand, epilog=EPILOG)
-@click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...")
+@click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...", type=click.Path())
 @of_aligner("--fit", is_flag=True, help="Make an aligner of the very pairs that are given; then there is no MODEL.")
 @of_aligner(
     "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
     help=f"One of {', '.join(ALIGNERS)}.  [hmm; with settings of training or --guide mask-align; or the MODEL's]",
 )  # fmt: skip
 @of_aligner(
-    "--links-from", multiple=True, metavar="LINKS",
+    "--links-from", multiple=True, metavar="LINKS", type=click.Path(),
     help="Pharaoh links or an A3 file of another aligner, in place of MODEL; twice for two directions.",
 )  # fmt: skip
 @options_of(AlignConfig, "Links")
 @options_of(TextConfig, "Text")
 @on_error
 @of_aligner("--device", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]")
-@of_fit("--guide", metavar="LINKS", help="Links to learn from, Pharaoh or A3.")
+@of_fit("--guide", metavar="LINKS", type=click.Path(), help="Links to learn from, Pharaoh or A3.")
 @of_fit("--out", type=click.Path(path_type=Path), help="The model folder to keep.")
 @of_fit("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
-@of_fit("--models", metavar="FOLDER", help="An aligner whose translation models are taken over.")
+@of_fit("--models", metavar="FOLDER", type=click.Path(), help="An aligner whose translation models are taken over.")
 @of_fit("--preset", type=click.Choice(list(PRESETS)), help="Settings by name, for all that follows.  [small]")
 @of_fit("--source-syntax", metavar="IDEA+IDEA", help="Ideas of `synmt train` in the encoder of the source.")
 @of_fit("--target-syntax", metavar="IDEA+IDEA", help="The same for the encoder of the target.")

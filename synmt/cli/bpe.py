@@ -35,7 +35,9 @@ def learn(files: tuple[str, ...], merges: int) -> None:
 
 @command.command(epilog=EPILOG)
 @input_files
-@click.option("--codes", metavar="CODES", required=True, help="The codes that `synmt bpe learn` wrote.")
+@click.option(
+    "--codes", metavar="CODES", type=click.Path(), required=True, help="The codes that `synmt bpe learn` wrote."
+)
 @on_error
 def apply(files: tuple[str, ...], codes: str, on_error: OnError) -> None:
     """Split the words of token lines into subwords.

@@ -21,7 +21,7 @@ Examples:
 
 Command = Callable[..., None]
 texts = click.option(
-    "--text", "texts", multiple=True, metavar="FILE",
+    "--text", "texts", multiple=True, metavar="FILE", type=click.Path(),
     help="Print this file's lines of the set instead of their numbers; once more for each further column.",
 )  # fmt: skip
 
@@ -73,9 +73,9 @@ for each in PHENOMENA:
 
 
 @command.command()
-@click.argument("source")
-@click.argument("target")
-@click.argument("links")
+@click.argument("source", type=click.Path())
+@click.argument("target", type=click.Path())
+@click.argument("links", type=click.Path())
 @min_distance(5, "the words that they are linked to")
 @texts
 def reordering(source: str, target: str, links: str, min_distance: int, texts: tuple[str, ...]) -> None:

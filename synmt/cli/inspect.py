@@ -58,7 +58,7 @@ def strengths(models: tuple[Path, ...], form: str) -> None:
 
 @command.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("file", default="-")
+@click.argument("file", default="-", type=click.Path())
 @sentence_number
 @click.option(
     "--side", type=click.Choice(["source", "target"]), default="source", show_default=True, help="Encoder or decoder."
@@ -69,7 +69,9 @@ def strengths(models: tuple[Path, ...], form: str) -> None:
     "--show", type=click.Choice(["weights", "strengths"]), default="weights", show_default=True,
     help="What each token attends to, or the strength of the mask between each two.",
 )  # fmt: skip
-@click.option("--links", metavar="FILE", help="For html: links of the sentence, as `synmt align` writes them.")
+@click.option(
+    "--links", metavar="FILE", type=click.Path(), help="For html: links of the sentence, as `synmt align` writes them."
+)
 @form("tsv", "json", *PICTURES, "html")
 def attention(
     model: Path,
@@ -113,7 +115,7 @@ def attention(
 
 
 @command.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @sentence_number
 @form("tsv", "json", *PICTURES, "html")
 def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:

@@ -3,9 +3,12 @@
 import errno
 import importlib
 import os
+import platform
 import sys
+from importlib.metadata import PackageNotFoundError, version
 
 import click
+from click.shell_completion import shell_complete
 
 from synmt import __version__
 from synmt.cli.scarcity import watch_limit
@@ -41,6 +44,9 @@ ENVIRONMENT = {
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
 }
 
+LIBRARIES = ("torch", "numpy", "benepar", "spacy", "ufal.udpipe", "sacremoses", "subword-nmt", "sacrebleu", "eflomal")
+COMPLETE = "_SYNMT_COMPLETE"  # in the environment: what a shell asks that completes a command line
+
 OF_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # what it lacks, whatever it was about to do
 
 
@@ -62,8 +68,23 @@ class LazyCommands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _show_versions(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(f"synmt {__version__}")
+        click.echo(f"Python {platform.python_version()}")
+        for name in LIBRARIES:
+            try:
+                click.echo(f"{name} {version(name)}")
+            except PackageNotFoundError:
+                click.echo(f"{name} is not installed")
+        context.exit()
+
+
 @click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="synmt")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_versions,
+    help="Show the version, and those of Python and the libraries that decide what comes out.",
+)  # fmt: skip
 def cli() -> None:
     """Syntax in neural machine translation, as a kit of Unix tools."""
 
@@ -118,6 +139,8 @@ def first_cause(error: BaseException) -> BaseException:
 
 def run(arguments: list[str]) -> int:
     """Return the exit code of one command line; its errors are raised, but for those of usage."""
+    if asked := os.environ.get(COMPLETE):
+        return shell_complete(cli, {}, "synmt", COMPLETE, asked)
     try:  # not `cli.main`, which makes exit code 1 of a closed pipe
         with cli.make_context("synmt", arguments) as context:
             cli.invoke(context)

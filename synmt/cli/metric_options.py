@@ -40,6 +40,7 @@ def references(required: bool) -> Callable[..., Any]:
         multiple=True,
         required=required,
         metavar="REF",
+        type=click.Path(),
         help="A file of references; give the option once for each reference.",
     )
 

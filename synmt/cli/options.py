@@ -12,7 +12,11 @@ Command = Callable[..., None]
 Segment = Callable[[str], list[str]]  # a word to its subwords
 
 input_files = click.argument(
-    "files", nargs=-1, metavar="[FILE]...", callback=lambda context, parameter, files: or_stdin(files)
+    "files",
+    nargs=-1,
+    metavar="[FILE]...",
+    type=click.Path(),
+    callback=lambda context, parameter, files: or_stdin(files),
 )
 
 on_error = click.option(
@@ -29,7 +33,12 @@ def _segmenter(context: click.Context, parameter: click.Parameter, codes: str | 
 
 
 bpe = click.option(
-    "--bpe", "segment", metavar="CODES", callback=_segmenter, help="Split the words by the BPE codes of this file."
+    "--bpe",
+    "segment",
+    metavar="CODES",
+    type=click.Path(),
+    callback=_segmenter,
+    help="Split the words by the BPE codes of this file.",
 )
 
 

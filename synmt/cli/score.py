@@ -36,10 +36,10 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
 
 
 @click.command(cls=SectionCommand, epilog=EPILOG)
-@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...")
+@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=click.Path())
 @references(required=True)
-@in_input("--source", metavar="FILE", help="The source sentences: text, or parse records.")
-@in_input("--target", metavar="FILE", help="With --source: the sentences that links must not leave.")
+@in_input("--source", metavar="FILE", type=click.Path(), help="The source sentences: text, or parse records.")
+@in_input("--target", metavar="FILE", type=click.Path(), help="With --source: the sentences that links must not leave.")
 @in_input(
     "--by-length",
     "limits",

@@ -21,7 +21,7 @@ Examples:
 
 
 @click.command(cls=SectionCommand, epilog=EPILOG)
-@click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]")
+@click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]", type=click.Path())
 @references(required=False)
 @options_of(SignificanceConfig, "Test", short={"test": "-t"})
 @metric_options

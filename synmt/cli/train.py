@@ -56,7 +56,11 @@ def _opened(context: click.Context, parameter: click.Parameter, path: str | None
     help=f"Settings by name: {', '.join(PRESETS)}.  [paper]",
 )  # fmt: skip
 @of_model(
-    "--init", metavar="MODEL", callback=_opened, help="Begin with this model, and learn from other data what it lacks."
+    "--init",
+    metavar="MODEL",
+    type=click.Path(),
+    callback=_opened,
+    help="Begin with this model, and learn from other data what it lacks.",
 )
 @of_model(
     "--split-arcs",
@@ -72,18 +76,25 @@ def _opened(context: click.Context, parameter: click.Parameter, path: str | None
     common=False,
     help="Have the decoder write an arc for the root as well, at the end.",
 )
-@of_data("--source", help="Source sentences: text, parse records or mask records.")
-@of_data("--target", help="Target sentences: text, parse records or lines of synmt transitions.")
-@of_data("--tsv", help="Both as `source TAB target` lines, instead; - is standard input.")
-@of_data("--dev-source", help="Validation sources.")
-@of_data("--dev-target", help="Validation targets.")
-@of_data("--dev-tsv", help="Both as `source TAB target` lines, instead.")
+@of_data("--source", metavar="FILE", type=click.Path(), help="Source sentences: text, parse records or mask records.")
+@of_data(
+    "--target",
+    metavar="FILE",
+    type=click.Path(),
+    help="Target sentences: text, parse records or lines of synmt transitions.",
+)
+@of_data(
+    "--tsv", metavar="FILE", type=click.Path(), help="Both as `source TAB target` lines, instead; - is standard input."
+)
+@of_data("--dev-source", metavar="FILE", type=click.Path(), help="Validation sources.")
+@of_data("--dev-target", metavar="FILE", type=click.Path(), help="Validation targets.")
+@of_data("--dev-tsv", metavar="FILE", type=click.Path(), help="Both as `source TAB target` lines, instead.")
 @options_of(TextConfig, "Data")
 @of_data(
     "--on-error", type=click.Choice(["fail", "blank"]), default="fail",
     help="A bad line stops the command, or its pair is left out and counted.  [fail]",
 )  # fmt: skip
-@of_data("--codes", help="BPE codes to use, instead of learning some.")
+@of_data("--codes", metavar="FILE", type=click.Path(), help="BPE codes to use, instead of learning some.")
 @of_output("--out", type=click.Path(path_type=Path), required=True, help="The model folder to make.")
 @of_output("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
 @of_output("--device", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]")

@@ -1,11 +1,16 @@
+import os
+import platform
 import resource
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
-from tests.cli.commands import COMMANDS, existing_commands, synmt
+from synmt import __version__
+from tests.cli.commands import COLD, COMMANDS, existing_commands, shell, synmt, write_program
 from tests.inspection.models import write_model
 
 HEAVY = ["benepar", "matplotlib", "nltk", "numpy", "sacrebleu", "sacremoses", "spacy", "subword_nmt", "torch"]
@@ -58,7 +63,40 @@ def test_synmt_lists_its_commands() -> None:
     done = synmt("--help")
     assert done.returncode == 0
     assert all(name in done.stdout for name in COMMANDS)
-    assert synmt("--version").stdout.startswith("synmt, version ")
+
+
+def test_the_versions_that_matter() -> None:
+    lines = synmt("--version").stdout.splitlines()
+    assert lines[:2] == [f"synmt {__version__}", f"Python {platform.python_version()}"]
+    assert {f"torch {torch.__version__}", f"numpy {np.__version__}"} < set(lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "answers"),
+    [
+        ("synmt tr", {"transitions", "train", "translate"}),
+        ("synmt translate --n", {"--n-best"}),
+        ("synmt train --preset me", {"medium"}),
+        ("synmt train --mask-t", {"--mask-tree"}),
+        ("synmt challenge reo", {"reordering"}),
+    ],
+)
+def test_a_shell_completes_commands_options_and_values(line: str, answers: set[str], tmp_path: Path) -> None:
+    """As bash asks, through the script that it was given."""
+    script = 'eval "$(_SYNMT_COMPLETE=bash_source synmt)"; COMP_WORDS=($LINE) COMP_CWORD=$((${#COMP_WORDS[@]} - 1))'
+    script += '; _synmt_completion synmt; printf "%s\\n" "${COMPREPLY[@]}"'
+    write_program(tmp_path / "synmt", f'{COLD} "$@"')
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = shell(script, tmp_path, PATH=path, LINE=line)
+    assert set(done.stdout.split()) == answers, done.stderr
+
+
+@pytest.mark.parametrize("line", ["synmt parse x", "synmt train --source x", "synmt translate model x"])
+def test_a_shell_completes_files(line: str) -> None:
+    words = line.split()
+    asked = {"_SYNMT_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    done = subprocess.run([sys.executable, "-m", "synmt"], env={**os.environ, **asked}, capture_output=True, text=True)
+    assert done.stdout == "file,x\n"
 
 
 @pytest.mark.parametrize("arguments", [["nothing"], ["linearize", "--nothing"], ["bpe", "learn"], []])
