@@ -11,10 +11,11 @@ from synmt.projection.tree import projected
 from synmt.streams import BadLines, Line, LineWriter, Notes, OnError, read_lines, windows
 from synmt.text.links import Link
 from synmt.text.tokenization import Words, spaces_after
-from synmt.trees.record import ParseRecord, RecordError, is_record, read_record, write_record
+from synmt.trees.record import ParseRecord, RecordError, begins_object, read_record, write_record
 
 WINDOW = 1000  # pairs that an aligner sorts by length
 FIRST_WINDOW = 50
+MOST_WORDS = 500  # memory grows with the square, and time with the cube
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,17 @@ class Reader:
             raise RecordError(f"{len(columns)} columns instead of source TAB target TAB links [TAB source TAB links]")
         source, target, *more = columns or ("", "")
         record = self._target(target)
+        if len(record.tokens) > MOST_WORDS:
+            raise RecordError(f"{len(record.tokens)} target words, over the {MOST_WORDS} that are made a tree of")
         pairs = zip([source, *more[1::2]], more[::2] or [""], strict=True)
         return Example(Line("", "", 0), record, [_source(each, links, record) for each, links in pairs])
 
     def _target(self, text: str) -> ParseRecord:
-        if text.startswith("{") and is_record(text):
-            return self._side.check(read_record(text, partial=True))
+        if begins_object(text):
+            record = read_record(text, partial=True)
+            if record.tokens or not record.text.strip():
+                return self._side.check(record)
+            text = record.text
         self.texts += bool(text.strip())
         tokens = self._side.of_text(text)
         if "".join(tokens) != "".join(text.split()):  # the tokenizer has changed characters
@@ -98,10 +104,10 @@ class Reader:
 
 
 def _source(text: str, links: str, target: ParseRecord) -> Source:
-    if text.strip() and not is_record(text) and text.strip() != "{}":
+    if text.strip() and not begins_object(text):
         raise RecordError(f"source is no parse record: {text!r:.40}")
     record = read_record(text)
-    if record.tokens and not record.heads and record.tree is None:
+    if (record.tokens or record.text.strip()) and not record.heads and record.tree is None:
         raise RecordError("source has neither heads nor a tree")
     return Source(record, read_scored_links(links, record.tokens, target.tokens))
 

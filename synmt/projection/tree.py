@@ -1,7 +1,9 @@
 """One tree of what all sources say.
 
-Words that nothing is said of hang on near ones: an arc of length d has the weight NEAR / d², twice that where the head
-comes after the word, as it does for most articles, prepositions and adjectives.
+Near words speak for each other a little, by NEAR / d at the distance d: AFTER times as much for a head that comes after
+the word, as it does for most articles, prepositions and adjectives, and FUNCTION times for a head that is no noun or
+verb, since other words have few dependents in Universal Dependencies. So words that no source tells of get a head. The
+numbers are tuned on English to German, on 500 sentences.
 """
 
 from collections.abc import Sequence
@@ -19,7 +21,8 @@ from synmt.trees.dependency import UNKNOWN
 from synmt.trees.record import UNATTACHED, ParseRecord
 from synmt.trees.spanning import Scores, spanning_tree
 
-NEAR = 0.05
+NEAR, AFTER, FUNCTION = 0.2, 3.0, 0.1
+CONTENT = frozenset({"NOUN", "PROPN", "VERB"})
 ROOT = 1e-4  # for any word to be the root
 
 
@@ -70,10 +73,13 @@ def _attach(record: ParseRecord, votes: Votes, sources: int, config: ProjectionC
 
 def _scores(words: Sequence[int], votes: Votes) -> Scores:
     """Return what speaks for each arc within a sentence, [n+1,n+1]."""
+    n = len(words)
     place = {word: number for number, word in enumerate(words, 1)} | {0: 0}
-    distance = np.subtract.outer(np.arange(len(words)), np.arange(len(words)))  # head minus word
-    scores = np.full((len(words) + 1, len(words) + 1), ROOT)
-    scores[1:, 1:] = np.where(distance > 0, 2 * NEAR, NEAR) / np.maximum(1, distance**2)
+    distance = np.subtract.outer(np.arange(n), np.arange(n))  # head minus word
+    tags = [best(votes.tags[word]) if word in votes.tags else UNKNOWN for word in words]
+    share = np.array([1.0 if tag in CONTENT or not votes.tags else FUNCTION for tag in tags])
+    scores = np.full((n + 1, n + 1), ROOT)
+    scores[1:, 1:] = share[:, None] * np.where(distance > 0, AFTER * NEAR, NEAR) / np.maximum(1, np.abs(distance))
     for head, word in votes.arcs:
         if head in place and word in place:
             scores[place[head], place[word]] += votes.arc((head, word))

@@ -168,6 +168,11 @@ def is_record(line: str) -> bool:
     return isinstance(fields, dict) and bool(fields.keys() & {"tokens", "tree"})
 
 
+def begins_object(line: str) -> bool:
+    """Return whether a line begins as the JSON of a record does, be it a good one or not."""
+    return bool(_OBJECT.match(line))
+
+
 def read_record(line: str, partial: bool = False) -> ParseRecord:
     """Return the record of one JSON line; an empty line is the empty record. A mask record gives its tree.
 
@@ -299,7 +304,7 @@ def brackets_of_record(record: ParseRecord) -> str:
 
 def read_words(line: str) -> list[str]:
     """Return the tokens of a parse record, or what stands between spaces in text. Raises RecordError."""
-    return read_record(line, partial=True).tokens if _OBJECT.match(line) else line.split()
+    return read_record(line, partial=True).tokens if begins_object(line) else line.split()
 
 
 def tree_of_record(record: ParseRecord) -> Tree | None:

@@ -64,6 +64,8 @@ def test_further_sources_stand_behind_the_links_of_the_first() -> None:
         (f"{GAVE}\tSie gibt", "2 columns instead of source TAB target TAB links"),
         (f"{LINE}\t{GAVE}", "4 columns instead of"),
         ("She gave it up\tSie gibt es auf\t0-0", "source is no parse record"),
+        ('{"text": "a b"}\tb\t', "source has neither heads nor a tree"),
+        (f"{GAVE}\t{'a ' * 501}\t", "501 target words, over the 500"),
         ('{"tokens": ["a"]}\tb\t0-0', "source has neither heads nor a tree"),
         ('{"tokens": ["a", "b"], "heads": [0, null]}\tb\t0-0', "word 2 has no head"),
         ('{"tokens": ["a", "b"], "heads": [2, 1]}\tb\t0-0', "its own ancestor"),
@@ -81,6 +83,12 @@ def test_bad_lines_are_named_or_left_empty(line: str, cause: str) -> None:
         project(f"{LINE}\n{line}\n", "--target-language", "de")
     good, bad = project(f"{LINE}\n{line}\n", "--target-language", "de", "--on-error", "blank")
     assert good["heads"] and bad == {}
+
+
+def test_targets_without_words() -> None:
+    words = json.dumps({"text": "Sie gibt"})
+    empty, tokenized = project(f"{GAVE}\t{{}}\t\n{GAVE}\t{words}\t0-0 1-1\n", "--target-language", "de")
+    assert empty == {} and tokenized["tokens"] == ["Sie", "gibt"] and tokenized["heads"] == [2, 0]
 
 
 def test_lines_before_a_bad_one_are_written() -> None:

@@ -140,11 +140,10 @@ def test_what_depends_on_a_word_without_links_hangs_above_it(method: Method) -> 
 def test_votes_weigh_links() -> None:
     """`b` hangs on the word that its head is linked to better."""
     english = ParseRecord(tokens=["a", "b"], heads=[0, 1], deprels=["root", "x"])
-    scores = {(0, 0): 0.9, (0, 1): 0.3, (1, 2): 1.0}
-    found = carried("A aa B", source(english, scores=scores))
+    scores = {(0, 0): 0.9, (0, 2): 0.3, (1, 1): 1.0}
+    found = carried("A B aa", source(english, scores=scores))
     assert found.heads == [0, 1, 1]
-    assert found.confidences[2] == pytest.approx(0.9)
-    assert found.confidences[1] == pytest.approx(0.5 * 0.9 * 0.3)
+    assert found.confidences == pytest.approx([0.9, 0.9, 0.5 * 0.9 * 0.3])
 
 
 def test_several_sources_vote() -> None:
@@ -172,8 +171,13 @@ def test_no_links_make_a_tree_without_confidence(method: Method) -> None:
 
 
 def test_near_words_are_chosen_for_words_without_links() -> None:
-    found = carried("Sie gibt das auf", source(GAVE, (0, 0), (1, 1), (3, 3)))
-    assert found.heads == [2, 0, 4, 2] and found.deprels[2] == "dep" and found.upos[2] == "_"
+    """An article hangs on the noun behind it, and an adverb on the verb before it, not on the function word behind."""
+    english = ParseRecord(
+        tokens=["He", "saw", "dogs", "too"], upos=["PRON", "VERB", "NOUN", "ADV"], heads=[2, 0, 2, 2], deprels=["x"] * 4
+    )
+    found = carried("Er sah die Hunde bald auch", source(english, (0, 0), (1, 1), (2, 3), (3, 5)))
+    assert found.heads == [2, 0, 4, 2, 4, 2]
+    assert found.deprels[2] == found.deprels[4] == "dep" and found.upos[2] == found.upos[4] == "_"
 
 
 def test_several_sentences_of_a_source() -> None:
