@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 CHUNK_ELEMENTS = 1 << 21  # logits held at a time: 8 MB in fp32, which a CPU's cache can serve
+CHUNK_ELEMENTS_OF_A_GPU = 1 << 27  # 512 MB, for which a batch takes few kernels
 
 
 @dataclass(slots=True)
@@ -83,7 +84,7 @@ def _loss_and_gradients(
     d_states = torch.empty_like(states)
     d_weight = torch.zeros_like(weight, dtype=torch.float32)
     d_bias = torch.zeros_like(bias, dtype=torch.float32)
-    rows = max(1, CHUNK_ELEMENTS // vocabulary)
+    rows = rows_of_a_chunk(weight)
     for start in range(0, states.shape[0], rows):
         chunk, gold = states[start : start + rows], targets[start : start + rows].unsqueeze(1)
         logits = torch.addmm(bias.to(chunk.dtype), chunk, weight.t()).float()
@@ -105,6 +106,12 @@ def _loss_and_gradients(
         torch.mm(gradient, weight, out=d_states[start : start + rows])
         d_weight += gradient.t() @ chunk
     return loss, (d_states, d_weight, d_bias)
+
+
+def rows_of_a_chunk(weight: Tensor) -> int:
+    """Return how many states meet an output of weights [V,d] at a time."""
+    elements = CHUNK_ELEMENTS if weight.device.type == "cpu" else CHUNK_ELEMENTS_OF_A_GPU
+    return max(1, elements // weight.shape[0])
 
 
 def smoothed_cross_entropy(
@@ -130,7 +137,7 @@ def cross_entropies(states: Tensor, weight: Tensor, bias: Tensor, targets: Tenso
 
     Logits are in fp32 also with autocast, as in a search.
     """
-    rows = max(1, CHUNK_ELEMENTS // weight.shape[0])
+    rows = rows_of_a_chunk(weight)
     losses = []
     with torch.no_grad(), torch.autocast(states.device.type, enabled=False):
         for chunk, gold in zip(states.split(rows), targets.split(rows), strict=True):

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from synmt.nn import losses
-from synmt.nn.losses import smoothed_cross_entropy
+from synmt.nn.losses import rows_of_a_chunk, smoothed_cross_entropy
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
@@ -23,6 +23,12 @@ def test_value_and_gradients_equal_the_formula(smoothing: float, chunk: int, mon
     (3 * expected).backward()
     for a, b in zip(mine, slow, strict=True):
         torch.testing.assert_close(a.grad, b.grad)
+
+
+def test_a_batch_is_one_chunk_elsewhere_than_on_a_cpu() -> None:
+    """Of 4,096 tokens and a vocabulary of 32,000."""
+    assert rows_of_a_chunk(torch.empty(32_000, 1)) == 65
+    assert rows_of_a_chunk(torch.empty(32_000, 1, device="meta")) > 4096
 
 
 def test_without_gradients_it_is_the_same() -> None:

@@ -1,0 +1,72 @@
+"""What an update asks of a device."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from synmt.model.config import BatchBy
+from synmt.training.config import TrainingConfig
+from synmt.training.distribution import Processes
+from synmt.training.update import Updater
+from tests import tiny
+
+CPU = torch.device("cpu")
+aten = torch.ops.aten
+WAITING = {aten._local_scalar_dense, aten.nonzero, aten.masked_select, aten._unique2, aten.equal, aten.is_nonzero}
+INDEXING = {aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_}  # by truth values, it counts them
+
+
+class Waits(TorchDispatchMode):
+    """Counts the operations whose results, or their sizes, a host would wait for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: Counter[str] = Counter()
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        operation = function.overloadpacket
+        places = args[1] if operation in INDEXING else []
+        if operation in WAITING or any(each is not None and each.dtype == torch.bool for each in places):
+            self.found[str(operation)] += 1
+        return function(*args, **(kwargs or {}))
+
+
+@dataclass
+class OnTheDevice:
+    """One batch that is there already. Some Examples."""
+
+    tensors: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return 1
+
+    def batch(self, indices: Sequence[int], device: torch.device) -> tuple[Any, ...]:
+        return self.tensors
+
+    def parts(self, indices: Sequence[int]) -> list[list[int]]:
+        return [list(indices)]
+
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
+        return [[0]]
+
+
+@pytest.mark.parametrize(
+    ("system", "target"),
+    [(system, "sequence") for system in tiny.SYSTEMS] + [("sequence", target) for target in tiny.TARGET_SYSTEMS],
+)
+def test_no_one_waits_for_the_device(system: str, target: str) -> None:
+    """From the batch to the new parameters; `tags` alone asks which entries are tags, once for each kind."""
+    corpus, vocabulary = tiny.corpus(system, target)
+    batch = OnTheDevice(corpus.batch([0, 1, 2, 3], CPU))
+    model = tiny.model(system, vocabulary, target=target)
+    updater = Updater(model, batch, TrainingConfig(word_dropout=0.1), Processes(0, 1, CPU))
+    before = model.network.embedding.detach().clone()
+    with Waits() as waits:
+        updater([[0]], 1, 1e-3)
+    assert not torch.equal(model.network.embedding, before)
+    assert waits.found == (Counter({"aten.nonzero": 2}) if target == "tags" else {})
