@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "synmt"
 FLOORS = [
     ["inputs"],
     ["streams", "interruption", "options", "registry"],
-    ["device", "parameters", "text"],
+    ["device", "parameters", "pool", "text"],
     ["trees", "nn"],
     ["metrics", "demo"],
     ["challenge", "parsers", "systems"],
@@ -23,7 +23,7 @@ FLOORS = [
     ["__main__"],
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-FREE_OF_TORCH = ["inputs", "streams", "options", "registry", "text", "trees", "metrics", "challenge"]
+FREE_OF_TORCH = ["inputs", "streams", "pool", "options", "registry", "text", "trees", "metrics", "challenge"]
 
 
 def files(name: str) -> list[Path]:

@@ -55,6 +55,7 @@ class AlignConfig:
     )
     phrases: bool = setting(False, "with jsonl, chunks of linked words, and spans that are each other's translation")
     predictions: bool = setting(False, "with jsonl, whether mask-align predicts each target word")
+    jobs: int = setting(1, "processes, each with the MODEL and one thread", 1, common=True)
     max_words: int = setting(2000, "words of a side, at most; a longer one is a bad line", 1)
 
     def __post_init__(self) -> None:
@@ -75,6 +76,7 @@ def check_command(
     out: Path | None,
     resume: bool,
     settings: Mapping[str, Any],
+    jobs: int,
 ) -> None:
     """Raise BadInput for arguments of `synmt align` that do not go together."""
     for cause, holds in {
@@ -83,6 +85,7 @@ def check_command(
         and bool(guide or out or resume or settings),
         "links are taken --links-from files or from what is --fit, not both; see --guide": fit and links_from,
         "--links-from takes one file, or one of each direction": len(links_from) > 2,
+        "--jobs is of a MODEL folder": (fit or links_from) and jobs > 1,
         "--resume goes on with the run in --out": resume and not out,
     }.items():
         if holds:

@@ -2,7 +2,10 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +27,7 @@ from synmt.alignment.tree_links import tree_links
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts, sides_of, words_of
+from synmt.pool import Run, processes
 from synmt.projection.stream import Linker
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines, windows
 from synmt.text.links import DirectedLinks, Link, write_links
@@ -31,8 +35,22 @@ from synmt.text.tokenization import TextConfig, TokenizerName, Words, note_token
 from synmt.training.bitext import Bitext
 from synmt.trees.record import UNATTACHED, ParseRecord
 
+Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
 WINDOW = 1000  # pairs that are sorted by length
 FIRST_WINDOW = 50
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An aligner in a folder: opened by the method of this name, or by that which made it."""
+
+    folder: Path
+    method: str | None
+    device: str
+
+    def open(self) -> Aligner:
+        """Raise BadInput if it cannot be opened."""
+        return open_aligner(self.folder, self.method, self.device)
 
 
 class KnownLinks:
@@ -49,7 +67,7 @@ class KnownLinks:
 
 
 def align_stream(
-    aligner: Aligner,
+    aligner: Aligner | Kept,
     links: Sequence[str],
     files: Sequence[str],
     config: AlignConfig,
@@ -58,11 +76,13 @@ def align_stream(
 ) -> None:
     """Write a line for each pair of the files to standard output, in constant memory.
 
-    links: files of links that the pairs bring along. text: of raw text where the aligner has not been fitted to any,
-    or where it is to be tokenized otherwise.
+    aligner: one that is ready, or which each process of `config.jobs` opens for itself. links: files of links that the
+    pairs bring along. text: of raw text where the aligner has not been fitted to any, or where it is to be tokenized
+    otherwise.
     Raises BadInput, or with `on_error="blank"` gives no links for a bad line, and counts it.
     """
     lexicon = Lexicon(Path(config.lexicon)) if config.lexicon else None
+    kept, aligner = (aligner, aligner.open()) if isinstance(aligner, Kept) else (None, aligner)
     languages = aligner.languages or text.languages
     for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
         if asked not in (None, known):
@@ -74,7 +94,13 @@ def align_stream(
     if links:
         _check_links(links, files, needs, config, sides, on_error)
     pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
-    _write(aligner, with_known_links(pairs, links) if links else pairs, config, lexicon)
+    pairs = with_known_links(pairs, links) if links else pairs
+    align = _aligning(aligner, config)
+    if kept is None:
+        _write(partial(map, align), pairs, config, lexicon)
+    else:
+        with processes(config.jobs, align, _open_aligning, kept, config) as run:
+            _write(run, pairs, config, lexicon)
     bad.report("align")
     notes = Notes("align")
     note_doubts(notes, *sides)
@@ -153,7 +179,8 @@ def fit_stream(
         aligner = chosen.fit(fitting)
         if first:
             notes.say()
-            _write(aligner, tqdm(kept.all(bitext), unit="pair", disable=not sys.stderr.isatty()), config, lexicon)
+            progress = tqdm(kept.all(bitext), unit="pair", disable=not sys.stderr.isatty())
+            _write(partial(map, _aligning(aligner, config)), progress, config, lexicon)
     bad.report("align")
 
 
@@ -210,23 +237,37 @@ def _note_bases(notes: Notes, links: Sequence[str]) -> None:
             notes.add(f"{path} links no word 0; it seems to count from 1, not from 0")
 
 
-def _write(aligner: Aligner, pairs: Iterable[SentencePair], config: AlignConfig, lexicon: Lexicon | None) -> None:
-    """Write a line for each pair, and say on stderr if most have no link."""
+def _write(
+    run: Run[list[SentencePair], list[Aligned]],
+    pairs: Iterable[SentencePair],
+    config: AlignConfig,
+    lexicon: Lexicon | None,
+) -> None:
+    """Write a line for each pair, and say on stderr if most have no link; run: aligns windows of whole pairs."""
     total = unlinked = 0
     latest = Latest()
-    with LineWriter() as output:
+    under_way: deque[list[SentencePair]] = deque()
+
+    def whole() -> Iterator[list[SentencePair] | None]:
         for window in windows(_followed(pairs, latest), WINDOW, FIRST_WINDOW, latest.pauses):
-            whole = [pair for pair in window if pair.source.tokens and pair.target.tokens]
-            found = list(_aligned(aligner, whole, config)) if whole else []
-            total += len(found)
-            unlinked += sum(not links.links for _, links, _ in found)
-            if lexicon:
-                for pair, links, _ in found:
-                    lexicon.add(pair.source.tokens, pair.target.tokens, links.links)
-            lines = iter([_line(*each, config) for each in found])
-            for pair in window:
-                empty = "{}" if config.format == "jsonl" else ""
-                output.write(next(lines) if pair.source.tokens and pair.target.tokens else empty)
+            under_way.append(window)
+            yield [pair for pair in window if _is_whole(pair)]
+            if latest.pauses():
+                yield None
+
+    with LineWriter() as output:
+        for aligned in run(whole()):
+            found = iter(aligned)
+            for pair in under_way.popleft():
+                if not _is_whole(pair):
+                    output.write("{}" if config.format == "jsonl" else "")
+                    continue
+                line, links = next(found)
+                total += 1
+                unlinked += not links
+                if lexicon:
+                    lexicon.add(pair.source.tokens, pair.target.tokens, links)
+                output.write(line)
             if latest.pauses():
                 output.flush()
     if lexicon:
@@ -242,10 +283,31 @@ def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[Sentenc
         yield pair
 
 
+def _is_whole(pair: SentencePair) -> bool:
+    return bool(pair.source.tokens and pair.target.tokens)
+
+
+def _open_aligning(kept: Kept, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
+    return _aligning(kept.open(), config)
+
+
+def _aligning(aligner: Aligner, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
+    """Return what makes lines of whole pairs, each with its links."""
+
+    def align(pairs: list[SentencePair]) -> list[Aligned]:
+        if not pairs:
+            return []
+        found = _aligned(aligner, pairs, config)
+        return [(_line(pair, links, predicted, config), list(links.links)) for pair, links, predicted in found]
+
+    return align
+
+
 def _aligned(
     aligner: Aligner, pairs: Sequence[SentencePair], config: AlignConfig
 ) -> Iterator[tuple[SentencePair, ExtractedLinks, list[bool] | None]]:
     """Yield each pair with its links and, if they are asked for, its predictions. Raises BadInput."""
+    temperature = _temperature(aligner, config)
     how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
     if config.links_by:
         if not isinstance(aligner, TwoReadings):
@@ -263,8 +325,14 @@ def _aligned(
             raise BadInput(str(error)) from None
         if config.tree_links:
             links = links.with_links(tree_links(links.links.keys(), pair.source, pair.target))
-        temperature = config.temperature or (aligner.temperature if isinstance(aligner, Tempered) else 1.0)
         yield pair, links if temperature == 1 else links.tempered(temperature), each
+
+
+def _temperature(aligner: Aligner, config: AlignConfig) -> float:
+    """Return that of the scores, 1 where none are written."""
+    if config.format != "jsonl" and not config.scores:
+        return 1.0
+    return config.temperature or (aligner.temperature if isinstance(aligner, Tempered) else 1.0)
 
 
 def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] | None, config: AlignConfig) -> str:

@@ -23,7 +23,7 @@ Examples:
   paste train.de train.en | synmt align --fit --source-language de --out aligner > train.links
   paste train.de train.en | synmt align --fit --method eflomal > eflomal.links
   paste train.de train.en | synmt align --fit --guide eflomal.links --out aligner > train.links
-  paste test.de test.en | synmt align aligner --format jsonl
+  paste test.de test.en | synmt align aligner --format jsonl --jobs 2
   synmt align --links-from forward.links --links-from backward.links --symmetrize grow-diag bitext.tsv
 """
 
@@ -79,10 +79,9 @@ def command(
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, settings)
     own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
-    check_command(paths, fit, links_from, guide, out, resume, given)
+    check_command(paths, fit, links_from, guide, out, resume, given, config.jobs)
     from synmt.alignment.choice import default_method
-    from synmt.alignment.methods import open_aligner
-    from synmt.alignment.stream import KnownLinks, align_stream, fit_stream
+    from synmt.alignment.stream import Kept, KnownLinks, align_stream, fit_stream
 
     files = or_stdin(paths if fit or links_from else paths[1:])
     if fit:
@@ -91,4 +90,4 @@ def command(
     elif links_from:
         align_stream(KnownLinks(), links_from, files, config, text, on_error)
     else:
-        align_stream(open_aligner(Path(paths[0]), method, device), (), files, config, text, on_error)
+        align_stream(Kept(Path(paths[0]), method, device), (), files, config, text, on_error)

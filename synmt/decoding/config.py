@@ -70,6 +70,7 @@ class TranslateConfig:
     precision: Literal["auto", "fp32", "bf16", "int8"] = setting(
         "auto", "of matrix products, logits aside; auto: bf16 on a GPU, fp32 on a CPU; int8: on a CPU, logits too"
     )
+    jobs: int = setting(1, "processes, each with the model and one thread", 1, common=True)
     max_tokens: int = setting(2000, "a longer sentence, in source tokens, gets no translation and is counted", 1)
 
     def __post_init__(self) -> None:
@@ -81,6 +82,8 @@ class TranslateConfig:
             raise ValueError("--score gives log-probabilities of translations, as text or JSON lines")
         if self.score and self.precision == "int8":
             raise ValueError("--score gives the numbers of the model, not those of --precision int8")
+        if self.score and self.jobs > 1:
+            raise ValueError("--score takes one process")
 
     def check_search(self, search: SearchConfig) -> None:
         """Raise ValueError for a search that cannot find what is asked for."""

@@ -1,6 +1,6 @@
 """Translation of a stream of lines."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import orjson
@@ -13,6 +13,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.records import source_records
 from synmt.model.source import SourceFeatures
 from synmt.model.words import SideWords, note_doubts
+from synmt.pool import processes
 from synmt.streams import BadInput, BadLines, Latest, LineWriter, Notes, OnError, read_lines
 from synmt.text.tokenization import Words
 from synmt.trees.dependency import conllu_of_record
@@ -33,16 +34,16 @@ def translate_stream(
     Raises BadInput, or with `on_error="blank"` gives an empty translation for a bad line, as to a sentence of more
     than `max_tokens` source tokens. Both are counted on stderr.
     """
-    folders = [ModelFolder.open(model, ModelConfig) for model in models]
-    translator = Translator.open_all(folders, local_device(device), search, config)
+    opened = tuple(models), search, config, device
+    translator = _open(*opened)
     if config.format == "conllu" and not translator.writes_trees:
         raise BadInput("writes no dependency trees", str(models[0]))
     bad = BadLines(on_error)
-    words = source_words(folders[0].config, config)
+    words = source_words(translator.config, config)
     latest = Latest()
     sentences = _sentences(translator, words, files, config, bad, latest)
-    with LineWriter() as output:
-        for translations in translator.translate(sentences, latest.pauses):
+    with LineWriter() as output, processes(config.jobs, translator.translate_batch, _open_batches, *opened) as run:
+        for translations in translator.translate(sentences, run, latest.pauses):
             output.write(_line(translations, config))
             if latest.pauses():
                 output.flush()
@@ -52,6 +53,17 @@ def translate_stream(
     notes = Notes("translate")
     note_doubts(notes, words)
     notes.say()
+
+
+def _open(models: tuple[Path, ...], search: SearchConfig, config: TranslateConfig, device: str) -> Translator:
+    folders = [ModelFolder.open(model, ModelConfig) for model in models]
+    return Translator.open_all(folders, local_device(device), search, config)
+
+
+def _open_batches(
+    models: tuple[Path, ...], search: SearchConfig, config: TranslateConfig, device: str
+) -> Callable[[list[SourceFeatures]], list[list[Translation]]]:
+    return _open(models, search, config, device).translate_batch
 
 
 def source_words(model: ModelConfig, config: TranslateConfig) -> SideWords:

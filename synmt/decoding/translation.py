@@ -13,14 +13,15 @@ from synmt.decoding.hypotheses import ArcVocabulary, Hypothesis
 from synmt.decoding.tagging import arcs_of
 from synmt.decoding.tree_search import tree_search
 from synmt.device import Precision, autocast
-from synmt.model.batches import Sources, in_batches
+from synmt.model.batches import Sources, in_windows
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
 from synmt.nn.quantization import quantize
 from synmt.parsers.tokenization import spaces_after
-from synmt.streams import BadInput, never, windows
+from synmt.pool import Run, alone
+from synmt.streams import BadInput, never
 from synmt.systems.idea import Task
 from synmt.text.bpe import join_subwords
 from synmt.text.vocabulary import is_structural
@@ -75,7 +76,7 @@ class Translator:
         precision: Precision = "auto",
         trees: int | None = 0,
     ) -> None:
-        config = folder.config
+        self.config = config = folder.config
         self.model, self.bpe, self.vocabulary, self.search = model, folder.bpe, folder.vocabulary, search
         self.path, self.task, self.precision = folder.path, task, precision
         self.side = config.source
@@ -145,36 +146,40 @@ class Translator:
         return features
 
     def translate(
-        self, sentences: Iterable[SourceFeatures], pauses: Callable[[], bool] = never
+        self,
+        sentences: Iterable[SourceFeatures],
+        run: Run[list[SourceFeatures], list[list[Translation]]] | None = None,
+        pauses: Callable[[], bool] = never,
     ) -> Iterator[list[Translation]]:
         """Yield the translations of each sentence, each once, best first; an empty one has one empty translation.
 
-        Looks ahead over a bounded window, until the input pauses.
+        Looks ahead over a bounded window, until the input pauses. run: maps `translate_batch` over batches, if other
+        processes do.
         """
-        for window in windows(sentences, WINDOW, pauses=pauses):
-            yield from self._translate_window(window)
+        run = run or alone(self.translate_batch)
+        return in_windows(sentences, WINDOW, _length, self.batch_tokens, run, pauses)
 
-    def _translate_window(self, window: Sequence[SourceFeatures]) -> list[list[Translation]]:
-        sentences = [sentence for sentence in window if sentence.tokens]
-        all_sources = [
-            (each, Sources.encode([sentence.forms[number] for sentence in sentences], each.vocabulary))
-            for number, each in enumerate((self, *self.others))
-        ]
+    def translate_batch(self, sentences: Sequence[SourceFeatures]) -> list[list[Translation]]:
+        """Return the translations of sentences of similar lengths, as `translate` does."""
+        whole = [each for each in sentences if each.tokens]
+        hypotheses = iter(self._search(whole) if whole else [])
+        return [self._distinct(next(hypotheses)) if each.tokens else [self.empty] for each in sentences]
 
-        def search(batch: list[int]) -> list[list[Hypothesis]]:
-            (_, source), *others = (
-                (each.model, sources.batch(batch, each.vocabulary.padding, self.device))
-                for each, sources in all_sources
+    def _search(self, sentences: Sequence[SourceFeatures]) -> list[list[Hypothesis]]:
+        (_, source), *others = (
+            (
+                each.model,
+                Sources.encode([sentence.forms[number] for sentence in sentences], each.vocabulary).batch(
+                    range(len(sentences)), each.vocabulary.padding, self.device
+                ),
             )
-            with autocast(self.device, self.precision), suppress(FloatingPointError):
-                if isinstance(self.arcs, ArcVocabulary) and self.search.search != "tokens":
-                    return tree_search(self.model, source, self.search, self.arcs)
-                return beam_search(self.model, source, self.search, self.arcs, others)
-            return [[] for _ in batch]
-
-        lengths = [max(len(form.tokens) for form in each.forms) for each in sentences]
-        hypotheses = iter(in_batches(lengths, self.batch_tokens, search))
-        return [self._distinct(next(hypotheses)) if each.tokens else [self.empty] for each in window]
+            for number, each in enumerate((self, *self.others))
+        )
+        with autocast(self.device, self.precision), suppress(FloatingPointError):
+            if isinstance(self.arcs, ArcVocabulary) and self.search.search != "tokens":
+                return tree_search(self.model, source, self.search, self.arcs)
+            return beam_search(self.model, source, self.search, self.arcs, others)
+        return [[] for _ in sentences]
 
     def _distinct(self, hypotheses: Iterable[Hypothesis]) -> list[Translation]:
         """Return their translations, of those with one text and tree the best alone. Raises BadInput for none."""
@@ -198,3 +203,8 @@ class Translator:
         tree = read_forest(string, self.target.style)
         text = self.detokenize(tree.tokens)
         return Translation(text, tree.tokens, *scores, tree.heads, tree.deprels, write_entries(string))
+
+
+def _length(sentence: SourceFeatures) -> int:
+    """Return the tokens of a sentence in the form that has most."""
+    return max(len(form.tokens) for form in sentence.forms)

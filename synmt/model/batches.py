@@ -1,6 +1,7 @@
 """Source sentences in memory as arrays of ids, batches of similar lengths, and their tensors."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,11 +11,14 @@ from numpy.typing import NDArray
 
 from synmt.model.source import SourceFeatures
 from synmt.nn.encoding import SourceBatch
+from synmt.pool import Run
+from synmt.streams import never, windows
 from synmt.text.vocabulary import Vocabulary
 
 Ids = NDArray[np.int32]
 Matrix = NDArray[np.bool_]
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass
@@ -85,6 +89,39 @@ def in_batches(lengths: Sequence[int], batch_tokens: int, run: Callable[[list[in
     for batch in token_batches(sizes.argsort(kind="stable")[::-1].tolist(), sizes, batch_tokens):
         results |= zip(batch, run(batch), strict=True)
     return [results[number] for number in range(len(lengths))]
+
+
+def in_windows(
+    items: Iterable[T],
+    size: int,
+    length: Callable[[T], int],
+    batch_tokens: int,
+    run: Run[list[T], Iterable[U]],
+    pauses: Callable[[], bool] = never,
+) -> Iterator[U]:
+    """Yield what each item gives, in order, and all of it before more is read where the input pauses.
+
+    run: maps batches of items of similar lengths, the longest of a window first, to what its items give.
+    """
+    under_way: deque[tuple[int, list[list[int]]]] = deque()  # of each window its size, and the places in its batches
+
+    def batches() -> Iterator[list[T] | None]:
+        for window in windows(items, size, pauses=pauses):
+            lengths = np.array([length(item) for item in window], np.int64)
+            places = token_batches(lengths.argsort(kind="stable")[::-1].tolist(), lengths, batch_tokens)
+            under_way.append((len(window), places))
+            for batch in places:
+                yield [window[place] for place in batch]
+            if pauses():
+                yield None
+
+    given = run(batches())
+    for first in given:
+        count, places = under_way.popleft()
+        results = dict(zip(places[0], first, strict=True))
+        for batch in places[1:]:
+            results |= zip(batch, next(given), strict=True)
+        yield from (results[place] for place in range(count))
 
 
 def shuffled_batches(

@@ -6,8 +6,9 @@ from contextlib import ExitStack
 
 from synmt.parsers.config import ParserConfig, open_parser
 from synmt.parsers.parser import ModelError, Parser
-from synmt.parsers.pool import ParserPool, one_thread
+from synmt.parsers.pool import ParserPool
 from synmt.parsers.tokenization import ParserInput
+from synmt.pool import one_thread
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, never, windows
 from synmt.trees.parses import WRITERS
 from synmt.trees.record import ParseRecord

@@ -1,9 +1,13 @@
 """synmt align"""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from shlex import split
 
+import psutil
 import pytest
 
 from synmt.streams import BadInput
@@ -92,6 +96,26 @@ def test_formats_agree(fitted: tuple[Path, str]) -> None:
     scored = align(model, "--scores", text=TEXT).splitlines()
     assert [line.split("\t")[0] for line in scored] == links.splitlines()
     assert [float(line.split("\t")[1]) for line in scored] == [each["confidence"] for each in records]
+
+
+def test_several_processes_write_the_same(fitted: tuple[Path, str], tmp_path: Path) -> None:
+    """Scores and all; an interrupt ends all of them."""
+    command, text = [fitted[0], "--format", "jsonl", "--scores"], TEXT * 5 + "\n" + TEXT
+    one, two = (align(*command, "--lexicon", tmp_path / name, "--jobs", name, text=text) for name in "12")
+    assert one == two and one.count("\n") == 6 * len(LINES) + 1
+    assert (tmp_path / "1").read_text() == (tmp_path / "2").read_text() != ""
+    (tmp_path / "long").write_text(TEXT * 2000)
+    started = list(map(str, [sys.executable, "-m", "synmt", "align", fitted[0], "--jobs", 2, tmp_path / "long"]))
+    with subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdout.readline()
+        workers = psutil.Process(process.pid).children()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert (process.returncode, said) == (130, "synmt align: interrupted\n")
+        assert psutil.wait_procs(workers, timeout=60)[1] == []
+    for others in (["--fit", "--method", "hmm"], ["--links-from", tmp_path / "long"]):
+        with pytest.raises(BadInput, match="--jobs is of a MODEL folder"):
+            align(*others, "--jobs", "2")
 
 
 def test_a_temperature_changes_scores_and_no_links(fitted: tuple[Path, str]) -> None:

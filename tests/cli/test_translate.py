@@ -32,6 +32,29 @@ def test_small_batches_give_the_same(mask_model: Path) -> None:
     assert done.stdout.splitlines() == TARGETS
 
 
+def test_several_processes_give_the_same(mask_model: Path, tmp_path: Path) -> None:
+    """Scores to the last digit; and where the reader goes away, or a line is bad, what one process gives."""
+    (tmp_path / "in").write_text(jsonl([*RECORDS * 20, "", *RECORDS]))
+    command = f"synmt translate {mask_model} --batch-tokens 100 --format jsonl"
+    one, two, cut = (
+        shell(line, tmp_path, OMP_NUM_THREADS="1")
+        for line in (
+            f"{command} in",
+            f"{command} --jobs 2 in",
+            f"{command} --jobs 2 in | head -n 1; exit ${{PIPESTATUS[0]}}",
+        )
+    )
+    assert (one.returncode, one.stderr, two.returncode, two.stderr) == (0, "", 0, "")
+    assert one.stdout == two.stdout
+    assert (cut.returncode, cut.stderr, cut.stdout) == (0, "", one.stdout.splitlines(keepends=True)[0])
+    bad = synmt("translate", mask_model, "--jobs", "2", text=jsonl([*RECORDS, "{"]))
+    assert is_one_line_of_error(bad, f"stdin:{len(RECORDS) + 1}")
+    assert bad.stdout.splitlines() == TARGETS
+    assert is_one_line_of_error(
+        synmt("translate", mask_model, "--jobs", "2", "--score", text=""), "--score takes one process"
+    )
+
+
 def test_json_lines_hold_scores_and_alternatives(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--n-best", "3", "--beam", "3", text=jsonl([*RECORDS, ""]))
     *found, empty = [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,8 +1,10 @@
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.model.batches import token_batches
+from synmt.model.batches import in_windows, token_batches
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 200))
@@ -11,3 +13,25 @@ def test_batches_hold_each_sentence_once_within_their_budget(lengths: list[int],
     assert [index for batch in batches for index in batch] == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) == 1 or max(lengths[i] for i in batch) * len(batch) <= budget
+
+
+@given(st.lists(st.text(max_size=9), max_size=40), st.integers(1, 12), st.integers(1, 30), st.integers(0, 3))
+def test_windows_in_batches_give_what_each_item_gives(items: list[str], size: int, budget: int, ahead: int) -> None:
+    """Whether batches are asked for one by one or some ahead; those of a window come the longest first."""
+    seen = []
+
+    def run(batches: Iterable[list[str]]) -> Iterator[list[str]]:
+        pending: list[list[str]] = []
+        for batch in batches:
+            seen.append(batch)
+            pending.append(batch)
+            if len(pending) > ahead:
+                yield [item.upper() for item in pending.pop(0)]
+        for batch in pending:
+            yield [item.upper() for item in batch]
+
+    assert list(in_windows(items, size, len, budget, run)) == [item.upper() for item in items]
+    assert sorted(item for batch in seen for item in batch) == sorted(items)
+    for batch in seen:
+        assert len(batch) == 1 or max(map(len, batch)) * len(batch) <= budget
+        assert [len(item) for item in batch] == sorted(map(len, batch), reverse=True)

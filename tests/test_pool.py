@@ -1,0 +1,111 @@
+"""Processes that work on the items of a stream: order, errors, death, and an end at once."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+
+import psutil
+import pytest
+
+from synmt.pool import Pool, processes
+from synmt.streams import BadInput
+
+DIED = "a process has died, perhaps for want of memory; all lines before are whole"
+
+
+def opener(base: int) -> Callable[[int], int]:
+    """What works on numbers, each in its own way."""
+    opened = []
+
+    def work(item: int) -> int:
+        opened.append(item)
+        if item == -1:
+            raise BadInput("no such number", "in", 3)
+        if item == -2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if item == -3:
+            time.sleep(600)
+        time.sleep(0.01 * (item % 3))
+        return base + item
+
+    return work
+
+
+def children() -> list[psutil.Process]:
+    return [each for each in psutil.Process().children() if "spawn_main" in " ".join(each.cmdline())]
+
+
+def test_results_come_in_order_from_as_many_processes() -> None:
+    items = list(range(40))
+    with processes(2, opener(7), opener, 7) as run:
+        assert list(run(items)) == list(map(opener(7), items))
+        assert len(children()) == 2
+        assert list(run([])) == []
+        came: list[int] = []
+        results = run([1, 2, -1, 3])
+        with pytest.raises(BadInput, match="in:3: no such number"):
+            came += results
+        assert came == [8, 9]
+        with pytest.raises(BadInput, match="too late"):
+            came += run(until_failure(5))
+        assert came == [8, 9, *range(7, 12)]
+    assert children() == []
+
+
+def until_failure(count: int) -> Iterator[int]:
+    yield from range(count)
+    raise BadInput("too late")
+
+
+def test_one_job_is_this_process() -> None:
+    with processes(1, opener(7), opener, 7) as run:
+        assert list(run([1, 2])) == [8, 9]
+        assert children() == []
+
+
+def test_a_process_that_dies_is_said_and_nothing_comes_after_it() -> None:
+    came = []
+    with pytest.raises(BadInput, match=DIED), Pool[int, int](2, opener, 0) as pool:
+        for each in pool.map([1, -2, *range(100)]):
+            came.append(each)
+    assert came in ([], [1])
+
+
+def test_an_error_ends_processes_at_what_they_are() -> None:
+    began = time.monotonic()
+    with pytest.raises(ZeroDivisionError), Pool[int, int](2, opener, 0) as pool:
+        for each in pool.map([1, -3, -3, 4]):
+            each / 0
+    assert time.monotonic() - began < 60 and children() == []
+
+
+class DyingExecutor:
+    """Its first item is lost with a process, though a later one was done; then it takes no more."""
+
+    def __init__(self) -> None:
+        self.futures: list[Future[int]] = []
+
+    def submit(self, *_: object) -> Future[int]:
+        if len(self.futures) == 4:
+            raise BrokenProcessPool
+        future: Future[int] = Future()
+        if self.futures:
+            future.set_result(0)
+        else:
+            future.set_exception(BrokenProcessPool())
+        self.futures.append(future)
+        return future
+
+
+@pytest.mark.parametrize("items", [2, 4, 5])
+def test_nothing_comes_after_what_a_dead_process_has_lost(items: int) -> None:
+    pool = Pool[int, int](2, opener, 0)
+    pool._executor = DyingExecutor()  # type: ignore[assignment]
+    came = []
+    with pytest.raises(BadInput, match=DIED):
+        for each in pool.map(range(items)):
+            came.append(each)
+    assert came == []
