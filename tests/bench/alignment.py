@@ -1,4 +1,4 @@
-"""Word alignment of pairs with models that are there: mask-align, and the statistical aligners."""
+"""Word alignment of pairs with models that are there: ours, and those of others."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -14,12 +14,26 @@ from synmt.alignment.methods import open_method
 from synmt.demo.corpus import draw_pairs
 from synmt.model.records import SentencePair
 from synmt.streams import Line
+from synmt.text.links import write_links
 from synmt.training.bitext import Bitext
 from tests.bench.pairs import Comparison, clock_of, compare
 from tests.bench.streams import record_of
 
 FITTED, ALIGNED = 1000, 500  # pairs
-SETTINGS: dict[str, dict[str, Any]] = {"mask-align": {"updates": 1}, "eflomal": {}, "systran-align": {}}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "hmm": {},
+    "mask-align": {"updates": 1},
+    "naive-att": {"updates": 1},
+    "eflomal": {},
+    "systran-align": {},
+}
+COMPARED = [
+    ("hmm", "systran-align"),
+    ("hmm", "eflomal"),
+    ("mask-align", "systran-align"),
+    ("mask-align", "eflomal"),
+    ("naive-att", "systran-align"),
+]
 
 
 def demo_pairs() -> list[SentencePair]:
@@ -39,14 +53,13 @@ def fitted(method: str, pairs: list[SentencePair], out: Path, device: torch.devi
 
 
 def aligning(aligner: Aligner, pairs: list[SentencePair]) -> Callable[[], int]:
-    """From the words of pairs to their links."""
+    """From the words of pairs to lines of links."""
     how = Extraction(aligner.heuristic)
 
     def work() -> int:
         found = zip(pairs, aligner.align(pairs), strict=True)
-        return sum(
-            1 for pair, links in found if extract(links, pair.source.tokens, pair.target.tokens, how) is not None
-        )
+        links = (extract(given, pair.source.tokens, pair.target.tokens, how).links for pair, given in found)
+        return sum(1 for each in links if write_links(each) is not None)
 
     return work
 
@@ -58,6 +71,7 @@ def compare_alignment(rounds: int, device: torch.device) -> Iterator[Comparison]
             method: aligning(fitted(method, pairs[:FITTED], Path(folder, method), device), pairs[FITTED:])
             for method in SETTINGS
         }
-        ours = works.pop("mask-align")
-        for name, other in works.items():
-            yield compare(f"align: mask-align / {name}", "pairs", ours, other, rounds, clock=clock_of(device))
+        for ours, other in COMPARED:
+            yield compare(
+                f"align: {ours} / {other}", "pairs", works[ours], works[other], rounds, clock=clock_of(device)
+            )
