@@ -10,6 +10,7 @@ import pytest
 from tests.cli.commands import start_synmt, write_program
 
 ROOT = Path(__file__).parents[1]
+SMALL = "--width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 2 --merges 50"
 PAIRS = [
     ("Ein Hund läuft durch den Schnee.", "A dog runs through the snow."),
     ("Zwei Kinder spielen im Garten.", "Two children play in the garden."),
@@ -62,12 +63,14 @@ def environment(tmp_path: Path) -> dict[str, str]:
             ["bitran", "compose-random"],
         ),
         ("replicate-alignment", ["-o", "--epochs 1"], ["naive-att", "mask-align+naive-att"]),
+        ("replicate-alignment", ["-n", "40", "-o", f"--epochs 2 {SMALL}"], ["naive-att", "shift-att"]),
     ],
 )
 def test_a_replication_ends_with_a_table(
     script: str, options: list[str], systems: list[str], data: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    command = list(map(str, [ROOT / "bin" / script, *options, data, tmp_path / "output", *systems]))
+    given = "demo" if script == "replicate-alignment" and "-n" in options else data
+    command = list(map(str, [ROOT / "bin" / script, *options, given, tmp_path / "output", *systems]))
     first, again = (
         subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         for _ in range(2)

@@ -151,7 +151,8 @@ def of_words(scores: Weights, source_words: Sequence[int], target_words: Sequenc
 
 def _starts(words: Sequence[int]) -> NDArray[np.intp]:
     """Return where the subwords of each word begin."""
-    return np.flatnonzero(np.diff(np.asarray(words), prepend=-1))
+    numbers = np.asarray(words)
+    return np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
 
 
 def directions(given: SoftLinks | DirectedLinks, threshold: float = 0.0) -> tuple[Set[Link], Set[Link]]:

@@ -29,7 +29,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 COMPARED = [
     ("hmm", "systran-align"),
-    ("hmm", "eflomal"),
     ("mask-align", "systran-align"),
     ("mask-align", "eflomal"),
     ("naive-att", "systran-align"),
