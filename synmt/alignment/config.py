@@ -63,6 +63,8 @@ class AlignConfig:
         check_settings(self)
         if self.format == "jsonl" and self.base:
             raise ValueError("JSON lines count words from 0")
+        if self.temperature and self.format != "jsonl" and not self.scores:
+            raise ValueError("--temperature is of scores: --scores or --format jsonl")
         for name in ("phrases", "predictions"):
             if getattr(self, name) and self.format != "jsonl":
                 raise ValueError(f"--{name} go with --format jsonl")

@@ -129,6 +129,8 @@ def test_a_temperature_changes_scores_and_no_links(fitted: tuple[Path, str]) -> 
             assert new == pytest.approx([each / (1 + each) for each in odds], abs=2e-3)
         assert all(after["scores"][i][j] == score for i, j, score in after["links"])
         assert after["confidence"] != before["confidence"]
+    with pytest.raises(BadInput, match="--temperature is of scores"):
+        align(fitted[0], "--temperature", "2")
 
 
 def test_hidden_markov_models_write_probabilities() -> None:

@@ -157,14 +157,15 @@ def of_translation(source: Random) -> dict[str, Any]:
     options: dict[str, Any] = {"device": "cpu", "max-length-offset": 3}
     options |= given(SearchConfig, source, 0.4)
     options |= given(TranslateConfig, source, 0.25)
-    others = "score", "search"  # of other input, and of hypotheses that wait for each other: not what the twin searches
+    # Of other input, of hypotheses that wait for each other, which the twin does not search, and what takes seconds.
+    others = "score", "search", "jobs"
     return {name: value for name, value in options.items() if name not in others}
 
 
 def of_links(source: Random) -> dict[str, Any]:
     """Options of how links are taken."""
-    options = given(AlignConfig, source, 0.25)
-    return options if source.random() < 0.3 else {name: each for name, each in options.items() if name != "tree-links"}
+    others = {"jobs", "temperature"} | ({"tree-links"} if source.random() < 0.7 else set())  # the twin has none
+    return {name: each for name, each in given(AlignConfig, source, 0.25).items() if name not in others}
 
 
 def of_fitting(source: Random) -> tuple[str, dict[str, Any]]:
