@@ -62,12 +62,15 @@ class KnownLinks:
     tokenizer: TokenizerName | None = None
     words: KnownWords = None, None
 
+    def open(self) -> "KnownLinks":
+        return self
+
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         return [pair.links or DirectedLinks(frozenset(), frozenset()) for pair in pairs]
 
 
 def align_stream(
-    aligner: Aligner | Kept,
+    given: Kept | KnownLinks,
     links: Sequence[str],
     files: Sequence[str],
     config: AlignConfig,
@@ -76,13 +79,12 @@ def align_stream(
 ) -> None:
     """Write a line for each pair of the files to standard output, in constant memory.
 
-    aligner: one that is ready, or which each process of `config.jobs` opens for itself. links: files of links that the
-    pairs bring along. text: of raw text where the aligner has not been fitted to any, or where it is to be tokenized
-    otherwise.
+    given: an aligner, which each process of `config.jobs` opens for itself; links: files of links that the pairs bring
+    along. text: of raw text where the aligner has not been fitted to any, or where it is to be tokenized otherwise.
     Raises BadInput, or with `on_error="blank"` gives no links for a bad line, and counts it.
     """
     lexicon = Lexicon(Path(config.lexicon)) if config.lexicon else None
-    kept, aligner = (aligner, aligner.open()) if isinstance(aligner, Kept) else (None, aligner)
+    aligner = given.open()
     languages = aligner.languages or text.languages
     for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
         if asked not in (None, known):
@@ -95,12 +97,8 @@ def align_stream(
         _check_links(links, files, needs, config, sides, on_error)
     pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
     pairs = with_known_links(pairs, links) if links else pairs
-    align = _aligning(aligner, config)
-    if kept is None:
-        _write(partial(map, align), pairs, config, lexicon)
-    else:
-        with processes(config.jobs, align, _open_aligning, kept, config) as run:
-            _write(run, pairs, config, lexicon)
+    with processes(config.jobs, _aligning(aligner, config), _open_aligning, given, config) as run:
+        _write(run, pairs, config, lexicon)
     bad.report("align")
     notes = Notes("align")
     note_doubts(notes, *sides)
@@ -287,8 +285,8 @@ def _is_whole(pair: SentencePair) -> bool:
     return bool(pair.source.tokens and pair.target.tokens)
 
 
-def _open_aligning(kept: Kept, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
-    return _aligning(kept.open(), config)
+def _open_aligning(given: Kept | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
+    return _aligning(given.open(), config)
 
 
 def _aligning(aligner: Aligner, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
