@@ -45,6 +45,15 @@ def test_results_come_in_order_from_as_many_processes() -> None:
         assert len(children()) == 2
         assert list(run([])) == []
         came: list[int] = []
+        for each in run([1, None, 2, 3, None, None, 4]):
+            came.append(each)
+        assert came == [8, 9, 10, 11]
+        came = []
+        read: list[int] = []
+        for each in run(asking(read, came)):
+            came.append(each)
+        assert came == [7, 8, 9]
+        came = []
         results = run([1, 2, -1, 3])
         with pytest.raises(BadInput, match="in:3: no such number"):
             came += results
@@ -53,6 +62,15 @@ def test_results_come_in_order_from_as_many_processes() -> None:
             came += run(until_failure(5))
         assert came == [8, 9, *range(7, 12)]
     assert children() == []
+
+
+def asking(read: list[int], came: list[int]) -> Iterator[int | None]:
+    """Numbers, the second only once the first has come, and so on."""
+    for each in range(3):
+        assert len(came) == len(read)
+        read.append(each)
+        yield each
+        yield None
 
 
 def until_failure(count: int) -> Iterator[int]:
