@@ -139,7 +139,7 @@ def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:
 
 
 @command.command()
-@click.argument("file", default="-")
+@click.argument("file", default="-", type=click.Path())
 def links(file: str) -> None:
     """Write an HTML page of the links of all sentence pairs of FILE.
 

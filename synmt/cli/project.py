@@ -23,7 +23,12 @@ of_links = in_section("Links")
 
 @click.command("project", cls=SectionCommand, epilog=EPILOG)
 @input_files
-@of_links("--aligner", metavar="MODEL", help="Link the words by this folder of synmt align; lines have no links.")
+@of_links(
+    "--aligner",
+    metavar="MODEL",
+    type=click.Path(),
+    help="Link the words by this folder of synmt align; lines have no links.",
+)
 @options_of(ProjectionConfig, "Trees", common=True)
 @on_error
 def command(files: tuple[str, ...], aligner: str | None, on_error: OnError, **settings: Any) -> None:

@@ -50,6 +50,7 @@ class SectionCommand(click.Command):
 
 
 SHOW_ALL = "synmt.help-all"
+PATHS = "FILE", "NAME|PATH"  # what stands for files, which a shell can complete
 METAVARS = {int: "N", float: "X"}
 
 
@@ -140,6 +141,8 @@ def _option(
 def _type(setting: Setting) -> Any:
     """Return what click checks a value by."""
     most = None if setting.most == math.inf else setting.most
+    if setting.metavar in PATHS:
+        return click.Path()
     if setting.choices:
         return click.Choice([str(each) for each in setting.choices])
     if setting.kind is int:

@@ -1,20 +1,24 @@
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 import torch
 
 from synmt import __version__
 from tests.cli.commands import COLD, COMMANDS, existing_commands, shell, synmt, write_program
+from tests.cli_page import root, with_those_below
 from tests.inspection.models import write_model
 
 HEAVY = ["benepar", "matplotlib", "nltk", "numpy", "sacrebleu", "sacremoses", "spacy", "subword_nmt", "torch"]
 HEAVY += ["transformers"]
+FILES = re.compile(r"\b(FILE|LINKS|REF|CODES|MODEL|FOLDER|HYPOTHESES|BASELINE|PATH)\b")
 SHOW_HELP = """
 import sys
 from synmt.cli.main import main
@@ -75,7 +79,7 @@ def test_the_versions_that_matter() -> None:
     ("line", "answers"),
     [
         ("synmt tr", {"transitions", "train", "translate"}),
-        ("synmt translate --n", {"--n-best"}),
+        ("synmt translate --n-", {"--n-best"}),
         ("synmt train --preset me", {"medium"}),
         ("synmt train --mask-t", {"--mask-tree"}),
         ("synmt challenge reo", {"reordering"}),
@@ -89,6 +93,13 @@ def test_a_shell_completes_commands_options_and_values(line: str, answers: set[s
     path = f"{tmp_path}:{os.environ['PATH']}"
     done = shell(script, tmp_path, PATH=path, LINE=line)
     assert set(done.stdout.split()) == answers, done.stderr
+
+
+def test_what_names_a_file_is_a_path() -> None:
+    for context in with_those_below(root()):
+        for parameter in context.command.get_params(context):
+            named = FILES.search(parameter.make_metavar(context))
+            assert not named or isinstance(parameter.type, click.Path), (context.command_path, parameter.name)
 
 
 @pytest.mark.parametrize("line", ["synmt parse x", "synmt train --source x", "synmt translate model x"])
