@@ -62,6 +62,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
             ["-n", "6", "-e", "1", "-s", "2", "-o", "--prefixes 2", "-c", "data/europarl_deen", "-d", "de-en"],
             ["bitran", "compose-random"],
         ),
+        ("replicate-agreement", ["-n", "40", "-e", "1", "-s", "2", "-o", SMALL], ["sequence", "tags"]),
         ("replicate-alignment", ["-o", "--epochs 1"], ["naive-att", "mask-align+naive-att"]),
         ("replicate-alignment", ["-n", "40", "-o", f"--epochs 2 {SMALL}"], ["naive-att", "shift-att"]),
     ],
@@ -69,8 +70,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def test_a_replication_ends_with_a_table(
     script: str, options: list[str], systems: list[str], data: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    given = "demo" if script == "replicate-alignment" and "-n" in options else data
-    command = list(map(str, [ROOT / "bin" / script, *options, given, tmp_path / "output", *systems]))
+    given = ["demo"] if script == "replicate-alignment" and "-n" in options else [data]
+    given *= script != "replicate-agreement"  # which makes its data
+    command = list(map(str, [ROOT / "bin" / script, *options, *given, tmp_path / "output", *systems]))
     first, again = (
         subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         for _ in range(2)
