@@ -11,7 +11,7 @@ import numpy as np
 
 from synmt.alignment.hmm.lexicon import Ids, Lexicon, Located, Places, distinct
 
-BATCH_CELLS = 1 << 17  # B × J × I
+BATCH_CELLS = 1 << 17  # B × J² or B × I², whichever is more: moves are from any word to any other
 CHUNK_CELLS = 3 << 23  # J × I of the pairs that are indexed at once; each takes some 40 bytes
 
 
@@ -123,7 +123,7 @@ def _grouped(sides: Sides, rows: range) -> Iterator[list[int]]:
     longest = 0, 0
     for row in sorted(rows, key=lambda row: (targets[row] // 4, sources[row])):
         both = max(longest[0], sources[row]), max(longest[1], targets[row])
-        if group and (len(group) + 1) * both[0] * both[1] > BATCH_CELLS:
+        if group and (len(group) + 1) * max(both) ** 2 > BATCH_CELLS:
             yield group
             group, both = [], (sources[row], targets[row])
         group.append(row)
