@@ -104,7 +104,7 @@ def test_several_processes_write_the_same(fitted: tuple[Path, str], tmp_path: Pa
     one, two = (align(*command, "--lexicon", tmp_path / name, "--jobs", name, text=text) for name in "12")
     assert one == two and one.count("\n") == 6 * len(LINES) + 1
     assert (tmp_path / "1").read_text() == (tmp_path / "2").read_text() != ""
-    (tmp_path / "long").write_text(TEXT * 2000)
+    (tmp_path / "long").write_text(TEXT * 20_000)  # more than a pipe holds unread
     started = list(map(str, [sys.executable, "-m", "synmt", "align", fitted[0], "--jobs", 2, tmp_path / "long"]))
     with subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stdout.readline()
