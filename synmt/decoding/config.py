@@ -70,7 +70,7 @@ class TranslateConfig:
     precision: Literal["auto", "fp32", "bf16", "int8"] = setting(
         "auto", "of matrix products, logits aside; auto: bf16 on a GPU, fp32 on a CPU; int8: on a CPU, logits too"
     )
-    jobs: int = setting(1, "processes, each with the model and one thread", 1, common=True)
+    jobs: int = setting(1, "processes, each with all models and one thread", 1, common=True)
     max_tokens: int = setting(2000, "a longer sentence, in source tokens, gets no translation and is counted", 1)
 
     def __post_init__(self) -> None:

@@ -33,10 +33,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("parse --parser udpipe", "He is my father.", '"heads":['),
         ("translate sequence", "He is my father", ""),
         ("translate sequence", RECORD, ""),
+        ("translate sequence mask --jobs 2", RECORD, ""),
         ("translate mask --format jsonl", "He is my father", '"text":'),  # parsed on the way
         ("translate sequence --score", PAIR, "-"),
         ("translate transitions --score", "He is\ter ist RIGHT-ARC:rel1", "-"),
         ("align aligner --format jsonl", PAIR, '"links":['),
+        ("align aligner --format jsonl --jobs 2", PAIR, '"links":['),
         ("align --links-from links", PAIR, "0-0"),
         ("linearize", RECORD, "(S (NP"),
         ("bpe apply --codes codes", "fat", "fa@@ t"),

@@ -33,9 +33,10 @@ def test_small_batches_give_the_same(mask_model: Path) -> None:
 
 
 def test_several_processes_give_the_same(mask_model: Path, tmp_path: Path) -> None:
-    """Scores to the last digit; and where the reader goes away, or a line is bad, what one process gives."""
+    """Scores to the last digit, of models together too; and where the reader goes away, or a line is bad, what one
+    process gives."""
     (tmp_path / "in").write_text(jsonl([*RECORDS * 20, "", *RECORDS]))
-    command = f"synmt translate {mask_model} --batch-tokens 100 --format jsonl"
+    command = f"synmt translate {mask_model} {mask_model} --batch-tokens 100 --format jsonl"
     one, two, cut = (
         shell(line, tmp_path, seconds=300, OMP_NUM_THREADS="1")
         for line in (
