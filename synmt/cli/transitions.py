@@ -38,6 +38,7 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
     help="Parse records with dependencies, one a line; CoNLL-U.",
 )
 @in_section("Trees")("--invert", is_flag=True, help="Read target strings, and write their trees.")
+@in_section("Trees")("--repair", is_flag=True, help="With --invert, make a tree of every string, and count the others.")
 @in_section("Trees")(
     "--format",
     "form",
@@ -68,6 +69,7 @@ def command(
     split_arcs: bool,
     root_arc: bool,
     invert: bool,
+    repair: bool,
     form: str,
     on_error: OnError,
 ) -> None:
@@ -75,13 +77,25 @@ def command(
 
     Each word is followed by the arcs that it completes: the coals LEFT-ARC:det. A tree that is not projective, or
     has several roots, has no such string: its line stays empty, and is counted on stderr.
+
+    --repair leaves out arcs without two words to take; words that are left over hang on the first of them, as dep.
     """
     style, bad = ArcStyle(split_arcs, root_arc), BadLines(on_error)
     tokenizer = MosesTokenizer(moses) if moses else None
+    if repair and not invert:
+        raise click.UsageError("--repair is of --invert")
     if invert:
+        repairs: list[str] | None = [] if repair else None
         convert_files(
-            "transitions", files, lambda line: WRITERS[form](read_string(line, style, tokenizer)), bad, blank(form)
+            "transitions",
+            files,
+            lambda line: WRITERS[form](read_string(line, style, tokenizer, repairs)),
+            bad,
+            blank(form),
         )
+        if repairs:
+            lines = "1 string that is no tree" if len(repairs) == 1 else f"{len(repairs)} strings that are no trees"
+            click.echo(f"synmt transitions: repaired {lines}, the first for this: {repairs[0]}", err=True)
         return
     read = reader(kind, bad)
     convert_files(

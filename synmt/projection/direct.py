@@ -13,8 +13,8 @@ Natural Language Engineering. Words from source to target:
 """
 
 from synmt.projection.source import Source
-from synmt.projection.votes import DEPENDENCY, Votes
-from synmt.trees.dependency import depths
+from synmt.projection.votes import Votes
+from synmt.trees.dependency import DEPENDENCY, depths
 
 
 def project(source: Source, votes: Votes) -> None:

@@ -16,8 +16,8 @@ from synmt.projection.constituents import project_phrases
 from synmt.projection.direct import project
 from synmt.projection.punctuation import place_marks
 from synmt.projection.source import Source, is_mark, sentences, whole
-from synmt.projection.votes import DEPENDENCY, Arc, Votes, best, vote, weights
-from synmt.trees.dependency import UNKNOWN
+from synmt.projection.votes import Arc, Votes, best, vote, weights
+from synmt.trees.dependency import DEPENDENCY, UNKNOWN
 from synmt.trees.record import UNATTACHED, ParseRecord
 from synmt.trees.spanning import Scores, spanning_tree
 

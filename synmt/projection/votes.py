@@ -13,10 +13,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from synmt.projection.source import Source
+from synmt.trees.dependency import DEPENDENCY
 
 Arc = tuple[int, int]  # head and word of a target, from 1; the head of a root is 0
 Weights = defaultdict[str, float]  # of labels
-DEPENDENCY = "dep"  # Universal Dependencies' relation that says nothing
 TOGETHER = 0.5  # weight of an arc between words of one source word
 
 

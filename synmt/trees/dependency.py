@@ -14,6 +14,7 @@ from synmt.streams import BadInput, Line
 from synmt.trees.record import UNATTACHED, ParseRecord, RecordError, check_heads
 
 COLUMNS = 10
+DEPENDENCY = "dep"  # Universal Dependencies' relation that says nothing
 UNKNOWN = "_"
 SENTENCES = "sentences"  # the comment with the number of words of each sentence of a block
 

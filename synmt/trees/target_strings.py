@@ -8,7 +8,13 @@ from synmt.trees.arc_tokens import ArcStyle, read_entries, write_entries
 from synmt.trees.dependency import written
 from synmt.trees.realignment import realigned
 from synmt.trees.record import ParseRecord
-from synmt.trees.transitions import TreeNotDerivable, read_transitions, transitions_of_record
+from synmt.trees.transitions import (
+    TransitionError,
+    TreeNotDerivable,
+    read_repaired,
+    read_transitions,
+    transitions_of_record,
+)
 
 
 def write_string(
@@ -35,9 +41,22 @@ def _whole(word: str) -> list[str]:
     return [word]
 
 
-def read_string(line: str, style: ArcStyle, tokenizer: Tokenizer | None) -> ParseRecord:
-    """Return the record of a line, its text as the tokenizer joins it. Raises TransitionError."""
-    record = read_transitions(read_entries(line), style)
+def read_string(
+    line: str, style: ArcStyle, tokenizer: Tokenizer | None, repairs: list[str] | None = None
+) -> ParseRecord:
+    """Return the record of a line, its text as the tokenizer joins it.
+
+    repairs: to which is added what a string breaks that is no tree, but is read as one; without it, raises
+    TransitionError for such a string.
+    """
+    entries = read_entries(line)
+    try:
+        record = read_transitions(entries, style)
+    except TransitionError as error:
+        if repairs is None:
+            raise
+        repairs.append(str(error))
+        record = read_repaired(entries, style)
     if tokenizer:
         record.text = tokenizer.detokenize(record.tokens)
         record.spaces = spaces_after(record.tokens, record.text) or []

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from synmt.text.bpe import JOINER, join_subwords
 from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind, write_entries
+from synmt.trees.dependency import DEPENDENCY
 from synmt.trees.record import ParseRecord, RecordError, check_heads
 from synmt.trees.transition_state import SUBWORDS, State
 
@@ -105,6 +106,15 @@ def read_forest(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
     for entry in entries:
         state = state.after(style.token(entry))
     return _record(entries, state)
+
+
+def read_repaired(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
+    """Return one tree of any string: that of `read_forest`, whose further roots hang on the first one."""
+    record = read_forest(entries, style)
+    roots = [word for word, head in enumerate(record.heads) if not head]
+    for word in roots[1:]:
+        record.heads[word], record.deprels[word] = roots[0] + 1, DEPENDENCY
+    return record
 
 
 def _record(entries: Sequence[str], state: State) -> ParseRecord:

@@ -117,6 +117,19 @@ def test_a_broken_string_is_named_by_line_and_token() -> None:
     assert blanked.stderr == "synmt transitions: 1 bad line left empty\n"
 
 
+def test_strings_that_are_no_trees_are_repaired() -> None:
+    broken = f"{FATHER}\n\na b RIGHT-ARC:x LEFT-ARC:y c d@@\nOTHER:x\n"
+    done = synmt("transitions", "--invert", "--repair", "--format", "records", text=broken)
+    whole, empty, repaired, word = map(json.loads, done.stdout.splitlines())
+    assert (empty, word["heads"]) == ({}, [0])
+    assert [repaired[name] for name in ("tokens", "heads", "deprels")] == [
+        ["a", "b", "c", "d"], [0, 1, 1, 1], ["root", "x", "dep", "dep"],
+    ]  # fmt: skip
+    assert whole == json.loads(synmt("transitions", "--invert", "--format", "records", text=FATHER).stdout)
+    cause = "token 4: LEFT-ARC:y: an arc takes two words, and 1 word waits for a head"
+    assert done.stderr == f"synmt transitions: repaired 1 string that is no tree, the first for this: {cause}\n"
+
+
 def test_wrong_usage() -> None:
     for options in (["--moses", "English"], ["--format", "ptb"]):
         done = synmt("transitions", *options)
