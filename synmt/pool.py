@@ -55,6 +55,9 @@ class Pool(Generic[T, U]):
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             self._ours.close()
+            # A process that ends while it writes leaves half a result, whose other half would be waited for as long as
+            # any process could write it: this one as well, were its end of the pipe still open.
+            self._executor._result_queue._writer.close()  # type: ignore[attr-defined]
         self._executor.shutdown(wait=True, cancel_futures=True)
         self._ours.close()
         self._theirs.close()
