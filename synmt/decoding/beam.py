@@ -13,7 +13,7 @@ from synmt.decoding.config import SearchConfig
 from synmt.decoding.hypotheses import ArcVocabulary, Hypothesis, TreeHypotheses, WordHypotheses
 from synmt.decoding.largest import largest
 from synmt.decoding.tagging import TagVocabulary, WholeWords
-from synmt.model.translation import TranslationModel
+from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.decoders import Steps
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.ensembles import EnsembleSteps
@@ -43,8 +43,7 @@ def beam_search(
     return found if arcs is None else arcs.finished(model, search.encoded, config.constraints, found)
 
 
-def _start(model: TranslationModel, source: SourceBatch) -> Steps:
-    encoded = model.encode(source)
+def _start(model: TranslationModel, encoded: EncodedSource) -> Steps:
     return model.decoder.start(model.network, encoded.states, encoded.bias, 1)
 
 
@@ -62,9 +61,9 @@ class _Search:
         batch, device = len(source.ids), source.ids.device
         self.config = config
         self.encoded = model.encode(source)
-        self.decoder: Steps = model.decoder.start(model.network, self.encoded.states, self.encoded.bias, 1)
+        self.decoder = _start(model, self.encoded)
         if others:
-            members = [(_start(*each), each[0].begin) for each in others]
+            members = [(_start(other, other.encode(form)), other.begin) for other, form in others]
             self.decoder = EnsembleSteps([(self.decoder, model.begin), *members])
         self.shortest = torch.tensor([config.shortest(words) for words in source.words.tolist()], device=device)
         limits = [config.longest(words) for words in source.words.tolist()]

@@ -18,6 +18,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
+from synmt.nn.encoding import SourceBatch
 from synmt.nn.quantization import quantize
 from synmt.parsers.tokenization import spaces_after
 from synmt.pool import Run, alone
@@ -166,20 +167,21 @@ class Translator:
         return [self._distinct(next(hypotheses)) if each.tokens else [self.empty] for each in sentences]
 
     def _search(self, sentences: Sequence[SourceFeatures]) -> list[list[Hypothesis]]:
-        (_, source), *others = (
-            (
-                each.model,
-                Sources.encode([sentence.forms[number] for sentence in sentences], each.vocabulary).batch(
-                    range(len(sentences)), each.vocabulary.padding, self.device
-                ),
-            )
+        source, *forms = (
+            each.batch([sentence.forms[number] for sentence in sentences])
             for number, each in enumerate((self, *self.others))
         )
         with autocast(self.device, self.precision), suppress(FloatingPointError):
             if isinstance(self.arcs, ArcVocabulary) and self.search.search != "tokens":
                 return tree_search(self.model, source, self.search, self.arcs)
+            others = [(each.model, form) for each, form in zip(self.others, forms, strict=True)]
             return beam_search(self.model, source, self.search, self.arcs, others)
         return [[] for _ in sentences]
+
+    def batch(self, sentences: Sequence[SourceFeatures]) -> SourceBatch:
+        """Return what this model's encoder reads of sentences, as tensors."""
+        sources = Sources.encode(sentences, self.vocabulary)
+        return sources.batch(range(len(sentences)), self.vocabulary.padding, self.device)
 
     def _distinct(self, hypotheses: Iterable[Hypothesis]) -> list[Translation]:
         """Return their translations, of those with one text and tree the best alone. Raises BadInput for none."""

@@ -14,7 +14,7 @@ import orjson
 
 from synmt import __version__
 from synmt.metrics.metric import Compared, Score, Statistics
-from synmt.text.links import Link, Links
+from synmt.text.links import Link, Links, check_numbers
 
 CATEGORIES = ("cPcA", "wPcA", "cPwA", "wPwA")
 
@@ -45,8 +45,7 @@ def read_prediction(line: str) -> Prediction:
         raise ValueError(f"not JSON: {error}") from None
     except (KeyError, TypeError, IndexError):
         raise ValueError('needs "links": [[source word, target word], …] and "predicted": [true or false, …]') from None
-    if any(type(word) is not int or word < 0 for link in links for word in link):
-        raise ValueError("links join the numbers of words, counted from 0")
+    check_numbers(links)
     if any(type(word) is not bool for word in predicted):
         raise ValueError("predicted is true or false for each target word")
     if any(target >= len(predicted) for _, target in links):

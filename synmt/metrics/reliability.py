@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from synmt.text.links import Link, Links
+from synmt.text.links import Link, Links, check_numbers
 
 Floats = npt.NDArray[np.float64]
 BINS = 10
@@ -46,8 +46,7 @@ def read_scored(line: str) -> Scored:
         raise ValueError(f"not JSON: {error}") from None
     except (KeyError, TypeError, ValueError):
         raise ValueError('needs "links": [[source word, target word, score], …]') from None
-    if any(type(word) is not int or word < 0 for link in links for word in link):
-        raise ValueError("links join the numbers of words, counted from 0")
+    check_numbers(links)
     if any(type(score) not in (int, float) or not 0 <= score <= 1 for score in links.values()):
         raise ValueError("a score is not between 0 and 1")
     return Scored(links)

@@ -118,10 +118,10 @@ class TargetSide:
 
         heads = [part for part in (idea.heads_part(config) for idea in self.ideas.values()) if part is not None]
         if not self.reads_prefixes:
-            if self.writes_tags and not self.tags(vocabulary):
+            tags = self.tags(vocabulary)
+            if self.writes_tags and not tags:
                 raise ValueError("a target vocabulary without tags")
-            share = min(idea.share_of_tags() for idea in self.ideas.values())
-            return CausalDecoder(heads, self.tags(vocabulary), share)
+            return CausalDecoder(heads, tags, min(idea.share_of_tags() for idea in self.ideas.values()))
         labels = 1 + len(numbered_labels(vocabulary))
         inputs = [idea.input_part(config, labels) for idea in self.ideas.values()]
         return PrefixDecoder([part for part in inputs if part is not None], heads)

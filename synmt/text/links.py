@@ -48,6 +48,12 @@ def read_links(text: str, base: int = 0) -> Links:
     return Links(frozenset(sure), frozenset(possible))
 
 
+def check_numbers(links: Iterable[Link]) -> None:
+    """Raise LinkError for links that were read from JSON, and are none."""
+    if any(type(word) is not int or word < 0 for link in links for word in link):
+        raise LinkError("links join the numbers of words, counted from 0")
+
+
 def detect_base(lines: Iterable[str]) -> int:
     """Return from what a file counts words: 0 if any link names a word 0, or if there are no links; else 1."""
     empty = True
