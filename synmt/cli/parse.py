@@ -1,7 +1,7 @@
 """`synmt parse`: sentences to parse records."""
 
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -9,7 +9,7 @@ from synmt.cli.options import input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import config_of
 from synmt.parsers.config import ParserConfig
-from synmt.parsers.stream import write_parses
+from synmt.parsers.stream import Again, write_parses, write_parses_again
 from synmt.streams import BadLines, OnError, convert_files, read_lines
 from synmt.trees.parses import READERS, WRITERS, blank, reader, sentences
 
@@ -18,6 +18,7 @@ EPILOG = """
 Examples:
   synmt parse --jobs 2 train.en > train.jsonl
   echo 'He is my father.' | synmt parse --parser udpipe
+  synmt parse --input records --again tags --parser udpipe train.jsonl > tagged.jsonl
 """
 
 
@@ -32,6 +33,11 @@ Examples:
     help="Raw text, tokens between spaces, or finished trees: brackets or parse records one a line, CoNLL-U.",
 )
 @in_section("Input")("--strip", is_flag=True, help="Take traces and function tags out of ptb trees.")
+@in_section("Input")(
+    "--again",
+    type=click.Choice(get_args(Again)),
+    help="Parse the tokens of finished trees: for new trees, or for parts of speech beside the old ones.",
+)
 @options_of(ParserConfig, "Parser")
 @in_section("Parser")(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Parser processes."
@@ -46,22 +52,35 @@ Examples:
 )
 @on_error
 def command(
-    files: tuple[str, ...], kind: str, strip: bool, jobs: int, form: str, on_error: OnError, **settings: Any
+    files: tuple[str, ...],
+    kind: str,
+    strip: bool,
+    again: Again | None,
+    jobs: int,
+    form: str,
+    on_error: OnError,
+    **settings: Any,
 ) -> None:
     """Parse sentences, and write parse records.
 
     One line in, one record out; where a line holds several sentences, their trees stand under one root.
     A sentence too long for the parser gets a flat tree, and is counted on stderr.
     """
-    bad = BadLines(on_error)
+    bad, config = BadLines(on_error), config_of(ParserConfig, settings)
+    if again and kind not in READERS:
+        raise click.UsageError("--again is for finished trees: --input ptb, conllu or records")
     if kind in READERS:
         read = reader("stripped ptb" if strip and kind == "ptb" else kind, bad, partial=True)
-        group = partial(sentences, kind=kind)
-        convert_files("parse", files, lambda text: WRITERS[form](read(text)), bad, blank(form), group)
-        return
-    config = config_of(ParserConfig, settings)
-    needed = {"ptb": "benepar", "conllu": "udpipe"}.get(form, "")
+        if again is None:
+            group = partial(sentences, kind=kind)
+            return convert_files("parse", files, lambda text: WRITERS[form](read(text)), bad, blank(form), group)
+    needed = "udpipe" if again == "tags" else {"ptb": "benepar", "conllu": "udpipe"}.get(form, "")
     if needed not in config.parser:
-        raise click.UsageError(f"--format {form} needs --parser {needed} or benepar+udpipe")
-    write_parses(read_lines(files, on_error), kind == "tokens", config, jobs, form, bad)
+        asked = "--again tags" if again == "tags" else f"--format {form}"
+        raise click.UsageError(f"{asked} needs --parser {needed} or benepar+udpipe")
+    lines = read_lines(files, on_error)
+    if again is None:
+        write_parses(lines, kind == "tokens", config, jobs, form, bad)
+    else:
+        write_parses_again(sentences(lines, kind), read, again, config, jobs, form, bad)
     bad.report("parse")

@@ -18,6 +18,7 @@ Examples:
   synmt score base.de mask.de --references test.de --confidence --format latex
   synmt score base.de mask.de --references test.de --by-length 10,20,30 --source test.en
   synmt parse test.en | synmt score --references gold.ptb --metric evalb
+  synmt score parsed.jsonl --references gold.jsonl --by-relation
   synmt score found.jsonl --references gold.links --reliability
 """
 
@@ -56,6 +57,7 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.option(
     "--errors", is_flag=True, help="Instead of metrics: target words by right and wrong predictions and links."
 )
+@click.option("--by-relation", is_flag=True, help="Instead of metrics: how well each relation of trees is found.")
 @click.option(
     "--reliability", is_flag=True, help="Instead of metrics: links by their scores, and how many of them are right."
 )
@@ -70,6 +72,7 @@ def command(
     by_sentence: bool,
     confidence: bool,
     errors: bool,
+    by_relation: bool,
     reliability: bool,
     form: str,
     **settings: Any,
@@ -83,19 +86,25 @@ def command(
     text. evalb compares parse records or bracket strings (F1 under COLLINS.prm); upos, uas and las parse records;
     aer, precision, recall and f1 lines of links such as 0-0 1-2, with 1p3 for a possible link in the references.
     --errors reads JSON with "links" and "predicted", and such references; --reliability JSON with "links" and their
-    scores.
+    scores; --by-relation parse records: heads has the right heads of a relation's words in percent, the rest is of
+    heads with relations.
     """
     from synmt.metrics.prediction import CATEGORIES
     from synmt.metrics.reading import Files
+    from synmt.metrics.relation_report import report_relations
     from synmt.metrics.reliability_report import report_reliability
     from synmt.metrics.scoring import score_files
 
     files = Files(or_stdin(hypotheses), references, source, target)
     with bad_input():
-        if reliability:
-            if errors or limits or by_sentence or confidence:
-                raise ValueError("--reliability is of whole files")
-            return write_lines(report_reliability(files, MetricConfig(**settings), form))
+        for is_asked, option, write in (
+            (by_relation, "--by-relation", report_relations),
+            (reliability, "--reliability", report_reliability),
+        ):
+            if is_asked:
+                if errors or limits or by_sentence or confidence:
+                    raise ValueError(f"{option} is of whole files")
+                return write_lines(write(files, MetricConfig(**settings), form))
         names = CATEGORIES if errors else metrics
         lines = score_files(names, files, MetricConfig(**settings), limits, form, by_sentence, confidence)
     write_lines(lines)

@@ -8,6 +8,7 @@ that have a head (or a tag), and recall all words.
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,14 +32,12 @@ class Attachment:
         self.name = name
 
     def statistics(self, hypotheses: Sequence[ParseRecord], references: Sequence[Sequence[ParseRecord]]) -> Statistics:
-        """Raise ValueError for a sentence without what is compared, or with another text than its reference."""
+        """Raise ValueError as `claims` does."""
         (gold_records,) = references
         rows = []
         for gold, predicted in zip(gold_records, hypotheses, strict=True):
-            if "".join(gold.tokens) != "".join(predicted.tokens):
-                raise ValueError(f"tokens of another text than the reference's: {' '.join(predicted.tokens)!r:.60}")
-            claims = self._claims(predicted)
-            rows.append((len(self._claims(gold) & claims), len(gold.tokens), len(claims)))
+            claims = self.claims(predicted, gold)
+            rows.append((len(self.claims(gold) & claims), len(gold.tokens), len(claims)))
         return np.array(rows, dtype=np.int64)
 
     def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
@@ -53,8 +52,13 @@ class Attachment:
         details = f"(R = {recall:.2f} P = {precision:.2f})"
         return Score(self.name, float(self.scores(totals[None])[0]), signature, details)
 
-    def _claims(self, record: ParseRecord) -> set[tuple[object, ...]]:
-        """Return what a record says of its words, in terms of spans of characters; of an unattached word nothing."""
+    def claims(self, record: ParseRecord, gold: ParseRecord | None = None) -> set[tuple[Any, ...]]:
+        """Return what a record says of its words, in terms of spans of characters; of an unattached word nothing.
+
+        Raises ValueError for a record without what is compared, or with another text than the gold one.
+        """
+        if gold and "".join(gold.tokens) != "".join(record.tokens):
+            raise ValueError(f"tokens of another text than the reference's: {' '.join(record.tokens)!r:.60}")
         spans: Sequence[object] = list(pairwise(accumulate(map(len, record.tokens), initial=0)))
         tops = ["root", *spans, UNKNOWN]  # the last for UNATTACHED
         deprels = [deprel.split(":")[0] for deprel in record.deprels]

@@ -3,11 +3,14 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
+from itertools import tee
+from typing import Literal
 
 from synmt.parsers.config import ParserConfig, open_parser
 from synmt.parsers.parser import ModelError, Parser
 from synmt.parsers.pool import ParserPool
-from synmt.parsers.tokenization import ParserInput
+from synmt.parsers.tokenization import ParserInput, Tokenized
 from synmt.pool import one_thread
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, never, windows
 from synmt.trees.parses import WRITERS
@@ -15,6 +18,7 @@ from synmt.trees.record import ParseRecord
 
 FIRST_WINDOW = 8  # lines; small, so that the first record comes soon
 LAST_WINDOW = 256
+Again = Literal["trees", "tags"]  # what the tokens of finished trees are parsed again for
 
 
 def parse_texts(
@@ -31,22 +35,67 @@ def parse_texts(
         yield from records
 
 
+def parse_again(
+    records: Iterable[ParseRecord], again: Again, parser: Parser | ParserPool, pauses: Callable[[], bool] = never
+) -> Iterator[ParseRecord]:
+    """Yield what the parser makes of the tokens of each record: trees and tags, or tags beside the old trees."""
+    copies, records = tee(records)
+    parses = parse_texts(map(Tokenized.of, copies), parser, pauses)
+    for parsed, record in zip(parses, records, strict=True):
+        if again == "tags":
+            yield replace(record, upos=parsed.upos, feats=parsed.feats)
+        else:
+            yield replace(parsed, sent_id=record.sent_id)
+
+
 def write_parses(
     lines: Iterable[Line], tokenized: bool, config: ParserConfig, jobs: int, form: str, bad: BadLines
 ) -> None:
-    """Write what the parser makes of each line, and say on stderr how many sentences were too long to parse.
+    """Write what the parser makes of each line.
 
-    tokenized: the tokens of a line stand between its spaces; jobs: processes; form: one of WRITERS.
+    tokenized: the tokens of a line stand between its spaces; jobs, form: as for `write_records`.
+    """
+    latest = Latest()
+    read: Callable[[str], ParserInput] = str.split if tokenized else str
+    nothing: ParserInput = ""
+    texts = (bad.read(line, read, nothing) for line in latest.follow(lines))
+    write_records(lambda parser: parse_texts(texts, parser, latest.pauses), latest, config, jobs, form)
+
+
+def write_parses_again(
+    lines: Iterable[Line],
+    read: Callable[[str], ParseRecord],
+    again: Again,
+    config: ParserConfig,
+    jobs: int,
+    form: str,
+    bad: BadLines,
+) -> None:
+    """Write what the parser makes of the tokens of finished trees, one a line, or a block of CoNLL-U as one line.
+
+    jobs, form: as for `write_records`.
+    """
+    latest = Latest()
+    records = (bad.read(line, read, ParseRecord()) for line in latest.follow(lines))
+    write_records(lambda parser: parse_again(records, again, parser, latest.pauses), latest, config, jobs, form)
+
+
+def write_records(
+    parse: Callable[[Parser | ParserPool], Iterator[ParseRecord]],
+    latest: Latest,
+    config: ParserConfig,
+    jobs: int,
+    form: str,
+) -> None:
+    """Write what comes of a parser, and say on stderr how many sentences were too long to parse.
+
+    jobs: processes; form: one of WRITERS.
     """
     one_thread()
-    latest = Latest()
-    texts: Iterator[ParserInput] = (
-        bad.read(line, str.split, []) if tokenized else bad.read(line, str, "") for line in latest.follow(lines)
-    )
     with LineWriter() as output, ExitStack() as stack:
         try:
             parser = open_parser(config) if jobs == 1 else stack.enter_context(ParserPool(config, jobs))
-            for record in _with_progress(parse_texts(texts, parser, latest.pauses)):
+            for record in _with_progress(parse(parser)):
                 output.write(WRITERS[form](record))
                 output.flush()  # the next stage should not wait for a full buffer
         except ModelError as error:

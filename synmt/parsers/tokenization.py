@@ -17,8 +17,6 @@ CLOSERS = frozenset("\"'”’»)]}") | {"''"}
 OPENERS = frozenset("\"'“‘«([{¿¡") | {"``"}
 _WHITE_SPACE = re.compile(r"\s+")
 
-ParserInput = str | Sequence[str]
-
 
 @dataclass(slots=True)
 class Tokenized:
@@ -44,10 +42,15 @@ class Tokenized:
 
     @classmethod
     def of(cls, record: ParseRecord) -> "Tokenized":
-        """Return the line of a parse record."""
+        """Return the line of a parse record. What it does not say: there is a space between two tokens."""
         rest = iter(record.tokens)
         lengths = record.sentences or ([len(record.tokens)] if record.tokens else [])
-        return cls(record.text, [list(islice(rest, length)) for length in lengths], record.spaces)
+        spaces = record.spaces or [True] * (len(record.tokens) - 1) + [False] * bool(record.tokens)
+        text = record.text or " ".join(record.tokens)
+        return cls(text, [list(islice(rest, length)) for length in lengths], spaces)
+
+
+ParserInput = str | Sequence[str] | Tokenized  # raw text, the tokens of a sentence, or those of a line of sentences
 
 
 def normalized(text: str) -> str:
@@ -59,10 +62,12 @@ def normalized(text: str) -> str:
 
 
 def tokenize(line: ParserInput, split: Callable[[str], Iterable[list[str]]]) -> Tokenized:
-    """Return a line of text as sentences found by `split`, or a line of tokens as one sentence.
+    """Return a line of text as sentences found by `split`, or tokens as one sentence.
 
     Where the tokens of `split` do not make up the text, the text's white space separates the tokens instead.
     """
+    if isinstance(line, Tokenized):
+        return line
     if not isinstance(line, str):
         return tokenize_at_spaces(normalized(" ".join(line)))
     text = normalized(line)

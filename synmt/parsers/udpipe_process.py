@@ -18,7 +18,7 @@ import orjson
 
 from synmt.parsers.embedded import FOLDER
 from synmt.parsers.parser import ModelError, Parser
-from synmt.parsers.tokenization import ParserInput
+from synmt.parsers.tokenization import ParserInput, Tokenized
 from synmt.parsers.udpipe_file import unpacked_size
 from synmt.parsers.udpipe_parser import UDPipeParser
 from synmt.trees.record import ParseRecord, read_record, write_record
@@ -106,12 +106,12 @@ def _serve(pipe: Connection, model: str, size: int) -> None:
         while True:
             flattened, records = parser.flattened, []
             for line in lines:
-                characters = sum(map(len, line))
+                characters = sum(map(len, line.text if isinstance(line, Tokenized) else line))
                 _allow(memory + MEMORY_A_CHARACTER * characters, SECONDS + SECONDS_A_CHARACTER * characters)
                 records += [write_record(record) for record in parser.parse([line])]
             head = orjson.dumps({"flattened": parser.flattened - flattened}).decode()
             pipe.send_bytes("\n".join([head, *records]).encode())
-            lines = orjson.loads(pipe.recv_bytes())
+            lines = [Tokenized(**each) if isinstance(each, dict) else each for each in orjson.loads(pipe.recv_bytes())]
     except (EOFError, BrokenPipeError):  # nobody is left to parse for
         return
     except Exception as error:  # whatever UDPipe and what it makes of a line may raise

@@ -123,6 +123,30 @@ def test_finished_dependencies() -> None:
     }
 
 
+def test_tokens_of_finished_trees_are_parsed_again(tmp_path: Path) -> None:
+    text = "She can't go. He can.\n\nHe is my father.\n"
+    parsed = synmt("parse", "--parser", "benepar+udpipe", text=text).stdout
+    (tmp_path / "parsed").write_text(parsed)
+    again = ["parse", "--input", "records", "--parser", "benepar+udpipe", "--again"]
+    wrong = parsed.replace('"nsubj"', '"obj"').replace('"PRON"', '"X"').replace("(PRP ", "(NN ")
+    assert wrong != parsed
+    for jobs in ("1", "2"):
+        assert synmt(*again, "trees", "--jobs", jobs, text=wrong).stdout == parsed
+    assert synmt(*again, "tags", text=wrong).stdout == wrong.replace('"X"', '"PRON"')
+    self_consistency = (
+        "synmt parse --input records --again trees --parser udpipe parsed | synmt score parsed -m las -r -"
+    )
+    assert "= 100.00" in shell(self_consistency, tmp_path).stdout
+
+
+def test_parsing_again_is_for_trees_and_tags_are_of_udpipe() -> None:
+    assert "--again is for finished trees" in synmt("parse", "--again", "trees", text="Go.\n").stderr
+    options = ["parse", "--input", "records", "--again", "tags"]
+    assert "--again tags needs --parser udpipe" in synmt(*options, text="{}\n").stderr
+    bad = synmt(*options, "--parser", "udpipe", text='{"tokens": 1}\n')
+    assert is_one_line_of_error(bad, "synmt parse: stdin:1: ")
+
+
 @pytest.mark.parametrize(
     ("kind", "text", "place"),
     [
@@ -210,7 +234,7 @@ def test_the_first_mask_comes_soon(tmp_path: Path) -> None:
 def test_the_examples_of_help_run(tmp_path: Path) -> None:
     (tmp_path / "train.en").write_text("He is my father.\n" * 3)
     examples = synmt("parse", "--help").stdout.split("Examples:\n")[1].splitlines()
-    assert len(examples) == 2
+    assert len(examples) == 3
     for example in examples:
         done = shell(f"set -o pipefail; {example}", tmp_path)
         assert (done.returncode, done.stderr) == (0, ""), example
