@@ -75,8 +75,9 @@ def command(
 ) -> None:
     """Write dependency trees as target strings: words and the arcs between them.
 
-    Each word is followed by the arcs that it completes: the coals LEFT-ARC:det. A tree that is not projective, or
-    has several roots, has no such string: its line stays empty, and is counted on stderr.
+    Each word is followed by the arcs that it completes: the coals LEFT-ARC:det. A tree with several roots has no
+    such string: its line stays empty, and is counted on stderr. One that is not projective is lifted: a word hangs
+    on what is above its head, with a relation such as obj↑xcomp, and --invert takes it down again.
 
     --repair leaves out arcs without two words to take; words that are left over hang on the first of them, as dep.
     """
@@ -97,11 +98,15 @@ def command(
             lines = "1 string that is no tree" if len(repairs) == 1 else f"{len(repairs)} strings that are no trees"
             click.echo(f"synmt transitions: repaired {lines}, the first for this: {repairs[0]}", err=True)
         return
-    read = reader(kind, bad)
+    read, crossings = reader(kind, bad), list[bool]()
     convert_files(
         "transitions",
         files,
-        lambda text: write_string(read(text), style, tokenizer, segment, bad),
+        lambda text: write_string(read(text), style, tokenizer, segment, bad, crossings),
         bad,
         group=partial(sentences, kind=kind),
     )
+    if crossings:
+        trees = "1 tree is" if len(crossings) == 1 else f"{len(crossings)} trees are"
+        lost = f", {crossings.count(False)} of them for good" if not all(crossings) else ""
+        click.echo(f"synmt transitions: {trees} not projective, and lifted{lost}", err=True)

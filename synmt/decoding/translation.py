@@ -27,6 +27,7 @@ from synmt.systems.idea import Task
 from synmt.text.bpe import join_subwords
 from synmt.text.vocabulary import is_structural
 from synmt.trees.arc_tokens import write_entries
+from synmt.trees.lifting import lowered
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import read_forest
 
@@ -204,7 +205,7 @@ class Translator:
         string = self.target.arcs(entries)
         tree = read_forest(string, self.target.style)
         text = self.detokenize(tree.tokens)
-        return Translation(text, tree.tokens, *scores, tree.heads, tree.deprels, write_entries(string))
+        return Translation(text, tree.tokens, *scores, *lowered(tree.heads, tree.deprels), write_entries(string))
 
 
 def _length(sentence: SourceFeatures) -> int:

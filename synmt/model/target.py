@@ -75,11 +75,11 @@ class TargetSide:
     def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
         """Return what the decoder should say, as vocabulary entries.
 
-        Raises TreeNotDerivable for a tree that cannot be spelled, ValueError for a record that cannot be used.
+        Raises TreeNotDerivable for a tree of several roots, ValueError for a record that cannot be used.
         """
         if self.writes_arcs:
             string = transitions_of_record(record, segment, self.style)
-            return tagged(string, record.heads, record.deprels) if self.writes_tags else string
+            return tagged(string) if self.writes_tags else string
         return [subword for word in record.tokens for subword in segment(word)]
 
     def tags(self, vocabulary: Vocabulary) -> int:

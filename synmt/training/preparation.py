@@ -14,9 +14,10 @@ from synmt.model.target import TargetSide
 from synmt.streams import Line, Notes
 from synmt.systems.idea import Task
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe
-from synmt.text.vocabulary import UNKNOWN, Vocabulary
+from synmt.text.vocabulary import UNKNOWN, Vocabulary, is_structural
 from synmt.training.bitext import Bitext
 from synmt.trees.arc_tokens import arc_labels, is_arc
+from synmt.trees.lifting import is_lifted
 from synmt.trees.tags import read_tag
 from synmt.trees.transitions import TreeNotDerivable
 
@@ -89,12 +90,10 @@ def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabular
 
 def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary) -> list[str]:
     """Return the relations of arcs in the targets that a model with this vocabulary has no arcs of."""
-    found = {
-        relation
-        for pair in bitext
-        for relation, head in zip(pair.target.deprels, pair.target.heads, strict=True)
-        if head
-    }
+    found: set[str] = set()
+    for pair in bitext:
+        with suppress(TreeNotDerivable):
+            found.update(side.relations(side.entries(pair.target, lambda word: [word])))
     return sorted(found - set(side.relations(vocabulary.target)))
 
 
@@ -126,6 +125,7 @@ def encode_corpus(
     too_long: list[Line] = []
     without_string: list[Line] = []
     without_tag: list[Line] = []
+    crossing = 0
     corpus = Corpus.empty(vocabulary, config.target, plan)
     for example in examples:
         if not example.target:
@@ -135,10 +135,13 @@ def encode_corpus(
         elif config.target.writes_tags and not all(map(vocabulary.knows, filter(read_tag, example.target))):
             without_tag.append(example.line)
         else:
+            crossing += any(is_lifted(entry) for entry in example.target if is_structural(entry))
             corpus.append(example.source, example.target, config.target)
             if example.links is not None:
                 corpus.links.append(example.links)
     notes.left_out(f"pairs over {max_length} tokens", too_long)
-    notes.left_out("pairs whose target tree is not projective or has several roots", without_string)
+    notes.left_out("pairs whose target tree has several roots", without_string)
+    if crossing:
+        notes.add(f"the arcs of {crossing} target trees cross, and are lifted: some strings may not give them back")
     notes.left_out("pairs with as many arcs of a word as none has in training", without_tag)
     return corpus

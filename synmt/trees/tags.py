@@ -10,7 +10,7 @@ when it is attached.
 In the vocabulary, a tag is the structural entry `ARCS:relation/left/right`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from synmt.text.bpe import JOINER
@@ -48,21 +48,29 @@ def read_tag(entry: str) -> Tag | None:
     return Tag(relation, *map(int, counts))
 
 
-def tagged(entries: Iterable[str], heads: Sequence[int], deprels: Sequence[str]) -> list[str]:
-    """Return the subwords of a string of transitions, each word followed by its tag; heads, deprels: of its tree."""
-    relations = iter([deprel if head else ROOT_RELATION for head, deprel in zip(heads, deprels, strict=True)])
-    found: list[str] = []
-    counts = [0, 0]
+def tagged(entries: Iterable[str]) -> list[str]:
+    """Return the subwords of a string of transitions that spells a tree, each word followed by its tag."""
+    words: list[list[str]] = []
+    tags: list[Tag] = []
+    stack: list[int] = []  # words
+    is_open = False
     for entry in entries:
-        kind = _STYLE.token(entry).kind
-        if kind & (Kind.LEFT | Kind.RIGHT):
-            counts[kind == Kind.RIGHT] += 1
+        token = _STYLE.token(entry)
+        if token.kind & (Kind.LEFT | Kind.RIGHT):
+            is_right = token.kind == Kind.RIGHT
+            word = stack.pop(-1 if is_right else -2)
+            tags[word] = tags[word]._replace(relation=token.label)
+            last = tags[-1]
+            tags[-1] = last._replace(left=last.left + (not is_right), right=last.right + is_right)
             continue
-        if found and not found[-1].endswith(JOINER):
-            found.append(Tag(next(relations), *counts).entry)
-            counts = [0, 0]
-        found.append(entry)
-    return [*found, Tag(next(relations), *counts).entry] if found else []
+        if is_open:
+            words[-1].append(entry)
+        else:
+            stack.append(len(words))
+            words.append([entry])
+            tags.append(Tag(ROOT_RELATION, 0, 0))
+        is_open = entry.endswith(JOINER)
+    return [entry for word, tag in zip(words, tags, strict=True) for entry in (*word, tag.entry)]
 
 
 def transitions_of_tags(entries: Iterable[str]) -> list[str]:

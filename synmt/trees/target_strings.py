@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from synmt.streams import BadLines
 from synmt.text.tokenization import Tokenizer, spaces_after
-from synmt.trees.arc_tokens import ArcStyle, read_entries, write_entries
+from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries, write_entries
 from synmt.trees.dependency import written
+from synmt.trees.lifting import is_lifted, lowered
 from synmt.trees.realignment import realigned
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import (
@@ -23,15 +24,22 @@ def write_string(
     tokenizer: Tokenizer | None,
     segment: Callable[[str], list[str]] | None,
     bad: BadLines,
+    crossings: list[bool],
 ) -> str:
     """Return the line of a record's tree, on the tokenizer's words if there is one; "" for a tree that has none.
+
+    crossings: to which is added, for a tree that is not projective, whether its string gives it back.
 
     Raises ValueError for a record that cannot be used.
     """
     if tokenizer:
         record = realigned(record, tokenizer.tokenize(record.text or written(record)))
     try:
-        return write_entries(transitions_of_record(record, segment or _whole, style))
+        entries = transitions_of_record(record, segment or _whole, style)
+        if any(is_lifted(entry) for entry in entries if is_arc(entry)):
+            string = read_transitions(entries, style)
+            crossings.append(lowered(string.heads, string.deprels)[0] == record.heads)
+        return write_entries(entries)
     except TreeNotDerivable as error:
         bad.leave_empty(f"line where {error}")
         return ""
@@ -57,6 +65,7 @@ def read_string(
             raise
         repairs.append(str(error))
         record = read_repaired(entries, style)
+    record.heads, record.deprels = lowered(record.heads, record.deprels)
     if tokenizer:
         record.text = tokenizer.detokenize(record.tokens)
         record.spaces = spaces_after(record.tokens, record.text) or []

@@ -11,12 +11,17 @@ from collections.abc import Callable, Sequence
 from synmt.text.bpe import JOINER, join_subwords
 from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind, write_entries
 from synmt.trees.dependency import DEPENDENCY
+from synmt.trees.lifting import lifted
 from synmt.trees.record import ParseRecord, RecordError, check_heads
 from synmt.trees.transition_state import SUBWORDS, State
 
 
 class TreeNotDerivable(ValueError):
-    """A tree that no string of transitions spells: it is not projective, or has several roots."""
+    """A tree that no string of transitions spells: it has several roots, or is not projective."""
+
+
+class NotProjective(TreeNotDerivable):
+    """A tree with arcs that cross, or go over the root."""
 
 
 class TransitionError(ValueError):
@@ -63,7 +68,7 @@ def transitions(
             else:
                 break
     if len(stack) > 1:
-        raise TreeNotDerivable("the tree is not projective")
+        raise NotProjective("the tree is not projective")
     if style.root_arc and stack:
         entries += style.right(ROOT_RELATION)
     return entries
@@ -143,8 +148,13 @@ def _record(entries: Sequence[str], state: State) -> ParseRecord:
 def transitions_of_record(record: ParseRecord, segment: Callable[[str], list[str]], style: ArcStyle) -> list[str]:
     """Return the target string of a record's dependency tree, its words split by `segment`, or an empty one.
 
-    Raises as `transitions` does, and RecordError for a sentence without heads and relations.
+    A tree that is not projective is lifted. Raises TreeNotDerivable for one with several roots, else as `transitions`
+    does, and RecordError for a sentence without heads and relations.
     """
     if (record.tokens or record.text.strip()) and not (record.heads and record.deprels):
         raise RecordError("record has no dependency tree")
-    return transitions([segment(token) for token in record.tokens], record.heads, record.deprels, style)
+    words = [segment(token) for token in record.tokens]
+    try:
+        return transitions(words, record.heads, record.deprels, style)
+    except NotProjective:
+        return transitions(words, *lifted(record.heads, record.deprels), style)

@@ -133,10 +133,10 @@ def test_forced_decoding_scores_trees(parent_model: Path, tmp_path: Path) -> Non
 
 
 def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
-    crossing = '{"tokens": ["a", "b", "c", "d"], "heads": [3, 4, 0, 3], "deprels": ["rel1", "rel1", "root", "rel1"]}'
+    two_roots = '{"tokens": ["a", "b"], "heads": [0, 0], "deprels": ["root", "root"], "sentences": [1, 1]}'
     unknown = '{"tokens": ["Hund", "bellt"], "heads": [2, 0], "deprels": ["subject", "root"]}'
     good = '{"tokens": ["Q", "bellt"], "heads": [2, 0], "deprels": ["rel1", "root"]}'
-    text = "".join(f"{RECORDS[0]}\t{target}\n" for target in (good, unknown, crossing, "")) + "\n"
+    text = "".join(f"{RECORDS[0]}\t{target}\n" for target in (good, unknown, two_roots, "")) + "\n"
     done = synmt("translate", parent_model, "--score", text=text)
     assert is_one_line_of_error(done, "synmt translate: stdin:2: the model has no arc LEFT-ARC:subject")
     done = synmt("translate", parent_model, "--score", "--on-error", "blank", text=text)
@@ -145,7 +145,7 @@ def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
     assert len(first.split("\t")) == 3 and rest == ["", "", "", "", ""]
     assert done.stderr.splitlines() == [
         "synmt translate: 1 bad line left empty",
-        "synmt translate: 1 line where the tree is not projective left empty",
+        "synmt translate: 1 line where the tree has several roots left empty",
         "synmt translate: 1 line with an empty side left empty",
         "synmt translate: 1 subword that the model does not know, scored as unknown",
     ]

@@ -30,23 +30,31 @@ def test_styles(tmp_path: Path) -> None:
 
 
 def test_trees_without_a_string_are_empty_lines_and_counted() -> None:
-    done = synmt("transitions", text=f"{RECORD}\n{CROSSING}\n{TWO_ROOTS}{CROSSING}{RECORD}")
+    done = synmt("transitions", text=f"{RECORD}\n{TWO_ROOTS}\n{TWO_ROOTS}{RECORD}")
     assert done.returncode == 0
-    assert done.stdout == f"{FATHER}\n\n\n\n\n{FATHER}\n"
-    assert done.stderr.splitlines() == [
-        "synmt transitions: 2 lines where the tree is not projective left empty",
-        "synmt transitions: 1 line where the tree has several roots left empty",
-    ]
+    assert done.stdout == f"{FATHER}\n\n\n\n{FATHER}\n"
+    assert done.stderr == "synmt transitions: 2 lines where the tree has several roots left empty\n"
+
+
+def test_trees_that_are_not_projective_are_lifted_and_come_back(tmp_path: Path) -> None:
+    done = synmt("transitions", text=CROSSING)
+    assert done.stdout == "a b c LEFT-ARC:x↑y LEFT-ARC:w d RIGHT-ARC:y\n"
+    assert done.stderr == "synmt transitions: 1 tree is not projective, and lifted\n"
+    back = json.loads(synmt("transitions", "--invert", "--format", "records", text=done.stdout).stdout)
+    assert back.items() >= json.loads(CROSSING).items()
+    ambiguous = record("a b c d e", [3, 5, 0, 3, 3], "w x root y y")
+    done = synmt("transitions", text=f"{CROSSING}{ambiguous}")
+    assert done.stderr == "synmt transitions: 2 trees are not projective, and lifted, 1 of them for good\n"
 
 
 def test_a_bad_record_is_not_a_tree_without_a_string() -> None:
-    text = f"{CROSSING}{record('a b', [2, 1], 'x y')}"
+    text = f"{TWO_ROOTS}{record('a b', [2, 1], 'x y')}"
     done = synmt("transitions", text=text)
     assert is_one_line_of_error(done, "synmt transitions: stdin:2: word 1 is its own ancestor")
     assert done.stdout == "\n"
     blanked = synmt("transitions", "--on-error", "blank", text=text)
     assert blanked.stderr.splitlines() == [
-        "synmt transitions: 1 line where the tree is not projective left empty",
+        "synmt transitions: 1 line where the tree has several roots left empty",
         "synmt transitions: 1 bad line left empty",
     ]
     assert is_one_line_of_error(

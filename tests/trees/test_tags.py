@@ -46,7 +46,7 @@ def tags_of_tree(heads: Sequence[int], deprels: Sequence[str]) -> list[tuple[str
 
 def test_the_example_by_hand() -> None:
     string = read_entries("Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIGHT-ARC:compound:prt")
-    found = tagged(string, [2, 0, 4, 2, 2], ["nsubj", "root", "det", "obj", "compound:prt"])
+    found = tagged(string)
     assert write_entries(found) == (
         "Jo@@ hn ARCS:nsubj/0/0 put ARCS:root/1/0 the ARCS:det/0/0 coals ARCS:obj/1/1 out ARCS:compound:prt/0/1"
     )
@@ -56,7 +56,7 @@ def test_the_example_by_hand() -> None:
 @given(tree=trees())
 def test_a_tag_says_what_the_tree_does(tree: tuple[list[list[str]], list[int], list[str]]) -> None:
     subwords, heads, deprels = tree
-    entries = tagged(transitions(subwords, heads, deprels, ArcStyle()), heads, deprels)
+    entries = tagged(transitions(subwords, heads, deprels, ArcStyle()))
     assert [tuple(tag) for tag in map(read_tag, entries) if tag] == tags_of_tree(heads, deprels)
     assert [entry for entry in entries if read_tag(entry) is None] == [each for word in subwords for each in word]
     ends = [place for place, entry in enumerate(entries) if entry == "x"]
@@ -66,7 +66,7 @@ def test_a_tag_says_what_the_tree_does(tree: tuple[list[list[str]], list[int], l
 @given(tree=trees())
 def test_tags_give_the_transitions_back(tree: tuple[list[list[str]], list[int], list[str]]) -> None:
     string = transitions(*tree, ArcStyle())
-    assert transitions_of_tags(tagged(string, *tree[1:])) == string
+    assert transitions_of_tags(tagged(string)) == string
 
 
 @given(
