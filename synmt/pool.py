@@ -55,9 +55,11 @@ class Pool(Generic[T, U]):
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
             self._ours.close()
-            # A process that ends while it writes leaves half a result, whose other half would be waited for as long as
-            # any process could write it: this one as well, were its end of the pipe still open.
+            # A process that ends while it writes leaves half a result, and one that ends before it reads leaves an item
+            # in the pipe. As long as this process has the other ends of its pipes open, it would wait for the other
+            # half, and for room in the pipe.
             self._executor._result_queue._writer.close()  # type: ignore[attr-defined]
+            self._executor._call_queue._reader.close()  # type: ignore[attr-defined]
         self._executor.shutdown(wait=True, cancel_futures=True)
         self._ours.close()
         self._theirs.close()

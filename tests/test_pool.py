@@ -127,3 +127,27 @@ def test_nothing_comes_after_what_a_dead_process_has_lost(items: int) -> None:
         for each in pool.map(range(items)):
             came.append(each)
     assert came == []
+
+
+def sleeper(seconds: float) -> Callable[[bytes], float]:
+    def work(item: bytes) -> float:
+        time.sleep(seconds)
+        return seconds
+
+    return work
+
+
+def test_items_that_nobody_reads_any_more_do_not_hold_up_an_interrupt() -> None:
+    """Each item is more than a pipe holds, and both processes are asleep."""
+
+    def items() -> Iterator[bytes]:
+        for _ in range(3):
+            yield bytes(1 << 20)
+        time.sleep(3)  # until they sleep
+        raise KeyboardInterrupt
+
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), processes(2, sleeper(600), sleeper, 600) as run:
+        list(run(items()))
+    assert time.monotonic() - started < 60
+    assert children() == []

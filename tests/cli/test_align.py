@@ -110,7 +110,10 @@ def test_several_processes_write_the_same(fitted: tuple[Path, str], tmp_path: Pa
         assert process.stdout and process.stdout.readline()
         workers = psutil.Process(process.pid).children()
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        try:
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
         assert (process.returncode, said) == (130, "synmt align: interrupted\n")
         assert psutil.wait_procs(workers, timeout=60)[1] == []
     for others in (["--fit", "--method", "hmm"], ["--links-from", tmp_path / "long"]):
