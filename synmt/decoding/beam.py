@@ -1,4 +1,4 @@
-"""Batched beam search.
+"""Batched beam search, and translations drawn at random.
 
 Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t positions so far.
 """
@@ -27,16 +27,18 @@ def beam_search(
     config: SearchConfig,
     arcs: ArcVocabulary | TagVocabulary | None = None,
     others: Sequence[tuple[TranslationModel, SourceBatch]] = (),
+    seeds: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
     """Return the finished hypotheses of each sentence, the best first; at least one, at most K and a few.
 
     arcs: of a target side that writes them. others: further models with the same target vocabulary, which search
-    together with the first, and what each reads of the same sentences.
+    together with the first, and what each reads of the same sentences. seeds: of each sentence, to draw its only
+    hypothesis at random (K is 1).
 
     A sentence is done when K of its hypotheses have ended, or at its length limit, where the open ones are
     taken as they stand. The end of sentence cannot come first, and the unknown token never.
     """
-    search = _Search(model, source, config, arcs, others)
+    search = _Search(model, source, config, arcs, others, seeds)
     while search.alive:
         search.step()
     found = [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
@@ -57,9 +59,11 @@ class _Search:
         config: SearchConfig,
         arcs: ArcVocabulary | TagVocabulary | None,
         others: Sequence[tuple[TranslationModel, SourceBatch]],
+        seeds: Sequence[int],
     ) -> None:
         batch, device = len(source.ids), source.ids.device
         self.config = config
+        self.random = [torch.Generator(device).manual_seed(seed) for seed in seeds]  # [sentences]
         self.encoded = model.encode(source)
         self.decoder = _start(model, self.encoded)
         if others:
@@ -87,7 +91,8 @@ class _Search:
         if 0 < self.config.no_repeat <= self.position:
             self._forbid_repetitions(logits)
         self.position += 1
-        scores, origins, tokens = self._best(logits, normalizer)
+        self.hypotheses.forbid(logits)
+        scores, origins, tokens = (self._drawn if self.random else self._best)(logits, normalizer)
         ends = tokens == END
         self._finish(scores, origins, ends)
         keep = ends.long().argsort(dim=1, stable=True)[:, : self.config.beam]
@@ -112,7 +117,6 @@ class _Search:
         2K, because at most K of them are ends, so that K open ones remain.
         """
         width = 2 * self.config.beam
-        self.hypotheses.forbid(logits)
         count = min(width, logits.shape[2])
         values, tokens = largest(logits, count)
         values = values - normalizer + self.scores.unsqueeze(2)
@@ -122,6 +126,24 @@ class _Search:
         scores, best = values.flatten(1).topk(width, dim=1)
         first = torch.arange(len(best), device=best.device).unsqueeze(1) * values.shape[1]
         return scores, first + best.div(width, rounding_mode="floor"), tokens.flatten(1).gather(1, best)
+
+    def _drawn(self, logits: Tensor, normalizer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return a continuation of each sentence as `_best` does, [B,1]: drawn from the probabilities of what may come.
+
+        The largest of log-probabilities with Gumbel noise is such a draw (Gumbel 1954); the noise of a sentence does
+        not depend on its neighbours.
+        """
+        if self.config.top_k:
+            least = largest(logits, min(self.config.top_k, logits.shape[2]))[0][:, :, -1:]
+            logits = logits.masked_fill(logits < least, float("-inf"))
+        exponential = torch.ones_like(logits)
+        for row, sentence in enumerate(self.alive):
+            if sentence >= 0:
+                exponential[row].exponential_(generator=self.random[sentence])
+        tokens = (logits - exponential.log()).argmax(dim=2)
+        scores = logits.gather(2, tokens.unsqueeze(2)) - normalizer + self.scores.unsqueeze(2)
+        origins = torch.arange(len(logits), device=logits.device).unsqueeze(1)
+        return scores.squeeze(2), origins, tokens
 
     def _finish(self, scores: Tensor, origins: Tensor, ends: Tensor) -> None:
         """Take the ends among the K best continuations out of the search."""

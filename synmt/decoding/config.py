@@ -23,6 +23,9 @@ class SearchConfig:
     max_length_ratio: float | None = setting(None, "subwords that it may have for each of its source's, at most")
     min_length_ratio: float = setting(0.0, "subwords that it must have for each of its source's, without arcs")
     no_repeat: int = setting(0, "no sequence of N subwords comes twice in a translation without arcs; 0: any may")
+    sample: bool = setting(False, "draw each token at random instead; --n-best: so many translations, one without it")
+    top_k: int = setting(0, "draw among the N likeliest tokens; 0: among all")
+    seed: int = setting(1, "of what is drawn: a sentence gets the same translations again")
     search: SearchName = setting(
         "tokens",
         "of a model that writes arcs: hypotheses compete after as many tokens; or words, the same ones in other trees"
@@ -37,6 +40,10 @@ class SearchConfig:
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""
         check_settings(self)
+        if self.top_k and not self.sample:
+            raise ValueError("--top-k is of --sample")
+        if self.sample and self.search != "tokens":
+            raise ValueError(f"--sample draws tokens, and --search {self.search} searches")
 
     @property
     def is_of_words(self) -> bool:
@@ -87,5 +94,7 @@ class TranslateConfig:
 
     def check_search(self, search: SearchConfig) -> None:
         """Raise ValueError for a search that cannot find what is asked for."""
-        if self.n_best and self.n_best > search.beam:  # a wider beam would find another best translation
+        if (
+            self.n_best and self.n_best > search.beam and not search.sample
+        ):  # a wider beam would find another best translation
             raise ValueError(f"--n-best {self.n_best} needs a --beam of {self.n_best} or more")

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import blake2b
+from itertools import chain, islice
 from typing import Any
 
 import torch
@@ -65,6 +67,7 @@ class Translator:
 
     batch_tokens: source tokens of a batch, padded; trees: how many translations of a sentence get the tree that is said
     beside their words, None for all.
+    samples: how many translations of a sentence are drawn, where they are.
     others: models that search together with this one, each by its own form of the source.
     """
 
@@ -77,6 +80,7 @@ class Translator:
         task: Task = "translate",
         precision: Precision = "auto",
         trees: int | None = 0,
+        samples: int = 1,
     ) -> None:
         self.config = config = folder.config
         self.model, self.bpe, self.vocabulary, self.search = model, folder.bpe, folder.vocabulary, search
@@ -87,6 +91,7 @@ class Translator:
         self.writes_trees = self.arcs is not None and not (self.target.writes_tags and trees == 0)
         self.empty = Translation(heads=[], deprels=[], transitions="") if self.writes_trees else Translation()
         self.batch_tokens = batch_tokens
+        self.samples = samples
         self.detokenize = config.open_tokenizers()[1].detokenize
         self.device = model.network.embedding.device
         self.others: list[Translator] = []
@@ -114,7 +119,7 @@ class Translator:
         if config.precision == "int8":
             quantize(model.network)
         trees = None if config.n_best else int(config.format != "text")
-        return cls(model, folder, search, config.batch_tokens, config.task, config.precision, trees)
+        return cls(model, folder, search, config.batch_tokens, config.task, config.precision, trees, config.n_best or 1)
 
     @classmethod
     def open_all(
@@ -168,15 +173,27 @@ class Translator:
         return [self._distinct(next(hypotheses)) if each.tokens else [self.empty] for each in sentences]
 
     def _search(self, sentences: Sequence[SourceFeatures]) -> list[list[Hypothesis]]:
+        """Return hypotheses of each sentence, the best first, or as they are drawn; none where numbers overflow."""
+        if not self.search.sample:
+            return self._found(sentences, self.search)
+        search = replace(self.search, beam=1)
+        copies = [each for each in sentences for _ in range(self.samples)]
+        seeds = [_seed(self.search.seed, place % self.samples, each) for place, each in enumerate(copies)]
+        drawn = chain.from_iterable(self._found(copies, search, seeds))
+        return [list(islice(drawn, self.samples)) for _ in sentences]
+
+    def _found(
+        self, sentences: Sequence[SourceFeatures], search: SearchConfig, seeds: Sequence[int] = ()
+    ) -> list[list[Hypothesis]]:
         source, *forms = (
             each.batch([sentence.forms[number] for sentence in sentences])
             for number, each in enumerate((self, *self.others))
         )
         with autocast(self.device, self.precision), suppress(FloatingPointError):
-            if isinstance(self.arcs, ArcVocabulary) and self.search.search != "tokens":
-                return tree_search(self.model, source, self.search, self.arcs)
+            if isinstance(self.arcs, ArcVocabulary) and search.search != "tokens":
+                return tree_search(self.model, source, search, self.arcs)
             others = [(each.model, form) for each, form in zip(self.others, forms, strict=True)]
-            return beam_search(self.model, source, self.search, self.arcs, others)
+            return beam_search(self.model, source, search, self.arcs, others, seeds)
         return [[] for _ in sentences]
 
     def batch(self, sentences: Sequence[SourceFeatures]) -> SourceBatch:
@@ -185,12 +202,18 @@ class Translator:
         return sources.batch(range(len(sentences)), self.vocabulary.padding, self.device)
 
     def _distinct(self, hypotheses: Iterable[Hypothesis]) -> list[Translation]:
-        """Return their translations, of those with one text and tree the best alone. Raises BadInput for none."""
-        distinct: dict[tuple[str, str | None], Translation] = {}
-        for each in map(self.translation, hypotheses):
-            distinct.setdefault((each.text, each.transitions), each)
-        if not distinct:
+        """Return their translations, of those with one text and tree the best alone, but all that are drawn.
+
+        Raises BadInput for none.
+        """
+        translations = list(map(self.translation, hypotheses))
+        if not translations:
             raise BadInput("the numbers of this model overflow: no translation has a probability", str(self.path))
+        if self.search.sample:
+            return translations
+        distinct: dict[tuple[str, str | None], Translation] = {}
+        for each in translations:
+            distinct.setdefault((each.text, each.transitions), each)
         return list(distinct.values())
 
     def translation(self, hypothesis: Hypothesis) -> Translation:
@@ -206,6 +229,12 @@ class Translator:
         tree = read_forest(string, self.target.style)
         text = self.detokenize(tree.tokens)
         return Translation(text, tree.tokens, *scores, *lowered(tree.heads, tree.deprels), write_entries(string))
+
+
+def _seed(seed: int, number: int, sentence: SourceFeatures) -> int:
+    """Return the seed of a drawn translation of a sentence, the same in whatever batch or process."""
+    said = "\n".join([str(seed), str(number), *sentence.tokens])
+    return int.from_bytes(blake2b(said.encode(), digest_size=7).digest(), "big")
 
 
 def _length(sentence: SourceFeatures) -> int:

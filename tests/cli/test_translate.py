@@ -114,6 +114,27 @@ def test_a_model_beside_itself_is_the_model(mask_model: Path, tmp_path: Path) ->
     assert done.returncode == 2 and "--score is of one model" in done.stderr
 
 
+def test_drawn_translations_depend_on_their_seed_alone(mask_model: Path) -> None:
+    text = jsonl(RECORDS) * 3
+    draw = ["translate", mask_model, "--sample"]
+    first = synmt(*draw, text=text).stdout
+    assert synmt(*draw, "--seed", "2", text=text).stdout != first != synmt(*draw[:2], text=text).stdout
+    three = synmt(*draw, "--n-best", "3", "--jobs", "2", "--batch-tokens", "5", text=text).stdout
+    lists = [json.loads(line)["n_best"] for line in three.splitlines()]
+    assert [each[0]["text"] for each in lists] == first.splitlines()
+    assert lists[: len(RECORDS)] == lists[len(RECORDS) : 2 * len(RECORDS)]
+    said = "\n".join(f"{record}\t{each['text']}" for record, (_, each, _) in zip(RECORDS, lists, strict=False))
+    forced = synmt("translate", mask_model, "--score", text=said).stdout.split("\n")
+    for scored, (_, each, _) in zip(forced, lists, strict=False):
+        if scored:
+            assert float(scored.split("\t")[0]) == pytest.approx(each["log_probability"], abs=1e-3)
+    assert synmt(*draw, "--top-k", "1", text=text).stdout == synmt(*draw[:2], "--beam", "1", text=text).stdout
+    assert is_one_line_of_error(synmt(*draw[:2], "--top-k", "3", text=text), "--top-k is of --sample")
+    assert is_one_line_of_error(
+        synmt(*draw, "--search", "words", text=text), "--sample draws tokens, and --search words"
+    )
+
+
 @pytest.mark.parametrize(
     ("penalty", "divisor"), [("gnmt", lambda length: ((5 + length) / 6) ** 0.5), ("plain", lambda length: length**0.5)]
 )
