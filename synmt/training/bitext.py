@@ -12,7 +12,7 @@ import orjson
 from synmt.model.config import ModelConfig
 from synmt.model.records import SentencePair, source_records, target_records
 from synmt.model.words import Sides
-from synmt.streams import BadLines, Line, Notes, read_lines
+from synmt.streams import BadLines, Line, Notes
 from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
@@ -63,20 +63,6 @@ def _record(known: dict[str, Any]) -> ParseRecord:
     """Return the record of its fields, as it was; `read_record` asks for more than every tokenizer keeps."""
     tree = known.pop("tree")
     return ParseRecord(**known, tree=tree and Tree(**tree))
-
-
-def read_tsv(path: str, bad: BadLines | None = None) -> Iterator[tuple[Line, ...]]:
-    """Yield the two columns of `source TAB target` lines, two empty ones of a bad line; a record holds no raw tab.
-
-    Raises BadInput, unless `bad` counts it.
-    """
-    bad = bad or BadLines()
-    for line in read_lines([path], bad.on_error):
-        columns = line.text.split("\t")
-        if line.fault or len(columns) != 2:
-            bad.add(line.error(line.fault or f"{len(columns)} columns instead of source TAB target"))
-            columns = ["", ""]
-        yield Line(columns[0], line.source, line.number), Line(columns[1], line.source, line.number)
 
 
 def read_bitext(

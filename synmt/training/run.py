@@ -10,12 +10,13 @@ from synmt.model.corpus import Corpus
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
 from synmt.model.prefixes import PrefixPlan
+from synmt.model.records import columns_of_pairs
 from synmt.model.words import note_doubts, words_of
-from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_parallel
+from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines, read_parallel
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import note_tokenizers
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.bitext import Bitext, read_bitext, read_tsv
+from synmt.training.bitext import Bitext, read_bitext
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.fit import fit
@@ -38,7 +39,7 @@ class PairFiles:
 
     def read(self, bad: BadLines) -> Iterator[tuple[Line, ...]]:
         if self.target is None:
-            return read_tsv(self.source, bad)
+            return columns_of_pairs(read_lines([self.source], bad.on_error), bad)
         return read_parallel([self.source, self.target], bad.on_error)
 
 

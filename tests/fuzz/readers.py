@@ -25,12 +25,11 @@ from synmt.metrics.prediction import read_prediction
 from synmt.model.config import ModelConfig
 from synmt.model.files import naming
 from synmt.model.folder import ModelFolder
-from synmt.model.records import SentencePair
+from synmt.model.records import SentencePair, columns_of_pairs
 from synmt.parsers import benepar_models, udpipe_parser
 from synmt.parsers.parser import ModelError
-from synmt.streams import BadInput, Line, read_lines
+from synmt.streams import BadInput, BadLines, Line, read_lines
 from synmt.text.bpe import Bpe
-from synmt.training.bitext import read_tsv
 from synmt.training.checkpoint import checksum, read_checkpoint
 from synmt.trees.arc_tokens import ArcStyle, read_entries
 from synmt.trees.dependency import conllu_blocks, read_conllu, write_conllu
@@ -107,7 +106,7 @@ def read_blocks(path: Path) -> None:
 
 
 def read_pairs(path: Path) -> list[tuple[Line, ...]]:
-    return list(read_tsv(str(path)))
+    return list(columns_of_pairs(read_lines([str(path)]), BadLines()))
 
 
 def read_codes(path: Path) -> None:

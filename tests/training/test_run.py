@@ -273,6 +273,15 @@ def test_empty_sides_are_counted_not_lost(tmp_path: Path, capsys: pytest.Capture
     assert "left out 1 pairs with an empty side" in capsys.readouterr().err
 
 
+def test_a_table_has_pairs_as_the_aligners_read_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty line is a pair without words, and `|||` parts columns as a tab does."""
+    table = tmp_path / "pairs.tsv"
+    table.write_text("a b\tx y\n\nb a ||| y x\n" * 4)
+    folder = run(tmp_path / "model", PairFiles(str(table)), "sequence", config=replace(SHORT, updates=1))
+    assert folder.training["pairs"] == 8
+    assert f"left out 4 pairs with an empty side ({table}:2, {table}:5, {table}:8, …)" in capsys.readouterr().err
+
+
 def test_nothing_to_train_on(tmp_path: Path) -> None:
     for name in ("empty.en", "empty.de"):
         (tmp_path / name).write_text("")
