@@ -1,4 +1,9 @@
+from functools import cache
+
 import pytest
+import sacremoses
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from synmt.text.tokenization import MosesTokenizer, with_languages
 
@@ -35,3 +40,29 @@ def test_a_blank_line_has_no_tokens(english: MosesTokenizer, text: str) -> None:
 def test_the_language_is_the_suffix_of_text_or_records(name: str) -> None:
     assert with_languages({}, name, "a.jsonl") == {"source_language": "de"}
     assert with_languages({"source_language": "fi"}, name, None) == {"source_language": "fi"}
+
+
+RULED = st.text(
+    st.one_of(st.sampled_from("aA. ,'-5\t"), st.sampled_from('sdzéß0"`()%…/&@\x07\u3000\u00a0x中'), st.characters()),
+    max_size=40,
+)
+CHUNKS = [
+    *["Mr.", "No.", "e.g.", "U.S.", "DOTMULTI", "isn't", "'s", "'", "''", "...", "1,000", "5,", "Hello,", "well."],
+    *["z.B.", "l'eau,", "x-y.", "(No.", "5)", "xQx.", "“Ja”,", "d.h."],
+]
+
+
+@cache
+def tokenizers(language: str) -> tuple[MosesTokenizer, sacremoses.MosesTokenizer]:
+    return MosesTokenizer(language), sacremoses.MosesTokenizer(lang=language)
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "fi", "zh"])
+@settings(max_examples=100)
+@given(data=st.data())
+def test_remembered_words_are_those_of_the_rules(language: str, data: st.DataObject) -> None:
+    """Their reference is sacremoses on each whole text."""
+    remembering, rules = tokenizers(language)
+    chunk = st.one_of(st.sampled_from(CHUNKS), RULED, st.sampled_from(rules.NONBREAKING_PREFIXES).map("{}.".format))
+    for text in data.draw(st.lists(st.lists(chunk).map(" ".join), min_size=1, max_size=4)):
+        assert remembering.tokenize(text) == rules.tokenize(text, escape=False)
