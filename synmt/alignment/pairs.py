@@ -26,7 +26,8 @@ def read_pairs(
     """
     columns = tee(columns_of_pairs(lines, bad))
     sources, targets = (
-        source_records(map(itemgetter(side), columns[side]), needs[side], words[side], bad) for side in (0, 1)
+        source_records(map(itemgetter(side), columns[side]), needs[side], words[side], bad, strict=True)
+        for side in (0, 1)
     )
     for (line, left), (_, right) in zip(sources, targets, strict=True):
         longest = max(len(left.tokens), len(right.tokens))

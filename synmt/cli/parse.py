@@ -64,7 +64,7 @@ def command(
     """Parse sentences, and write parse records.
 
     One line in, one record out; where a line holds several sentences, their trees stand under one root.
-    A sentence too long for the parser gets a flat tree, and is counted on stderr.
+    The record of a line with a sentence that is too long for the parser has no tree, and is counted on stderr.
     """
     bad, config = BadLines(on_error), config_of(ParserConfig, settings)
     if again and kind not in READERS:

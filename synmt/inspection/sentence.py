@@ -71,7 +71,7 @@ def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
 def source_of(folder: ModelFolder[ModelConfig], line: Line) -> tuple[ParseRecord, SourceBatch]:
     """Return the record of a line, and what the encoder reads of it. Raises BadInput."""
     side = folder.config.source
-    ((_, record),) = source_records([line], side.needs(training=False), folder.config.sides()[0])
+    ((_, record),) = source_records([line], side.needs(training=False), folder.config.sides()[0], strict=True)
     if not record.tokens:
         raise line.error("no sentence")
     with line.naming():

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -26,14 +26,14 @@ class Sources:
     """Source sentences: ids each [n], words [sentences], columns and labels by name, as numbers each [n], and
     matrices by name, each [n,n]."""
 
-    ids: list[Ids]
-    words: list[int]
-    columns: dict[str, list[Ids]]
-    matrices: dict[str, list[Matrix]]
+    ids: list[Ids] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
+    columns: dict[str, list[Ids]] = field(default_factory=dict)
+    matrices: dict[str, list[Matrix]] = field(default_factory=dict)
 
     @classmethod
     def encode(cls, sentences: Iterable[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
-        sources = cls([], [], {}, {})
+        sources = cls()
         for sentence in sentences:
             sources.append(sentence, vocabulary)
         return sources
@@ -46,6 +46,15 @@ class Sources:
             self.columns.setdefault(name, []).append(np.array(column, np.int32))
         for name, matrix in sentence.matrices.items():
             self.matrices.setdefault(name, []).append(matrix)
+
+    def copy(self, other: "Sources", index: int) -> None:
+        """Add a sentence of other sources."""
+        self.ids.append(other.ids[index])
+        self.words.append(other.words[index])
+        for name, column in other.columns.items():
+            self.columns.setdefault(name, []).append(column[index])
+        for name, matrix in other.matrices.items():
+            self.matrices.setdefault(name, []).append(matrix[index])
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SourceBatch:
         ids, lengths = pad([self.ids[i] for i in indices], padding)

@@ -30,6 +30,7 @@ class Corpus:
     columns of each one's Stacks, [4,t], for one that reads them.
     tags: how many tags the target vocabulary ends with.
     links: between the tokens of a pair, target and source, each [k,2], for a model that learns them.
+    bare: the sources without their trees, one of which a batch has with probability `tree_dropout`.
     """
 
     vocabulary: Vocabulary
@@ -40,16 +41,27 @@ class Corpus:
     stacks: list[Ids] = field(default_factory=list)
     tags: int = 0
     links: list[Ids] = field(default_factory=list)
+    bare: Sources = field(default_factory=Sources)
+    tree_dropout: float = 0.0
 
     @classmethod
-    def empty(cls, vocabulary: Vocabulary, side: TargetSide, plan: PrefixPlan | None = None) -> "Corpus":
+    def empty(
+        cls, vocabulary: Vocabulary, side: TargetSide, plan: PrefixPlan | None = None, tree_dropout: float = 0.0
+    ) -> "Corpus":
         """Return a corpus of pairs for a target side, which takes the plan if it reads prefixes."""
         plan = plan if side.reads_prefixes else None
-        return cls(vocabulary, Sources([], [], {}, {}), [], plan, tags=side.tags(vocabulary))
+        return cls(vocabulary, Sources(), [], plan, tags=side.tags(vocabulary), tree_dropout=tree_dropout)
 
-    def append(self, source: SourceFeatures, target: Sequence[str], side: TargetSide) -> None:
-        """Add a pair: what the encoder reads, and what the decoder should say, as vocabulary entries."""
+    def append(
+        self, source: SourceFeatures, target: Sequence[str], side: TargetSide, bare: SourceFeatures | None = None
+    ) -> None:
+        """Add a pair: what the encoder reads, and what the decoder should say, as vocabulary entries.
+
+        bare: what the encoder reads where the sentence is without its trees, needed for `tree_dropout`.
+        """
         self.sources.append(source, self.vocabulary)
+        if bare is not None:
+            self.bare.append(bare, self.vocabulary)
         self.targets.append(np.array(self.vocabulary.encode_target(target), np.int32))
         if side.reads_graphs:
             self.edges.append(side.edges(target, self._labels))
@@ -65,7 +77,7 @@ class Corpus:
 
     def batch(self, indices: Sequence[int], device: torch.device) -> tuple[SourceBatch, TargetBatch]:
         vocabulary = self.vocabulary
-        source = self.sources.batch(indices, vocabulary.padding, device)
+        source = self._source(indices, device)
         if self.tags:
             return source, self._tagged(indices, device)
         gold, lengths = pad([self.targets[i] for i in indices], vocabulary.padding)
@@ -93,6 +105,17 @@ class Corpus:
             batch_links([self.links[i] for i in indices], device) if self.links else None,
         )
         return source, target
+
+    def _source(self, indices: Sequence[int], device: torch.device) -> SourceBatch:
+        """Return the sources, some without their trees: which ones, PyTorch's generator draws on the CPU."""
+        padding = self.vocabulary.padding
+        if not self.tree_dropout:
+            return self.sources.batch(indices, padding, device)
+        drawn = (torch.rand(len(indices)) < self.tree_dropout).tolist()
+        sources = Sources()
+        for index, is_bare in zip(indices, drawn, strict=True):
+            sources.copy(self.bare if is_bare else self.sources, index)
+        return sources.batch(range(len(indices)), padding, device)
 
     def _tagged(self, indices: Sequence[int], device: torch.device) -> TargetBatch:
         """Return targets whose tags are predicted after the tokens that have them, and read nowhere."""

@@ -9,7 +9,7 @@ from itertools import chain
 from synmt.model.target import TargetSide
 from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Latest, Line, sniff, windows
-from synmt.systems.idea import check_needs
+from synmt.systems.idea import check_needs, lacking
 from synmt.text.links import DirectedLinks
 from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
@@ -52,23 +52,24 @@ STRINGS_AHEAD = 100  # lines in which a file of target strings shows its first a
 
 
 def source_records(
-    lines: Iterable[Line], needs: frozenset[str], words: SideWords, bad: BadLines | None = None
+    lines: Iterable[Line], needs: frozenset[str], words: SideWords, bad: BadLines | None = None, strict: bool = False
 ) -> Iterator[tuple[Line, ParseRecord]]:
     """Return one record for each line of raw text, or of parse or mask records (the first non-empty line tells which).
 
     Raw text becomes the words of its side or, where trees are needed, goes through the embedded parsers of the
     language; raises BadInput if there are none, and for CoNLL-U, which is no text. Without `bad` a bad line is an
-    error; with it, one that is not raised has an empty record.
+    error; with it, one that is not raised has an empty record. A record that lacks what is needed is counted by the
+    side; if `strict`, it is a bad line.
     """
     bad = bad or BadLines()
     first, good = sniff(_without_faults(lines, bad))
     if first.startswith("{"):
-        return ((line, words.check(_read(line, needs, bad))) for line in good)
+        return ((line, words.check(_read(line, needs, words, bad, strict))) for line in good)
     if _CONLLU.match(first):
         line = next(line for line in good if line.text.strip())
         raise line.error("CoNLL-U is no text; make records of it by synmt parse --input conllu")
     if needs:
-        return _parsed(_texts(good, bad), needs, words)
+        return _parsed(_texts(good, bad), needs, words, bad, strict)
     return ((line, ParseRecord(text=line.text, tokens=words.of_text(line.text))) for line in _texts(good, bad))
 
 
@@ -90,7 +91,7 @@ def target_records(
         for line in _without_faults(good, bad):
             yield line, ParseRecord() if line.fault else _read_string(line, side.style, tokenizer, bad)
     else:
-        for line, record in source_records(_without_arcs(good, side, bad), side.needs, words, bad):
+        for line, record in source_records(_without_arcs(good, side, bad), side.needs, words, bad, strict=True):
             own_words = not side.needs and not line.text.startswith("{")
             yield line, record if own_words else _on_words(line, record, tokenizer)
 
@@ -142,16 +143,23 @@ def _texts(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
         yield line
 
 
-def _read(line: Line, needs: frozenset[str], bad: BadLines) -> ParseRecord:
+def _read(line: Line, needs: frozenset[str], words: SideWords, bad: BadLines, strict: bool) -> ParseRecord:
     def read(text: str) -> ParseRecord:
         record = read_record(text, partial=True)
-        check_needs(record, needs)
+        if not record.tokens and record.text.strip():
+            record = ParseRecord(text=record.text, tokens=words.of_text(record.text))
+        if strict:
+            check_needs(record, needs)
+        else:
+            words.count_missing(record, needs)
         return record
 
     return ParseRecord() if line.fault else bad.read(line, read, ParseRecord())
 
 
-def _parsed(lines: Iterator[Line], needs: frozenset[str], words: SideWords) -> Iterator[tuple[Line, ParseRecord]]:
+def _parsed(
+    lines: Iterator[Line], needs: frozenset[str], words: SideWords, bad: BadLines, strict: bool
+) -> Iterator[tuple[Line, ParseRecord]]:
     from synmt.parsers import ModelError, ParserConfig, open_parser, parse_texts
 
     under_way: deque[Line] = deque()  # read, but not yet parsed
@@ -167,4 +175,8 @@ def _parsed(lines: Iterator[Line], needs: frozenset[str], words: SideWords) -> I
     except ModelError as error:
         raise BadInput(str(error)) from None
     for record in parse_texts(texts(), parser, latest.pauses):
+        if strict and lacking(record, needs):
+            bad.leave_empty("line too long to parse")
+            record = ParseRecord()
+        words.count_missing(record, needs)
         yield under_way.popleft(), record

@@ -12,11 +12,12 @@ from synmt.systems.idea import (
     Segment,
     SourceIdea,
     Task,
-    check_needs,
     ideas_of,
+    lacking,
     options_of,
     owners_of_heads,
     subwords,
+    unparsed,
 )
 from synmt.trees.record import ParseRecord
 
@@ -82,8 +83,13 @@ class SourceSide:
         return not any(idea.lays_out() for idea in self.ideas.values())
 
     def needs(self, training: bool) -> frozenset[str]:
-        """Return the fields that a record must have."""
+        """Return the fields of a record that the ideas read; one that lacks some is read as if it were not parsed."""
         return frozenset().union(*(idea.needs(training) for idea in self.ideas.values()))
+
+    @property
+    def reads_trees(self) -> bool:
+        """Return whether a sentence is read otherwise without its trees; those that are a target alone do not count."""
+        return any(idea.needs(training=True) for idea in self.ideas.values() if idea.tasks == SourceIdea.tasks)
 
     def owners(self, config: TransformerConfig) -> dict[tuple[int, int], str]:
         """Return the owners of heads, as `owners_of_heads`."""
@@ -96,19 +102,27 @@ class SourceSide:
             raise ValueError(f"{'+'.join(self.ideas)} leaves words none of the {config.width} channels")
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> Layout:
-        """Return how the encoder reads a record that has what the ideas need."""
-        layouts = (idea.layout(record, segment, task) for idea in self.ideas.values())
+        """Return how the encoder reads a record."""
+        layouts = (
+            idea.layout(record, segment, task)
+            for idea in self.ideas.values()
+            if not lacking(record, idea.needs(training=False))
+        )
         return next((each for each in layouts if each), None) or subwords(record, segment)
 
     def features(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> SourceFeatures:
-        """Return the encoder's view of one record. Raises ValueError if the record lacks what an idea needs."""
-        check_needs(record, self.needs(training=False))
+        """Return the encoder's view of one record; to an idea that it has not enough for, it is `unparsed`.
+
+        Raises ValueError for a record that no idea can read.
+        """
         layout = self.layout(record, segment, task)
         features = SourceFeatures(layout.tokens, sum(word >= 0 for word in layout.words), word_of=layout.words)
         for idea in self.ideas.values():
-            features.add("columns", idea.columns(record, layout))
-            features.add("labels", idea.labels(record, layout))
-            features.add("matrices", idea.matrices(record, layout))
+            lacks = lacking(record, idea.needs(training=False))
+            seen = unparsed(record, layout) if lacks else (record, layout)
+            features.add("columns", idea.columns(*seen))
+            features.add("labels", idea.labels(*seen))
+            features.add("matrices", idea.matrices(*seen))
         return features
 
     def settings(self) -> dict[str, dict[str, Any]]:

@@ -1,11 +1,13 @@
 """The words of a side: how they are made of raw text, as in training, and what is doubtful about them."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, get_args
 
 from synmt.streams import BadInput, Notes
+from synmt.systems.idea import lacking
 from synmt.text.tokenization import TokenizerName, Words, WordsName
 from synmt.trees.record import ParseRecord
 
@@ -18,13 +20,15 @@ _RAW = re.compile(r"\w,\s|\w[.?!][\"'»”)]*$")
 class SideWords:
     """The words of one side of a stream: those of records, and of raw text those that the tokenizer of training makes.
 
-    Of the first SAMPLE sentences it is counted what looks wrong, to be said once nothing can be refused any more.
+    Of the first SAMPLE sentences it is counted what looks wrong, to be said once nothing can be refused any more; of
+    all, what they lack of the trees that are read (`missing`, by its name).
     """
 
     def __init__(self, side: str, language: str, words: Words, known: bool = True) -> None:
         """side: its name in messages; known: whether a model was trained on such words, and not yet is to be."""
         self.side, self.language, self.words, self.known = side, language, words, known
-        self.lines = self.tabs = self.tokenized = self.raw = self.records = self.others = 0
+        self.lines = self.tabs = self.tokenized = self.raw = self.records = self.others = self.sentences = 0
+        self.missing: Counter[str] = Counter()
         self._made_by: WordsName = words.tokenizer
         self._split: Any = None
 
@@ -55,6 +59,11 @@ class SideWords:
             self.others += self._tokenize(record.text) != record.tokens
         return record
 
+    def count_missing(self, record: ParseRecord, needs: frozenset[str]) -> None:
+        """Count a sentence, and what it lacks of the fields."""
+        self.sentences += bool(record.tokens)
+        self.missing.update(lacking(record, needs))
+
     def without_trees(self, needs: frozenset[str]) -> "SideWords":
         """Return a side of the same words that needs no parser."""
         name: WordsName = self.words.tokenizer
@@ -65,6 +74,8 @@ class SideWords:
     def doubts(self) -> Iterator[str]:
         """Yield what to say about the words."""
         text = f"{self.side} text"
+        for name, count in self.missing.items():
+            yield f"{count} of {self.sentences} {self.side} sentences have no {name}, and are read without"
         if self.lines and self.known and (self._made_by != self.words.tokenizer or self.words.share < 1):
             if self._made_by != self.words.tokenizer:
                 training = f"the training data as {self.words.tokenizer} does"

@@ -30,7 +30,7 @@ class BeneparParser:
 
     def __init__(self, model: str | None = None, device: str = "cpu", trust_pickle: bool = False) -> None:
         """Open the model. Raises ModelError, and BadInput for a device that is not there."""
-        self.flattened = 0
+        self.unparsed = 0
         self._model = load_model(model, trust_pickle).to(local_device(device))
         self._tokenizer = SpacyTokenizer(guess_language(self._model.label_vocab) or "xx")
         timing = self._model.add_timing
@@ -44,10 +44,10 @@ class BeneparParser:
         return records
 
     def trees(self, lines: Sequence[Tokenized]) -> list[Tree | None]:
-        """Return the tree of each line, its sentences' trees under one root; None for a line without words."""
+        """Return the tree of each line, its sentences' trees under one root; None for a line without words, and for one
+        with a sentence that is too long."""
         analyses = iter(self._analyses(lines))
-        found = [[self._tree(words, next(analyses)) for words in line.sentences] for line in lines]
-        return [under_one_root(trees) if trees else None for trees in found]
+        return [self._tree(line, [next(analyses) for _ in line.sentences]) for line in lines]
 
     def _analyses(self, lines: Sequence[Tokenized]) -> list[Analysis | None]:
         """Return the analysis of each sentence of the lines, None for those over the model's limit."""
@@ -74,11 +74,13 @@ class BeneparParser:
                 return False
         return True
 
-    def _tree(self, words: Sequence[str], analysis: Analysis | None) -> Tree:
-        if analysis is None:
-            self.flattened += 1
-            return flat_tree(words)
-        return tree_of_spans(words, analysis.tags, analysis.spans)
+    def _tree(self, line: Tokenized, analyses: Sequence[Analysis | None]) -> Tree | None:
+        found = [each for each in analyses if each is not None]
+        self.unparsed += len(analyses) - len(found)
+        if not found or len(found) < len(analyses):
+            return None
+        trees = zip(line.sentences, found, strict=True)
+        return under_one_root([tree_of_spans(words, each.tags, each.spans) for words, each in trees])
 
 
 def chart_analyses(model: CharacterModel, sentences: Sequence[InputSentence]) -> list[Analysis]:
@@ -128,15 +130,6 @@ def tree_of_spans(words: Sequence[str], tags: Sequence[str], spans: Sequence[Spa
             add(words[start], add(tags[start], parent))
         elif chain:
             open_phrases.append((parent, end))
-    return Tree(nodes, parents)
-
-
-def flat_tree(words: Sequence[str]) -> Tree:
-    """Return `(X (XX w1) (XX w2) …)`, with treebanks' labels for unknown: the tree of what is too long."""
-    nodes, parents = ["X"], [-1]
-    for word in words:
-        parents += [0, len(nodes)]
-        nodes += ["XX", word]
     return Tree(nodes, parents)
 
 

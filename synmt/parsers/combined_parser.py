@@ -24,8 +24,8 @@ class CombinedParser:
         self._benepar = BeneparParser(benepar_model, device, trust_pickle)
 
     @property
-    def flattened(self) -> int:
-        return self._udpipe.flattened + self._benepar.flattened
+    def unparsed(self) -> int:
+        return self._udpipe.unparsed + self._benepar.unparsed
 
     def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
         records = self._udpipe.parse(lines)

@@ -15,8 +15,8 @@ class Parser(Protocol):
     """Parses lines: raw text, or one sentence's tokens."""
 
     @property
-    def flattened(self) -> int:
-        """Return how many sentences so far were too long to parse and got a flat tree."""
+    def unparsed(self) -> int:
+        """Return how many sentences so far were too long to parse: the record of their line has no tree."""
 
     def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
         """Return one record a line, in order; the empty record for a line of white space."""

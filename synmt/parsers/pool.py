@@ -8,14 +8,14 @@ from synmt.pool import Pool
 from synmt.streams import never
 from synmt.trees.record import ParseRecord
 
-Parsed = tuple[list[ParseRecord], int]  # the records of a window, and how many trees are flat
+Parsed = tuple[list[ParseRecord], int]  # the records of a window, and how many sentences have no tree
 
 
 class ParserPool:
     """`jobs` processes that parse windows of lines; a context manager."""
 
     def __init__(self, config: ParserConfig, jobs: int) -> None:
-        self.flattened = 0
+        self.unparsed = 0
         self._pool: Pool[Sequence[ParserInput], Parsed] = Pool(jobs, _parsing, config)
 
     def __enter__(self) -> "ParserPool":
@@ -37,8 +37,8 @@ class ParserPool:
                 if pauses():
                     yield None
 
-        for records, flattened in self._pool.map(until_pauses()):
-            self.flattened += flattened
+        for records, unparsed in self._pool.map(until_pauses()):
+            self.unparsed += unparsed
             yield records
 
 
@@ -46,7 +46,7 @@ def _parsing(config: ParserConfig) -> Callable[[Sequence[ParserInput]], Parsed]:
     parser = open_parser(config)
 
     def parse(lines: Sequence[ParserInput]) -> Parsed:
-        before = parser.flattened
-        return parser.parse(lines), parser.flattened - before
+        before = parser.unparsed
+        return parser.parse(lines), parser.unparsed - before
 
     return parse

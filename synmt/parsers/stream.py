@@ -13,7 +13,8 @@ from synmt.parsers.pool import ParserPool
 from synmt.parsers.tokenization import ParserInput, Tokenized
 from synmt.pool import one_thread
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, never, windows
-from synmt.trees.parses import WRITERS
+from synmt.trees.dependency import write_conllu
+from synmt.trees.parses import WRITERS, blank
 from synmt.trees.record import ParseRecord
 
 FIRST_WINDOW = 8  # lines; small, so that the first record comes soon
@@ -87,7 +88,8 @@ def write_records(
     jobs: int,
     form: str,
 ) -> None:
-    """Write what comes of a parser, and say on stderr how many sentences were too long to parse.
+    """Write what comes of a parser, and say on stderr how many sentences were too long to parse: records, and columns
+    of CoNLL-U, have no tree of these, and a line of brackets is empty.
 
     jobs: processes; form: one of WRITERS.
     """
@@ -96,13 +98,21 @@ def write_records(
         try:
             parser = open_parser(config) if jobs == 1 else stack.enter_context(ParserPool(config, jobs))
             for record in _with_progress(parse(parser)):
-                output.write(WRITERS[form](record))
+                output.write(_written(record, form))
                 output.flush()  # the next stage should not wait for a full buffer
         except ModelError as error:
             raise BadInput(str(error)) from None
-    if parser.flattened:
-        sentences = "1 sentence" if parser.flattened == 1 else f"{parser.flattened} sentences"
-        print(f"synmt parse: {sentences} too long to parse got a flat tree", file=sys.stderr)
+    if parser.unparsed:
+        sentences = "1 sentence" if parser.unparsed == 1 else f"{parser.unparsed} sentences"
+        print(f"synmt parse: {sentences} too long to parse, without a tree", file=sys.stderr)
+
+
+def _written(record: ParseRecord, form: str) -> str:
+    if form == "conllu" and record.tokens and not record.heads:
+        return write_conllu(record) + "\n"
+    if form == "ptb" and record.tree is None:
+        return blank(form)
+    return WRITERS[form](record)
 
 
 def _with_progress(records: Iterator[ParseRecord]) -> Iterable[ParseRecord]:

@@ -38,7 +38,7 @@ class UDPipeParser:
 
     def __init__(self, model: str | None = None) -> None:
         """Open the models. Raises ModelError."""
-        self.flattened = 0
+        self.unparsed = 0
         self._model = load_model(model)
         self._tokenizer = self._model.newTokenizer(Model.DEFAULT)
         self._writer = OutputFormat.newOutputFormat("conllu")
@@ -85,9 +85,8 @@ class UDPipeParser:
         _raise(error)
         record = self._record(sentence)
         if not parsed:
-            self.flattened += 1
-            record.heads = [0] + [1] * (len(record.tokens) - 1)
-            record.deprels = ["root"] + ["dep"] * (len(record.tokens) - 1)
+            self.unparsed += 1
+            record.heads, record.deprels = [], []
         return record
 
     def _record(self, sentence: Sentence) -> ParseRecord:

@@ -39,7 +39,7 @@ class UDPipeProcess:
 
     def __init__(self, model: Path) -> None:
         """Check the file, open the model and parse a word with it. Raises ModelError."""
-        self.flattened = 0
+        self.unparsed = 0
         self._model = model
         size = unpacked_size(model)
         context = get_context("spawn")
@@ -66,9 +66,9 @@ class UDPipeProcess:
         said = orjson.loads(head)
         if "error" in said:
             raise ModelError(f"UDPipe model {self._model}: {said['error']}")
-        self.flattened += said["flattened"]
+        self.unparsed += said["unparsed"]
         try:
-            return [_checked(read_record(record)) for record in records]
+            return [_checked(read_record(record, partial=True)) for record in records]
         except ValueError as error:
             raise ModelError(f"UDPipe model {self._model}: it makes no parse of a line: {error}") from None
 
@@ -104,12 +104,12 @@ def _serve(pipe: Connection, model: str, size: int) -> None:
         parser = UDPipeParser(model)
         lines: list[ParserInput] = []
         while True:
-            flattened, records = parser.flattened, []
+            unparsed, records = parser.unparsed, []
             for line in lines:
                 characters = sum(map(len, line.text if isinstance(line, Tokenized) else line))
                 _allow(memory + MEMORY_A_CHARACTER * characters, SECONDS + SECONDS_A_CHARACTER * characters)
                 records += [write_record(record) for record in parser.parse([line])]
-            head = orjson.dumps({"flattened": parser.flattened - flattened}).decode()
+            head = orjson.dumps({"unparsed": parser.unparsed - unparsed}).decode()
             pipe.send_bytes("\n".join([head, *records]).encode())
             lines = [Tokenized(**each) if isinstance(each, dict) else each for each in orjson.loads(pipe.recv_bytes())]
     except (EOFError, BrokenPipeError):  # nobody is left to parse for

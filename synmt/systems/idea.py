@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_settings, chosen
 from synmt.text.vocabulary import structural
-from synmt.trees.record import ParseRecord, check_heads
+from synmt.trees.record import UNATTACHED, ParseRecord, check_heads
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +32,8 @@ NAMES = {
     "upos": "upos",
     "masks": "masks",
 }
+FIELDS = {SOME_HEADS: "heads"}
+WHOLE = "whole dependency tree"
 
 
 @dataclass(slots=True)
@@ -52,7 +54,11 @@ class Layout:
 class SourceIdea:
     """An idea of the source side. What a subclass leaves out is that of a plain Transformer on subwords.
 
-    tasks: what a model learns to do with a sentence; each training pair is an example of every task.
+    A sentence that lacks what the idea needs comes to `columns`, `labels` and `matrices` as `unparsed` has it: none of
+    its tokens is a word, and its attention is to be plain. It is not laid out by the idea, but as subwords.
+
+    tasks: what a model learns to do with a sentence; each training pair is an example of every task, but for those
+    that the sentence lacks what to learn from.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("translate",)
@@ -62,7 +68,7 @@ class SourceIdea:
         check_settings(self)
 
     def needs(self, training: bool) -> frozenset[str]:
-        """Return the fields that a record must have, in training (and validation) or to be translated: `heads`, a whole
+        """Return the fields of a record that are read in training (and validation), or to translate: `heads`, a whole
         tree; or SOME_HEADS."""
         return frozenset()
 
@@ -170,13 +176,25 @@ def task_mark(task: Task) -> str:
     return structural(f"<{task}>")
 
 
+def lacking(record: ParseRecord, needs: frozenset[str]) -> list[str]:
+    """Return what a sentence lacks of the fields, in words; a partial tree is none where a whole one is needed."""
+    if not record.tokens:
+        return []
+    missing = [NAMES.get(name, name) for name in sorted(needs) if not getattr(record, FIELDS.get(name, name))]
+    return [*missing, WHOLE] if "heads" in needs and UNATTACHED in record.heads else missing
+
+
 def check_needs(record: ParseRecord, needs: frozenset[str]) -> None:
     """Raise ValueError for a sentence without one of the fields, and for a partial tree where a whole one is needed."""
-    for name in sorted(needs):
-        if record.tokens and not getattr(record, "heads" if name == SOME_HEADS else name):
-            raise ValueError(f"record has no {NAMES.get(name, name)}")
-    if "heads" in needs and record.heads:
-        check_heads(record.heads, record.sentences)
+    for name in lacking(record, needs):
+        if name == WHOLE:
+            check_heads(record.heads, record.sentences)
+        raise ValueError(f"record has no {name}")
+
+
+def unparsed(record: ParseRecord, layout: Layout) -> tuple[ParseRecord, Layout]:
+    """Return a sentence and its layout for an idea that is to see nothing but how many tokens there are."""
+    return record.without_trees(), Layout(layout.tokens, [-1] * len(layout.words))
 
 
 def subwords(record: ParseRecord, segment: Segment) -> Layout:

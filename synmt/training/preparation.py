@@ -12,7 +12,7 @@ from synmt.model.prefixes import PrefixPlan
 from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide
 from synmt.streams import Line, Notes
-from synmt.systems.idea import Task
+from synmt.systems.idea import Task, lacking
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe
 from synmt.text.vocabulary import UNKNOWN, Vocabulary, is_structural
 from synmt.training.bitext import Bitext
@@ -44,18 +44,21 @@ class Example:
 
     line: where the source came from; target: empty for a tree that no string spells.
     links: between their tokens, (target, source) each [k,2], for a model that learns them.
+    bare: the source without its trees, for a model that is to read both.
     """
 
     line: Line
     source: SourceFeatures
     target: list[str]
     links: Ids | None = None
+    bare: SourceFeatures | None = None
 
 
 def training_examples(
-    bitext: Bitext, config: ModelConfig, bpe: Bpe, tasks: Collection[Task] | None = None
+    bitext: Bitext, config: ModelConfig, bpe: Bpe, tasks: Collection[Task] | None = None, bare: bool = False
 ) -> Iterator[Example]:
-    """Yield each sentence as an example of each task; without `tasks`, of all that the side has.
+    """Yield each sentence as an example of each task that it has what to learn from for; without `tasks`, of all that
+    the side has. bare: also without its trees.
 
     Raises BadInput with the line of a record that cannot be used.
     """
@@ -63,14 +66,17 @@ def training_examples(
         if tasks is not None and task not in tasks:
             continue
         for pair in bitext:
+            if task != "translate" and lacking(pair.source, idea.needs(training=True)):
+                continue
             left, right = pair.lines
             with left.naming():
                 features = config.source.features(pair.source, bpe.segment, task)
+                without = config.source.features(pair.source.without_trees(), bpe.segment, task) if bare else None
                 entries = [] if task == "translate" else idea.target(pair.source, task)
             if task == "translate":
                 with right.naming(), suppress(TreeNotDerivable):
                     entries = config.target.entries(pair.target, bpe.segment)
-            yield Example(left, features, entries)
+            yield Example(left, features, entries, bare=without)
 
 
 def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
@@ -119,14 +125,18 @@ def encode_corpus(
     max_length: int,
     notes: Notes,
     plan: PrefixPlan | None = None,
+    tree_dropout: float = 0.0,
 ) -> Corpus:
     """Return the ids of all examples of at most `max_length` tokens a side, arcs not counted, and what else the target
-    side reads: graphs, stacks and the plan. Longer ones, and trees without a string, are counted in the notes."""
+    side reads: graphs, stacks and the plan. Longer ones, and trees without a string, are counted in the notes.
+
+    tree_dropout: how likely a batch has the bare form of a source, if the examples have one.
+    """
     too_long: list[Line] = []
     without_string: list[Line] = []
     without_tag: list[Line] = []
     crossing = 0
-    corpus = Corpus.empty(vocabulary, config.target, plan)
+    corpus = Corpus.empty(vocabulary, config.target, plan, tree_dropout)
     for example in examples:
         if not example.target:
             without_string.append(example.line)
@@ -136,7 +146,7 @@ def encode_corpus(
             without_tag.append(example.line)
         else:
             crossing += any(is_lifted(entry) for entry in example.target if is_structural(entry))
-            corpus.append(example.source, example.target, config.target)
+            corpus.append(example.source, example.target, config.target, example.bare)
             if example.links is not None:
                 corpus.links.append(example.links)
     notes.left_out(f"pairs over {max_length} tokens", too_long)

@@ -64,9 +64,12 @@ class TranslationData:
         return (build_vocabulary(self.bitext, config, bpe),)
 
     def examples(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
-        examples = training_examples(self.bitext, folder.config, folder.bpe)
+        rate = training.tree_dropout
+        if rate and not folder.config.source.reads_trees:
+            raise BadInput(f"{'+'.join(folder.config.source.ideas)} reads sentences without trees", "--tree-dropout")
+        examples = training_examples(self.bitext, folder.config, folder.bpe, bare=rate > 0)
         plan = PrefixPlan(training.prefixes, training.prefix_tokens)
-        corpus = encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, self.notes, plan)
+        corpus = encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, self.notes, plan, rate)
         note_unknown(self.notes, corpus)
         return corpus
 
@@ -113,6 +116,9 @@ def train(
             raise BadInput("standard input cannot be shared by several processes; name a file", "--source")
         bad, notes, sides = BadLines(on_error), Notes("train"), model.sides()
         bitext = read_bitext(data.read(bad), model, notes, bad, sides)
+        for name, count in sides[0].missing.items():
+            if count == sides[0].sentences:
+                raise BadInput(f"no sentence has {name}, and {'+'.join(model.source.ideas)} reads them", data.source)
         if model.words is None:
             words = words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
             model = replace(model, words=words)

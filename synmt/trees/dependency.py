@@ -313,7 +313,8 @@ def conllu_of_record(record: ParseRecord) -> str:
 
 
 def joined(records: Sequence[ParseRecord]) -> ParseRecord:
-    """Return the dependency columns of several parsed sentences as one record, each keeping its own root."""
+    """Return the dependency columns of several sentences as one record, each keeping its own root; the words of one
+    without a tree have no heads."""
     whole = ParseRecord(sentences=[len(record.tokens) for record in records] if len(records) > 1 else [])
     for record in records:
         offset = len(whole.tokens)
@@ -321,8 +322,11 @@ def joined(records: Sequence[ParseRecord]) -> ParseRecord:
         whole.spaces += record.spaces
         whole.upos += record.upos
         whole.feats += record.feats or [UNKNOWN] * len(record.tokens)
-        whole.heads += [head + offset if head else 0 for head in record.heads]
-        whole.deprels += record.deprels
+        unknown = [UNKNOWN] * len(record.tokens)
+        whole.heads += [head + offset if head > 0 else head for head in record.heads or [UNATTACHED] * len(unknown)]
+        whole.deprels += record.deprels or unknown
+    if not any(record.heads for record in records):
+        whole.heads, whole.deprels = [], []
     if all(feats == UNKNOWN for feats in whole.feats):
         whole.feats = []
     return whole

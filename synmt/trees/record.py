@@ -72,6 +72,10 @@ class ParseRecord:
     masks: dict[str, list[str]] = field(default_factory=dict)
     sent_id: str = ""
 
+    def without_trees(self) -> "ParseRecord":
+        """Return the sentence as one that was not parsed: its text and its words."""
+        return ParseRecord(self.text, self.tokens, self.spaces)
+
     @property
     def confidence(self) -> float:
         """Return the mean confidence of the heads, 0 for those of words without one."""

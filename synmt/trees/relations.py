@@ -15,6 +15,7 @@ from synmt.trees.constituency import subtree_ends
 
 RELATIONS = ("self", "parent", "child", "left-sib", "right-sib", "anc", "desc", "left-other", "right-other")
 LEGEND = "=PClrAD<>"
+NO_TREE = -2  # the parent of every token of a sentence without a tree, where no relation holds
 
 _TO_LEGEND = bytes.maketrans(bytes(range(len(LEGEND))), LEGEND.encode())
 

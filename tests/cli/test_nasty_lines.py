@@ -40,10 +40,11 @@ def test_each_line_gives_one_record(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
     done = shell("synmt parse --parser benepar+udpipe --jobs 2 in > out", tmp_path, seconds=300)
     assert done.returncode == 0
-    assert done.stderr in ("", done.stderr.partition(" too long to parse")[0] + " too long to parse got a flat tree\n")
+    assert done.stderr in ("", done.stderr.partition(" too long")[0] + " too long to parse, without a tree\n")
     records = [read_record(line.text) for line in read_lines([str(tmp_path / "out")])]
     assert len(records) == LINES
     lines[0] = lines[0].removeprefix("\ufeff")  # a byte order mark
     for line, record in zip(lines, records, strict=True):
         assert "".join(record.tokens) == "".join(line.split()), json.dumps(line)
-        assert bool(record.tokens) == bool(record.heads) == (record.tree is not None)
+        if len(record.tokens) < 5000:  # of one sentence
+            assert bool(record.tokens) == bool(record.heads) == (record.tree is not None)

@@ -206,9 +206,14 @@ def test_a_released_model_that_is_not_installed() -> None:
 
 def test_sentences_too_long_are_counted() -> None:
     text = "a " * 1001 + "\nGo."
-    done = synmt("parse", "--parser", "udpipe", "--input", "tokens", text=text)
-    assert done.stdout.count("\n") == 2
-    assert done.stderr == "synmt parse: 1 sentence too long to parse got a flat tree\n"
+    parse = ("parse", "--parser", "udpipe", "--input", "tokens")
+    done = synmt(*parse, text=text)
+    long, short = map(json.loads, done.stdout.splitlines())
+    assert (len(long["tokens"]), len(short["heads"])) == (1001, 1) and "heads" not in long
+    assert done.stderr == "synmt parse: 1 sentence too long to parse, without a tree\n"
+    blocks = synmt(*parse, "--format", "conllu", text=text)
+    again = synmt("parse", "--input", "conllu", text=blocks.stdout)
+    assert ["heads" in json.loads(line) for line in again.stdout.splitlines()] == [False, True]
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

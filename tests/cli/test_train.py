@@ -85,7 +85,14 @@ def test_languages_are_those_of_the_file_names(options: str, languages: list[str
             "--model pascal --pascal-layer 9 --source train.jsonl --target train.de",
             "takes 2 heads of layer 9, where 6 layers",
         ),
-        ("--model pascal --source train.jsonl --target train.de", "train.jsonl:1: record has no dependency heads"),
+        (
+            "--model pascal --source train.jsonl --target train.de",
+            "train.jsonl: no sentence has dependency heads, and pascal reads",
+        ),
+        (
+            "--model sequence --tree-dropout 0.1 --source train.jsonl --target train.de",
+            "--tree-dropout: sequence reads sentences without trees",
+        ),
         ("--source train.jsonl --target train.de --target-language German", "language 'German' is not a code"),
     ],
 )

@@ -164,14 +164,24 @@ def test_text_mask_records_and_parse_records_give_the_same(mask_model: Path, tmp
 
 
 def test_a_bad_record_stops_or_is_left_empty(mask_model: Path) -> None:
-    text = jsonl([RECORDS[0], '{"tokens": ["no", "tree"]}', "nonsense", RECORDS[1]])
+    text = jsonl([RECORDS[0], '{"tree": "no tree"}', "nonsense", RECORDS[1]])
     done = synmt("translate", mask_model, text=text)
-    assert is_one_line_of_error(done, "synmt translate: stdin:2: record has no constituency tree")
+    assert is_one_line_of_error(done, "synmt translate: stdin:2: tree: word 'no' outside of brackets")
     assert done.stdout == f"{TARGETS[0]}\n"
     done = synmt("translate", mask_model, "--on-error", "blank", text=text.encode() + b"\xff\n")
     assert done.returncode == 0
     assert done.stdout == f"{TARGETS[0]}\n\n\n{TARGETS[1]}\n\n"
     assert done.stderr == "synmt translate: 3 bad lines left empty\n"
+
+
+def test_an_unparsed_sentence_is_translated_and_counted(mask_model: Path) -> None:
+    text = jsonl([RECORDS[0], '{"tokens": ["The", "dog", "sleeps", "."]}', "{}", RECORDS[1]])
+    done = synmt("translate", mask_model, text=text)
+    assert done.returncode == 0
+    first, unparsed, empty, last = done.stdout.split("\n")[:-1]
+    assert (first, empty, last) == (TARGETS[0], "", TARGETS[1]) and unparsed
+    said = "synmt translate: 1 of 3 source sentences have no constituency tree, and are read without\n"
+    assert done.stderr == said
 
 
 def test_models_that_are_none(tmp_path: Path) -> None:

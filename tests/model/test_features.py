@@ -43,6 +43,6 @@ def test_only_subwords_of_words_count_for_the_length(system: str) -> None:
 
 
 @pytest.mark.parametrize("system", ["linearized", "mask"])
-def test_a_record_without_a_tree_is_refused(system: str) -> None:
-    with pytest.raises(ValueError, match="no constituency tree"):
-        source_side({system: {}}).features(ParseRecord(tokens=["a"]), segment)
+def test_a_record_without_a_tree_is_its_subwords(system: str) -> None:
+    features = source_side({system: {}}).features(ParseRecord(tokens=["He", "father"]), segment)
+    assert (features.tokens, features.words) == (["He", "fat@@", "her"], 3)

@@ -59,9 +59,9 @@ def test_the_first_line_that_is_not_empty_tells_what_all_are(needs_tree: bool) -
 def test_a_bad_record_is_named_or_blanked(text: str, cause: str) -> None:
     given = lines([RECORD, text, RECORD])
     with pytest.raises(BadInput, match=f"^in:2: .*{cause}"):
-        list(source_records(given, TREE, plain_words()))
+        list(source_records(given, TREE, plain_words(), strict=True))
     bad = BadLines("blank")
-    records = [record for _, record in source_records(given, TREE, plain_words(), bad)]
+    records = [record for _, record in source_records(given, TREE, plain_words(), bad, strict=True)]
     assert [record.tokens for record in records] == [["He", "is"], [], ["He", "is"]]
     assert bad.counts == {"bad line": 1}
 
@@ -74,3 +74,17 @@ def test_a_line_without_text_is_handed_over() -> None:
     assert bad.counts == {"bad line": 1}
     with pytest.raises(BadInput, match="in:1: not UTF-8"):
         list(source_records([faulty], NONE, plain_words()))
+
+
+def test_what_sentences_lack_is_counted() -> None:
+    words, texts = plain_words(), [RECORD, '{"tokens": ["a"]}', "{}", '{"tokens": ["a", "b"], "heads": [2, null]}']
+    records = [record.tokens for _, record in source_records(lines(texts), TREE | {"heads"}, words)]
+    assert records == [["He", "is"], ["a"], [], ["a", "b"]]
+    assert (words.sentences, words.missing) == (
+        3, {"constituency tree": 2, "dependency heads": 2, "whole dependency tree": 1}
+    )  # fmt: skip
+    assert next(words.doubts()) == "2 of 3 source sentences have no dependency heads, and are read without"
+
+
+def test_a_record_of_text_alone_is_tokenized() -> None:
+    assert [record.tokens for record in read('{"text": "a b"}', "{}")] == [["a", "b"], []]

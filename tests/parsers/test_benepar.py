@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from synmt.parsers.benepar_models import convert, load_model, save_model
-from synmt.parsers.benepar_parser import BeneparParser, flat_tree, tree_of_spans
+from synmt.parsers.benepar_parser import BeneparParser, tree_of_spans
 from synmt.parsers.embedded import CONSTITUENCY, embedded_model
 from synmt.parsers.parser import ModelError
 from synmt.trees.constituency import write_brackets
@@ -26,13 +26,13 @@ def test_several_sentences_stand_under_one_root(benepar: BeneparParser) -> None:
     assert record.tree.leaves() == record.tokens
 
 
-def test_a_sentence_over_the_limit_gets_a_flat_tree() -> None:
+def test_a_sentence_over_the_limit_has_no_tree() -> None:
     benepar = BeneparParser()
     limit = benepar._model.add_timing.timing_table.shape[0] - 2
     records = benepar.parse([["a"] * limit, ["a"] * (limit + 1), ["b"]])
-    assert benepar.flattened == 1
-    assert records[1].tree == flat_tree(["a"] * (limit + 1))
-    assert records[0].tree is not None and records[0].tree.nodes.count("X") < limit
+    assert benepar.unparsed == 1
+    assert records[1].tree is None and len(records[1].tokens) == limit + 1
+    assert records[0].tree is not None and records[2].tree is not None
     assert records[2].tokens == ["b"]
 
 

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, PretrainedConfig, RobertaConfig, T5Config
 
 from synmt.parsers.benepar_models import convert, with_special_tokens_method
-from synmt.parsers.benepar_parser import BeneparParser, flat_tree
+from synmt.parsers.benepar_parser import BeneparParser
 from synmt.parsers.parser import ModelError
 from synmt.trees.constituency import read_brackets, without_root, write_brackets
 
@@ -103,14 +103,15 @@ def test_an_export_parses(encoder: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_sentences_over_a_limit_get_flat_trees(encoder: str, tmp_path: Path) -> None:
+def test_sentences_over_a_limit_have_no_trees(encoder: str, tmp_path: Path) -> None:
     """29 words are too many for the parser's own encoder, 80 letters for the tokenizer's."""
     export(tmp_path / "export", encoder)
     parser = BeneparParser(str(tmp_path / "export"), trust_pickle=True)
     many, long = ["a"] * 29, ["x" * 80]
     records = parser.parse([many, ["a"], long])
-    assert [record.tree for record in records[::2]] == [flat_tree(many), flat_tree(long)]
-    assert parser.flattened == 2
+    assert [record.tree is None for record in records] == [True, False, True]
+    assert [record.tokens for record in records[::2]] == [many, long]
+    assert parser.unparsed == 2
 
 
 def test_a_safe_export_parses_the_same_and_runs_no_code(tmp_path: Path) -> None:

@@ -51,7 +51,8 @@ def check(line: str, record: ParseRecord) -> None:
     assert record.text == (line if line.strip() else "")
     assert all(token.split() == [token] for token in record.tokens)
     if record.tokens:
-        assert record.tree is not None or len(record.heads) == len(record.deprels) == len(record.tokens)
+        parsed = record.tree is not None or len(record.heads) == len(record.deprels) == len(record.tokens)
+        assert parsed or len(record.tokens) > 510
     else:
         assert write_record(record) == "{}"
 
@@ -83,8 +84,8 @@ def test_two_processes_keep_the_order(udpipe: Parser) -> None:
     with ParserPool(ParserConfig("udpipe"), jobs=2) as pool:
         assert list(parse_texts(lines, pool)) == list(parse_texts(lines, udpipe))
         (long,) = parse_texts([["a"] * 1001], pool)
-    assert pool.flattened == 1
-    assert long.heads[:3] == [0, 1, 1]
+    assert pool.unparsed == 1
+    assert (len(long.tokens), long.heads) == (1001, [])
 
 
 def failing(lines: list[Any]) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
 from synmt.parsers.udpipe_file import HEADER
 from synmt.parsers.udpipe_parser import UDPipeParser
+from synmt.trees.record import UNATTACHED
 
 
 def test_he_is_my_father(udpipe: UDPipeParser) -> None:
@@ -41,15 +42,17 @@ def test_given_tokens_stay(udpipe: UDPipeParser) -> None:
     record.check()
 
 
-def test_a_sentence_over_the_limit_hangs_on_its_first_word(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_over_the_limit_has_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(udpipe_parser, "LONGEST_SENTENCE", 5)
     udpipe = UDPipeParser()
     five, six = udpipe.parse([["a"] * 5, ["a"] * 6])
-    assert udpipe.flattened == 1
-    assert six.heads == [0, 1, 1, 1, 1, 1]
-    assert six.deprels == ["root", "dep", "dep", "dep", "dep", "dep"]
-    assert len(six.upos) == 6
+    assert udpipe.unparsed == 1
+    assert (six.heads, six.deprels, len(six.upos)) == ([], [], 6)
     assert len(five.heads) == 5
+    (line,) = udpipe.parse(["He goes. " + "b " * 6 + "."])
+    assert line.sentences == [3, 7] and UNATTACHED not in line.heads[:3]
+    assert (line.heads[3:], line.deprels[3:]) == ([UNATTACHED] * 7, ["_"] * 7)
+    line.check(partial=True)
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,9 @@ def test_only_models_of_synmt_are_opened_in_its_own_process(process: Parser) -> 
 
 
 def test_a_model_from_elsewhere_parses_as_one_of_synmt(process: Parser, udpipe: UDPipeParser) -> None:
-    before = process.flattened, udpipe.flattened
+    before = process.unparsed, udpipe.unparsed
     assert process.parse(LINES) == udpipe.parse(LINES)
-    assert (process.flattened - before[0], udpipe.flattened - before[1]) == (1, 1)
+    assert (process.unparsed - before[0], udpipe.unparsed - before[1]) == (1, 1)
 
 
 def test_benepar_reads_its_sentences(elsewhere: Path, combined: CombinedParser) -> None:

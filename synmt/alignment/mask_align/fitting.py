@@ -69,6 +69,8 @@ def fit(options: MaskAlign, config: FitConfig) -> MaskAligner:
     """Fit a model. Raises BadInput."""
     try:
         network, training = configs(resolve(PRESETS[config.settings.get("preset") or "small"], [], config.settings))
+        if training.tree_dropout:
+            raise ValueError("--tree-dropout is of translation models")
         encoders, guided = encoders_of(config.settings), config.guide is not None
         model = MaskAlignConfig(options, guided, encoders, config.languages, config.tokenizer, network, config.words)
     except ValueError as error:

@@ -13,9 +13,9 @@ from synmt.trees.constituency import Tree
 
 
 def predicted_trees(parser: BeneparParser, gold: list[Tree]) -> list[Tree]:
-    """Return the parser's trees over the words of the gold trees."""
+    """Return the parser's trees over the words of the gold trees, one bracket over those that are too many."""
     records = parse_texts((tree.leaves() for tree in gold), parser)
-    return [record.tree for record in records if record.tree is not None]
+    return [record.tree or Tree(["X", *record.tokens], [-1, *[0] * len(record.tokens)]) for record in records]
 
 
 @click.command()
@@ -27,8 +27,8 @@ def main(model: str | None, treebanks: tuple[Path, ...]) -> None:
     for path in treebanks:
         gold = list(read_trees(path))
         print(f"{path.name}\t{corpus_score(Bracketing(), predicted_trees(parser, gold), [gold]).line}", flush=True)
-    if parser.flattened:
-        print(f"{parser.flattened} sentences were too long to parse")
+    if parser.unparsed:
+        print(f"{parser.unparsed} sentences were too long to parse")
 
 
 if __name__ == "__main__":

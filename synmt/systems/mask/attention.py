@@ -8,8 +8,9 @@ from torch import Tensor, nn
 
 from synmt.nn.attention import AttentionEdit
 from synmt.nn.encoding import EncoderPass, SourceBatch
-from synmt.trees.relations import RELATIONS
+from synmt.trees.relations import NO_TREE, RELATIONS
 
+UNMASKED = -1.0  # the bias of a pair of which no mask holds: −exp(0)
 STRENGTH_LIMIT = 10.0  # exp(10) hides a key in every precision; more would only risk an overflow
 
 
@@ -25,7 +26,7 @@ class Masks(Protocol):
 
 
 class TreeMasks(nn.Module):
-    """−exp of the strength of each pair's relation; strengths [1 or layers, H, 9]."""
+    """−exp of the strength of each pair's relation, −exp(0) where none holds; strengths [1 or layers, H, 9]."""
 
     names: Sequence[str] = RELATIONS
 
@@ -42,9 +43,9 @@ class TreeMasks(nn.Module):
         """Return [B,H,n,n] for each set of strengths."""
         held = self.held(batch)
         with torch.autocast(held.device.type, enabled=False):
-            values = biases_of(self.strengths)
+            values = biases_of(self.strengths) - UNMASKED
             flat = held.flatten(2).to(values.dtype)
-            return [(layer @ flat).unflatten(2, held.shape[2:]) for layer in values]
+            return [(layer @ flat).add_(UNMASKED).unflatten(2, held.shape[2:]) for layer in values]
 
     def held(self, batch: SourceBatch) -> Tensor:
         """Return which relation holds of each pair, [B,9,n,n] bool."""
@@ -60,9 +61,10 @@ def biases_of(strengths: Tensor) -> Tensor:
 
 
 def relations(parents: Tensor, ends: Tensor, nodes: Tensor | None = None, orders: Tensor | None = None) -> Tensor:
-    """Return ids of synmt.trees.relations.RELATIONS for a batch, row = query, column = key.
+    """Return ids of synmt.trees.relations.RELATIONS for a batch, row = query, column = key; one more is that of none.
 
-    parents, ends [B,n] int64: the parent of each token's node (a root's is negative) and the end of its subtree.
+    parents, ends [B,n] int64: the parent of each token's node (a root's is negative, and NO_TREE that of all tokens
+    without a tree) and the end of its subtree.
     nodes, orders [B,n]: each token's node, and where that stands in preorder; without them tokens are nodes in
     preorder. Tokens of one node are siblings. All padded with anything → [B,n,n] uint8.
     """
@@ -79,4 +81,4 @@ def relations(parents: Tensor, ends: Tensor, nodes: Tensor | None = None, orders
     siblings = parent_of_query == parent_of_key
     cells.masked_fill_(siblings & after, 4).masked_fill_(siblings & (key < query), 3)
     cells.masked_fill_(parent_of_key == node_of_query, 2).masked_fill_(parent_of_query == node_of_key, 1)
-    return cells.masked_fill_(query == key, 0)
+    return cells.masked_fill_(query == key, 0).masked_fill_(parent_of_query == NO_TREE, len(RELATIONS))

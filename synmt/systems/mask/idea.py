@@ -12,6 +12,8 @@ Strengths start at zero, where every bias is −1 and attention is plain. As in 
 one set of strengths; `per_layer` gives each its own. Where that code gathered recursively from tree objects,
 relations are compared on the device from two columns, a node's parent and the end of its subtree.
 
+No mask holds of the pairs of a sentence without a tree: −exp(0) for all, so that its attention is plain.
+
 With `tree` dependency, the encoder reads the subwords of the words alone, in their order, and the relations are those
 between the words in the dependency tree; the subwords of one word are siblings.
 """
@@ -27,14 +29,15 @@ from synmt.text.vocabulary import structural
 from synmt.trees.constituency import subtree_ends
 from synmt.trees.dependency import preorder
 from synmt.trees.record import ParseRecord
+from synmt.trees.relations import NO_TREE
 from synmt.trees.subwords import split_leaves
 
 if TYPE_CHECKING:
     from synmt.systems.mask.attention import TreeMasks
 
 # Of nodes: no word has them, and tokens that are no words are node -1.
-ROOTS_PARENT = -2
-NO_PARENT = -3  # and below, so that no two such tokens are siblings
+ROOTS_PARENT = NO_TREE - 1
+NO_PARENT = NO_TREE - 2  # and below, so that no two such tokens are siblings
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,13 @@ class Mask(SourceIdea):
 
     def columns(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
         if self.tree == "constituency":
-            return {"parents": layout.parents, "ends": subtree_ends(layout.parents)}
+            parents = layout.parents or [NO_TREE] * len(layout.tokens)
+            return {"parents": parents, "ends": subtree_ends(parents)}
         orders, ends = preorder(record.heads)
         columns: dict[str, list[int]] = {"nodes": layout.words, "parents": [], "ends": [], "orders": []}
         for token, word in enumerate(layout.words):
-            parent, end, order = NO_PARENT - token, -1, -1  # a token that is no word has no relatives
+            parent = NO_PARENT - token if record.heads else NO_TREE
+            end = order = -1  # a token that is no word has no relatives
             if word >= 0:
                 head = record.heads[word]
                 parent, end, order = head - 1 if head else ROOTS_PARENT, ends[word], orders[word]

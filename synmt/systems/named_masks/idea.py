@@ -50,7 +50,11 @@ class NamedMasks(SourceIdea):
         return frozenset({"masks"})
 
     def matrices(self, record: ParseRecord, layout: Layout) -> "dict[str, NDArray[np.bool_]]":
-        """Raise ValueError for a record without one of the masks."""
+        """Raise ValueError for a record with masks, but without one of these."""
+        import numpy as np
+
+        if not record.masks:
+            return {name: np.zeros((len(layout.tokens),) * 2, bool) for name in self._names}
         return {name: _over_tokens(self._rows(record, name), record, layout) for name in self._names}
 
     def _rows(self, record: ParseRecord, name: str) -> Sequence[str]:

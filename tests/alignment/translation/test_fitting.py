@@ -134,8 +134,6 @@ def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:
         fit_to("bao", PAIRS, tmp_path / "x", LINKS)
     with pytest.raises(BadInput, match="nothing but subwords"):
         fit_to("bao-guided", PAIRS, tmp_path / "x", source_syntax="mask")
-    with pytest.raises(BadInput, match="bitext:1: record has no constituency tree"):
-        fit_to("shift-att", PAIRS, tmp_path / "z", source_syntax="mask")
     with pytest.raises(BadInput, match="no run to resume"):
         fit_to("naive-att", PAIRS, tmp_path / "none", resume=True)
     with pytest.raises(BadInput, match="needs other layers"):

@@ -1,0 +1,142 @@
+"""Sentences that were not parsed, in every encoder."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synmt.model.batches import Sources
+from synmt.model.corpus import Corpus
+from synmt.model.source import source_side
+from synmt.model.translation import EncodedSource
+from synmt.nn.attention import PLAIN
+from synmt.nn.encoding import SourceBatch
+from synmt.systems.idea import subwords
+from synmt.systems.lisa.attention import ParentHead
+from synmt.trees.record import UNATTACHED, ParseRecord
+from tests import tiny
+
+CPU = torch.device("cpu")
+PREDICTING = {"lisa", "lisa, gold", "all but multitask"}  # systems with a head that attends to what it predicts
+
+
+def sources_of(system: str, records: list[ParseRecord]) -> tuple[Sources, int]:
+    side = source_side(tiny.SYSTEMS[system])
+    _, vocabulary = tiny.sources_and_vocabulary(system)
+    return Sources.encode([side.features(record, tiny.segment) for record in records], vocabulary), vocabulary.padding
+
+
+def unparsed() -> list[ParseRecord]:
+    return [record.without_trees() for record in tiny.records()]
+
+
+def batch_of(system: str, records: list[ParseRecord]) -> SourceBatch:
+    sources, padding = sources_of(system, records)
+    return sources.batch(range(len(records)), padding, CPU)
+
+
+def loss_of(encoded: EncodedSource) -> float:
+    return sum(loss().item() for loss in encoded.ideas.losses)
+
+
+@pytest.mark.parametrize("system", tiny.SYSTEMS)
+def test_without_a_tree_the_states_are_those_of_a_plain_encoder(system: str) -> None:
+    """Of subwords, with the same parameters; beside label features, with those of no label."""
+    _, vocabulary = tiny.sources_and_vocabulary(system)
+    model, batch = tiny.model(system, vocabulary), batch_of(system, unparsed())
+    marks = ["<translate>"] if "multitask" in tiny.SYSTEMS[system] else []
+    for row, record in zip(batch.ids, tiny.records(), strict=True):
+        tokens = [f" {mark}" for mark in marks] + subwords(record, tiny.segment).tokens + [f" {mark}" for mark in marks]
+        assert row[: len(tokens)].tolist() == vocabulary.encode(tokens)
+    encoding = model.encode(batch)
+    assert loss_of(encoding) == 0
+    if system in PREDICTING:
+        return
+    features = None
+    if "label-features" in tiny.SYSTEMS[system]:
+        none = model.get_parameter("source_parts.label-features.tables.deprels.weight")[0]
+        features = none.expand(*batch.ids.shape, -1)
+    for number, row in enumerate(batch.ids):
+        real = row[row != vocabulary.padding].unsqueeze(0)
+        own = None if features is None else features[number : number + 1, : real.shape[1]]
+        plain = model.network.encode(real, [PLAIN] * 2, own)
+        torch.testing.assert_close(encoding.states[number : number + 1, : real.shape[1]], plain, atol=1e-6, rtol=1e-5)
+
+
+def test_a_head_that_predicts_parents_does_so_without_a_tree() -> None:
+    """Also where it attends to gold ones else."""
+    for name, others in (("lisa", tiny.records()), ("lisa, gold", unparsed())):
+        _, vocabulary = tiny.sources_and_vocabulary(name)
+        model = tiny.model(name, vocabulary)
+        found = model.encode(batch_of(name, unparsed())).states
+        head = model.source_parts["lisa"]
+        assert isinstance(head, ParentHead)
+        head.test_parents = "predicted"
+        torch.testing.assert_close(found, model.encode(batch_of("lisa", others)).states)
+
+
+@pytest.mark.parametrize("system", tiny.SYSTEMS)
+def test_a_batch_of_parsed_and_unparsed_sentences_equals_each_alone(system: str) -> None:
+    _, vocabulary = tiny.sources_and_vocabulary(system)
+    model = tiny.model(system, vocabulary)
+    records = [each for pair in zip(tiny.records(), unparsed(), strict=True) for each in pair]
+    sources, padding = sources_of(system, records)
+    together = model.encode(sources.batch(range(len(records)), padding, CPU))
+    losses = [loss_of(together)]
+    for index, ids in enumerate(sources.ids):
+        alone = model.encode(sources.batch([index], padding, CPU))
+        torch.testing.assert_close(together.states[index, : len(ids)], alone.states[0], atol=1e-5, rtol=1e-5)
+        losses.append(loss_of(alone))
+    assert losses[0] == pytest.approx(sum(losses[1:]), rel=1e-4)
+
+
+def test_an_idea_reads_what_is_there() -> None:
+    """A record with one of two trees; and a partial tree, which is one to some ideas only."""
+    record = tiny.records()[0]
+    side = source_side({"mask": {}, "pascal": {}})
+    no_heads = side.features(replace(record, heads=[]), tiny.segment)
+    assert no_heads.columns["parents"] == side.features(record, tiny.segment).columns["parents"]
+    assert set(no_heads.columns["parent_positions"]) == {-1}
+    no_tree = side.features(replace(record, tree=None), tiny.segment)
+    alone = source_side({"pascal": {}}).features(record, tiny.segment)
+    assert (no_tree.tokens, no_tree.columns["parent_positions"]) == (alone.tokens, alone.columns["parent_positions"])
+    partial = replace(record, heads=[UNATTACHED, *record.heads[1:]])
+    over_dependencies = source_side({"mask": {"tree": "dependency"}, "pascal": {}})
+    bare = over_dependencies.features(record.without_trees(), tiny.segment)
+    found = over_dependencies.features(partial, tiny.segment)
+    assert found.columns["parents"] == bare.columns["parents"]
+    assert found.columns["parent_positions"] != bare.columns["parent_positions"]
+
+
+def corpus(system: str, tree_dropout: float) -> Corpus:
+    _, vocabulary = tiny.corpus(system)
+    side, target = source_side(tiny.SYSTEMS[system]), tiny.TARGET_SYSTEMS["sequence"]
+    made = Corpus.empty(vocabulary, target, tree_dropout=tree_dropout)
+    for record, entries in zip(tiny.records(), tiny.target_entries("sequence"), strict=True):
+        bare = side.features(record.without_trees(), tiny.segment)
+        made.append(side.features(record, tiny.segment), entries, target, bare)
+    return made
+
+
+def test_tree_dropout_draws_sentences() -> None:
+    data = corpus("mask", 0.3)
+    torch.manual_seed(0)
+    lengths = [len(data.sources.ids[2]), len(data.bare.ids[2])]
+    drawn = data.batch([2] * 2000, CPU)[0]
+    assert drawn.padding is not None
+    found = (~drawn.padding).sum(dim=1)
+    assert set(found.tolist()) == set(lengths) and lengths[0] > lengths[1]
+    assert 0.26 < (found == lengths[1]).double().mean() < 0.34
+
+
+@given(st.integers(0, 100))
+def test_the_generator_alone_decides(seed: int) -> None:
+    data = corpus("mask+pascal", 0.5)
+    batches = []
+    for _ in range(2):
+        torch.manual_seed(seed)
+        batches.append(data.batch([0, 1, 2, 3], CPU)[0])
+    assert torch.equal(batches[0].ids, batches[1].ids)
+    assert all(torch.equal(column, batches[1].columns[name]) for name, column in batches[0].columns.items())
