@@ -44,6 +44,10 @@ class BadInput(Exception):
         super().__init__(f"{self.place}: {self.cause}" if self.place else self.cause)
 
 
+class WrongUsage(ValueError):
+    """Arguments that are wrong whatever the input is: out of bounds, or such as do not go together."""
+
+
 @dataclass(slots=True, frozen=True)
 class Line:
     """One input line without its line end, and where it came from (`number` counts from 1).
@@ -222,9 +226,9 @@ def read_parallel(paths: Sequence[str], on_error: OnError = "fail") -> Iterator[
 
 
 def check_stdin_once(paths: Sequence[str]) -> None:
-    """Raise BadInput if more than one of the paths is standard input."""
+    """Raise WrongUsage if more than one of the paths is standard input."""
     if paths.count("-") > 1:
-        raise BadInput("standard input can be read only once")
+        raise WrongUsage("standard input can be read only once")
 
 
 def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines") -> Iterator[tuple[T, ...]]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from synmt.alignment.symmetrization import Symmetrization
 from synmt.options import check_settings, setting
-from synmt.streams import BadInput
+from synmt.streams import WrongUsage
 
 Heuristic = Literal["harmonic", "mean", Symmetrization]
 LinksBy = Literal["attention", "posterior"]
@@ -80,7 +80,7 @@ def check_command(
     settings: Mapping[str, Any],
     jobs: int,
 ) -> None:
-    """Raise BadInput for arguments of `synmt align` that do not go together."""
+    """Raise WrongUsage for arguments of `synmt align` that do not go together."""
     for cause, holds in {
         "a MODEL folder, --fit or --links-from": not (paths or fit or links_from),
         "--guide, --out, --resume and all settings of training go with --fit": not fit
@@ -91,4 +91,4 @@ def check_command(
         "--resume goes on with the run in --out": resume and not out,
     }.items():
         if holds:
-            raise BadInput(cause)
+            raise WrongUsage(cause)

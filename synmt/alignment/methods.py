@@ -13,7 +13,7 @@ from synmt.alignment.translation.fitting import fit
 from synmt.alignment.translation.idea import LinkIdea
 from synmt.model.files import read_config
 from synmt.options import check_owners, chosen
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class TranslationMethod:
 def open_method(name: str, settings: Mapping[str, Any]) -> Method:
     """Return the method with its own of the settings.
 
-    Raises BadInput for an unknown one, and for settings of one that takes no part.
+    Raises WrongUsage for an unknown one, and for settings of one that takes no part.
     """
     if name not in ALIGNERS:
-        raise BadInput(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
+        raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
     try:
         check_owners(ALIGNERS.items(), teachers(name), settings, name)
         made = ALIGNERS[name](**chosen(ALIGNERS[name], settings, f"{name}-"))
     except ValueError as error:
-        raise BadInput(str(error)) from None
+        raise WrongUsage(str(error)) from None
     method: Method = TranslationMethod(name, made) if isinstance(made, LinkIdea) else made
     return method
 

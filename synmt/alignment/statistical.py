@@ -16,7 +16,7 @@ from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
 from synmt.model.records import SentencePair
 from synmt.model.words import read_words
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 from synmt.text.tokenization import TokenizerName
 
 NO_NEEDS: Needs = (frozenset(), frozenset())
@@ -34,9 +34,9 @@ def library(name: str, package: str) -> ModuleType:
 
 
 def check_settings(name: str, settings: Mapping[str, Any]) -> None:
-    """Raise BadInput for any setting: these programs have no options here."""
+    """Raise WrongUsage for any setting: these programs have no options here."""
     for option in settings:
-        raise BadInput(f"--{option.replace('_', '-')} is not an option of {name}")
+        raise WrongUsage(f"--{option.replace('_', '-')} is not an option of {name}")
 
 
 def plain_words(words: Sequence[str]) -> list[str]:
@@ -61,7 +61,7 @@ def new_folder(config: FitConfig, **fields: Any) -> Iterator[Path]:
     if (out / CONFIG_FILE).exists() or config.resume:
         raise BadInput(f"{name} always begins anew, in a folder that holds no model", str(out))
     if config.guide is not None:
-        raise BadInput(f"{name} learns from no links, so it needs no --guide")
+        raise WrongUsage(f"{name} learns from no links, so it needs no --guide")
     if not len(config.bitext):
         raise BadInput("no sentence pairs to train on")
     check_new(out, resume=False)

@@ -8,7 +8,7 @@ import click
 from synmt.alignment import ALIGNERS
 from synmt.alignment.config import AlignConfig, check_command
 from synmt.alignment.mask_align.presets import PRESETS
-from synmt.cli.options import bad_input, on_error, or_stdin
+from synmt.cli.options import on_error, or_stdin, usage
 from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
 from synmt.nn.config import TransformerConfig
 from synmt.options import config_of
@@ -20,11 +20,11 @@ from synmt.training.config import TrainingConfig
 EPILOG = """
 \b
 Examples:
-  paste train.de train.en | synmt align --fit --source-language de --out aligner > train.links
+  paste train.de train.en | synmt align --fit --out aligner > train.links
   paste train.de train.en | synmt align --fit --method eflomal > eflomal.links
-  paste train.de train.en | synmt align --fit --guide eflomal.links --out aligner > train.links
+  paste train.de train.en | synmt align --fit --guide old.links > new.links
   paste test.de test.en | synmt align aligner --format jsonl --jobs 2
-  synmt align --links-from forward.links --links-from backward.links --symmetrize grow-diag bitext.tsv
+  synmt align --links-from de-en.links --links-from en-de.links bitext.tsv
 """
 
 
@@ -75,7 +75,7 @@ def command(
     With the MODEL folder of an earlier --fit; with --fit of the pairs themselves; or from the links of other
     programs. Sides are raw text, tokens, or parse records.
     """
-    with bad_input():
+    with usage():
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, settings)
     own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
     given = {name: value for name, value in settings.items() if value is not None and name not in own}

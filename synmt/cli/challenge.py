@@ -15,7 +15,7 @@ EPILOG = """
 \b
 Examples:
   synmt parse --parser udpipe test.en | synmt challenge particle
-  synmt challenge reordering test.en test.de test.links --text test.en --text test.de
+  synmt challenge reordering test.en test.de test.links --text test.en
   synmt challenge object-verb-subject > ovs.de
 """
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from synmt.streams import BadInput, LineWriter, check_stdin_once, nth_line, read_lines, write_lines
+from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -16,8 +16,8 @@ EPILOG = """
 Examples:
   synmt inspect strengths model
   synmt inspect strengths model --format svg > strengths.svg
-  synmt inspect attention model test.en --sentence 3 --layer 1 --format png > attention.png
-  synmt inspect attention model test.en --sentence 3 --format html > attention.html
+  synmt inspect attention model test.en --layer 1 --format png > layer.png
+  synmt inspect attention model test.en --format html > attention.html
   synmt inspect links found.jsonl > links.html
   synmt inspect curves base model --format png > curves.png
 """
@@ -99,7 +99,7 @@ def attention(
 
     check_stdin_once([file, links or ""])
     if links and form != "html":
-        raise BadInput("links are shown on a page: --format html")
+        raise WrongUsage("links are shown on a page: --format html")
     folder = ModelFolder.open(model, ModelConfig)
     read = (read_sentence if side == "source" else read_translation)(folder, nth_line(file, sentence))
     if form == "html":
@@ -169,7 +169,7 @@ def write(tables: "Mapping[str, Callable[..., Iterable[str]]]", shown: tuple[Any
     from synmt.inspection.drawing import picture
 
     if form == "png" and sys.stdout is not None and sys.stdout.isatty():
-        raise BadInput("a PNG is not for the terminal: send it to a file with >")
+        raise WrongUsage("a PNG is not for the terminal: send it to a file with >")
     data = picture(draw, form)
     with LineWriter() as output:
         output.write_bytes(data)

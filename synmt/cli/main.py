@@ -13,7 +13,7 @@ from click.shell_completion import shell_complete
 from synmt import __version__
 from synmt.cli.scarcity import watch_limit
 from synmt.interruption import Interrupted
-from synmt.streams import BadInput, complain, discard_output
+from synmt.streams import BadInput, WrongUsage, complain, discard_output
 
 COMMANDS = {
     "parse": "Parse sentences, and write parse records.",
@@ -105,6 +105,8 @@ def main() -> None:
         code = 0
     except BadInput as error:
         code = complain(name, str(error))
+    except WrongUsage as error:
+        code = complain(name, f"{error} ({name} -h)", 2)
     except OSError as error:
         discard_output()
         code = complain(name, of_system(error))

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import click
 
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 from synmt.text.bpe import Bpe
 
 Command = Callable[..., None]
@@ -47,10 +47,21 @@ def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @contextmanager
+def usage() -> Iterator[None]:
+    """Make WrongUsage of a ValueError inside, which says what is wrong with the arguments."""
+    try:
+        yield
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+
+
+@contextmanager
 def bad_input() -> Iterator[None]:
     """Make BadInput of a ValueError inside, which says what is wrong with the input as a whole."""
     try:
         yield
+    except WrongUsage:
+        raise
     except ValueError as error:
         raise BadInput(str(error)) from None
 

@@ -10,7 +10,7 @@ from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import config_of
 from synmt.parsers.config import ParserConfig
 from synmt.parsers.stream import Again, write_parses, write_parses_again
-from synmt.streams import BadLines, OnError, convert_files, read_lines
+from synmt.streams import BadLines, OnError, WrongUsage, convert_files, read_lines
 from synmt.trees.parses import READERS, WRITERS, blank, reader, sentences
 
 EPILOG = """
@@ -18,7 +18,7 @@ EPILOG = """
 Examples:
   synmt parse --jobs 2 train.en > train.jsonl
   echo 'He is my father.' | synmt parse --parser udpipe
-  synmt parse --input records --again tags --parser udpipe train.jsonl > tagged.jsonl
+  synmt parse --input records --again trees train.jsonl > again.jsonl
 """
 
 
@@ -68,7 +68,7 @@ def command(
     """
     bad, config = BadLines(on_error), config_of(ParserConfig, settings)
     if again and kind not in READERS:
-        raise click.UsageError("--again is for finished trees: --input ptb, conllu or records")
+        raise WrongUsage("--again is for finished trees: --input ptb, conllu or records")
     if kind in READERS:
         read = reader("stripped ptb" if strip and kind == "ptb" else kind, bad, partial=True)
         if again is None:
@@ -77,7 +77,7 @@ def command(
     needed = "udpipe" if again == "tags" else {"ptb": "benepar", "conllu": "udpipe"}.get(form, "")
     if needed not in config.parser:
         asked = "--again tags" if again == "tags" else f"--format {form}"
-        raise click.UsageError(f"{asked} needs --parser {needed} or benepar+udpipe")
+        raise WrongUsage(f"{asked} needs --parser {needed} or benepar+udpipe")
     lines = read_lines(files, on_error)
     if again is None:
         write_parses(lines, kind == "tokens", config, jobs, form, bad)

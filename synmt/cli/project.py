@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from synmt.cli.options import bad_input, input_files, on_error
+from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import config_of
 from synmt.projection.config import ProjectionConfig
@@ -14,8 +14,8 @@ from synmt.streams import OnError
 EPILOG = """
 \b
 Examples:
-  paste parsed.jsonl test.de test.links | synmt project --target-language de > test.de.jsonl
-  paste parsed.jsonl test.de | synmt project --aligner aligner --min-confidence 0.5 > test.de.jsonl
+  paste parsed.jsonl test.de test.links | synmt project > test.de.jsonl
+  paste parsed.jsonl test.de | synmt project --aligner aligner > test.de.jsonl
 """
 
 of_links = in_section("Links")
@@ -42,7 +42,7 @@ def command(files: tuple[str, ...], aligner: str | None, on_error: OnError, **se
     """
     from synmt.projection.stream import project_stream
 
-    with bad_input():
+    with usage():
         config = config_of(ProjectionConfig, settings)
     linker = None
     if aligner:

@@ -25,6 +25,7 @@ Example of a FILE:
   sequence = {}
   mask = {}
   "mask+pascal" = { pascal-heads = 1 }
+
 \b
 Examples:
   synmt run systems.toml

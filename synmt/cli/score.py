@@ -8,15 +8,15 @@ from synmt.cli.metric_options import metric_options, output_format, references
 from synmt.cli.options import bad_input, or_stdin
 from synmt.cli.sections import SectionCommand, in_section
 from synmt.metrics.config import MetricConfig
-from synmt.streams import write_lines
+from synmt.streams import WrongUsage, write_lines
 
 EPILOG = """
 \b
 Examples:
   synmt score --references test.de < base.de
-  synmt score base.de mask.de --references test.de --metric bleu,chrf++ --format tsv
-  synmt score base.de mask.de --references test.de --confidence --format latex
-  synmt score base.de mask.de --references test.de --by-length 10,20,30 --source test.en
+  synmt score base.de mask.de -r test.de --metric bleu,chrf++ --format tsv
+  synmt score base.de mask.de -r test.de --confidence --format latex
+  synmt score base.de mask.de -r test.de --by-length 10,20 --source test.en
   synmt parse test.en | synmt score --references gold.ptb --metric evalb
   synmt score parsed.jsonl --references gold.jsonl --by-relation
   synmt score found.jsonl --references gold.links --reliability
@@ -103,7 +103,7 @@ def command(
         ):
             if is_asked:
                 if errors or limits or by_sentence or confidence:
-                    raise ValueError(f"{option} is of whole files")
+                    raise WrongUsage(f"{option} is of whole files")
                 return write_lines(write(files, MetricConfig(**settings), form))
         names = CATEGORIES if errors else metrics
         lines = score_files(names, files, MetricConfig(**settings), limits, form, by_sentence, confidence)

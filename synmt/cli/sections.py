@@ -52,6 +52,7 @@ class SectionCommand(click.Command):
 SHOW_ALL = "synmt.help-all"
 PATHS = "FILE", "NAME|PATH"  # what stands for files, which a shell can complete
 METAVARS = {int: "N", float: "X"}
+LONGEST_CHOICES = 60  # characters that stand beside the name of an option
 
 
 def is_common(parameter: click.Parameter) -> bool:
@@ -124,18 +125,21 @@ def _option(
     about = f"{first.upper() if first.isascii() else first}{setting.help[1:]}."  # λ is a name, and stays
     if shown not in ("None", "", "False", "()"):
         about += f"  [{shown}]"
+    metavar = setting.metavar or (None if setting.choices else METAVARS.get(setting.kind))
+    if len(names := ", ".join(map(str, setting.choices))) > LONGEST_CHOICES:  # what no terminal shows on a line
+        about, metavar = f"{about}  One of {names}.", setting.metavar or "NAME"
     more: dict[str, Any] = {
         "default": setting.default if defaults is None else None,
         "help": about,
         "section": section,
         "common": common,
-        "metavar": setting.metavar or (None if setting.choices else METAVARS.get(setting.kind)),
+        "metavar": metavar,
     }
     if setting.kind is bool:
         both = f"{flag}/--{prefix}no-{setting.name.replace('_', '-')}" if setting.default else flag
         return click.option(both, cls=SectionOption, is_flag=True, **more)
-    names = [short, flag] if short else [flag]
-    return click.option(*names, cls=SectionOption, type=_type(setting), multiple=setting.several, **more)
+    flags = [short, flag] if short else [flag]
+    return click.option(*flags, cls=SectionOption, type=_type(setting), multiple=setting.several, **more)
 
 
 def _type(setting: Setting) -> Any:

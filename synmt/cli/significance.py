@@ -9,14 +9,14 @@ from synmt.cli.options import bad_input, or_stdin
 from synmt.cli.sections import SectionCommand, options_of
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.options import config_of
-from synmt.streams import read_lines, write_lines
+from synmt.streams import WrongUsage, read_lines, write_lines
 
 EPILOG = """
 \b
 Examples:
   synmt significance base.de mask.de --references test.de
-  synmt significance base.de mask.de -r test.de --metric bleu,ribes --test randomization
-  synmt score base.de mask.de -r test.de --format tsv | synmt significance --test sign
+  synmt significance base.de mask.de -r test.de --test randomization
+  synmt significance --test sign scores.tsv
 """
 
 
@@ -34,23 +34,26 @@ def command(
     Systems and references are files as for synmt score, one sentence a line, and the first system is the baseline.
     The same resamples serve all systems and metrics. p is:
 
-    \b
-    bootstrap-wins       the share of resamples, drawn with replacement, in which the better system is not better
-                         (paired bootstrap, Koehn 2004)
-    bootstrap-shifted    the share of those resamples whose difference, less the mean of all, is as large as the
-                         observed one
-    bootstrap-sacrebleu  that of the sizes of differences, (1 + count) / (1 + resamples): sacreBLEU's --paired-bs
-    randomization        (1 + count) / (1 + trials) of trials that swap outputs at random and make a difference of
-                         the observed size (approximate randomization, two-sided: sacreBLEU's --paired-ar)
-    sign                 the chance of as many wins over test sets, of those without ties. Reads no hypotheses but
-                         tables of scores, one or several after each other, as synmt score --format tsv writes them
+    bootstrap-wins: the share of resamples, drawn with replacement, in which the better system is not better (paired
+    bootstrap, Koehn 2004).
+
+    bootstrap-shifted: the share of those resamples whose difference, less the mean of all, is as large as the observed
+    one.
+
+    bootstrap-sacrebleu: that of the sizes of differences, (1 + count) / (1 + resamples), as sacreBLEU's --paired-bs.
+
+    randomization: (1 + count) / (1 + trials) of trials that swap outputs at random and make a difference of the
+    observed size (approximate randomization, two-sided), as sacreBLEU's --paired-ar.
+
+    sign: the chance of as many wins over test sets, of those without ties. It reads no hypotheses but tables of scores,
+    one or several after each other, as synmt score --format tsv writes them.
     """
     config = config_of(SignificanceConfig, settings)
     is_sign = config.test == "sign"
     if is_sign and (references or config.against == "best"):
-        raise click.UsageError("--test sign reads tables of scores: they have no references, and no best system")
+        raise WrongUsage("--test sign reads tables of scores: they have no references, and no best system")
     if not is_sign and not (references and len(systems) > 1):
-        raise click.UsageError("a test needs the files of two systems or more, and --references")
+        raise WrongUsage("a test needs the files of two systems or more, and --references")
 
     from synmt.metrics.reading import Files
     from synmt.metrics.significance_report import compare_files, compare_tables

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from synmt.cli.options import bad_input
+from synmt.cli.options import usage
 from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
 from synmt.model.config import ModelConfig
 from synmt.nn.config import TransformerConfig
@@ -25,7 +25,7 @@ EPILOG = """
 Examples:
   synmt train --model mask --source train.en --target train.de --out model
   synmt train --init base --source new.en --target new.de --out model
-  paste parsed.jsonl train.de | synmt train --model mask --tsv - --target-language de --out model
+  paste parsed.jsonl train.de | synmt train --model mask --tsv - --out model
 """
 
 
@@ -118,7 +118,7 @@ def command(
     The folder holds the best model so far, the log and what --resume needs. Under torchrun all processes
     share the work. Raw text is parsed on the way where the system needs trees.
     """
-    with bad_input():
+    with usage():
         model, training = configs_of(**asked)
     from synmt.training.run import pair_files, train
 

@@ -7,7 +7,7 @@ import click
 
 from synmt.cli.options import Segment, bpe, input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section
-from synmt.streams import BadLines, OnError, convert_files
+from synmt.streams import BadLines, OnError, WrongUsage, convert_files
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.parses import WRITERS, blank, reader, sentences
@@ -16,7 +16,7 @@ from synmt.trees.target_strings import read_string, write_string
 EPILOG = """
 \b
 Examples:
-  synmt parse --parser udpipe train.en | synmt transitions --moses en --bpe codes.bpe > train.arcs.en
+  synmt parse --parser udpipe train.en | synmt transitions --bpe codes.bpe
   synmt transitions --invert --moses en --format conllu < train.arcs.en
 """
 
@@ -84,7 +84,7 @@ def command(
     style, bad = ArcStyle(split_arcs, root_arc), BadLines(on_error)
     tokenizer = MosesTokenizer(moses) if moses else None
     if repair and not invert:
-        raise click.UsageError("--repair is of --invert")
+        raise WrongUsage("--repair is of --invert")
     if invert:
         repairs: list[str] | None = [] if repair else None
         convert_files(

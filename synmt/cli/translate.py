@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
-from synmt.cli.options import bad_input, input_files, on_error, or_stdin
+from synmt.cli.options import input_files, on_error, or_stdin, usage
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.options import config_of
-from synmt.streams import OnError
+from synmt.streams import OnError, WrongUsage
 
 EPILOG = """
 \b
@@ -42,14 +42,14 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
     and a line of the output is the log-probability of the target in nats; of a model that writes arcs, behind tabs
     also those of words and of arcs. JSON lines have that of each token.
     """
-    with bad_input():
+    with usage():
         config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)
         config.check_search(search)
     models = [model, *(Path(each) for each in files if Path(each).is_dir())]
     files = tuple(each for each in files if not Path(each).is_dir())
     if config.score:
         if len(models) > 1:
-            raise click.UsageError("--score is of one model")
+            raise WrongUsage("--score is of one model")
         from synmt.decoding.scores import score_stream
 
         return score_stream(model, or_stdin(files), config, device, on_error)

@@ -12,7 +12,7 @@ from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Compared, Metric, Row
 from synmt.metrics.prediction import Prediction, read_prediction
 from synmt.metrics.reliability import Scored, read_scored
-from synmt.streams import Line, read_parallel
+from synmt.streams import Line, WrongUsage, read_parallel
 from synmt.text.links import Link, Links, check_inside, detect_base, read_links
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.record import read_record, read_words
@@ -63,7 +63,7 @@ def open_input(names: Sequence[str], files: Files, config: MetricConfig, buckets
     metrics: list[Metric[Any]] = [METRICS[name](config) for name in names]
     compared, *others = dict.fromkeys(metric.compares for metric in metrics)
     if others:
-        raise ValueError(f"{' and '.join(names)} compare different things")
+        raise WrongUsage(f"{' and '.join(names)} compare different things")
     if compared not in get_args(Compared):
         raise ValueError(f"{names[0]} compares {compared}, which are none of {', '.join(get_args(Compared))}")
     rows, notes = open_rows(names[0], compared, files, config, buckets)
@@ -79,11 +79,11 @@ def open_rows(
     """
     has_links = compared in BASED
     if compared != "translations" and len(files.references) > 1:
-        raise ValueError(f"{name} takes one reference")
+        raise WrongUsage(f"{name} takes one reference")
     if compared != "translations" and buckets and files.source is None:
-        raise ValueError(f"lengths for {name} are those of a source, and there is none")
+        raise WrongUsage(f"lengths for {name} are those of a source, and there is none")
     if files.target is not None and (files.source is None or not has_links):
-        raise ValueError("a target is for links, beside a source")
+        raise WrongUsage("a target is for links, beside a source")
     lines: Iterable[Sequence[Line]] = read_parallel(files.paths())
     if has_links:
         lines = list(lines)

@@ -9,6 +9,7 @@ from synmt.metrics.metric import Statistics, stream_statistics, stream_totals
 from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.report import Part, SystemScores, Table, in_form, report, signatures
 from synmt.metrics.significance import confidence_intervals, sentence_statistics
+from synmt.streams import WrongUsage
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def score_files(
     Raises BadInput, and ValueError for what does not fit together.
     """
     if by_sentence + intervals + bool(limits) > 1:
-        raise ValueError("scores are by length, by sentence or with intervals")
+        raise WrongUsage("scores are by length, by sentence or with intervals")
     if by_sentence:
         given = open_input(names, files, replace(config, effective_order=True))
         return report_sentences(score_sentences(given), form)
@@ -77,7 +78,7 @@ def report_sentences(sentences: Iterable[SystemScores], form: str) -> Iterator[s
     """Return the scores of each sentence in a form: a line of them, or a row of TSV or JSON a sentence, system and
     metric. Raises ValueError for another form."""
     if form == "latex":
-        raise ValueError("LaTeX has tables of whole corpora, not of sentences")
+        raise WrongUsage("LaTeX has tables of whole corpora, not of sentences")
     lines = ("\t".join(f"{score.score:.2f}" for _, row in systems for score in row) for systems in sentences)
     fields = (
         {"sentence": number, "system": system, "metric": score.name, "score": score.score}

@@ -8,6 +8,7 @@ from synmt.options import setting
 from synmt.parsers.embedded import CONSTITUENCY, DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError, Parser
 from synmt.parsers.tokenization import SpacyTokenizer, tokenize
+from synmt.streams import WrongUsage
 from synmt.text.tokenization import WordsName, open_tokenizer
 
 ParserName = Literal["benepar", "udpipe", "benepar+udpipe"]
@@ -30,7 +31,7 @@ class ParserConfig:
 
 
 def open_parser(config: ParserConfig) -> Parser:
-    """Open the parser, or both as one. Raises ModelError."""
+    """Open the parser, or both as one. Raises ModelError, and WrongUsage for more models than parsers."""
     if config.parser == "benepar":
         from synmt.parsers.benepar_parser import BeneparParser
 
@@ -51,7 +52,7 @@ def open_parser(config: ParserConfig) -> Parser:
 def _only_model(config: ParserConfig, kind: str, models: tuple[str, ...]) -> str:
     """Return the model given for a parser, or the embedded one of its kind."""
     if len(models) > 1:
-        raise ModelError(f"{len(models)} models ({', '.join(models)}) for one parser of --parser {config.parser}")
+        raise WrongUsage(f"{len(models)} models ({', '.join(models)}) for one parser of --parser {config.parser}")
     return models[0] if models else str(embedded_model(kind, config.language))
 
 

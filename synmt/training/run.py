@@ -12,7 +12,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.prefixes import PrefixPlan
 from synmt.model.records import columns_of_pairs
 from synmt.model.words import note_doubts, words_of
-from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines, read_parallel
+from synmt.streams import BadInput, BadLines, Line, Notes, OnError, WrongUsage, read_lines, read_parallel
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import note_tokenizers
 from synmt.text.vocabulary import Vocabulary
@@ -44,12 +44,12 @@ class PairFiles:
 
 
 def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairFiles:
-    """Return the files of one corpus. Raises BadInput unless there are two files or one table."""
+    """Return the files of one corpus. Raises WrongUsage unless there are two files or one table."""
     if tsv and not (source or target):
         return PairFiles(tsv)
     if source and target and not tsv:
         return PairFiles(source, target)
-    raise BadInput("sentence pairs come as a source and a target file, or as one --tsv")
+    raise WrongUsage("sentence pairs come as a source and a target file, or as one --tsv")
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,6 @@ class TranslationData:
 
     def examples(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
         rate = training.tree_dropout
-        if rate and not folder.config.source.reads_trees:
-            raise BadInput(f"{'+'.join(folder.config.source.ideas)} reads sentences without trees", "--tree-dropout")
         examples = training_examples(self.bitext, folder.config, folder.bpe, bare=rate > 0)
         plan = PrefixPlan(training.prefixes, training.prefix_tokens)
         corpus = encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, self.notes, plan, rate)
@@ -105,15 +103,17 @@ def train(
     on_error: OnError = "fail",
     start: ModelFolder[ModelConfig] | None = None,
 ) -> None:
-    """Train into the folder `path`, or go on with what it holds. Raises BadInput.
+    """Train into the folder `path`, or go on with what it holds. Raises BadInput and WrongUsage.
 
     With `on_error="blank"` pairs with a bad line are left out, and the lines counted. start: a trained model to begin
     with, from whose config that of `model` is made.
     """
+    if config.tree_dropout and not model.source.reads_trees:
+        raise WrongUsage(f"--tree-dropout: {'+'.join(model.source.ideas)} reads sentences without trees")
     check_new(path, resume)  # before hours of parsing, not after
     with joined_processes(device) as processes:
         if processes.size > 1 and "-" in (data.source, data.target):
-            raise BadInput("standard input cannot be shared by several processes; name a file", "--source")
+            raise WrongUsage("standard input cannot be shared by several processes; name a file")
         bad, notes, sides = BadLines(on_error), Notes("train"), model.sides()
         bitext = read_bitext(data.read(bad), model, notes, bad, sides)
         for name, count in sides[0].missing.items():

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -110,5 +111,14 @@ def output_of(*arguments: str | Path) -> bytes:
 
 def is_one_line_of_error(done: subprocess.CompletedProcess[str], *parts: str) -> bool:
     """Whether the command said one thing on stderr that holds all `parts`, and exited with 1."""
+    return done.returncode == 1 and _said_once(done, parts)
+
+
+def is_wrong_usage(done: subprocess.CompletedProcess[str], *parts: str) -> bool:
+    """The same, of arguments that are wrong whatever the input is: exit code 2."""
+    return done.returncode == 2 and _said_once(done, parts)
+
+
+def _said_once(done: subprocess.CompletedProcess[str], parts: Sequence[str]) -> bool:
     lines = done.stderr.splitlines()
-    return done.returncode == 1 and len(lines) == 1 and all(part in lines[0] for part in parts)
+    return len(lines) == 1 and all(part in lines[0] for part in parts)

@@ -10,10 +10,10 @@ from shlex import split
 import psutil
 import pytest
 
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 from synmt.text.links import read_links
 from tests.alignment.words import bitext
-from tests.cli.commands import in_process, is_one_line_of_error, shell, synmt
+from tests.cli.commands import in_process, is_one_line_of_error, is_wrong_usage, shell, synmt
 
 TINY = split(
     "--width 32 --feedforward 64 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 50 --batch-tokens 100"
@@ -69,7 +69,7 @@ def test_links_as_latent_variables(tmp_path: Path) -> None:
     assert links.count("\n") == len(LINES)
     assert align(tmp_path / "model", "--links-by", "posterior", text=TEXT) == links
     (tmp_path / "links").write_text("0-0\n" * len(LINES))
-    with pytest.raises(BadInput, match="learns no links from others"):
+    with pytest.raises(WrongUsage, match="learns no links from others"):
         align(*fit, "--guide", tmp_path / "links", text=TEXT)
     with pytest.raises(BadInput, match="--predictions are of models that predict words"):
         align(tmp_path / "model", "--format", "jsonl", "--predictions", text=TEXT)
@@ -117,7 +117,7 @@ def test_several_processes_write_the_same(fitted: tuple[Path, str], tmp_path: Pa
         assert (process.returncode, said) == (130, "synmt align: interrupted\n")
         assert psutil.wait_procs(workers, timeout=60)[1] == []
     for others in (["--fit", "--method", "hmm"], ["--links-from", tmp_path / "long"]):
-        with pytest.raises(BadInput, match="--jobs is of a MODEL folder"):
+        with pytest.raises(WrongUsage, match="--jobs is of a MODEL folder"):
             align(*others, "--jobs", "2")
 
 
@@ -132,7 +132,7 @@ def test_a_temperature_changes_scores_and_no_links(fitted: tuple[Path, str]) -> 
             assert new == pytest.approx([each / (1 + each) for each in odds], abs=2e-3)
         assert all(after["scores"][i][j] == score for i, j, score in after["links"])
         assert after["confidence"] != before["confidence"]
-    with pytest.raises(BadInput, match="--temperature is of scores"):
+    with pytest.raises(WrongUsage, match="--temperature is of scores"):
         align(fitted[0], "--temperature", "2")
 
 
@@ -153,7 +153,7 @@ def test_json_lines_hold_chunks_and_phrases(tmp_path: Path) -> None:
     assert json.loads(whole)["chunks"] == [[[0], [0]], [[1, 4], [2]], [[2], [3]], [[3], [1]]]
     assert json.loads(whole)["phrases"] == [[0, 0, 0, 0], [2, 2, 3, 3], [3, 3, 1, 1]]
     assert empty == "{}"
-    with pytest.raises(BadInput, match="--phrases go with --format jsonl"):
+    with pytest.raises(WrongUsage, match="--phrases go with --format jsonl"):
         align("--links-from", tmp_path / "links", "--phrases", text=text)
 
 
@@ -270,8 +270,8 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
         (["--links-from", "a", "--links-from", "b", "--links-from", "c"], "one file, or one of each direction"),
     ],
 )
-def test_wrong_requests_are_bad_input(arguments: list[str], cause: str) -> None:
-    with pytest.raises(BadInput, match=cause):
+def test_wrong_requests_are_one_error(arguments: list[str], cause: str) -> None:
+    with pytest.raises((BadInput, WrongUsage), match=cause):
         align(*arguments)
 
 
@@ -288,7 +288,7 @@ def test_trees_add_links_to_those_of_any_aligner(tmp_path: Path) -> None:
 
 
 def test_errors_are_one_line() -> None:
-    assert is_one_line_of_error(synmt("align"), "synmt align: a MODEL folder, --fit or --links-from")
+    assert is_wrong_usage(synmt("align"), "synmt align: a MODEL folder, --fit or --links-from")
     with pytest.raises(BadInput, match="no sentence pairs to be fitted to"):
         align("--fit", text="\n\tx\n")
 

@@ -8,10 +8,10 @@ import click
 import pytest
 
 from synmt.cli.main import COMMANDS
+from synmt.cli.manual import root, with_those_below
 from synmt.training.log import Log
 from tests.alignment.bitexts import bitext, fit_to
 from tests.cli.commands import CODES, RECORD, shell
-from tests.cli_page import root, with_those_below
 from tests.inspection.models import write_model
 
 LINES = ["He is my father.", "My father is he.", "He gave it up.", "Yesterday he told my father a very long story."]
@@ -28,10 +28,11 @@ TEXTS = {
     "parsed.jsonl": f"{RECORD}\n" * len(LINES),
     "train.arcs.en": "He sleeps LEFT-ARC:nsubj\n",
     "codes.bpe": CODES,
+    "scores.tsv": "system\tmetric\tscore\nbase\tBLEU\t20\nmask\tBLEU\t21\n",
     "systems.toml": RUN,
     "gold.ptb": "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))\n" + "(NP (NN x))\n" * 3,
     "bitext.tsv": "".join(f"{line}\t{line}\n" for line in LINES),
-    **{f"{name}.links": LINKS for name in ("test", "eflomal", "forward", "backward", "gold")},
+    **{f"{name}.links": LINKS for name in ("test", "old", "de-en", "en-de", "gold")},
     "found.jsonl": '{"source": ["He"], "target": ["Er"], "links": [[0, 0, 0.9]]}\n' * 4,
     **{name: "\n".join([*LINES, ""]) for name in TEXT_FILES},
 }

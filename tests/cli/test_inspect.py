@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 from synmt.training.log import Log
 from tests.cli.commands import output_of, synmt
 from tests.inspection.models import SENTENCE, write_model
@@ -84,8 +84,6 @@ def test_alignments_and_curves() -> None:
         ("attention pascal in.jsonl --sentence 2", "in.jsonl:2: no sentence"),
         ("attention pascal in.jsonl --head 3", "no layer 1 with a head 3: 2 layers have 2 heads each"),
         ("attention pascal in.jsonl --layer 9", "no layer 9 with a head 1: 2 layers have 2 heads each"),
-        ("attention pascal in.jsonl --links aligned.jsonl", "links are shown on a page: --format html"),
-        ("attention pascal - --links - --format html", "standard input can be read only once"),
         ("alignment links", "links:1: links without their words"),
         ("alignment aligned.jsonl --sentence 2", "aligned.jsonl:2: no words under source or target"),
         ("curves links", "links:2: not a row of a training log"),
@@ -96,6 +94,18 @@ def test_bad_input_is_one_cause(arguments: str, cause: str) -> None:
     with pytest.raises(BadInput) as caught:
         inspect(arguments)
     assert cause in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        ("attention pascal in.jsonl --links aligned.jsonl", "links are shown on a page: --format html"),
+        ("attention pascal - --links - --format html", "standard input can be read only once"),
+    ],
+)
+def test_wrong_usage(arguments: str, cause: str) -> None:
+    with pytest.raises(WrongUsage, match=cause):
+        inspect(arguments)
 
 
 def test_strengths_that_are_no_numbers_are_refused() -> None:

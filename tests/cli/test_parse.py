@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import is_one_line_of_error, shell, synmt
+from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
 
 FATHER = "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))"
 CONLLU = "# text = Go.\n1\tGo\t_\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No\n2\t.\t_\tPUNCT\t_\t_\t1\tpunct\t_\t_\n"
@@ -89,7 +89,7 @@ def test_a_format_without_its_parser_is_wrong_usage(options: str, cause: str) ->
 
 def test_more_models_than_parsers() -> None:
     done = synmt("parse", "--model", "a", "--model", "b", text="Go.\n")
-    assert is_one_line_of_error(done, "synmt parse: 2 models (a, b) for one parser of --parser benepar")
+    assert is_wrong_usage(done, "synmt parse: 2 models (a, b) for one parser of --parser benepar")
 
 
 def test_a_device_that_is_not_there() -> None:

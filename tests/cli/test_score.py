@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from tests.cli.commands import is_one_line_of_error, synmt
+from tests.cli.commands import is_one_line_of_error, is_wrong_usage, synmt
 
 REFERENCE = ["The cat is on the mat.", "He is my father.", ""]
 HYPOTHESES = {"base": ["A cat sat on the mat.", "He is father.", "x"], "mask": ["The cat is on the mat.", "He is", ""]}
@@ -69,7 +69,7 @@ def test_wrong_options(files: Path) -> None:
     assert synmt("score", files / "base").returncode == 2
     assert synmt("score", files / "base", "-r", files / "reference", "-m", "bleu,nothing").returncode == 2
     done = synmt("score", "-", "-r", "-", text="a\n")
-    assert is_one_line_of_error(done, "standard input can be read only once")
+    assert is_wrong_usage(done, "standard input can be read only once")
     assert is_one_line_of_error(synmt("score", "-r", files / "missing", text="a\n"), "missing: No such file")
 
 
@@ -97,7 +97,7 @@ def test_dependencies_against_gold_ones(tmp_path: Path) -> None:
 
 def test_metrics_of_different_things(files: Path) -> None:
     done = synmt("score", "--metric", "bleu,las", "-r", files / "reference", text="a")
-    assert is_one_line_of_error(done, "synmt score: bleu and las compare different things")
+    assert is_wrong_usage(done, "synmt score: bleu and las compare different things")
 
 
 def test_all_translation_metrics_with_their_choices(files: Path) -> None:
@@ -186,7 +186,7 @@ def test_reliability_of_the_scores_of_links(tmp_path: Path) -> None:
     assert [row["ece"] for row in rows] == [None, None, pytest.approx(12)]
     bad = synmt(*command[:-1], text='{"links": [[0, 0, 2]]}\n')
     assert is_one_line_of_error(bad, "synmt score: stdin:1: a score is not between 0 and 1")
-    assert is_one_line_of_error(synmt(*command, "--by-sentence"), "synmt score: --reliability is of whole files")
+    assert is_wrong_usage(synmt(*command, "--by-sentence"), "synmt score: --reliability is of whole files")
     assert is_one_line_of_error(synmt(*command[:-1], text="{}\n"), "synmt score: no links with scores")
 
 
@@ -203,4 +203,4 @@ def test_scores_of_sentences_are_sacrebleus(files: Path) -> None:
 def test_one_kind_of_scores_at_a_time(files: Path) -> None:
     for options in (["--by-sentence", "--confidence"], ["--by-sentence", "--format", "latex"]):
         done = synmt("score", files / "base", "-r", files / "reference", *options)
-        assert is_one_line_of_error(done)
+        assert is_wrong_usage(done)

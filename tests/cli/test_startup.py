@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from synmt import __version__
+from synmt.cli.manual import root, with_those_below
 from tests.cli.commands import COLD, COMMANDS, existing_commands, shell, synmt, write_program
-from tests.cli_page import root, with_those_below
 from tests.inspection.models import write_model
 
 HEAVY = ["benepar", "matplotlib", "nltk", "numpy", "sacrebleu", "sacremoses", "spacy", "subword_nmt", "torch"]

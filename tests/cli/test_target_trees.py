@@ -8,7 +8,7 @@ import pytest
 
 from synmt.streams import Line
 from synmt.trees.dependency import conllu_blocks, read_conllu
-from tests.cli.commands import is_one_line_of_error, shell, synmt
+from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import RECORDS, TARGET_HEADS, TARGET_WORDS, TARGETS, write_pairs, write_target_trees
 
@@ -91,7 +91,6 @@ def test_a_pipe_of_target_strings_into_training(tmp_path: Path) -> None:
     [
         ("--model parent --target train.de --target-language fi", "no embedded dependency model for 'fi'"),
         ("--model transitions --target broken", "broken:1: token 2: LEFT-ARC:x: an arc takes two words"),
-        ("--model parent --gcn-layers 2 --target train.de", "an option of gcn for sequence to parent"),
     ],
 )
 def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str) -> None:
@@ -100,6 +99,13 @@ def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str
     done = shell(f"synmt train --source train.jsonl {options} --out model", tmp_path)
     assert is_one_line_of_error(done, "synmt train: ", cause)
     assert not any((tmp_path / "model").glob("*"))
+
+
+def test_an_option_of_another_system_is_wrong_usage(tmp_path: Path) -> None:
+    write_pairs(tmp_path)
+    options = "--source train.jsonl --target train.de --model parent --gcn-layers 2"
+    done = shell(f"synmt train {options} --out model", tmp_path)
+    assert is_wrong_usage(done, "synmt train: an option of gcn for sequence to parent")
 
 
 def test_a_model_of_words_writes_no_trees(mask_model: Path) -> None:
@@ -150,6 +156,6 @@ def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
         "synmt translate: 1 subword that the model does not know, scored as unknown",
     ]
     done = synmt("translate", parent_model, "--score", "--n-best", "2", text=text)
-    assert is_one_line_of_error(done, "--score gives log-probabilities of translations, as text or JSON lines")
+    assert is_wrong_usage(done, "--score gives log-probabilities of translations, as text or JSON lines")
     done = synmt("translate", parent_model, "--score", text="a\n")
     assert is_one_line_of_error(done, "synmt translate: stdin:1: 1 columns instead of source TAB target")

@@ -8,7 +8,7 @@ import pytest
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from tests import tiny
-from tests.cli.commands import is_one_line_of_error, shell, synmt
+from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import write_pairs
 
@@ -68,32 +68,17 @@ def test_languages_are_those_of_the_file_names(options: str, languages: list[str
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        ("--source train.jsonl", "a source and a target file, or as one --tsv"),
         ("--source train.jsonl --target missing", "missing: No such file or directory"),
-        ("--source train.jsonl --target train.jsonl --dev-source train.de", "a source and a target file"),
-        ("--source train.de --target train.jsonl --width 15", "width 15 does not divide into 8 heads"),
         ("--tsv train.de", "train.de:1: 1 columns instead of source TAB target"),
         ("--source train.jsonl --target short.de", "train.jsonl: 20 lines, short.de: 19 lines"),
         ("--source train.jsonl --target latin.de", "latin.de:2: not UTF-8"),
         ("--source empty --target empty", "no sentence pairs to train on"),
         ("--source train.jsonl --target train.de --codes train.de", "train.de: line 1: not a pair of BPE symbols"),
         ("--source train.jsonl --target train.de --device cuda:99", "device cuda:99"),
-        ("--source-syntax mask+linearized --source train.jsonl --target train.de", "mask and linearized cannot be"),
-        ("--source-syntax mask+tree --source train.jsonl --target train.de", "unknown idea 'tree'"),
-        ("--pascal-heads 2 --source train.jsonl --target train.de", "an option of pascal for mask"),
-        (
-            "--model pascal --pascal-layer 9 --source train.jsonl --target train.de",
-            "takes 2 heads of layer 9, where 6 layers",
-        ),
         (
             "--model pascal --source train.jsonl --target train.de",
             "train.jsonl: no sentence has dependency heads, and pascal reads",
         ),
-        (
-            "--model sequence --tree-dropout 0.1 --source train.jsonl --target train.de",
-            "--tree-dropout: sequence reads sentences without trees",
-        ),
-        ("--source train.jsonl --target train.de --target-language German", "language 'German' is not a code"),
     ],
 )
 def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str) -> None:
@@ -105,6 +90,33 @@ def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str
     done = shell(f"synmt train --model mask {options} --out model", tmp_path)
     assert is_one_line_of_error(done, "synmt train: ", cause)
     assert not (tmp_path / "model" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ("--source train.jsonl", "a source and a target file, or as one --tsv"),
+        ("--source train.jsonl --target train.jsonl --dev-source train.de", "a source and a target file"),
+        ("--source train.de --target train.jsonl --width 15", "width 15 does not divide into 8 heads"),
+        ("--source-syntax mask+linearized --source train.jsonl --target train.de", "mask and linearized cannot be"),
+        ("--source-syntax mask+tree --source train.jsonl --target train.de", "unknown idea 'tree'"),
+        ("--pascal-heads 2 --source train.jsonl --target train.de", "an option of pascal for mask"),
+        (
+            "--model pascal --pascal-layer 9 --source train.jsonl --target train.de",
+            "takes 2 heads of layer 9, where 6 layers",
+        ),
+        (
+            "--model sequence --tree-dropout 0.1 --source train.jsonl --target train.de",
+            "--tree-dropout: sequence reads sentences without trees",
+        ),
+        ("--source train.jsonl --target train.de --target-language German", "language 'German' is not a code"),
+    ],
+)
+def test_wrong_usage_is_one_line(tmp_path: Path, options: str, cause: str) -> None:
+    write_pairs(tmp_path)
+    done = shell(f"synmt train --model mask {options} --out model", tmp_path)
+    assert is_wrong_usage(done, "synmt train: ", cause, "(synmt train -h)")
+    assert not (tmp_path / "model").exists()
 
 
 def test_an_unknown_system_is_wrong_usage() -> None:
@@ -134,6 +146,6 @@ def test_the_command_begins_with_a_model(mask_model: Path, tmp_path: Path) -> No
     done = synmt("train", *more, tmp_path / "begun")
     assert done.returncode == 0, done.stderr
     assert ModelFolder.open(tmp_path / "begun", ModelConfig).config.network.width == 32
-    assert is_one_line_of_error(synmt("train", *more, tmp_path / "x", *TINY), "synmt train: ", "--init has decided")
+    assert is_wrong_usage(synmt("train", *more, tmp_path / "x", *TINY), "synmt train: ", "--init has decided")
     begins = ["train", *data, "--out", tmp_path / "x", "--init"]
     assert is_one_line_of_error(synmt(*begins, tmp_path / "nothing"), "synmt train: ", "nothing/config.json: No such")

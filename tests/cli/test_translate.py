@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from synmt.text.tokenization import MosesTokenizer
-from tests.cli.commands import is_one_line_of_error, shell, synmt
+from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import RECORDS, TARGETS, write_pairs
 from tests.inspection.models import write_model
@@ -51,7 +51,7 @@ def test_several_processes_give_the_same(mask_model: Path, tmp_path: Path) -> No
     bad = synmt("translate", mask_model, "--jobs", "2", text=jsonl([*RECORDS, "{"]))
     assert is_one_line_of_error(bad, f"stdin:{len(RECORDS) + 1}")
     assert bad.stdout.splitlines() == TARGETS
-    assert is_one_line_of_error(
+    assert is_wrong_usage(
         synmt("translate", mask_model, "--jobs", "2", "--score", text=""), "--score takes one process"
     )
 
@@ -72,7 +72,7 @@ def test_json_lines_hold_scores_and_alternatives(mask_model: Path) -> None:
 
 def test_a_longer_list_than_the_beam_is_refused(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--n-best", "5", text=jsonl(RECORDS))
-    assert is_one_line_of_error(done, "--n-best 5 needs a --beam of 5 or more")
+    assert is_wrong_usage(done, "--n-best 5 needs a --beam of 5 or more")
 
 
 def test_a_search_among_trees_is_refused_where_there_are_none(mask_model: Path) -> None:
@@ -90,7 +90,7 @@ def test_precision_changes_probabilities_and_not_by_much(mask_model: Path) -> No
     assert found["int8"] == pytest.approx(found["fp32"], abs=0.3)
     assert len({tuple(each) for each in found.values()}) == 3
     done = synmt("translate", mask_model, "--score", "--precision", "int8", text="a\tb")
-    assert is_one_line_of_error(done, "--score gives the numbers of the model, not those of --precision int8")
+    assert is_wrong_usage(done, "--score gives the numbers of the model, not those of --precision int8")
 
 
 def test_a_model_beside_itself_is_the_model(mask_model: Path, tmp_path: Path) -> None:
@@ -129,10 +129,8 @@ def test_drawn_translations_depend_on_their_seed_alone(mask_model: Path) -> None
         if scored:
             assert float(scored.split("\t")[0]) == pytest.approx(each["log_probability"], abs=1e-3)
     assert synmt(*draw, "--top-k", "1", text=text).stdout == synmt(*draw[:2], "--beam", "1", text=text).stdout
-    assert is_one_line_of_error(synmt(*draw[:2], "--top-k", "3", text=text), "--top-k is of --sample")
-    assert is_one_line_of_error(
-        synmt(*draw, "--search", "words", text=text), "--sample draws tokens, and --search words"
-    )
+    assert is_wrong_usage(synmt(*draw[:2], "--top-k", "3", text=text), "--top-k is of --sample")
+    assert is_wrong_usage(synmt(*draw, "--search", "words", text=text), "--sample draws tokens, and --search words")
 
 
 @pytest.mark.parametrize(

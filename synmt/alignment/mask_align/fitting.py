@@ -16,7 +16,7 @@ from synmt.model.batches import Ids
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
 from synmt.model.source import encoders_of
-from synmt.streams import BadInput, Line, Notes
+from synmt.streams import Line, Notes, WrongUsage
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
@@ -66,7 +66,7 @@ class AlignmentData:
 
 
 def fit(options: MaskAlign, config: FitConfig) -> MaskAligner:
-    """Fit a model. Raises BadInput."""
+    """Fit a model. Raises BadInput, and WrongUsage for settings that no model can have."""
     try:
         network, training = configs(resolve(PRESETS[config.settings.get("preset") or "small"], [], config.settings))
         if training.tree_dropout:
@@ -74,7 +74,7 @@ def fit(options: MaskAlign, config: FitConfig) -> MaskAligner:
         encoders, guided = encoders_of(config.settings), config.guide is not None
         model = MaskAlignConfig(options, guided, encoders, config.languages, config.tokenizer, network, config.words)
     except ValueError as error:
-        raise BadInput(str(error)) from None
+        raise WrongUsage(str(error)) from None
     check_new(config.out, config.resume)
     with joined_processes(config.device) as processes:
         data = AlignmentData(config.bitext, config.guide, config.notes)

@@ -7,7 +7,7 @@ from typing import Any
 
 from synmt.alignment.aligner import Aligner, FitConfig, Needs
 from synmt.alignment.mask_align.idea import MaskAlign
-from synmt.streams import BadInput
+from synmt.streams import WrongUsage
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class MaskAlignMethod(MaskAlign):
         try:
             source, target = encoders_of(settings)
         except ValueError as error:
-            raise BadInput(str(error)) from None
+            raise WrongUsage(str(error)) from None
         return source.needs(training=True), target.needs(training=True)
 
     def fit(self, config: FitConfig) -> Aligner:

@@ -10,7 +10,7 @@ from synmt.alignment.translation.idea import LinkIdea
 from synmt.model.source import SourceSide, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset
-from synmt.streams import BadInput
+from synmt.streams import WrongUsage
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import SMALL, configs, resolve
 
@@ -30,7 +30,7 @@ class TranslationFitConfig:
 
 
 def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFitConfig:
-    """Return what the settings ask for. Raises BadInput for what is out of bounds or no option of this method."""
+    """Return what the settings ask for. Raises WrongUsage for what is out of bounds or no option of this method."""
     try:
         encoders = encoders_of(settings)
         if ties_subwords(idea) and not all(side.reads_subwords for side in encoders):
@@ -40,14 +40,14 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
         for side in encoders:
             side.check_network(network)
     except ValueError as error:
-        raise BadInput(str(error)) from None
+        raise WrongUsage(str(error)) from None
     models = Path(settings["models"]) if "models" in settings else None
     if models is None or idea.trains_model:
         layer = idea.fixed_layer(network)
         if layer > network.decoder_layers:
-            raise BadInput(f"this method reads decoder layer {layer}, which there is not")
+            raise WrongUsage(f"this method reads decoder layer {layer}, which there is not")
         if not all(map(network.crosses, [layer] if layer else range(1, network.decoder_layers + 1))):
-            raise BadInput(
+            raise WrongUsage(
                 "this method reads a decoder layer that does not attend to the source; --cross-attention all"
             )
     return TranslationFitConfig(network, training, encoders, models)

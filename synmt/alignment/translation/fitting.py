@@ -29,7 +29,7 @@ from synmt.model.files import CONFIG_FILE, check_new, locked
 from synmt.model.folder import ModelFolder
 from synmt.model.target import target_side
 from synmt.options import chosen, settings_of
-from synmt.streams import BadInput, Notes, windows
+from synmt.streams import BadInput, Notes, WrongUsage, windows
 from synmt.systems.idea import Task
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
@@ -67,7 +67,7 @@ class _Fitting:
         self.models, self.network, self.training = asked.models, asked.network, asked.training
         self.encoders = dict(zip(DIRECTIONS, asked.encoders, strict=True))
         if config.guide is not None and not idea.guide:
-            raise BadInput(f"{config.method} learns from no links, so it needs no --guide")
+            raise WrongUsage(f"{config.method} learns from no links, so it needs no --guide")
         self.processes = Processes(0, 1, local_device(config.device))
         self.bitexts = {"forward": config.bitext, "backward": config.bitext.reversed()}
 

@@ -17,7 +17,7 @@ from synmt.alignment.hmm import model
 from synmt.alignment.hmm.aligner import HmmAligner, spread
 from synmt.alignment.methods import open_aligner, open_method
 from synmt.model.records import SentencePair
-from synmt.streams import BadInput, Line
+from synmt.streams import BadInput, Line, WrongUsage
 from synmt.training.bitext import Bitext
 from synmt.trees.record import ParseRecord
 from tests.alignment.bitexts import bitext, fitted
@@ -72,11 +72,11 @@ def test_the_same_pairs_give_the_same_files(folder: Path, tmp_path: Path) -> Non
 def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="begins anew"):
         fitted("hmm", PAIRS, folder, {})
-    with pytest.raises(BadInput, match="no --guide"):
+    with pytest.raises(WrongUsage, match="no --guide"):
         fitted("hmm", PAIRS, tmp_path / "x", {}, LINKS)
-    with pytest.raises(BadInput, match="--epochs is not an option of hmm"):
+    with pytest.raises(WrongUsage, match="--epochs is not an option of hmm"):
         open_method("hmm", {}).needs({"epochs": 2})
-    with pytest.raises(BadInput, match="null cannot be 1"):
+    with pytest.raises(WrongUsage, match="null cannot be 1"):
         open_method("hmm", {"hmm_null": 1.0})
     assert isinstance(fitted("hmm", PAIRS, tmp_path / "few", {"hmm_rounds": 0}), HmmAligner)
 

@@ -9,7 +9,7 @@ from synmt.alignment.mask_align.aligner import MaskAligner
 from synmt.alignment.mask_align.validation import LinkValidation
 from synmt.alignment.methods import open_aligner
 from synmt.inspection.curves import read_curves
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 from synmt.training.config import TrainingConfig
 from tests import tiny
 from tests.alignment.words import bitext, error_rate, fit, links, pair
@@ -104,7 +104,7 @@ def test_links_to_learn_from_are_learnt(fitted: MaskAligner, tmp_path: Path) -> 
     guide = [{(n, n) for n in range(len(source))} for source, _, _ in DATA[:60]]
     aligner = fit(tmp_path / "model", PAIRS[:60], guide, mask_align_guidance=5.0)
     assert error_rate(links(aligner, PAIRS[:60]), guide) < 30 < error_rate(links(fitted, PAIRS[:60]), guide)
-    with pytest.raises(BadInput, match="a causal decoder learns no links"):
+    with pytest.raises(WrongUsage, match="a causal decoder learns no links"):
         fit(tmp_path / "causal", PAIRS[:60], guide, mask_align_causal=True)
 
 
@@ -127,9 +127,9 @@ def test_errors_are_bad_input(tmp_path: Path) -> None:
     fit(tmp_path / "model", PAIRS[:9], **SHORT)
     with pytest.raises(BadInput, match="holds a model; --resume goes on with it"):
         fit(tmp_path / "model", PAIRS[:9], **SHORT)
-    with pytest.raises(BadInput, match="an option of pascal for sequence"):
+    with pytest.raises(WrongUsage, match="an option of pascal for sequence"):
         fit(tmp_path / "other", PAIRS[:9], pascal_heads=1)
-    with pytest.raises(BadInput, match="agreement cannot be -1"):
+    with pytest.raises(WrongUsage, match="agreement cannot be -1"):
         fit(tmp_path / "other", PAIRS[:9], mask_align_agreement=-1.0)
     with pytest.raises(BadInput, match=r"config\.json: No such file"):
         open_aligner(tmp_path / "missing", None, "cpu")

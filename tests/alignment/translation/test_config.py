@@ -8,7 +8,7 @@ from synmt.alignment.methods import TranslationMethod, open_method
 from synmt.alignment.translation.config import TranslationFitConfig, fitting_config
 from synmt.alignment.translation.idea import LinkIdea
 from synmt.options import settings_of
-from synmt.streams import BadInput
+from synmt.streams import WrongUsage
 from tests.alignment.translation.forced import IDEAS
 
 
@@ -34,12 +34,14 @@ def test_a_layer_that_does_not_attend_to_the_source_is_refused_before_anything_i
     if name == "naive-att-last":
         asked(name, settings)
     else:
-        with pytest.raises(BadInput, match="a decoder layer that does not attend to the source; --cross-attention all"):
+        with pytest.raises(
+            WrongUsage, match="a decoder layer that does not attend to the source; --cross-attention all"
+        ):
             asked(name, settings)
 
 
 def test_encoders_that_do_not_fit_the_network_are_refused_before_anything_is_trained() -> None:
-    with pytest.raises(BadInput, match="label-features leaves words none of the 8 channels"):
+    with pytest.raises(WrongUsage, match="label-features leaves words none of the 8 channels"):
         asked("naive-att", {"source_syntax": "label-features", "width": 8, "heads": 2})
 
 
@@ -47,18 +49,18 @@ def test_options_of_a_guide_are_known_and_others_are_not() -> None:
     idea, _ = asked("shift-aet", {"shift_att_layer": 2, "shift_aet_layer": 3})
     assert idea.options() == {"layer": 3}
     assert asked("bao-guided", {"bao_contiguity": 0.5})
-    with pytest.raises(BadInput, match="an option of shift-aet for shift-att"):
+    with pytest.raises(WrongUsage, match="an option of shift-aet for shift-att"):
         asked("shift-att", {"shift_aet_layer": 2})
-    with pytest.raises(BadInput, match="an option of mask-align for bao"):
+    with pytest.raises(WrongUsage, match="an option of mask-align for bao"):
         asked("bao", {"mask_align_loss_form": "paper"})
-    with pytest.raises(BadInput, match="an option of pascal for sequence"):
+    with pytest.raises(WrongUsage, match="an option of pascal for sequence"):
         asked("bao", {"pascal_heads": 1})
-    with pytest.raises(BadInput, match="an option of bao for mask-align"):
+    with pytest.raises(WrongUsage, match="an option of bao for mask-align"):
         open_method("mask-align", {"bao_steps": 1})
 
 
 def test_a_layer_that_is_not_there_is_named_before_anything_is_trained() -> None:
-    with pytest.raises(BadInput, match="this method reads decoder layer 5, which there is not"):
+    with pytest.raises(WrongUsage, match="this method reads decoder layer 5, which there is not"):
         asked("shift-att", {"shift_att_layer": 5, "decoder_layers": 4})
     _, config = asked("shift-att", {"shift_att_layer": 5, "models": "folder"})
     assert config.models == Path("folder")

@@ -1,0 +1,90 @@
+"""`python -m synmt.cli.manual [FOLDER]`: writes a man page of each command, from its help.
+
+Without FOLDER, to where `man` looks beside the `synmt` on the PATH. Afterwards: `man synmt-train`.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from synmt import __version__
+from synmt.cli.main import cli
+from synmt.cli.sections import SHOW_ALL
+
+SECTION = "man1"  # of the manual: programs
+
+
+class Manual(click.HelpFormatter):
+    """Writes a help as the source of a man page, for roff, which breaks the lines itself."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        self.write(f".SH SYNOPSIS\n.B {escaped(prog)}\n{escaped(args)}\n.SH DESCRIPTION\n")
+
+    def write_heading(self, heading: str) -> None:
+        self.write(f".SH {escaped(heading.upper())}\n")
+
+    def write_paragraph(self) -> None:
+        """Write nothing: text begins with what parts it from the text before."""
+
+    def write_text(self, text: str) -> None:
+        r"""Write paragraphs; one after \b has lines of its own, the first a heading if it ends in a colon."""
+        for paragraph in text.split("\n\n"):
+            lines = paragraph.splitlines()
+            if lines and lines[0].strip() == "\b":
+                if lines[1].endswith(":"):
+                    self.write_heading(lines.pop(1).removesuffix(":"))
+                self.write("\n".join([".PP", ".nf", *map(escaped, lines[1:]), ".fi", ""]))
+            else:
+                self.write(f".PP\n{escaped(' '.join(paragraph.split()))}\n")
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        for term, text in rows:
+            self.write(f".TP\n.B {escaped(term)}\n{escaped(text)}\n")
+
+
+def escaped(text: str) -> str:
+    """Return a line for roff that means itself."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{text}" if text.startswith((".", "'")) else text
+
+
+def root(**settings: Any) -> click.Context:
+    """Return a context of `synmt` whose help shows all options."""
+    context = cli.make_context("synmt", [], resilient_parsing=True, **settings)
+    context.meta[SHOW_ALL] = True
+    return context
+
+
+def with_those_below(context: click.Context) -> Iterator[click.Context]:
+    """Yield the context of a command, and those of the commands below it."""
+    context.command._help_option = None  # which click keeps, -h or not, from the first context that asked
+    yield context
+    if isinstance(group := context.command, click.Group):
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command
+            yield from with_those_below(click.Context(command, context, name))
+
+
+def page(context: click.Context) -> str:
+    """Return the man page of a command."""
+    context.formatter_class = Manual
+    name = context.command_path.replace(" ", "-")
+    about = context.command.get_short_help_str(limit=200).removesuffix(".")
+    head = f'.TH "{escaped(name.upper())}" 1 "" "synmt {__version__}"\n.SH NAME\n{escaped(name)} \\- {escaped(about)}\n'
+    return f".nh\n.ad l\n{head}{context.get_help()}\n"
+
+
+def main() -> None:
+    folder = Path(*sys.argv[1:2]) if sys.argv[1:] else Path(sys.prefix) / "share" / "man" / SECTION
+    folder.mkdir(parents=True, exist_ok=True)
+    for context in with_those_below(root()):
+        path = folder / f"{context.command_path.replace(' ', '-')}.1"
+        path.write_text(page(context), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
