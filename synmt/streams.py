@@ -78,13 +78,11 @@ class BadLines:
     """What becomes of lines that cannot be used: the first is raised, or with `blank` each is counted.
 
     counts: of lines left empty, by their kind: "bad line", or such as "line of more than 2000 tokens".
-    left_out: how much is lost of lines that are good, by kind, such as "comments".
     """
 
     def __init__(self, on_error: OnError = "fail") -> None:
         self.on_error = on_error
         self.counts: Counter[str] = Counter()
-        self.left_out: Counter[str] = Counter()
 
     def add(self, error: BadInput) -> None:
         """Raise the error of a bad line, or count it."""
@@ -107,13 +105,10 @@ class BadLines:
             return blank
 
     def report(self, command: str) -> None:
-        """Say on stderr how many lines were left empty, and what was left out of others."""
+        """Say on stderr how many lines were left empty."""
         for kind, count in self.counts.items():
             lines = kind if count == 1 else kind.replace("line", "lines", 1)
             print(f"synmt {command}: {count} {lines} left empty", file=sys.stderr)
-        if self.left_out:
-            kinds = ", ".join(f"{kind} ({count})" for kind, count in self.left_out.items())
-            print(f"synmt {command}: left out what records do not hold: {kinds}", file=sys.stderr)
 
 
 class Notes:

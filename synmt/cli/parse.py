@@ -30,7 +30,7 @@ Examples:
     type=click.Choice(["text", "tokens", "ptb", "conllu", "records"]),
     default="text",
     show_default=True,
-    help="Raw text, tokens between spaces, or finished trees: brackets or parse records one a line, CoNLL-U.",
+    help="Raw text, tokens between spaces, or finished trees: brackets, CoNLL-U, parse records.",
 )
 @in_section("Input")("--strip", is_flag=True, help="Take traces and function tags out of ptb trees.")
 @in_section("Input")(
@@ -70,7 +70,7 @@ def command(
     if again and kind not in READERS:
         raise WrongUsage("--again is for finished trees: --input ptb, conllu or records")
     if kind in READERS:
-        read = reader("stripped ptb" if strip and kind == "ptb" else kind, bad, partial=True)
+        read = reader("stripped ptb" if strip and kind == "ptb" else kind, partial=True)
         if again is None:
             group = partial(sentences, kind=kind)
             return convert_files("parse", files, lambda text: WRITERS[form](read(text)), bad, blank(form), group)

@@ -98,7 +98,7 @@ def command(
             lines = "1 string that is no tree" if len(repairs) == 1 else f"{len(repairs)} strings that are no trees"
             click.echo(f"synmt transitions: repaired {lines}, the first for this: {repairs[0]}", err=True)
         return
-    read, crossings = reader(kind, bad), list[bool]()
+    read, crossings = reader(kind), list[bool]()
     convert_files(
         "transitions",
         files,

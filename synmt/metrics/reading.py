@@ -12,9 +12,10 @@ from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Compared, Metric, Row
 from synmt.metrics.prediction import Prediction, read_prediction
 from synmt.metrics.reliability import Scored, read_scored
-from synmt.streams import Line, WrongUsage, read_parallel
+from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, read_parallel, side_by_side
 from synmt.text.links import Link, Links, check_inside, detect_base, read_links
 from synmt.text.tokenization import MosesTokenizer
+from synmt.trees.parses import lines_of_trees
 from synmt.trees.record import read_record, read_words
 
 Reader = Callable[[str], Any]
@@ -84,13 +85,21 @@ def open_rows(
         raise WrongUsage(f"lengths for {name} are those of a source, and there is none")
     if files.target is not None and (files.source is None or not has_links):
         raise WrongUsage("a target is for links, beside a source")
-    lines: Iterable[Sequence[Line]] = read_parallel(files.paths())
+    lines: Iterable[Sequence[Line]] = read_trees(files) if compared == "trees" else read_parallel(files.paths())
     if has_links:
         lines = list(lines)
         readers, notes = _link_readers(compared, lines, len(files.hypotheses), config)
     else:
         readers, notes = _readers(compared, files, config)
     return (_row(line, readers, files, buckets) for line in lines), notes
+
+
+def read_trees(files: Files) -> Iterator[tuple[Line, ...]]:
+    """Yield tree n of each file of hypotheses and references, side by side; of a source, line n. Raises BadInput."""
+    paths, trees = files.paths(), len(files.hypotheses) + len(files.references)
+    check_stdin_once(paths)
+    lines = [read_lines([path]) for path in paths]
+    return side_by_side(paths, [*map(lines_of_trees, lines[:trees]), *lines[trees:]], "trees")
 
 
 def _readers(compared: Compared, files: Files, config: MetricConfig) -> tuple[list[Reader], list[str]]:

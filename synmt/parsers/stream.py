@@ -46,7 +46,7 @@ def parse_again(
         if again == "tags":
             yield replace(record, upos=parsed.upos, feats=parsed.feats)
         else:
-            yield replace(parsed, sent_id=record.sent_id)
+            yield replace(parsed, sent_id=record.sent_id, conllu=record.conllu)
 
 
 def write_parses(

@@ -2,18 +2,18 @@
 
 One sentence block is one record. Its tokens are the parts of the text: a multiword token stays two or more
 tokens where the text itself divides (`do|n't`), and becomes one where it does not (German `zum`: zu + dem).
-Empty nodes, comments other than `# sent_id` and `# text`, DEPS and MISC (but for SpaceAfter) are left out, and
-counted. A record of several sentences is one block with a comment such as `# sentences = 5 3`, the words of each.
+What else a block holds (empty nodes, other comments, DEPS, other MISC) is in the block itself, which
+`read_whole_conllu` keeps. A record of several sentences is one block with a comment such as `# sentences = 5 3`, the
+words of each.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from synmt.streams import BadInput, Line
 from synmt.trees.record import UNATTACHED, ParseRecord, RecordError, check_heads
 
-COLUMNS = 10
+COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 DEPENDENCY = "dep"  # Universal Dependencies' relation that says nothing
 UNKNOWN = "_"
 SENTENCES = "sentences"  # the comment with the number of words of each sentence of a block
@@ -118,8 +118,8 @@ def read_conllu(block: str, partial: bool = False) -> ParseRecord:
 
 def _read_row(line: str, words: list[SyntacticWord], multiword: list[MultiwordToken]) -> None:
     columns = line.split("\t")
-    if len(columns) != COLUMNS:
-        raise ValueError(f"{len(columns)} columns instead of {COLUMNS}")
+    if len(columns) != len(COLUMNS):
+        raise ValueError(_other_columns(line, columns))
     number, form, lemma, upos, xpos, feats, head, deprel, _, misc = columns
     space_after = "SpaceAfter=No" not in misc.split("|")
     if not form.strip():
@@ -138,20 +138,14 @@ def _read_row(line: str, words: list[SyntacticWord], multiword: list[MultiwordTo
         words.append(SyntacticWord(form, lemma, upos, xpos, feats, number_of_head, deprel, space_after))
 
 
-def left_out(block: str) -> Counter[str]:
-    """Return how much of a sentence block that can be read its record does not hold, by kind."""
-    counts: Counter[str] = Counter()
-    for line in block.split("\n"):
-        if line.startswith("#"):
-            counts["comments"] += line[1:].partition("=")[0].strip() not in ("sent_id", "text", SENTENCES)
-            continue
-        columns = line.split("\t")
-        counts["multiword tokens"] += "-" in columns[0]
-        counts["empty nodes"] += "." in columns[0]
-        if columns[0].isdigit():
-            counts["DEPS"] += columns[8] != UNKNOWN
-            counts["MISC"] += columns[9] not in (UNKNOWN, "SpaceAfter=No")
-    return +counts
+def _other_columns(line: str, columns: Sequence[str]) -> str:
+    """Return what is wrong with a row of more or fewer columns."""
+    cause = f"{len(columns)} columns instead of {len(COLUMNS)}"
+    if len(columns) > len(COLUMNS):
+        return f"{cause}: {' '.join(COLUMNS)}"
+    if len(columns) == 1 and len(line.split()) > 1:
+        return f"{cause}: tabs stand between columns, not spaces"
+    return f"{cause}: no {', '.join(COLUMNS[len(columns) :])}; _ stands for what is not known"
 
 
 def depths(heads: Sequence[int]) -> list[int]:
@@ -300,11 +294,27 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def read_whole_conllu(block: str, partial: bool = False) -> ParseRecord:
+    """The same as `read_conllu`; a record that does not hold all of the block keeps it."""
+    record = read_conllu(block, partial)
+    record.conllu = block if write_conllu(record) != block else ""
+    return record
+
+
 def conllu_of_record(record: ParseRecord) -> str:
     """Return the sentence block with the blank line that closes it, nothing for the empty record.
 
-    Raises RecordError for a sentence without heads.
+    It is the block that the record keeps, if that still says what the record does; else its comments stay.
+    Raises RecordError for a sentence without heads, and as `read_conllu` for what the record keeps.
     """
+    if record.conllu:
+        comments = [line for line in record.conllu.split("\n") if line.startswith("#")]
+        written = write_conllu(record)
+        if write_conllu(read_conllu(record.conllu, partial=True)) == written:
+            return record.conllu + "\n"
+        known = [line.partition("=")[0].strip() for line in written.split("\n") if line.startswith("#")]
+        others = [line for line in comments if line.partition("=")[0].strip() not in known]
+        return "\n".join([*others, written]) + "\n"
     if not record.heads:
         if record.tokens or record.text.strip():
             raise RecordError("record has no dependency tree")

@@ -55,6 +55,7 @@ class ParseRecord:
     sentences: number of words of each sentence, where there are several; each has its own root.
     masks: by name, m strings of m characters 0 and 1, over the n words or over the nodes of the tree.
     sent_id: the sentence's name in its treebank, as in CoNLL-U.
+    conllu: the sentence block that it was read from, if that holds more than the record.
     """
 
     text: str = ""
@@ -71,6 +72,7 @@ class ParseRecord:
     sentences: list[int] = field(default_factory=list)
     masks: dict[str, list[str]] = field(default_factory=dict)
     sent_id: str = ""
+    conllu: str = ""
 
     def without_trees(self) -> "ParseRecord":
         """Return the sentence as one that was not parsed: its text and its words."""
@@ -215,6 +217,7 @@ def read_record(line: str, partial: bool = False) -> ParseRecord:
         sentences=_column(fields, "sentences", int),
         masks=_masks(fields),
         sent_id=_text(fields, "sent_id"),
+        conllu=_text(fields, "conllu"),
     )
     record.check(partial)
     return record
@@ -286,7 +289,7 @@ def write_record(record: ParseRecord) -> str:
             fields[name] = getattr(record, name)
     if record.tree is not None:
         fields["tree"] = write_brackets(record.tree)
-    for name in (*WORD_COLUMNS, "sentences", "masks"):
+    for name in (*WORD_COLUMNS, "sentences", "masks", "conllu"):
         if getattr(record, name):
             fields[name] = getattr(record, name)
     if UNATTACHED in record.heads:

@@ -45,20 +45,31 @@ def test_trees_come_out_as_they_went_in(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
-def test_columns_of_conllu_are_kept_or_counted() -> None:
-    rows = "1\tGo\tgo\tVERB\tVB\tA=B\t0\troot\t_\tSpaceAfter=No\n2\t.\t.\tPUNCT\t.\t_\t1\tpunct\t_\t_\n\n"
-    kept = f"# sent_id = 1\n# text = Go.\n{rows}"
-    options = ["parse", "--input", "conllu", "--format", "conllu"]
-    done = synmt(*options, text=kept)
-    assert (done.stdout, done.stderr) == (kept, "")
-    more = kept.replace("root\t_", "root\t0:root").replace("\t_\t_\n\n", "\t_\tX=Y\n2.1\te" + 8 * "\t_" + "\n\n")
-    done = synmt(*options, text=2 * f"# newdoc\n{more}")
-    assert done.stdout == 2 * kept
-    assert done.stderr == (
-        "synmt parse: left out what records do not hold: comments (2), empty nodes (2), DEPS (2), MISC (2)\n"
+def test_conllu_comes_out_as_it_went_in() -> None:
+    rows = "1\tGo\tgo\tVERB\tVB\tA=B\t0\troot\t0:root\tSpaceAfter=No\n2\t.\t.\tPUNCT\t.\t_\t1\tpunct\t_\tX=Y\n"
+    text = 2 * f"# newdoc\n# sent_id = 1\n# text = Go.\n{rows}2.1\te{8 * (chr(9) + '_')}\n\n"
+    done = synmt("parse", "--input", "conllu", "--format", "conllu", text=text)
+    assert (done.stdout, done.stderr) == (text, "")
+    records = synmt("parse", "--input", "conllu", text=text).stdout
+    assert synmt("parse", "--input", "records", "--format", "conllu", text=records).stdout == text
+
+
+def test_trees_over_several_lines(tmp_path: Path) -> None:
+    """As in .mrg files, which begin with an empty line and part trees by them or not."""
+    (tmp_path / "trees.mrg").write_text(
+        "\n( (S \n    (NP (PRP He))\n    (VP (VBZ is))\n    (. .) ))\n( (NP (NN x)))\n\n(A\n  (B b)\n)\n"
     )
-    records = synmt("parse", "--input", "conllu", text=kept).stdout
-    assert synmt("parse", "--input", "records", "--format", "conllu", text=records).stdout == kept
+    done = shell("synmt parse --input ptb --format ptb trees.mrg", tmp_path)
+    assert done.stdout == "(S (NP (PRP He)) (VP (VBZ is)) (. .))\n(NP (NN x))\n(A (B b))\n"
+    one_a_line = shell(
+        "synmt parse --input ptb --format ptb trees.mrg > one; synmt score -m evalb -r trees.mrg one", tmp_path
+    )
+    assert one_a_line.stdout.startswith("F1|rules:COLLINS|sentences:3|errors:0|") and " = 100.00 " in one_a_line.stdout
+    (tmp_path / "bad.mrg").write_text("(A\n  (B b))\n(A\n  (B b)\n\n(C c)\n")
+    done = shell("synmt parse --input ptb bad.mrg", tmp_path)
+    assert is_one_line_of_error(done, "synmt parse: bad.mrg:3: tree does not close its bracket")
+    done = shell("synmt parse --input ptb --on-error blank --format ptb bad.mrg", tmp_path)
+    assert done.stdout == "(A (B b))\n\n(C c)\n"
 
 
 def test_stripping_is_for_brackets_alone() -> None:

@@ -8,10 +8,11 @@ from synmt.streams import Line, read_lines
 from synmt.trees.dependency import (
     DependencyError,
     conllu_blocks,
+    conllu_of_record,
     depths,
     joined,
-    left_out,
     read_conllu,
+    read_whole_conllu,
     write_conllu,
     written,
 )
@@ -190,38 +191,57 @@ WORDS = st.lists(
     comments=st.lists(st.sampled_from(["# newdoc id = 1", "# x", "# text_en = a"]), max_size=3),
     data=st.data(),
 )
-def test_what_is_not_given_back_is_counted(
-    words: list[tuple[str, ...]], comments: list[str], data: st.DataObject
-) -> None:
-    """All columns but two come back; rows of other kinds stand for what is counted."""
-    given, expected, empty = [*comments], [], 0
+def test_a_block_comes_back_whole(words: list[tuple[str, ...]], comments: list[str], data: st.DataObject) -> None:
+    """Through JSON, too; without the block, all columns of words but two come back."""
+    given, expected = [*comments], []
     for number, (form, lemma, upos, xpos, feats, deps, misc) in enumerate(words, 1):
         head, deprel = (0, "root") if number == 1 else (1, "dep")
         row = [str(number), form, lemma, upos, xpos, feats, str(head), deprel, deps, misc]
+        if data.draw(st.booleans()):
+            given.append("\t".join([f"{number}-{number}", data.draw(st.sampled_from([form, "other"])), *"________"]))
         given.append("\t".join(row))
         spaced = number == len(words) or "SpaceAfter=No" not in misc
         expected.append("\t".join([*row[:8], "_", "_" if spaced else "SpaceAfter=No"]))
         if data.draw(st.booleans()):
-            empty += 1
             given.append("\t".join([f"{number}.1", "e", *"______", "0:root", "_"]))
     text = "\n".join(given)
-    assert write_conllu(read_conllu(text)).split("\n")[1:] == expected
-    counts = {
-        "comments": len(comments),
-        "empty nodes": empty,
-        "DEPS": sum(word[5] != "_" for word in words),
-        "MISC": sum("X=Y" in word[6] for word in words),
-    }
-    assert left_out(text) == {kind: count for kind, count in counts.items() if count}
+    if not any("-" in row.split("\t")[0] for row in given):
+        assert write_conllu(read_conllu(text)).split("\n")[1:] == expected
+    record = read_record(write_record(read_whole_conllu(text)))
+    assert conllu_of_record(record) == f"{text}\n"
 
 
-def test_a_multiword_token_is_counted_and_has_the_columns_of_its_highest_word() -> None:
+def test_a_record_that_was_changed_is_written_as_it_is() -> None:
+    comments = "# newpar\n# sent_id = 1\n# text = a b\n"
+    text = f"{comments}1\ta\t_\t_\t_\t_\t0\troot\t_\tX=Y\n2\tb\t_\t_\t_\t_\t1\tdep\t_\t_"
+    record = read_whole_conllu(text)
+    record.deprels = ["root", "obj"]
+    assert conllu_of_record(record) == f"{text}\n".replace("dep", "obj").replace("X=Y", "_")
+    record.conllu = "1\ta"
+    with pytest.raises(DependencyError, match="2 columns instead of 10: no LEMMA"):
+        conllu_of_record(record)
+
+
+@pytest.mark.parametrize(
+    ("row", "cause"),
+    [
+        ("1\ta\tb\tN\tN\t_\t0\troot", "8 columns instead of 10: no DEPS, MISC; _ stands for what is not known"),
+        ("1 a b N N _ 0 root _ _", "1 columns instead of 10: tabs stand between columns, not spaces"),
+        ("1" + "\t_" * 13, "14 columns instead of 10: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"),
+    ],
+)
+def test_what_a_row_of_another_format_lacks_is_said(row: str, cause: str) -> None:
+    with pytest.raises(DependencyError, match=f"^{cause}$"):
+        read_conllu(row)
+
+
+def test_a_multiword_token_has_the_columns_of_its_highest_word() -> None:
     rows = ["# sent_id = 1", "# text = zum Haus", "1-2 zum _ _ _ _ _ _ _ _", "1 zu zu ADP APPR _ 3 case _ _"]
     rows += ["2 dem der DET ART _ 1 det _ _", "3 Haus Haus NOUN NN _ 0 root _ _"]
     text = "\n".join(row if row.startswith("#") else row.replace(" ", "\t") for row in rows)
     record = read_conllu(text)
     assert (record.tokens, record.lemmas, record.xpos) == (["zum", "Haus"], ["zu", "Haus"], ["APPR", "NN"])
-    assert left_out(text) == {"multiword tokens": 1}
+    assert conllu_of_record(read_whole_conllu(text)) == f"{text}\n"
 
 
 @given(record=dependency_records())
@@ -282,3 +302,4 @@ def test_the_tokens_of_a_treebank_spell_its_text(name: str) -> None:
         assert written(record) == " ".join(record.text.split())
         again = read_conllu(write_conllu(record))
         assert (again.sent_id, again.feats, again.heads) == (record.sent_id, record.feats, record.heads)
+        assert conllu_of_record(read_record(write_record(read_whole_conllu(each.text)))) == f"{each.text}\n"

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.streams import BadLines
 from synmt.systems.idea import SOME_HEADS, check_needs
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.dependency import depths, read_conllu, write_conllu
@@ -52,8 +51,8 @@ def test_a_word_without_a_head_is_null_or_a_dash() -> None:
 
 REFUSING: dict[str, Callable[[], object]] = {
     "a record": lambda: read_record(LINE),
-    "records for transitions": lambda: reader("records", BadLines())(LINE),
-    "CoNLL-U for transitions": lambda: reader("conllu", BadLines())(write_conllu(RECORD)),
+    "records for transitions": lambda: reader("records")(LINE),
+    "CoNLL-U for transitions": lambda: reader("conllu")(write_conllu(RECORD)),
     "target strings": lambda: transitions_of_record(RECORD, list, ArcStyle()),
     "other words": lambda: realigned(RECORD, ["ab", "c"]),
     "a target side": lambda: check_needs(RECORD, frozenset({"heads"})),

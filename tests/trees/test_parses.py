@@ -1,0 +1,56 @@
+"""Trees over several lines, against the printer of NLTK."""
+
+import re
+from itertools import count
+
+import nltk
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from synmt.streams import Line
+from synmt.trees.constituency import Tree, read_brackets, write_brackets
+from synmt.trees.parses import lines_of_trees
+from tests.trees.strategies import trees
+
+TREES = st.lists(trees(max_nodes=12), max_size=5)
+
+
+def lines(text: str) -> list[Line]:
+    return [Line(line, "f", number) for number, line in zip(count(1), text.split("\n"), strict=False)]
+
+
+@given(trees=TREES, margin=st.integers(1, 60), gap=st.sampled_from(["\n", "\n\n"]))
+def test_printed_trees_are_read_as_one_line_each(trees: list[Tree], margin: int, gap: str) -> None:
+    assume(not any(re.search(r"\s", node) for tree in trees for node in tree.nodes))  # NLTK divides at all white space
+    brackets = [write_brackets(tree) for tree in trees]
+    printed = [nltk.Tree.fromstring(each).pformat(margin=margin) for each in brackets]
+    found = list(lines_of_trees(lines(gap.join(printed))))
+    assert [read_brackets(line.text) for line in found if line.text.strip()] == [
+        read_brackets(each) for each in brackets
+    ]
+    if any("\n" in each for each in printed):
+        assert all(line.text.strip() for line in found)
+
+
+@given(texts=st.lists(st.one_of(trees(max_nodes=6).map(write_brackets), st.sampled_from(["", " ", "{", "(A", "b)"]))))
+def test_a_tree_a_line_stays_a_line(texts: list[str]) -> None:
+    """What does not close its bracket too, if the next line begins with one."""
+    given_lines = lines("\n".join(texts))
+    found = list(lines_of_trees(given_lines))
+    joined = [line for line in found if "\n" in line.text]
+    assert all(line.text.startswith("(A\n") for line in joined)
+    if "(A" not in texts:
+        assert found == given_lines
+
+
+def test_a_tree_is_given_before_the_next_line_is_there() -> None:
+    asked = []
+
+    def slowly():  # type: ignore[no-untyped-def]
+        for number, text in enumerate(["(A a)", "(B", " b)", "(C c)"], 1):
+            asked.append(number)
+            yield Line(text, "f", number, pauses=number == 1)
+
+    found = lines_of_trees(slowly())
+    assert (next(found).text, asked) == ("(A a)", [1])
+    assert (next(found).text, asked) == ("(B\n b)", [1, 2, 3])
