@@ -161,7 +161,7 @@ def test_pairs_with_a_bad_line_are_left_out_and_counted_if_that_is_asked_for(
     data = with_target_trees(write_corpus(tmp_path))
     bad = Path([data.source, data.target or ""][side])
     lines = bad.read_bytes().splitlines(keepends=True)
-    lines[2:6] = b'{"tokens": ["a"]}\n', b"{\n", b"\xff\n", b"\0\n"
+    lines[2:6] = b'{"tokens": "a"}\n', b"{\n", b"\xff\n", b"\0\n"
     bad.write_bytes(b"".join(lines))
     with pytest.raises(BadInput, match=f"{bad.name}:[35]: "):
         run(tmp_path / "model", data, "mask", target="transitions")
