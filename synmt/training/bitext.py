@@ -17,7 +17,7 @@ from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
 IN_MEMORY = 2**24  # bytes
-LEARNT = [field.name for field in fields(ParseRecord) if field.name not in ("lemmas", "xpos")]
+LEARNT = [field.name for field in fields(ParseRecord) if field.name not in ("lemmas", "xpos")]  # lemmas if there are
 
 
 class Bitext:
@@ -56,7 +56,8 @@ class Bitext:
 
 def _sentence(record: ParseRecord) -> bytes:
     """Return what models learn from a record; its bytes are part of the checksum that old runs have, too."""
-    return orjson.dumps({name: getattr(record, name) for name in LEARNT})
+    lemmas = ["lemmas"] if record.lemmas else []
+    return orjson.dumps({name: getattr(record, name) for name in [*LEARNT, *lemmas]})
 
 
 def _record(known: dict[str, Any]) -> ParseRecord:

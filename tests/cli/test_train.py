@@ -19,7 +19,9 @@ def test_a_model_folder_holds_all_that_a_model_is(mask_model: Path) -> None:
     names = {name for name in names if "/" not in name}
     assert names == tiny.MODEL_FILES | {"log.tsv"}
     config = orjson.loads((mask_model / "config.json").read_bytes())
-    assert config["model"]["source"] == {"mask": {"per_layer": False, "tree": "constituency"}}
+    assert config["model"]["source"] == {
+        "mask": {"per_layer": False, "tree": "constituency", "relations": "", "hard": False}
+    }
     assert config["training"]["pairs"] == 20
     assert "--epochs" in config["training"]["command"]
 

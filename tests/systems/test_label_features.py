@@ -1,10 +1,16 @@
 """Labels beside the words of the encoder's input."""
 
+import re
+from dataclasses import replace
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from synmt.model.source import source_side
 from synmt.systems.label_features.embeddings import LabelEmbeddings
+from synmt.systems.label_features.idea import subword_tags
 from synmt.trees.record import ParseRecord
 from tests import tiny
 
@@ -46,3 +52,32 @@ def test_features_that_leave_no_room_for_words() -> None:
 def test_a_record_without_the_field_has_no_labels() -> None:
     side = source_side({"label-features": {"fields": "upos"}})
     assert side.features(ParseRecord(tokens=["a", "b"]), tiny.segment).labels == {"upos": ["", ""]}
+
+
+def test_morphology_lemmas_and_subword_tags() -> None:
+    record = replace(RECORD, tokens=["grandfather", "is", "father"], upos=["NOUN", "AUX", "NOUN"], heads=[2, 0, 2])
+    record = replace(record, deprels=["nsubj", "root", "obj"], lemmas=["grandfather", "be", "father"])
+    side = source_side({"label-features": {"fields": "feats+lemmas+bieo", "size": 2}})
+    with_feats = replace(record, feats=["Number=Sing|Gender=Masc", "_", "Number=Sing"])
+    assert side.features(with_feats, tiny.segment).labels == {
+        "feats": ["Number=Sing|Gender=Masc"] * 4 + ["_"] + ["Number=Sing"] * 2,
+        "lemmas": ["grandfather"] * 4 + ["be"] + ["father"] * 2,
+        "bieo": ["B", "I", "I", "E", "O", "B", "E"],
+    }
+    assert side.features(record, tiny.segment).labels["feats"] == ["_"] * 7  # parsed, and no word has any
+
+
+@given(st.lists(st.integers(1, 5), max_size=6))
+def test_subword_tags_are_regular(counts: list[int]) -> None:
+    """O, or B I* E, for each word, as a language of tags."""
+    words = [word for word, count in enumerate(counts) for _ in range(count)]
+    tags = "".join(subword_tags(words))
+    found = re.findall("O|BI*E", tags)
+    assert "".join(found) == tags and list(map(len, found)) == counts
+    assert subword_tags([-1, *words, -1]) == ["", *tags, ""]
+
+
+@pytest.mark.parametrize("fields", ["", "heads", "upos+upos", "deprels+"])
+def test_fields_that_are_none(fields: str) -> None:
+    with pytest.raises(ValueError, match="fields cannot be"):
+        source_side({"label-features": {"fields": fields}})

@@ -1,15 +1,23 @@
 """The worked numbers of McDonald & Chiang's formula, and its laws."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.model.batches import Sources
 from synmt.model.source import source_side
+from synmt.model.translation import TranslationModel
+from synmt.nn.attention import Recorder
 from synmt.nn.encoding import SourceBatch
+from synmt.nn.transformer import EncoderLayer
 from synmt.systems.idea import Layout
 from synmt.systems.mask.attention import TreeMasks, relations
 from synmt.systems.mask.idea import Mask
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.constituency import subtree_ends
 from synmt.trees.record import ParseRecord
 from synmt.trees.relations import RELATIONS, relation_matrix
@@ -175,3 +183,52 @@ def test_masks_over_dependencies_read_words_alone_and_leave_others_room() -> Non
     assert side.needs(training=False) == {"tree", "heads"}
     with pytest.raises(ValueError, match="cannot be combined"):
         source_side({"mask": {}, "linearized": {}})
+
+
+@pytest.mark.parametrize("names", ["parent+child", "self", "right-other+left-sib+desc"])
+def test_relations_that_are_left_out_have_no_strength(names: str) -> None:
+    """As nine masks of which these alone have strengths other than zero, in the order in which they are named."""
+    batch = batch_of([[-1, 0, 1, 1, 0, 4], [-1, 0, 0]])
+    some, whole = Mask(relations=names).encoder_part(tiny.CONFIG, {}), TreeMasks(2, 2, per_layer=False)
+    assert isinstance(some, TreeMasks) and some.strengths.shape == (1, 2, len(some.names))
+    torch.nn.init.normal_(some.strengths)
+    for number, name in enumerate(some.names):
+        whole.strengths.data[:, :, RELATIONS.index(name)] = some.strengths.data[:, :, number]
+    torch.testing.assert_close(some.biases(batch), whole.biases(batch))
+
+
+@pytest.mark.parametrize("tree", ["constituency", "dependency"])
+def test_a_head_with_a_hard_mask_sees_its_relation_and_itself(tree: str) -> None:
+    """Head by head and query by query, three heads and two relations besides self."""
+    config = replace(tiny.CONFIG, heads=3, width=24)
+    side = source_side({"mask": {"tree": tree, "hard": True, "relations": "self+parent+right-sib"}})
+    features = [side.features(record, tiny.segment) for record in tiny.records()]
+    known = {token for each in features for token in each.tokens}
+    vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN], sorted(known))
+    model = TranslationModel(config, side, tiny.TARGET_SYSTEMS["sequence"], vocabulary).eval()
+    layers = [layer.attention for layer in model.network.encoder.layers if isinstance(layer, EncoderLayer)]
+    batch = Sources.encode(features, vocabulary).batch(range(4), vocabulary.padding, torch.device("cpu"))
+    with Recorder(layers) as recorder:
+        states = model.encode(batch).states
+    assert torch.isfinite(states).all()
+    for record, each, weights in zip(tiny.records(), features, recorder.weights[0], strict=True):
+        n = len(each.tokens)
+        if tree == "constituency":
+            cells = relation_matrix(each.columns["parents"])
+        else:
+            rows = [torch.tensor([each.columns[name]]) for name in ("parents", "ends", "nodes", "orders")]
+            cells = relations(*rows)[0].numpy()
+        for head, name in enumerate(["parent", "right-sib", "parent"]):
+            seen = (cells == RELATIONS.index(name)) | (cells == 0)
+            assert (weights[head, :n, :n] > 0).tolist() == seen.tolist(), record
+    torch.testing.assert_close(model.encode(batch).states, states)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"relations": "parents"}, {"relations": "self+self"}, {"hard": True, "per_layer": True},
+     {"hard": True, "relations": "self"}],
+)  # fmt: skip
+def test_masks_that_cannot_be(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="relations"):
+        Mask(**options)

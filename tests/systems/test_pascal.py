@@ -1,5 +1,7 @@
 """The worked numbers of parent-scaled self-attention, and its laws."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
@@ -98,7 +100,7 @@ def test_any_split_puts_the_parent_in_the_middle_of_its_subwords(counts: list[in
 
 def scaling(weighting: Weighting = "multiply", dropout: float = 0.0) -> ParentScaling:
     """Two of four heads in the second of three layers."""
-    return ParentScaling(3, 2, (2, 3), variance=1.0, dropout=dropout, weighting=weighting)
+    return ParentScaling(3, {2: (2, 3)}, variance=1.0, dropout=dropout, weighting=weighting)
 
 
 def scale_of(edit: AttentionEdit) -> torch.Tensor:
@@ -166,9 +168,37 @@ def test_labels_beside_words_keep_their_own_attention() -> None:
     assert (scale[0, 0] == 1).all(dim=1).tolist() == [not word for word in words]
 
 
+def test_several_layers_have_heads_of_their_own() -> None:
+    """Each is scaled as if it were the only one; layers between them stay plain."""
+    config = replace(tiny.CONFIG, encoder_layers=4, heads=8, width=32)
+    idea = Pascal(heads=3, layers="1:2+4", variance=2.0)
+    assert idea.owned_heads(config) == {1: (6, 7), 4: (5, 6, 7)}
+    source = batch([[2, 4, 4], [0, 0, -1]])
+    found = idea.encoder_part(config, {})(source).edits
+    for layer, heads in ((1, 2), (4, 3)):
+        alone = Pascal(layer=layer, heads=heads, variance=2.0).encoder_part(config, {})(source).edits
+        assert found[layer - 1].heads[0].heads == alone[layer - 1].heads[0].heads
+        torch.testing.assert_close(scale_of(found[layer - 1]), scale_of(alone[layer - 1]))
+    assert found[1] == found[2] == AttentionEdit()
+
+
+def test_rows_are_ignored_in_each_layer_by_itself() -> None:
+    torch.manual_seed(0)
+    part = ParentScaling(2, {1: (0,), 2: (0,)}, variance=1.0, dropout=0.5, weighting="multiply").train()
+    first, second = (scale_of(edit) for edit in part(batch([[2] * 200])).edits)
+    assert ((first == 1).all(dim=3) != (second == 1).all(dim=3)).any()
+
+
+@pytest.mark.parametrize("layers", ["1:", "x", "1:2:3", "0", "1+1:2", "-1", "1++2", "1:0"])
+def test_layers_that_are_none(layers: str) -> None:
+    with pytest.raises(ValueError, match="layers cannot be"):
+        Pascal(layers=layers)
+
+
 @pytest.mark.parametrize(
     ("ideas", "cause"),
     [
+        ({"pascal": {"layers": "1:2+3"}}, "takes 2 heads of layer 3, where 2 layers have 2 heads each"),
         ({"pascal": {"layer": 3}}, "takes 2 heads of layer 3, where 2 layers have 2 heads each"),
         ({"pascal": {"heads": 3}}, "takes 3 heads of layer 1, where 2 layers have 2 heads each"),
         ({"pascal": {}, "lisa": {}}, "pascal and lisa both take head 1 of layer 1"),

@@ -26,14 +26,15 @@ class Masks(Protocol):
 
 
 class TreeMasks(nn.Module):
-    """−exp of the strength of each pair's relation, −exp(0) where none holds; strengths [1 or layers, H, 9]."""
+    """−exp of the strength of each pair's relation, −exp(0) where none of these holds; strengths [1 or layers, H, R].
 
-    names: Sequence[str] = RELATIONS
+    names: R of the nine relations.
+    """
 
-    def __init__(self, heads: int, layers: int, per_layer: bool) -> None:
+    def __init__(self, heads: int, layers: int, per_layer: bool, names: Sequence[str] = RELATIONS) -> None:
         super().__init__()
-        self.layers = layers
-        self.strengths = nn.Parameter(torch.zeros(layers if per_layer else 1, heads, len(RELATIONS)))
+        self.layers, self.names = layers, names
+        self.strengths = nn.Parameter(torch.zeros(layers if per_layer else 1, heads, len(names)))
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
         edits = [AttentionEdit(penalty=-bias) for bias in self.biases(batch)]
@@ -48,10 +49,37 @@ class TreeMasks(nn.Module):
             return [(layer @ flat).add_(UNMASKED).unflatten(2, held.shape[2:]) for layer in values]
 
     def held(self, batch: SourceBatch) -> Tensor:
-        """Return which relation holds of each pair, [B,9,n,n] bool."""
-        columns = batch.columns
-        cells = relations(columns["parents"], columns["ends"], columns.get("nodes"), columns.get("orders"))
-        return cells.unsqueeze(1) == torch.arange(len(RELATIONS), device=cells.device).view(1, -1, 1, 1)
+        """Return which relation holds of each pair, [B,R,n,n] bool."""
+        return _held(relations_of(batch), self.names)
+
+
+class HardMasks(nn.Module):
+    """Head h sees itself and the keys of relation h of those that are named, which begin anew after the last. No
+    parameters. Where there is no tree, it sees all."""
+
+    def __init__(self, heads: int, layers: int, names: Sequence[str]) -> None:
+        super().__init__()
+        self.layers, self.names = layers, [names[head % len(names)] for head in range(heads)]
+
+    def forward(self, batch: SourceBatch) -> EncoderPass:
+        cells = relations_of(batch).unsqueeze(1)
+        seen = _held(cells.squeeze(1), self.names) | (cells == 0) | (cells == len(RELATIONS))
+        if batch.padding is not None:  # of which each query has to see something
+            seen |= batch.padding[:, None, :, None]
+        bias = torch.zeros(seen.shape, device=seen.device).masked_fill_(~seen, float("-inf"))
+        return EncoderPass([AttentionEdit(bias)] * self.layers)
+
+
+def _held(cells: Tensor, names: Sequence[str]) -> Tensor:
+    """Return whether each relation holds of each pair: ids [B,n,n] → [B,R,n,n] bool."""
+    ids = torch.tensor([RELATIONS.index(name) for name in names], device=cells.device)
+    return cells.unsqueeze(1) == ids.view(1, -1, 1, 1)
+
+
+def relations_of(batch: SourceBatch) -> Tensor:
+    """Return the ids of `relations` that the columns of a batch tell, [B,n,n]."""
+    columns = batch.columns
+    return relations(columns["parents"], columns["ends"], columns.get("nodes"), columns.get("orders"))
 
 
 def biases_of(strengths: Tensor) -> Tensor:

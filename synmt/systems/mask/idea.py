@@ -12,6 +12,9 @@ Strengths start at zero, where every bias is −1 and attention is plain. As in 
 one set of strengths; `per_layer` gives each its own. Where that code gathered recursively from tree objects,
 relations are compared on the device from two columns, a node's parent and the end of its subtree.
 
+With some of the `relations` alone, no mask holds of the pairs of the others, which have −exp(0). With `hard` masks,
+nothing is learned: head h sees the keys of one relation, the ones that a query has itself, and no others.
+
 No mask holds of the pairs of a sentence without a tree: −exp(0) for all, so that its attention is plain.
 
 With `tree` dependency, the encoder reads the subwords of the words alone, in their order, and the relations are those
@@ -29,11 +32,11 @@ from synmt.text.vocabulary import structural
 from synmt.trees.constituency import subtree_ends
 from synmt.trees.dependency import preorder
 from synmt.trees.record import ParseRecord
-from synmt.trees.relations import NO_TREE
+from synmt.trees.relations import NO_TREE, RELATIONS
 from synmt.trees.subwords import split_leaves
 
 if TYPE_CHECKING:
-    from synmt.systems.mask.attention import TreeMasks
+    from synmt.systems.mask.attention import HardMasks, TreeMasks
 
 # Of nodes: no word has them, and tokens that are no words are node -1.
 ROOTS_PARENT = NO_TREE - 1
@@ -49,6 +52,24 @@ class Mask(SourceIdea):
 
     per_layer: bool = setting(False, "strengths of their own for each layer")
     tree: Literal["constituency", "dependency"] = setting("constituency", "whose relations the masks are")
+    relations: str = setting("", f"those that have masks, joined by +, of {', '.join(RELATIONS)}")
+    hard: bool = setting(False, "in place of strengths, each head sees one of the relations, in turn, and itself")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        unknown = sorted(set(self._relations) - set(RELATIONS))
+        if unknown or len(set(self._relations)) < len(self._relations):
+            raise ValueError(f"relations cannot be {self.relations!r}; they are {', '.join(RELATIONS)}")
+        if self.hard and (self.per_layer or not self._others):
+            raise ValueError("hard masks have no strengths for each layer, and are of other relations than self")
+
+    @property
+    def _relations(self) -> list[str]:
+        return self.relations.split("+") if self.relations else list(RELATIONS)
+
+    @property
+    def _others(self) -> list[str]:
+        return [name for name in self._relations if name != RELATIONS[0]]
 
     def needs(self, training: bool) -> frozenset[str]:
         return frozenset({"heads" if self.tree == "dependency" else "tree"})
@@ -82,10 +103,12 @@ class Mask(SourceIdea):
             columns["orders"].append(order)
         return columns
 
-    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "TreeMasks":
-        from synmt.systems.mask.attention import TreeMasks
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "TreeMasks | HardMasks":
+        from synmt.systems.mask.attention import HardMasks, TreeMasks
 
-        return TreeMasks(config.heads, config.encoder_layers, self.per_layer)
+        if self.hard:
+            return HardMasks(config.heads, config.encoder_layers, self._others)
+        return TreeMasks(config.heads, config.encoder_layers, self.per_layer, self._relations)
 
 
 PRESETS = {"paper": Preset()}  # the defaults of all configs are those of the paper and its code

@@ -4,40 +4,44 @@ Shapes: B sentences, k heads, n positions.
 """
 
 import math
+from collections.abc import Mapping
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from synmt.nn.attention import AttentionEdit, HeadEdit
-from synmt.nn.encoding import EncoderPass, SourceBatch, edit_of_layer
+from synmt.nn.attention import PLAIN, AttentionEdit, HeadEdit
+from synmt.nn.encoding import EncoderPass, SourceBatch
 
 Weighting = Literal["multiply", "add-log-density", "parent-only"]
 
 
 class ParentScaling(nn.Module):
-    """Scales some heads of encoder layer `layer`, counted from 1. No parameters."""
+    """Scales some heads of some encoder layers, counted from 1. No parameters."""
 
     def __init__(
-        self, layers: int, layer: int, heads: tuple[int, ...], variance: float, dropout: float, weighting: Weighting
+        self, layers: int, heads: Mapping[int, tuple[int, ...]], variance: float, dropout: float, weighting: Weighting
     ) -> None:
         super().__init__()
-        self.layers, self.layer, self.heads = layers, layer, heads
+        self.layers, self.heads = layers, heads
         self.variance, self.dropout, self.weighting = variance, dropout, weighting
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
         doubled = batch.columns["parent_positions"]
         factors = parent_factors(doubled / 2, self.variance, self.weighting).unsqueeze(1)
-        plain = self._plain_rows(doubled)
-        if self.weighting == "add-log-density":
-            edit = HeadEdit(self.heads, bias=factors.masked_fill(plain, 0.0))
-        else:
-            edit = HeadEdit(self.heads, scale=factors.masked_fill(plain, 1.0))
-        return EncoderPass(edit_of_layer(AttentionEdit(heads=(edit,)), self.layer, self.layers))
+        edits = [PLAIN] * self.layers
+        for layer, heads in self.heads.items():
+            edits[layer - 1] = AttentionEdit(heads=(self._edit(heads, factors, self._plain_rows(doubled, len(heads))),))
+        return EncoderPass(edits)
 
-    def _plain_rows(self, doubled: Tensor) -> Tensor:
+    def _edit(self, heads: tuple[int, ...], factors: Tensor, plain: Tensor) -> HeadEdit:
+        if self.weighting == "add-log-density":
+            return HeadEdit(heads, bias=factors.masked_fill(plain, 0.0))
+        return HeadEdit(heads, scale=factors.masked_fill(plain, 1.0))
+
+    def _plain_rows(self, doubled: Tensor, heads: int) -> Tensor:
         """Return the rows that keep their own attention, [B,k,n,1]."""
-        plain = (doubled < 0)[:, None, :, None].expand(-1, len(self.heads), -1, -1)
+        plain = (doubled < 0)[:, None, :, None].expand(-1, heads, -1, -1)
         if self.training and self.dropout:
             return plain | (torch.rand(plain.shape, device=plain.device) < self.dropout)
         return plain
