@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from synmt.nn.attention import AttentionEdit
 from synmt.nn.encoding import EncoderPass, SourceBatch
+from synmt.nn.lookup import lookup
 from synmt.trees.relations import NO_TREE, RELATIONS
 
 UNMASKED = -1.0  # the bias of a pair of which no mask holds: −exp(0)
@@ -31,9 +32,12 @@ class TreeMasks(nn.Module):
     names: R of the nine relations.
     """
 
+    ids: Tensor
+
     def __init__(self, heads: int, layers: int, per_layer: bool, names: Sequence[str] = RELATIONS) -> None:
         super().__init__()
         self.layers, self.names = layers, names
+        self.register_buffer("ids", _ids(names), persistent=False)
         self.strengths = nn.Parameter(torch.zeros(layers if per_layer else 1, heads, len(names)))
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
@@ -42,38 +46,36 @@ class TreeMasks(nn.Module):
 
     def biases(self, batch: SourceBatch) -> list[Tensor]:
         """Return [B,H,n,n] for each set of strengths."""
-        held = self.held(batch)
-        with torch.autocast(held.device.type, enabled=False):
-            values = biases_of(self.strengths) - UNMASKED
-            flat = held.flatten(2).to(values.dtype)
-            return [(layer @ flat).add_(UNMASKED).unflatten(2, held.shape[2:]) for layer in values]
-
-    def held(self, batch: SourceBatch) -> Tensor:
-        """Return which relation holds of each pair, [B,R,n,n] bool."""
-        return _held(relations_of(batch), self.names)
+        cells = relations_of(batch)
+        values = biases_of(self.strengths)
+        tables = values.new_full((*values.shape[:2], len(RELATIONS) + 1), UNMASKED)
+        tables = tables.index_copy(2, self.ids, values)
+        with torch.autocast(cells.device.type, enabled=False):
+            return [lookup(table, cells) for table in tables]
 
 
 class HardMasks(nn.Module):
     """Head h sees itself and the keys of relation h of those that are named, which begin anew after the last. No
     parameters. Where there is no tree, it sees all."""
 
+    ids: Tensor
+
     def __init__(self, heads: int, layers: int, names: Sequence[str]) -> None:
         super().__init__()
-        self.layers, self.names = layers, [names[head % len(names)] for head in range(heads)]
+        self.layers = layers
+        self.register_buffer("ids", _ids([names[head % len(names)] for head in range(heads)]), persistent=False)
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
         cells = relations_of(batch).unsqueeze(1)
-        seen = _held(cells.squeeze(1), self.names) | (cells == 0) | (cells == len(RELATIONS))
+        seen = (cells == self.ids.view(1, -1, 1, 1)) | (cells == 0) | (cells == len(RELATIONS))
         if batch.padding is not None:  # of which each query has to see something
             seen |= batch.padding[:, None, :, None]
         bias = torch.zeros(seen.shape, device=seen.device).masked_fill_(~seen, float("-inf"))
         return EncoderPass([AttentionEdit(bias)] * self.layers)
 
 
-def _held(cells: Tensor, names: Sequence[str]) -> Tensor:
-    """Return whether each relation holds of each pair: ids [B,n,n] → [B,R,n,n] bool."""
-    ids = torch.tensor([RELATIONS.index(name) for name in names], device=cells.device)
-    return cells.unsqueeze(1) == ids.view(1, -1, 1, 1)
+def _ids(names: Sequence[str]) -> Tensor:
+    return torch.tensor([RELATIONS.index(name) for name in names])
 
 
 def relations_of(batch: SourceBatch) -> Tensor:
