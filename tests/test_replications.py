@@ -40,6 +40,9 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
+ALPHAS = (0, 0.6, 1, 1.4, 1.8, 2.2)
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """With one that bin/environment takes for a virtual environment that it has made, where one process parses."""
@@ -80,5 +83,7 @@ def test_a_replication_ends_with_a_table(
     assert first.returncode == again.returncode == 0, first.stderr
     assert first.stdout == again.stdout
     rows = [line.split() for line in first.stdout.splitlines()]
+    losses = {row[0]: list(map(float, row[1:])) for row in rows if row and row[0] == f"{systems[0]}.1"}
+    assert all(numbers[0] in ALPHAS and len(numbers) == 2 for numbers in losses.values())  # words alone, no arcs
     for system in systems:
         assert any(system in row[0] and float(row[1]) >= 0 for row in rows if row)

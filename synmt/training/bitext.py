@@ -17,7 +17,9 @@ from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
 IN_MEMORY = 2**24  # bytes
-LEARNT = [field.name for field in fields(ParseRecord) if field.name not in ("lemmas", "xpos")]  # lemmas if there are
+LEARNT = [
+    field.name for field in fields(ParseRecord) if field.name not in ("lemmas", "xpos", "conllu")
+]  # lemmas if any
 
 
 class Bitext:
