@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from synmt.nn.dropout import dropout as drop
+
 
 @dataclass(frozen=True, slots=True)
 class HeadEdit:
@@ -87,6 +89,9 @@ def attend(
         query, key, value = query.float(), key.float(), value.float()
     bias = bias.to(query.dtype) if bias is not None else None
     with torch.autocast(query.device.type, enabled=False):
+        if dropout and query.device.type == "cpu":  # where PyTorch's function takes half as long again
+            weights = attention_weights(query, key, _causal_bias(query.shape[2], query.device) if causal else bias)
+            return drop(weights, dropout) @ value
         return F.scaled_dot_product_attention(query, key, value, attn_mask=bias, is_causal=causal, dropout_p=dropout)
 
 
@@ -101,7 +106,7 @@ def attention_weights(query: Tensor, key: Tensor, bias: Tensor | None = None, sc
 def attention_logits(query: Tensor, key: Tensor) -> Tensor:
     """Return query · keyᵀ / √c in fp32: [..,Q,c] and [..,K,c] → [..,Q,K]"""
     with torch.autocast(query.device.type, enabled=False):
-        return query.float() @ key.float().transpose(-2, -1) * query.shape[-1] ** -0.5
+        return (query.float() * query.shape[-1] ** -0.5) @ key.float().transpose(-2, -1)
 
 
 def edited_attention(
@@ -118,7 +123,7 @@ def edited_attention(
         v = _of_heads(value, own.heads)
         if own.scale is None and own.replace is None:
             return attend(q, k, v, bias, dropout=dropout).float()
-        weights = F.dropout(_own_weights(own, q, k, bias, states), dropout)
+        weights = drop(_own_weights(own, q, k, bias, states), dropout)
         with torch.autocast(query.device.type, enabled=False):
             return (weights.to(v.dtype) @ v if own.replace else weights @ v.float()).float()
 
@@ -242,7 +247,7 @@ class SelfAttention(nn.Module):
         if self.recorder is not None:
             weights = edited_weights(query, key, _causal(states) if causal else edit, states)
             weights = self.recorder.keep(states, weights)
-            mixed = F.dropout(weights, dropout) @ value.float()
+            mixed = drop(weights, dropout) @ value.float()
         elif causal:
             mixed = attend(query, key, value, causal=True, dropout=dropout)
         else:
@@ -303,8 +308,11 @@ class KeyCache:
 
 def _causal(states: Tensor) -> AttentionEdit:
     """Return what `causal` hides from states [B,n,d], as an edit."""
-    length = states.shape[1]
-    return AttentionEdit(torch.full((1, 1, length, length), float("-inf"), device=states.device).triu(1))
+    return AttentionEdit(_causal_bias(states.shape[1], states.device))
+
+
+def _causal_bias(length: int, device: torch.device) -> Tensor:
+    return torch.full((1, 1, length, length), float("-inf"), device=device).triu(1)
 
 
 class CrossAttention(nn.Module):
@@ -346,5 +354,5 @@ class CrossAttention(nn.Module):
         weights = attention_weights(query, key, bias)
         weights = self.recorder.keep(states, weights, leaks=0 if self.leak is None else 1)
         with torch.autocast(states.device.type, enabled=False):
-            mixed = merge_heads(F.dropout(weights, dropout) @ value.float())
+            mixed = merge_heads(drop(weights, dropout) @ value.float())
         return self.out(mixed)

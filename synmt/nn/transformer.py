@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from synmt.nn.attention import AttentionEdit, CrossAttention, KeyCache, SelfAttention
 from synmt.nn.config import TransformerConfig
-from synmt.nn.dropout import dropout
+from synmt.nn.dropout import add_dropped, dropout
 from synmt.nn.positions import Sinusoids
 
 LAYER_NORM_EPS = 1e-6
@@ -40,7 +40,7 @@ class Residual(nn.Module):
         return self.norm(states) if self.pre else states
 
     def after(self, states: Tensor, output: Tensor) -> Tensor:
-        states = states + dropout(output, self.dropout, self.training)
+        states = add_dropped(states, output, self.dropout, self.training)
         return states if self.pre else self.norm(states)
 
 

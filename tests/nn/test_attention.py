@@ -135,3 +135,17 @@ def test_a_run_ends_with_the_last_weights_that_are_asked_for() -> None:
             assert number < 1, "nothing is computed after the last weights"
     assert [weights.shape for weights in recorder.weights] == [(1, 2, 3, 3)] * 2
     assert all(module.recorder is None for module in modules)
+
+
+def test_what_training_drops_of_attention_leaves_the_mean() -> None:
+    """On average over draws, what `attend` gives with dropout is what it gives without, with a bias and causal."""
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, 1, 2, 4, 8)
+    hidden = torch.zeros(1, 1, 1, 4)
+    hidden[..., 2] = float("-inf")
+    for bias, causal in ((hidden, False), (None, True)):
+        many = [each.expand(20_000, -1, -1, -1) for each in (query, key, value)]
+        drawn = attend(many[0], many[1], many[2], bias, causal, dropout=0.3)
+        whole = attend(query, key, value, bias, causal)
+        torch.testing.assert_close(drawn.mean(dim=0, keepdim=True), whole, atol=0.03, rtol=0)
+        assert (drawn[0] != drawn[1]).any()

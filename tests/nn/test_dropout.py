@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from synmt.nn.dropout import dropout
+from synmt.nn.dropout import add_dropped, dropout
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5])
@@ -34,3 +34,17 @@ def test_the_gradient_goes_through_what_was_kept() -> None:
     dropped.sum().backward()
     assert states.grad is not None
     torch.testing.assert_close(states.grad * states, dropped.detach())
+
+
+def test_a_sum_drops_what_dropout_drops() -> None:
+    states, more = torch.randn(7, 9, requires_grad=True), torch.randn(7, 9, requires_grad=True)
+    torch.manual_seed(3)
+    found = add_dropped(states, more, 0.4)
+    torch.manual_seed(3)
+    expected = states + dropout(more, 0.4)
+    torch.testing.assert_close(found, expected)
+    for one, other in zip(
+        *(torch.autograd.grad(each.square().sum(), [states, more]) for each in (found, expected)), strict=True
+    ):
+        torch.testing.assert_close(one, other)
+    assert torch.equal(add_dropped(states, more, 0.4, training=False), states + more)

@@ -18,7 +18,7 @@ from synmt.training.distribution import Processes
 from synmt.training.fit import FIXED
 from synmt.training.run import PairFiles
 from synmt.training.update import Updater
-from tests.cli.commands import is_one_line_of_error, synmt
+from tests.cli.commands import is_one_line_of_error, is_wrong_usage, synmt
 from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
 
@@ -125,7 +125,7 @@ def test_what_is_refused_is_refused_with_one_line(tmp_path: Path) -> None:
     paste = "\n".join(f"{x}\t{y}" for x, y in [("a b", "x y"), ("a " * 300, "y")])
     fit = f"--fit --method naive-att --out {tmp_path}/aligner --width 8 --heads 2 --device cpu"
     done = synmt("align", *split(f"{fit} --cross-attention last"), text=paste)
-    assert is_one_line_of_error(done, "does not attend to the source")
+    assert is_wrong_usage(done, "does not attend to the source")
 
 
 def test_an_update_without_target_tokens_is_refused(tmp_path: Path) -> None:
