@@ -147,9 +147,21 @@ def shuffled_batches(
     """
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(source))
-    order = order[np.lexsort((target[order], source[order]))]
+    order = order[order_by_lengths(source[order], target[order])]
     batches = token_batches(order.tolist(), counted, batch_tokens)
     return [batches[i] for i in random.permutation(len(batches))]
+
+
+def order_by_lengths(source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return an order of pairs of these lengths in which neighbours are alike on both sides, so that little is padded.
+
+    That is by the longer side, as if all sources together had as many tokens as all targets; and of one such length
+    from pairs whose target is the longer side to those whose source is, in turn forth and back.
+    """
+    scaled = source * (target.sum() / max(1, source.sum()))
+    longer = np.rint(np.maximum(scaled, target)).astype(np.int64)
+    excess = scaled - target
+    return np.lexsort((np.where(longer % 2, -excess, excess), longer))
 
 
 def batch_links(rows: Sequence[Ids], device: torch.device) -> torch.Tensor:

@@ -1,10 +1,11 @@
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.model.batches import in_windows, token_batches
+from synmt.model.batches import in_windows, order_by_lengths, token_batches
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 200))
@@ -58,3 +59,30 @@ def test_windows_in_batches_give_what_each_item_gives(
     for batch in seen:
         assert len(batch) == 1 or max(map(len, batch)) * len(batch) <= budget
         assert [len(item) for item in batch] == sorted(map(len, batch), reverse=True)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), max_size=30))
+def test_pairs_in_order_are_each_there_and_equal_ones_stay_in_theirs(lengths: list[tuple[int, int]]) -> None:
+    source, target = np.array(lengths, np.int64).reshape(-1, 2).T
+    order = order_by_lengths(source, target)
+    assert sorted(order) == list(range(len(lengths)))
+    found = [lengths[index] for index in order]
+    for index, pair in zip(order, found, strict=True):
+        same = [other for other, each in zip(order, found, strict=True) if each == pair]
+        assert same == sorted(same) and index in same
+
+
+@pytest.mark.parametrize("longer", [1, 2])
+def test_neighbours_are_alike_on_both_sides(longer: int) -> None:
+    """Beside an order by sources and then targets: sources twice as long, as those with labels are, or not."""
+    random = np.random.default_rng(0)
+    words = random.lognormal(2.9, 0.5, 20_000)
+    source = (longer * words * random.lognormal(0, 0.1, 20_000) + 1).astype(np.int64)
+    target = (words * random.lognormal(0, 0.2, 20_000) + 1).astype(np.int64)
+
+    def padded(order: np.ndarray) -> int:
+        batches = token_batches(order.tolist(), np.maximum(source, target), 4096)
+        return sum(len(batch) * int(side[batch].max()) for batch in batches for side in (source, target))
+
+    by_source = padded(np.lexsort((target, source)))
+    assert padded(order_by_lengths(source, target)) < 0.95 * by_source
