@@ -1,7 +1,7 @@
 """A pair of hidden Markov models at work, and what they keep in a folder.
 
-`source.txt` and `target.txt` hold the words, one a line; `model.safetensors` how often they have been seen, which of
-them have been linked how often, and the jumps.
+`source.txt` and `target.txt` hold the words, one a line, and a blank between the parts of a compound;
+`model.safetensors` how often words have been seen, which parts have been linked how often, and the jumps.
 """
 
 import sys
@@ -16,6 +16,7 @@ from synmt.alignment.aligner import FitConfig, KnownWords, Needs
 from synmt.alignment.config import Heuristic
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.hmm.bitext import IndexedBitext, Sentences, Sides
+from synmt.alignment.hmm.compounds import Compounds, Parts
 from synmt.alignment.hmm.idea import NAME, Hmm, needs_of
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
 from synmt.alignment.hmm.model import Model, fit
@@ -36,6 +37,7 @@ LARGEST_COUNT = 1e12  # sums stay finite
 @dataclass
 class HmmAligner:
     model: Model
+    compounds: tuple[Compounds, Compounds]
     languages: tuple[str, str] | None
     tokenizer: TokenizerName | None
     words: KnownWords
@@ -44,15 +46,20 @@ class HmmAligner:
     temperature: float = TEMPERATURE
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
-        """Return γ of both directions, of words."""
+        """Return γ of both directions, of the parts of words."""
         if not pairs:
             return []
-        sides = _sides(pairs, self.model.options.trees)
+        whole = _sides(pairs, self.model.options.trees)
+        sized = [
+            (side, [len(each.of(word)) for word in side.words])
+            for each, side in zip(self.compounds, whole, strict=True)
+        ]
+        sides = _cut(whole, self.compounds)
         bitext = IndexedBitext.index(sides, range(len(pairs)), self.model.lexicon)
         found: dict[int, SoftLinks] = {}
         for batch, (forward, backward), _ in self.model.posteriors(bitext):
             for line, row in enumerate(batch.rows):
-                x, y = range(len(pairs[row].source.tokens)), range(len(pairs[row].target.tokens))
+                x, y = ([n for n, word in enumerate(side[row]) for _ in range(own[word])] for side, own in sized)
                 of_targets, of_sources = forward.links[line, : len(y), : len(x)].T, backward.links[line, : len(x)]
                 found[row] = SoftLinks(of_targets, of_sources[:, : len(y)], x, y)
         return [found[row] for row in range(len(pairs))]
@@ -64,8 +71,19 @@ def fit_folder(options: Hmm, config: FitConfig) -> HmmAligner:
         sides = _sides(spread(config.bitext, options.pairs), options.trees)
         if len(sides[0]) < len(config.bitext):
             print(f"synmt align: hmm learns from {len(sides[0])} of {len(config.bitext)} pairs", file=sys.stderr)
-        _save(fit(options, sides), folder)
+        compounds = _compounds([side.counts() for side in sides], options)
+        _save(fit(options, _cut(sides, compounds)), compounds, folder)
     return open_folder(config.out)
+
+
+def _compounds(counts: Sequence[Mapping[str, float]], options: Hmm) -> tuple[Compounds, Compounds]:
+    source, target = (Compounds.learn(each, options.compounds) for each in counts)
+    return source, target
+
+
+def _cut(sides: Sides, compounds: tuple[Compounds, Compounds]) -> Sides:
+    source, target = (side.cut(each.of) for side, each in zip(sides, compounds, strict=True))
+    return source, target
 
 
 def _sides(pairs: Iterable[SentencePair], trees: bool) -> Sides:
@@ -91,17 +109,18 @@ def open_folder(folder: Path) -> HmmAligner:
     fields = read_config(folder)
     with naming(folder / CONFIG_FILE):
         options = Hmm(**fields["options"])
-    return HmmAligner(_load(options, folder), *text, needs=needs_of(options))
+    model, compounds = _load(options, folder)
+    return HmmAligner(model, compounds, *text, needs=needs_of(options))
 
 
-def _save(model: Model, folder: Path) -> None:
+def _save(model: Model, compounds: tuple[Compounds, Compounds], folder: Path) -> None:
     level = model.lexicon.levels[-1]
     kept = np.flatnonzero(level.counts[:-1] >= LEAST_COUNT)
     targets, sources = np.divmod(level.types[kept], len(level.words[0].counts))
     tensors = {"types": np.stack([sources, targets], axis=1).astype(np.int32), "links": level.counts[kept]}
-    for side, words in zip(SIDES, level.words, strict=True):
-        write_aside(folder / f"{side}.txt", "".join(f"{word}\n" for word in words.ids).encode())
-        tensors[f"{side}.counts"] = words.counts[:-1]
+    for side, each in zip(SIDES, compounds, strict=True):
+        write_aside(folder / f"{side}.txt", "".join(f"{' '.join(parts)}\n" for parts in each.parts.values()).encode())
+        tensors[f"{side}.counts"] = np.array([*each.counts.values()], np.float32)
     for name, direction in zip(DIRECTIONS, model.directions, strict=True):
         tensors[f"{name}.unlinked"] = direction.unlinked[:-1]
         for kind, jumps in zip(KINDS, direction.jumps, strict=False):
@@ -109,9 +128,9 @@ def _save(model: Model, folder: Path) -> None:
     write_aside(folder / PARAMETERS_FILE, save({name: np.ascontiguousarray(each) for name, each in tensors.items()}))
 
 
-def _load(options: Hmm, folder: Path) -> Model:
-    """Return the model of a folder. Raises BadInput, naming the file."""
-    words = [_read_words(folder, folder / f"{side}.txt") for side in SIDES]
+def _load(options: Hmm, folder: Path) -> tuple[Model, tuple[Compounds, Compounds]]:
+    """Return the model of a folder, and its compounds. Raises BadInput, naming the file."""
+    known = [_read_words(folder, folder / f"{side}.txt") for side in SIDES]
     path = folder / PARAMETERS_FILE
     check_inside(folder, path)
     with naming(path):
@@ -119,32 +138,40 @@ def _load(options: Hmm, folder: Path) -> Model:
         types = tensors["types"]
         if types.ndim != 2 or types.shape[1] != 2 or types.dtype != np.int32:
             raise ValueError("tensor types holds no pairs of words")
+        source, target = (
+            Compounds(
+                dict(zip(parts, _counts(tensors, f"{name}.counts", len(parts)).tolist(), strict=True)),
+                options.compounds,
+                parts,
+            )
+            for name, parts in zip(SIDES, known, strict=True)
+        )
+        seen = source.counts_of_parts(), target.counts_of_parts()
+        words = [list(each) for each in seen]
         sources, targets = types.T.astype(np.int64)
         for ids, side in zip((sources, targets), words, strict=True):
             if ((ids < 0) | (ids >= len(side))).any():
                 raise ValueError("tensor types holds a word that there is not")
         links = _counts(tensors, "links", len(types))
-        counts = [_counts(tensors, f"{name}.counts", len(side)) for name, side in zip(SIDES, words, strict=True)]
-        lexicon = Lexicon.new(
-            [dict(zip(*each, strict=True)) for each in zip(words, counts, strict=True)], options.concentration
-        )
+        lexicon = Lexicon.new(seen, options.concentration)
         lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
         model = Model.new(options, lexicon)
         for name, direction, side in zip(DIRECTIONS, model.directions, reversed(words), strict=True):
             for kind, jumps in zip(KINDS, direction.jumps, strict=False):
                 jumps.weights = _counts(tensors, f"{name}.{kind}", jumps.weights.shape, least=1e-12)
             direction.unlinked[:-1] = _counts(tensors, f"{name}.unlinked", len(side))
-    return model
+    return model, (source, target)
 
 
-def _read_words(folder: Path, path: Path) -> list[str]:
-    """Return the words of a side. Raises BadInput."""
+def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
+    """Return the parts of the words of a side. Raises BadInput."""
     check_inside(folder, path, LARGEST_TEXT)
     with naming(path):
-        words = path.read_text(encoding="utf-8").split("\n")[:-1]
-        if not words or len(set(words)) < len(words):
+        words = [tuple(line.split(" ")) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        parts = {"".join(each): each for each in words}
+        if len(parts) < len(words) or not words:
             raise ValueError("holds a word twice" if words else "holds no words")
-        return words
+        return parts
 
 
 def _counts(tensors: Mapping[str, Floats], name: str, shape: int | tuple[int, ...], least: float = 0.0) -> Floats:

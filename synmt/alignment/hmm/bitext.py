@@ -4,7 +4,7 @@ Shapes: B pairs of J source and I target words, padded; N types, pairs of a sour
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,6 +36,22 @@ class Sentences:
         self.heads.extend(heads)
         self.ids.extend(self.words.setdefault(word, len(self.words)) for word in words)
         self.ends.append(len(self.ids))
+
+    def cut(self, cut: Callable[[str], Sequence[str]]) -> "Sentences":
+        """Return the same sentences with the parts of words in place of words. In trees, the last part takes the place
+        of its word, and the others depend on it."""
+        parts, side = list(map(cut, self.words)), Sentences()
+        heads = np.frombuffer(self.heads, np.int32)
+        for row in range(len(self)):
+            words = [parts[word] for word in self[row].tolist()]
+            last = np.cumsum([0, *map(len, words)]).tolist()  # part of each word, counted from 1; the root stays 0
+            above = [
+                last[number] if rest else last[head]
+                for number, head in enumerate(heads[self.ends[row] : self.ends[row + 1]].tolist(), 1)
+                for rest in reversed(range(len(words[number - 1])))
+            ]
+            side.add([part for each in words for part in each], above)
+        return side
 
     def __len__(self) -> int:
         return len(self.ends) - 1

@@ -31,7 +31,8 @@ Of our own: rare words borrow from words that begin alike. With v_k the first n_
 
     t_k(v | u) = (c(u_k, v_k) + α t_{k−1}(v | u) p(v_k | v_{k−1})) / (c(u_k) + α),   t_0 = 1,  p(v_1 | v_0) = p(v_1)
 
-Links are where the mean of γ_ij and γ′_ji reaches a threshold.
+All this is of words and of the parts of compounds alike: words that are rarer than the words in them are cut into
+these first (compounds.py). Links are where the mean of γ_ij and γ′_ji reaches a threshold, for any of their parts.
 """
 
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ HEADS = frozenset({"heads"})
 @dataclass(frozen=True)
 class Hmm:
     agreement: int = setting(2, "steps in which both directions give way to each other", 0)
+    compounds: int = setting(4, "letters of each word that a compound is cut into, at least; 0 cuts none", 0)
     concentration: float = setting(2.0, "α, the weight of what is known of words that begin alike", 0.01)
     null: float = rate(0.04, "p₀, the share of words that come from none")
     frequent: int = setting(200, "words of a side with jumps of their own", 0)

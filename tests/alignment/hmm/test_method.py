@@ -131,6 +131,37 @@ def test_trees_tell_equal_words_apart(tmp_path: Path) -> None:
     assert correct(fitted("hmm", pairs, tmp_path / "rows", {})) < 0.7
 
 
+def test_compounds_are_linked_by_their_parts(tmp_path: Path) -> None:
+    """Each compound is seen once, among other words; both of its parts are often seen alone."""
+    draws = random.Random(5)
+    nouns = ["".join(draws.choices("aeioubdgklmnrst", k=5)) for _ in range(30)]
+    pairs, right = [], []
+    for _ in range(200):
+        one, other, *rest = draws.sample(nouns, 6)
+        source = draws.sample([one + other, *rest], 5)
+        target = [word[::-1] for word in draws.sample([one, other, *rest], 6)]
+        pairs.append(pair(source, target))
+        right.append((source.index(one + other), {target.index(one[::-1]), target.index(other[::-1])}))
+
+    def correct(aligner: Aligner) -> float:
+        found = [
+            extract(given, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).links
+            for each, given in zip(pairs, aligner.align(pairs), strict=True)
+        ]
+        linked = [
+            {target for source, target in links if source == word}
+            for links, (word, _) in zip(found, right, strict=True)
+        ]
+        return sum(each == both for each, (_, both) in zip(linked, right, strict=True)) / len(pairs)
+
+    assert correct(fitted("hmm", pairs, tmp_path / "parts", {})) > 0.9
+    again = open_aligner(tmp_path / "parts", None, "cpu")
+    assert correct(again) > 0.9
+    (unseen,) = again.align([pair([nouns[0] + nouns[1]], [nouns[1][::-1], nouns[0][::-1]])])
+    assert isinstance(unseen, SoftLinks) and list(unseen.source_words) == [0, 0]
+    assert correct(fitted("hmm", pairs, tmp_path / "whole", {"hmm_compounds": 0})) < 0.6
+
+
 def cut(name: str) -> Callable[[dict[str, np.ndarray]], object]:
     return lambda tensors: tensors.update({name: tensors[name][1:].copy()})
 
@@ -175,7 +206,15 @@ def test_damaged_words_and_options_are_named(folder: Path, tmp_path: Path) -> No
         with pytest.raises(BadInput, match=cause):
             open_aligner(copy, None, "cpu")
     (copy / "config.json").write_bytes(orjson.dumps(config))
-    for text, cause in (("", "holds no words"), ("a\na\n", "holds a word twice"), ("a\n", "word that there is not")):
+    lines = (copy / "source.txt").read_text().count("\n")
+    parts = "".join("a " * line + "a\n" for line in range(lines))  # each word is made of one and the same part
+    for text, cause in (
+        ("", "holds no words"),
+        ("a\na\n", "holds a word twice"),
+        ("a a\naa\n", "holds a word twice"),
+        ("a\n", "tensor source.counts is float32"),
+        (parts, "word that there is not"),
+    ):
         (copy / "source.txt").write_text(text)
         with pytest.raises(BadInput, match=cause):
             open_aligner(copy, None, "cpu")
