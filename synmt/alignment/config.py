@@ -79,6 +79,7 @@ def check_command(
     resume: bool,
     settings: Mapping[str, Any],
     jobs: int,
+    symmetrize: Heuristic | None,
 ) -> None:
     """Raise WrongUsage for arguments of `synmt align` that do not go together."""
     for cause, holds in {
@@ -86,7 +87,8 @@ def check_command(
         "--guide, --out, --resume and all settings of training go with --fit": not fit
         and bool(guide or out or resume or settings),
         "links are taken --links-from files or from what is --fit, not both; see --guide": fit and links_from,
-        "--links-from takes one file, or one of each direction": len(links_from) > 2,
+        "more than two files of links vote; that is --symmetrize mean": len(links_from) > 2
+        and symmetrize not in (None, "mean"),
         "--jobs is of a MODEL folder": (fit or links_from) and jobs > 1,
         "--resume goes on with the run in --out": resume and not out,
     }.items():

@@ -1,16 +1,17 @@
 """Lines of `source TAB target` as pairs to align, and the links of other programs beside them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, tee
 from operator import itemgetter
 
 from synmt.alignment.aligner import Needs
+from synmt.metrics.reliability import read_scored
 from synmt.model.records import SentencePair, columns_of_pairs, source_records
 from synmt.model.words import Sides
 from synmt.streams import BadInput, BadLines, Line, read_lines
 from synmt.text.giza import HEADER, read_a3
-from synmt.text.links import DirectedLinks, Link, LinkError, check_inside, detect_base, read_links
+from synmt.text.links import Link, LinkError, check_inside, detect_base, read_links
 from synmt.trees.record import ParseRecord
 
 MANY = 20  # pairs with links, of which some would link a first word
@@ -41,8 +42,8 @@ def read_pairs(
 def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Iterator[SentencePair]:
     """Yield the pairs with the links of other programs: line n of a file belongs to pair n. Raises BadInput.
 
-    One file, or one of each direction: Pharaoh links, both times source first; or GIZA++'s A3, first of the
-    direction whose words are in the last line of three and then of the other one. Possible links count as links.
+    Pharaoh links, source first; JSON lines with `links` and their scores; or GIZA++'s A3, first of the direction whose
+    words are in the last line of three and then of the other one. Possible links count as links, and have the score 1.
     """
     files = [_links_of_file(path, reverse=number == 1) for number, path in enumerate(paths)]
     count = 0
@@ -53,7 +54,7 @@ def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Ite
             if found is None:
                 raise BadInput(f"links of {count - 1} sentence pairs, and there are more", path)
             known.append(found.of_pair(pair))
-        yield replace(pair, links=DirectedLinks(known[0], known[-1]))
+        yield replace(pair, links=known)
     for file in files:
         if found := next(file, None):
             raise found.line.error(f"links of more than {count} sentence pairs")
@@ -62,7 +63,7 @@ def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Ite
 def count_from_one(path: str) -> bool:
     """Return whether no link of many pairs in a file names a word 0."""
     lines = [line.text for line in read_lines([path]) if line.text.strip()]
-    return len(lines) >= MANY and not lines[0].startswith(HEADER) and detect_base(lines) == 1
+    return len(lines) >= MANY and not lines[0].startswith((HEADER, "{")) and detect_base(lines) == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +71,16 @@ class KnownLine:
     """Links of one pair; the line that they are from; and the numbers of words that they are of, if that tells."""
 
     line: Line
-    links: frozenset[Link]
+    links: Mapping[Link, float]
     lengths: tuple[int, int] | None = None
 
-    def of_pair(self, pair: SentencePair) -> frozenset[Link]:
+    def of_pair(self, pair: SentencePair) -> Mapping[Link, float]:
         """Return the links. Raises BadInput if they are not of the words of the pair."""
         lengths = len(pair.source.tokens), len(pair.target.tokens)
         if not all(lengths):
             return self.links
         try:
-            check_inside(self.links, *lengths)
+            check_inside(self.links.keys(), *lengths)
             if self.lengths not in (None, lengths):
                 ours, theirs = ("{} source and {} target words".format(*each) for each in (lengths, self.lengths))
                 raise LinkError(f"links of {theirs} for {ours}")
@@ -98,11 +99,15 @@ def _links_of_file(path: str, reverse: bool) -> Iterator[KnownLine]:
     if first.text.startswith(HEADER):
         for line, links, (third, second) in read_a3(lines):
             if reverse:
-                yield KnownLine(line, frozenset((target, source) for source, target in links), (second, third))
+                yield KnownLine(line, {(target, source): 1.0 for source, target in links}, (second, third))
             else:
-                yield KnownLine(line, links, (third, second))
+                yield KnownLine(line, dict.fromkeys(links, 1.0), (third, second))
         return
+    scored = first.text.startswith("{")
     for line in lines:
         with line.naming():
-            links = read_links(line.text).possible
-        yield KnownLine(line, links)
+            yield KnownLine(line, read_scored(line.text).links if scored else _certain(line.text))
+
+
+def _certain(text: str) -> dict[Link, float]:
+    return dict.fromkeys(read_links(text).possible, 1.0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import orjson
 from tqdm import tqdm
 
@@ -17,7 +18,7 @@ from synmt.alignment.agreement import agreement
 from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predictor, Tempered, TwoReadings
 from synmt.alignment.choice import note_choice
 from synmt.alignment.config import AlignConfig, Heuristic
-from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
+from synmt.alignment.extraction import ExtractedLinks, Extraction, SoftLinks, extract
 from synmt.alignment.lexicon import Lexicon
 from synmt.alignment.methods import open_aligner, open_method
 from synmt.alignment.pairs import count_from_one, read_pairs, with_known_links
@@ -53,20 +54,36 @@ class Kept:
         return open_aligner(self.folder, self.method, self.device)
 
 
+@dataclass
 class KnownLinks:
-    """An aligner in name: its links are those that each pair has brought along."""
+    """An aligner in name: its links are those that each pair has brought along.
 
-    heuristic: Heuristic = "grow-diag-final-and"
-    needs: Needs = frozenset(), frozenset()
+    heuristic: of both directions; or `mean`, by which any number of files vote: the score of a link is its mean over
+    all of them, 0 in one that lacks it.
+    """
+
+    heuristic: Heuristic
+    needs: Needs = (frozenset(), frozenset())
     languages: tuple[str, str] | None = None
     tokenizer: TokenizerName | None = None
-    words: KnownWords = None, None
+    words: KnownWords = (None, None)
 
     def open(self) -> "KnownLinks":
         return self
 
-    def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
-        return [pair.links or DirectedLinks(frozenset(), frozenset()) for pair in pairs]
+    def align(self, pairs: Sequence[SentencePair]) -> Sequence[SoftLinks | DirectedLinks]:
+        if self.heuristic == "mean":
+            return list(map(_votes, pairs))
+        return [DirectedLinks(pair.links[0].keys(), pair.links[-1].keys()) for pair in pairs]
+
+
+def _votes(pair: SentencePair) -> SoftLinks:
+    source, target = range(len(pair.source.tokens)), range(len(pair.target.tokens))
+    scores = np.zeros((len(source), len(target)), np.float32)
+    for links in pair.links:
+        for link, score in links.items():
+            scores[link] += score / len(pair.links)
+    return SoftLinks(scores, scores, source, target)
 
 
 def align_stream(
@@ -201,7 +218,7 @@ class KeptPairs:
             if cells:
                 self.cells += cells
                 if pair.links:
-                    self.links.append(pair.links.forward)
+                    self.links.append(pair.links[0].keys())
                 yield pair
 
     def all(self, bitext: Bitext) -> Iterator[SentencePair]:

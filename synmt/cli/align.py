@@ -40,7 +40,8 @@ of_aligner, of_fit = in_section("Aligner"), in_section("--fit")
 )  # fmt: skip
 @of_aligner(
     "--links-from", multiple=True, metavar="LINKS", type=click.Path(),
-    help="Pharaoh links or an A3 file of another aligner, in place of MODEL; twice for two directions.",
+    help="Links of another aligner in place of MODEL: Pharaoh, A3, or what --format jsonl has written; twice for two "
+    "directions; three or more vote.",
 )  # fmt: skip
 @options_of(AlignConfig, "Links")
 @options_of(TextConfig, "Text")
@@ -79,7 +80,7 @@ def command(
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, settings)
     own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
-    check_command(paths, fit, links_from, guide, out, resume, given, config.jobs)
+    check_command(paths, fit, links_from, guide, out, resume, given, config.jobs, config.symmetrize)
     from synmt.alignment.choice import default_method
     from synmt.alignment.stream import Kept, KnownLinks, align_stream, fit_stream
 
@@ -88,6 +89,7 @@ def command(
         chosen = method or default_method(given, guide, out if resume else None)
         fit_stream(chosen, given, guide, out, resume, device, files, config, text, on_error, say=method is None)
     elif links_from:
-        align_stream(KnownLinks(), links_from, files, config, text, on_error)
+        heuristic = config.symmetrize or ("mean" if len(links_from) > 2 else "grow-diag-final-and")
+        align_stream(KnownLinks(heuristic), links_from, files, config, text, on_error)
     else:
         align_stream(Kept(Path(paths[0]), method, device), (), files, config, text, on_error)

@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -10,7 +10,7 @@ from synmt.model.target import TargetSide
 from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Latest, Line, sniff, windows
 from synmt.systems.idea import check_needs, lacking
-from synmt.text.links import DirectedLinks
+from synmt.text.links import Link
 from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
 from synmt.trees.dependency import written
@@ -22,12 +22,12 @@ from synmt.trees.transitions import read_transitions
 @dataclass(frozen=True, slots=True)
 class SentencePair:
     """Two sentences, each with its words and the trees that its side needs; the lines that they came from, without
-    their text; and the links between them, if they are known."""
+    their text; and the links between them that each of some files knows, with their scores."""
 
     source: ParseRecord
     target: ParseRecord
     lines: tuple[Line, Line]
-    links: DirectedLinks | None = None
+    links: Sequence[Mapping[Link, float]] = ()
 
 
 _CONLLU = re.compile(r"# (sent_id|text|newdoc|global\.columns)\b|1\t([^\t]*\t){8}")

@@ -80,7 +80,8 @@ def known(folder: Path, *texts: str) -> list[tuple[set[Link], set[Link]]]:
         (folder / f"links{number}").write_text(text)
         paths.append(str(folder / f"links{number}"))
     found = [each.links for each in with_known_links(PAIRS, paths)]
-    return [(set(each.forward), set(each.backward)) for each in found if each]
+    assert all(set(links.values()) <= {1.0} for each in found for links in each)
+    return [(set(each[0]), set(each[-1])) for each in found]
 
 
 A3 = "# Sentence pair (1) x\nc\nNULL ({ }) a ({ }) b ({ 1 })\n# Sentence pair (2) x\nd\nNULL ({ })\n"

@@ -225,6 +225,22 @@ def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
         assert align(*command, *options.split(), text=text).splitlines() == [first, "", last]
     with pytest.raises(BadInput, match="links without weights have no mean"):
         align(*command, "--symmetrize", "harmonic", text=text)
+    third = tmp_path / "third"
+    third.write_text('{"links": [[0, 0, 0.5], [1, 1, 0.4], [2, 0, 0.9]]}\n{}\n{"links": []}\n')
+    scored = align(*command, "--links-from", third, "--format", "jsonl", text=text).splitlines()
+    assert [json.loads(line).get("links") for line in scored] == [
+        [[0, 0, 0.833333], [1, 1, 0.466667], [2, 3, 0.666667]],
+        None,
+        [[0, 0, 0.666667]],
+    ]
+    few = align(*command, "--links-from", third, "--threshold", "0.5", text=text).splitlines()
+    assert few == ["0-0 2-3", "", "0-0"]
+    assert align(*command, "--symmetrize", "mean", text=text).splitlines() == ["0-0 1-1 1-2 2-3", "", "0-0"]
+    one: list[str | Path] = ["--tokenizer", "none", "--links-from", third, "--symmetrize", "mean"]
+    assert align(*one, text=text).splitlines() == ["0-0 2-0", "", ""]
+    with pytest.raises(BadInput, match="third:1: a score is not between 0 and 1"):
+        third.write_text('{"links": [[0, 0, 1.5]]}\n{}\n{}\n')
+        align(*one, text=text)
     both = "--links-from forward --links-from backward"
     loaded = f"python -X importtime -m synmt align {both} bitext 2>&1 >/dev/null | grep -c '| torch$'"
     assert shell(loaded, tmp_path).stdout == "0\n"
@@ -267,7 +283,7 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
         (["--fit", "--guide", "nothing"], "nothing: No such file or directory"),
         (["model", "--format", "jsonl", "--base", "1"], "JSON lines count words from 0"),
         (["model", "--predictions"], "--predictions go with --format jsonl"),
-        (["--links-from", "a", "--links-from", "b", "--links-from", "c"], "one file, or one of each direction"),
+        ([*("--links-from", "a") * 3, "--symmetrize", "union"], "more than two files of links vote"),
     ],
 )
 def test_wrong_requests_are_one_error(arguments: list[str], cause: str) -> None:
