@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from synmt.model.records import SentencePair
 from synmt.model.words import SideWords, note_doubts
 from synmt.projection.config import ProjectionConfig
-from synmt.projection.source import Source, read_scored_links
-from synmt.projection.tree import projected
+from synmt.projection.grammar import Grammar
+from synmt.projection.source import Source, read_scored_links, sentences
+from synmt.projection.tree import projected, votes_of
 from synmt.streams import BadLines, Line, LineWriter, Notes, OnError, read_lines, windows
 from synmt.text.links import Link
 from synmt.text.tokenization import Words, spaces_after
@@ -41,7 +42,8 @@ class Example:
 
 
 def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linker | None, on_error: OnError) -> None:
-    """Write the record of the target for each line of the files to standard output, in constant memory.
+    """Write the record of the target for each line of the files to standard output, in constant memory unless a
+    grammar is fitted.
 
     linker: what links source and target; without it, lines have links, and may have several sources.
     Raises BadInput, or with `on_error="blank"` gives an empty record for a bad line, and counts it.
@@ -51,10 +53,15 @@ def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linke
     reader = Reader(side, linker is not None)
     empty = Example(Line("", "", 0), ParseRecord(), [])
     examples = (replace(bad.read(line, reader.read, empty), line=line) for line in read_lines(files, on_error))
+    linked: Iterable[Example]
+    linked = (each for window in windows(examples, WINDOW, FIRST_WINDOW) for each in _linked(window, linker))
+    grammar = None
     with LineWriter() as output:
-        for window in windows(examples, WINDOW, FIRST_WINDOW):
-            for example in _linked(window, linker) if linker else window:
-                output.write(write_record(projected(example.target, example.sources, config)))
+        if config.fit:
+            linked = list(linked)
+            grammar = _grammar(linked, config)
+        for each in linked:
+            output.write(write_record(projected(each.target, each.sources, config, grammar)))
     bad.report("project")
     if reader.texts and config.tokenizer != "none" and not (config.target_language or (linker and linker.language)):
         notes.add(f"target text is tokenized as {side.language}")
@@ -112,8 +119,22 @@ def _source(text: str, links: str, target: ParseRecord) -> Source:
     return Source(record, read_scored_links(links, record.tokens, target.tokens))
 
 
-def _linked(window: Sequence[Example], linker: Linker) -> Iterator[Example]:
-    """Yield the examples with the links of their one source."""
+def _grammar(corpus: Iterable[Example], config: ProjectionConfig) -> Grammar:
+    grammar = Grammar()
+    grammar.learn(
+        (each.target.tokens, sentence, votes)
+        for each in corpus
+        for votes in [votes_of(each.target, each.sources, config)]
+        for sentence in sentences(each.target)
+    )
+    return grammar
+
+
+def _linked(window: Sequence[Example], linker: Linker | None) -> Iterator[Example]:
+    """Yield the examples, with the links of their one source if there is a linker."""
+    if linker is None:
+        yield from window
+        return
     whole = [each for each in window if each.target.tokens and each.sources[0].record.tokens]
     pairs = [SentencePair(each.sources[0].record, each.target, (each.line, each.line)) for each in whole]
     links = iter(linker.link(pairs) if pairs else ())

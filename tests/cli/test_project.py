@@ -85,6 +85,22 @@ def test_bad_lines_are_named_or_left_empty(line: str, cause: str) -> None:
     assert good["heads"] and bad == {}
 
 
+def test_a_grammar_is_fitted_before_any_line_is_written() -> None:
+    """Line n is line n; the word without links gets what it has in the other lines."""
+    silent = f"{GAVE}\tSie gibt es auf.\t1-1 2-2 3-3"
+    text = "".join(f"{line}\n" for line in [silent, "", *[LINE] * 30, f"{GAVE}\t{{}}\t"])
+    first, empty, *others, without_words = project(text, "--target-language", "de", "--fit")
+    assert empty == {} and without_words == {} and len(others) == 30
+    assert first["upos"] == ["PRON", "VERB", "PRON", "ADP", "PUNCT"] == others[0]["upos"]
+    assert (first["heads"], first["deprels"]) == (others[0]["heads"], others[0]["deprels"])
+    assert first["heads"] == [2, 0, 2, 2, 2]
+    (alone,) = project(silent, "--target-language", "de")
+    assert alone["upos"] == ["_", "VERB", "PRON", "ADP", "PUNCT"]
+    assert project("", "--fit") == []
+    with pytest.raises(BadInput, match=r":2: .*is not a link"):
+        project(f"{LINE}\n{GAVE}\tSie\tx\n", "--target-language", "de", "--fit")
+
+
 def test_targets_without_words() -> None:
     words = json.dumps({"text": "Sie gibt"})
     empty, tokenized = project(f"{GAVE}\t{{}}\t\n{GAVE}\t{words}\t0-0 1-1\n", "--target-language", "de")
