@@ -8,10 +8,13 @@ from synmt.alignment.symmetrization import NEIGHBOURS, Symmetrization, symmetriz
 
 FORWARD, BACKWARD = {(0, 0), (1, 1), (2, 3)}, {(0, 0), (1, 2), (2, 3), (3, 3)}
 WORKED: dict[Symmetrization, set[tuple[int, int]]] = {
+    "forward": FORWARD,
+    "backward": BACKWARD,
     "intersection": {(0, 0), (2, 3)},
     "union": {(0, 0), (1, 1), (1, 2), (2, 3), (3, 3)},
     "grow-diag": {(0, 0), (1, 1), (1, 2), (2, 3), (3, 3)},
     "grow-diag-lilt": {(0, 0), (1, 1), (2, 3)},
+    "grow-diag-final": {(0, 0), (1, 1), (1, 2), (2, 3), (3, 3)},
     "grow-diag-final-and": {(0, 0), (1, 1), (1, 2), (2, 3), (3, 3)},
 }
 WORDS = st.integers(0, 6)
@@ -28,6 +31,7 @@ def test_final_and_adds_pairs_of_unaligned_words_far_from_all_links() -> None:
     forward, backward = {(0, 0), (3, 3), (4, 3)}, {(0, 0), (3, 5)}
     assert symmetrize(forward, backward, "grow-diag") == {(0, 0)}
     assert symmetrize(forward, backward, "grow-diag-final-and") == {(0, 0), (3, 3)}
+    assert symmetrize(forward, backward, "grow-diag-final") == {(0, 0), (3, 3), (4, 3), (3, 5)}
 
 
 @given(LINKS, LINKS)
@@ -40,6 +44,18 @@ def test_all_lie_between_intersection_and_union(forward: set[tuple[int, int]], b
 def test_growth_is_that_of_the_published_scans(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> None:
     assert symmetrize(forward, backward, "grow-diag-lilt") == slow_lilt(forward, backward)
     assert symmetrize(forward, backward, "grow-diag") == slow_moses(forward, backward)
+
+
+@given(LINKS, LINKS)
+def test_final_leaves_no_word_alone_that_a_direction_links(
+    forward: set[tuple[int, int]], backward: set[tuple[int, int]]
+) -> None:
+    grown, final = (symmetrize(forward, backward, method) for method in ("grow-diag", "grow-diag-final"))
+    for side in (0, 1):
+        assert {link[side] for link in final} == {link[side] for link in forward | backward}
+    assert grown <= final
+    for link in final - grown:
+        assert any(all(other[side] != link[side] for other in grown) for side in (0, 1))
 
 
 def slow_lilt(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> set[tuple[int, int]]:

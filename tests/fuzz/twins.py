@@ -167,8 +167,9 @@ def penalty(length: int, kind: str, alpha: float) -> float:
 def symmetrized(forward: Links, backward: Links, heuristic: str) -> Links:
     """As symal of Moses, and the scripts of Zenkel et al. (grow-diag-lilt), scan the matrix."""
     union, links = forward | backward, forward & backward
-    if heuristic in ("union", "intersection"):
-        return union if heuristic == "union" else links
+    whole = {"union": union, "intersection": links, "forward": forward, "backward": backward}
+    if heuristic in whole:
+        return whole[heuristic]
     by_source = heuristic == "grow-diag-lilt"
     steps = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
     size = 1 + max((max(link) for link in union), default=0)
@@ -183,10 +184,11 @@ def symmetrized(forward: Links, backward: Links, heuristic: str) -> Links:
                 if near in union and free >= (2 if by_source else 1):
                     links = links | {near}
                     added = True
-    if heuristic == "grow-diag-final-and":
+    if "final" in heuristic:
         for direction in (forward, backward):
             for target, source in sorted((target, source) for source, target in direction):
-                if source not in {s for s, _ in links} and target not in {t for _, t in links}:
+                alone = source not in {s for s, _ in links}, target not in {t for _, t in links}
+                if all(alone) if heuristic.endswith("-and") else any(alone):
                     links = links | {(source, target)}
     return links
 
