@@ -1,20 +1,25 @@
 """`synmt challenge`: syntactic challenge sets."""
 
 from collections.abc import Callable
-from typing import get_args
+from dataclasses import replace
+from typing import Any, get_args
 
 import click
 
 from synmt.challenge.object_verb_subject import FORMS, clause_lines
 from synmt.challenge.phenomena import PHENOMENA
-from synmt.challenge.sets import Form, phenomenon_set, reordering_set
+from synmt.challenge.query import Direction, Query, WordQuery
+from synmt.challenge.sets import Form, Translation, query_set, reordering_set
 from synmt.cli.options import input_files, on_error
-from synmt.streams import BadLines, OnError, write_lines
+from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.options import chosen
+from synmt.streams import BadLines, OnError, WrongUsage, write_lines
 
 EPILOG = """
 \b
 Examples:
   synmt parse --parser udpipe test.en | synmt challenge particle
+  synmt challenge query --relation nsubj* --direction after test.conllu
   synmt challenge reordering test.en test.de test.links --text test.en
   synmt challenge object-verb-subject > ovs.de
 """
@@ -24,6 +29,15 @@ texts = click.option(
     "--text", "texts", multiple=True, metavar="FILE", type=click.Path(),
     help="Print this file's lines of the set instead of their numbers; once more for each further column.",
 )  # fmt: skip
+
+
+set_format = click.option(
+    "--format",
+    "form",
+    type=click.Choice(get_args(Form)),
+    help="Print the numbers of the sentences, from 1; or their sent_ids; or their words, those found in stars; or the"
+    " sentences whole, as they came.",
+)
 
 
 def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
@@ -50,19 +64,15 @@ def phenomenon_command(name: str) -> click.Command:
     @click.command(name, help=f"{PHENOMENA[name].title}.\n\nFind the sentences among parse records or CoNLL-U.")
     @input_files
     @min_distance(1, "their heads")
-    @click.option(
-        "--format",
-        "form",
-        type=click.Choice(get_args(Form)),
-        help="Print the numbers of the sentences, from 1; or their sent_ids; or their words, those found in stars.",
-    )
+    @set_format
     @texts
     @on_error
     def extract(
         files: tuple[str, ...], min_distance: int, form: Form | None, texts: tuple[str, ...], on_error: OnError
     ) -> None:
         bad = BadLines(on_error)
-        write_lines(phenomenon_set(name, files, min_distance, form, texts, bad))
+        query = replace(PHENOMENA[name].query, min_distance=min_distance)
+        write_lines(query_set(query, files, None, form, texts, bad))
         bad.report("challenge")
 
     return extract
@@ -70,6 +80,60 @@ def phenomenon_command(name: str) -> click.Command:
 
 for each in PHENOMENA:
     command.add_command(phenomenon_command(each))
+
+
+of_links = in_section("Links")
+
+
+@command.command(cls=SectionCommand)
+@input_files
+@options_of(WordQuery, "Word")
+@options_of(WordQuery, "Its head", prefix="head-")
+@in_section("Its head")(
+    "--min-distance", type=click.IntRange(0), default=0, metavar="N",
+    help="The head is more than N positions away; that of a root is before the sentence.  [0]",
+)  # fmt: skip
+@in_section("Its head")("--direction", type=click.Choice(get_args(Direction)), help="Where the word stands from it.")
+@of_links("--links", metavar="LINKS", type=click.Path(), help="Links of the sentences, a line for each: 0-0 1-2.")
+@of_links("--target", metavar="FILE", type=click.Path(), help="What they lead to, in records or CoNLL-U.")
+@of_links("--source", metavar="FILE", type=click.Path(), help="The same where the sentences are the targets.")
+@of_links(
+    "--min-move", type=click.IntRange(0), metavar="N",
+    help="The word is linked to one whose position differs by more than N.",
+)  # fmt: skip
+@options_of(WordQuery, "A word that it is linked to", prefix="linked-")
+@set_format
+@texts
+@on_error
+def query(
+    files: tuple[str, ...],
+    min_distance: int,
+    direction: Direction | None,
+    links: str | None,
+    target: str | None,
+    source: str | None,
+    min_move: int | None,
+    form: Form | None,
+    texts: tuple[str, ...],
+    on_error: OnError,
+    **patterns: Any,
+) -> None:
+    """Find sentences by words of your choice.
+
+    A sentence of parse records or CoNLL-U belongs to the set if one of its words is all that is asked for. PATTERNs may
+    have * for any text and ? for any letter, and case does not count.
+    """
+    word, head, linked = (WordQuery(**chosen(WordQuery, patterns, prefix)) for prefix in ("", "head-", "linked-"))
+    asked = Query(word, head, linked, min_distance, direction, -1 if min_move is None else min_move)
+    if asked == Query():
+        raise WrongUsage("say what is to be found, such as --relation or --word")
+    other = target or source
+    if (links is None) != (other is None) or (target and source) or (asked.of_links and links is None):
+        raise WrongUsage("--links go with --target or --source, and what is asked of linked words with them")
+    beside = Translation(other, links, is_source=source is not None) if other and links else None
+    bad = BadLines(on_error)
+    write_lines(query_set(asked, files, beside, form, texts, bad))
+    bad.report("challenge")
 
 
 @command.command()

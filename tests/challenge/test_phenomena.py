@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from synmt.challenge.phenomena import PHENOMENA, marked, occurrences
-from synmt.challenge.sets import phenomenon_cells
+from synmt.challenge.phenomena import PHENOMENA, Phenomenon
+from synmt.challenge.query import Query, WordQuery, marked
+from synmt.challenge.query import occurrences as words_of_query
+from synmt.challenge.sets import query_cells
 from synmt.streams import BadLines, Line
 from synmt.trees.record import ParseRecord, RecordError
 
@@ -34,6 +36,10 @@ BLAME = ParseRecord(
     heads=[0, 3, 1, 3, 3],
     deprels=["root", "mark", "acl", "obj", "obl"],
 )
+
+
+def occurrences(record: ParseRecord, phenomenon: Phenomenon, min_distance: int) -> list[tuple[int, int]]:
+    return words_of_query(record, replace(phenomenon.query, min_distance=min_distance))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +80,8 @@ def test_a_root_is_as_far_as_its_position() -> None:
 def test_a_sentence_without_its_parse_is_refused_and_an_empty_one_is_not() -> None:
     with pytest.raises(RecordError, match="record has no heads"):
         occurrences(ParseRecord(tokens=["a"]), PHENOMENA["particle"], 1)
-    with pytest.raises(RecordError, match="record has no upos"):
+    assert words_of_query(ParseRecord(tokens=["a"]), Query(WordQuery(word="A"))) == [(1, 0)]
+    with pytest.raises(RecordError, match="record has no deprels"):
         occurrences(ParseRecord(tokens=["a"], heads=[0]), PHENOMENA["preposition-stranding"], 1)
     assert occurrences(ParseRecord(tokens=["a"], heads=[0]), PHENOMENA["reflexive"], 0) == []
     assert occurrences(ParseRecord(), PHENOMENA["particle"], 0) == []
@@ -96,7 +103,8 @@ def published_ids(name: str) -> list[str]:
 
 
 def extracted(name: str, phenomenon: str) -> list[str]:
-    cells = phenomenon_cells(published_parses(name), PHENOMENA[phenomenon], 1, "ids", BadLines())
+    query = replace(PHENOMENA[phenomenon].query, min_distance=1)
+    cells = query_cells(published_parses(name), query, "ids", BadLines())
     return [cell for cell in cells if cell]
 
 

@@ -1,0 +1,90 @@
+"""Queries against a plain look at each word, and over links from either side."""
+
+import re
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synmt.challenge.query import Beside, Query, WordQuery, occurrences
+from synmt.trees.record import ParseRecord
+from tests.cli.commands import is_wrong_usage, shell, synmt
+from tests.trees.strategies import dependency_records
+
+MOST = 9  # positions
+
+
+@given(
+    record=dependency_records(),
+    distance=st.integers(0, MOST),
+    direction=st.sampled_from([None, "before", "after"]),
+    data=st.data(),
+)
+def test_words_are_those_that_a_plain_look_finds(
+    record: ParseRecord, distance: int, direction: str | None, data: st.DataObject
+) -> None:
+    relation = data.draw(st.sampled_from([None, *record.deprels]))
+    head_word = data.draw(st.sampled_from([None, *record.tokens]))
+    escaped = [each and re.sub(r"([*?[])", r"[\1]", each) for each in (relation, head_word)]
+    query = Query(WordQuery(relation=escaped[0]), WordQuery(word=escaped[1]), WordQuery(), distance, direction)  # type: ignore[arg-type]
+    expected = []
+    for word, (deprel, head) in enumerate(zip(record.deprels, record.heads, strict=True), 1):
+        if relation is not None and deprel.lower() != relation.lower():
+            continue
+        if head_word is not None and (head == 0 or record.tokens[head - 1].lower() != head_word.lower()):
+            continue
+        if (direction == "before" and not 0 < word < head) or (direction == "after" and not word > head > 0):
+            continue
+        if distance == 0 or max(word, head) - min(word, head) > distance:
+            expected.append((word, head))
+    if not record.sentences:
+        assert occurrences(record, query) == expected
+
+
+def test_patterns_know_stars_marks_and_no_case() -> None:
+    record = ParseRecord(tokens=["Der", "Hunde"], upos=["DET", "NOUN"], feats=["Case=Nom|Gender=Masc", "_"])
+
+    def found(**patterns: object) -> list[int]:
+        return [word for word, _ in occurrences(record, Query(WordQuery(**patterns)))]  # type: ignore[arg-type]
+
+    assert found(word="der") == found(word="D?r") == found(word="*r") == [1]
+    assert found(word="d") == found(word="?") == found(feature=("Case=Nom", "Gender=Fem")) == []
+    assert found(feature=("case=*", "gender=masc")) == [1] and found(upos="*") == [1, 2]
+
+
+def test_links_lead_to_what_a_word_is_translated_by() -> None:
+    source = ParseRecord(tokens=["he", "gave", "it", "up"], upos=["PRON", "VERB", "PRON", "ADP"])
+    beside = Beside(
+        ParseRecord(tokens=["gab", "er", "auf"], upos=["VERB", "PRON", "ADP"]), frozenset({(0, 1), (1, 0), (3, 2)})
+    )
+    everything = Query(linked=WordQuery(word="*"))
+    assert [word for word, _ in occurrences(source, everything, beside)] == [1, 2, 4]
+    assert [word for word, _ in occurrences(source, Query(linked=WordQuery(upos="pron")), beside)] == [1]
+    assert [word for word, _ in occurrences(source, Query(min_move=0), beside)] == [1, 2, 4]
+    assert occurrences(source, Query(min_move=1), beside) == []
+
+
+SOURCE = '{"tokens": ["he", "left"], "upos": ["PRON", "VERB"], "heads": [2, 0], "deprels": ["nsubj", "root"]}\n'
+TARGET = "1\tfort\t_\tADV\t_\t_\t2\tadvmod\t_\t_\n2\ter\t_\tPRON\t_\t_\t0\troot\t_\t_\n\n"
+
+
+def test_a_query_from_either_side(tmp_path: Path) -> None:
+    for name, text in (("en", 2 * SOURCE), ("de", 2 * TARGET), ("links", "0-1 1-0\n1-0\n")):
+        (tmp_path / name).write_text(text)
+    find = "synmt challenge query --links links"
+    done = shell(
+        f"{find} en --target de --upos PRON --linked-upos PRON --min-move 0; {find} de --source en --linked-word left",
+        tmp_path,
+    )
+    assert (done.stdout, done.stderr) == ("1\n1\n2\n", "")
+    assert shell(f"{find} de --source en --linked-word he --format whole", tmp_path).stdout == TARGET
+    done = shell(
+        f"{find} en --target de --min-move 1; echo 5-0 > links; head -1 en | {find} - --target de --min-move 1",
+        tmp_path,
+    )
+    assert done.stderr == "synmt challenge: links:1: link 5-0 for 2 source and 2 target words\n"
+
+
+def test_a_query_asks_for_something() -> None:
+    for arguments in ([], ["--links", "x"], ["--word", "a", "--linked-word", "b"], ["--word", "a", "--links", "x"]):
+        assert is_wrong_usage(synmt("challenge", "query", *arguments), "synmt challenge: ")
