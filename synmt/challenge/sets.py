@@ -96,10 +96,10 @@ def _with_translation(
     rows: Iterator[Any] = side_by_side(names, [parsed, others, links], "sentences")
     for (place, record), (_, other), line in rows:
         with line.naming():
-            found = read_links(line.text).possible
-            found = {(j, i) for i, j in found} if translation.is_source else found
+            links_of = read_links(line.text).possible
+            found = frozenset((j, i) for i, j in links_of) if translation.is_source else links_of
             check_inside(found, len(record.tokens), len(other.tokens))
-        yield place, record, Beside(other, frozenset(found))
+        yield place, record, Beside(other, found)
 
 
 def reordering_cells(source: str, target: str, links: str, min_distance: int) -> Iterator[str]:

@@ -24,8 +24,8 @@ MARK = "PUNCT"
 
 
 class Reading(Protocol):
-    """tags: parts of speech of the words of a sentence, or none; arcs: what speaks for each arc between those that a tree
-    is made of, [m+1,m+1]."""
+    """tags: parts of speech of the words of a sentence, or none; arcs: what speaks for each arc between the words that
+    a tree is made of, [m+1,m+1]."""
 
     tags: list[str]
     arcs: Scores
