@@ -426,13 +426,12 @@ def links_session(folder: Path, source: Random) -> Session:
             links: list[Any] = [
                 {(int(x), int(y)) for x, y in re.findall(r"(\d+)[-p](\d+)", each[number])} for each in directions
             ]
-            found = links_of(
-                links[0],
-                links[1],
-                sides,
-                asked.get("--symmetrize", "grow-diag-final-and"),
-                "--end-punctuation" in asked,
-            )
+            heuristic = asked.get("--symmetrize", "grow-diag-final-and")
+            if heuristic == "mean":  # files vote
+                threshold, heuristic = float(asked.get("--threshold", 0.45)), "union"
+                words = product(*(range(len(side)) for side in sides))
+                links = [{link for link in words if sum(link in each for each in links) / 2 >= threshold}] * 2
+            found = links_of(links[0], links[1], sides, heuristic, "--end-punctuation" in asked)
             check_links(done.lines[number], found, sides, asked)
 
 
