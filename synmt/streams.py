@@ -17,7 +17,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar
 
-from synmt.inputs import Pipe, compression_of, import_compression, open_input, unpacker
+from synmt.inputs import CHUNK, Pipe, compression_of, import_compression, open_input, unpacker
 
 OnError = Literal["fail", "blank"]
 STDOUT = 1  # a file descriptor
@@ -306,6 +306,28 @@ def write_lines(lines: Iterable[str]) -> None:
     with LineWriter() as output:
         for line in lines:
             output.write(line)
+
+
+def with_progress(items: Iterable[T], unit: str, total: Callable[[], int | None] = lambda: None) -> Iterable[T]:
+    """Return the items, with a progress line on stderr if that is a terminal and standard output, which would share its
+    lines, is none. total: how many there will be, if that is known."""
+    if sys.stdout is None or sys.stdout.isatty() or not sys.stderr.isatty():
+        return items
+    from tqdm import tqdm
+
+    watched: Iterable[T] = tqdm(items, unit=f" {unit}", total=total())
+    return watched
+
+
+def count_lines(paths: Sequence[str]) -> int | None:
+    """Return how many lines there are in files; None where only reading them as they come would tell."""
+    if not all(Path(path).is_file() and not compression_of(path) for path in paths):
+        return None
+    count = 0
+    for path in paths:
+        with Path(path).open("rb") as stream:
+            count += sum(chunk.count(b"\n") for chunk in iter(partial(stream.read, CHUNK), b""))
+    return count
 
 
 def convert_files(

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import orjson
-from tqdm import tqdm
 
 from synmt.alignment.agreement import agreement
 from synmt.alignment.aligner import Aligner, FitConfig, KnownWords, Needs, Predictor, Tempered, TwoReadings
@@ -30,7 +29,18 @@ from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts, sides_of, words_of
 from synmt.pool import Run, processes
 from synmt.projection.stream import Linker
-from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines, windows
+from synmt.streams import (
+    BadInput,
+    BadLines,
+    Latest,
+    Line,
+    LineWriter,
+    Notes,
+    OnError,
+    read_lines,
+    windows,
+    with_progress,
+)
 from synmt.text.links import DirectedLinks, Link, write_links
 from synmt.text.tokenization import TextConfig, TokenizerName, Words, note_tokenizers
 from synmt.training.bitext import Bitext
@@ -194,7 +204,7 @@ def fit_stream(
         aligner = chosen.fit(fitting)
         if first:
             notes.say()
-            progress = tqdm(kept.all(bitext), unit="pair", disable=not sys.stderr.isatty())
+            progress = with_progress(kept.all(bitext), "pairs", lambda: len(bitext))
             _write(partial(map, _aligning(aligner, config)), progress, config, lexicon)
     bad.report("align")
 

@@ -78,9 +78,8 @@ def command(
     if needed not in config.parser:
         asked = "--again tags" if again == "tags" else f"--format {form}"
         raise WrongUsage(f"{asked} needs --parser {needed} or benepar+udpipe")
-    lines = read_lines(files, on_error)
     if again is None:
-        write_parses(lines, kind == "tokens", config, jobs, form, bad)
+        write_parses(files, kind == "tokens", config, jobs, form, bad)
     else:
-        write_parses_again(sentences(lines, kind), read, again, config, jobs, form, bad)
+        write_parses_again(sentences(read_lines(files, on_error), kind), read, again, config, jobs, form, bad)
     bad.report("parse")

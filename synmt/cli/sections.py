@@ -126,8 +126,8 @@ def _option(
     if shown not in ("None", "", "False", "()"):
         about += f"  [{shown}]"
     metavar = setting.metavar or (None if setting.choices else METAVARS.get(setting.kind))
-    if len(names := ", ".join(map(str, setting.choices))) > LONGEST_CHOICES:  # what no terminal shows on a line
-        about, metavar = f"{about}  One of {names}.", setting.metavar or "NAME"
+    if len(choices := ", ".join(map(str, setting.choices))) > LONGEST_CHOICES:  # what no terminal shows on a line
+        about, metavar = f"{about}  One of {choices}.", setting.metavar or "NAME"
     more: dict[str, Any] = {
         "default": setting.default if defaults is None else None,
         "help": about,

@@ -1,7 +1,7 @@
 """A stream of lines through a parser: bounded windows, input order, one record a line."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import tee
@@ -12,7 +12,18 @@ from synmt.parsers.parser import ModelError, Parser
 from synmt.parsers.pool import ParserPool
 from synmt.parsers.tokenization import ParserInput, Tokenized
 from synmt.pool import one_thread
-from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, never, windows
+from synmt.streams import (
+    BadInput,
+    BadLines,
+    Latest,
+    Line,
+    LineWriter,
+    count_lines,
+    never,
+    read_lines,
+    windows,
+    with_progress,
+)
 from synmt.trees.dependency import write_conllu
 from synmt.trees.parses import WRITERS, blank
 from synmt.trees.record import ParseRecord
@@ -50,17 +61,19 @@ def parse_again(
 
 
 def write_parses(
-    lines: Iterable[Line], tokenized: bool, config: ParserConfig, jobs: int, form: str, bad: BadLines
+    files: Sequence[str], tokenized: bool, config: ParserConfig, jobs: int, form: str, bad: BadLines
 ) -> None:
-    """Write what the parser makes of each line.
+    """Write what the parser makes of each line of files.
 
     tokenized: the tokens of a line stand between its spaces; jobs, form: as for `write_records`.
     """
     latest = Latest()
     read: Callable[[str], ParserInput] = str.split if tokenized else str
     nothing: ParserInput = ""
-    texts = (bad.read(line, read, nothing) for line in latest.follow(lines))
-    write_records(lambda parser: parse_texts(texts, parser, latest.pauses), latest, config, jobs, form)
+    texts = (bad.read(line, read, nothing) for line in latest.follow(read_lines(files, bad.on_error)))
+    write_records(
+        lambda parser: parse_texts(texts, parser, latest.pauses), config, jobs, form, lambda: count_lines(files)
+    )
 
 
 def write_parses_again(
@@ -78,26 +91,26 @@ def write_parses_again(
     """
     latest = Latest()
     records = (bad.read(line, read, ParseRecord()) for line in latest.follow(lines))
-    write_records(lambda parser: parse_again(records, again, parser, latest.pauses), latest, config, jobs, form)
+    write_records(lambda parser: parse_again(records, again, parser, latest.pauses), config, jobs, form)
 
 
 def write_records(
     parse: Callable[[Parser | ParserPool], Iterator[ParseRecord]],
-    latest: Latest,
     config: ParserConfig,
     jobs: int,
     form: str,
+    count: Callable[[], int | None] = lambda: None,
 ) -> None:
     """Write what comes of a parser, and say on stderr how many sentences were too long to parse: records, and columns
     of CoNLL-U, have no tree of these, and a line of brackets is empty.
 
-    jobs: processes; form: one of WRITERS.
+    jobs: processes; form: one of WRITERS; count: of sentences to come, if it is known.
     """
     one_thread()
     with LineWriter() as output, ExitStack() as stack:
         try:
             parser = open_parser(config) if jobs == 1 else stack.enter_context(ParserPool(config, jobs))
-            for record in _with_progress(parse(parser)):
+            for record in with_progress(parse(parser), "sentences", count):
                 output.write(_written(record, form))
                 output.flush()  # the next stage should not wait for a full buffer
         except ModelError as error:
@@ -113,13 +126,3 @@ def _written(record: ParseRecord, form: str) -> str:
     if form == "ptb" and record.tree is None:
         return blank(form)
     return WRITERS[form](record)
-
-
-def _with_progress(records: Iterator[ParseRecord]) -> Iterable[ParseRecord]:
-    """Return the records, with a progress line on stderr if it is a terminal."""
-    if not sys.stderr.isatty():
-        return records
-    from tqdm import tqdm
-
-    watched: Iterable[ParseRecord] = tqdm(records, unit=" sentences")
-    return watched

@@ -1,11 +1,17 @@
+import fcntl
 import json
+import os
 import resource
+import struct
+import subprocess
+import termios
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
+from tests.cli.commands import COLD, is_one_line_of_error, is_wrong_usage, shell, synmt
 
 FATHER = "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))"
 CONLLU = "# text = Go.\n1\tGo\t_\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No\n2\t.\t_\tPUNCT\t_\t_\t1\tpunct\t_\t_\n"
@@ -266,3 +272,31 @@ def test_german_goes_through_its_own_model() -> None:
         done = synmt("parse", "--parser", parser, "--language", language, text="Er ist.\n")
         kind = "constituency" if language == "de" else "dependency"
         assert is_one_line_of_error(done, f"synmt parse: no embedded {kind} model for '{language}'", "--model")
+
+
+@pytest.mark.parametrize(("files", "shown"), [("in", "3/3"), ("- < in", "3 sentences")])
+def test_a_terminal_shows_how_far_parsing_is_unless_it_shows_the_records(
+    files: str, shown: str, tmp_path: Path
+) -> None:
+    """Of a file, how much there is to come."""
+    (tmp_path / "in").write_text("Go.\n" * 3)
+    (tmp_path / "synmt").write_text(f'exec {COLD} "$@"\n')
+    line = f"sh ./synmt parse --parser udpipe --format conllu {files}"
+    seen = on_terminal(f"{line} > out", tmp_path)
+    records = (tmp_path / "out").read_text()
+    assert shown in seen and records.count("# text = Go.") == 3
+    assert on_terminal(line, tmp_path).replace("\r\n", "\n") == records
+
+
+def on_terminal(line: str, folder: Path) -> str:
+    """What a line of shell writes to a terminal of 80 columns."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    process = subprocess.Popen(["sh", "-c", line], cwd=folder, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    with suppress(OSError), os.fdopen(ours, "rb", buffering=0) as terminal:  # which ends in an error
+        while part := terminal.read(4096):
+            seen += part
+    assert process.wait() == 0
+    return seen.decode()
