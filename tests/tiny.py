@@ -12,6 +12,7 @@ from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
+from synmt.nn.encoding import SourceBatch
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.constituency import Tree, read_brackets
@@ -28,6 +29,9 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "mask per layer": {"mask": {"per_layer": True}},
     "mask, dependency": {"mask": {"tree": "dependency"}},
     "mask, hard": {"mask": {"hard": True, "relations": "parent+child"}},
+    "label masks": {"label-masks": {}},
+    "label masks, linearized": {"linearized": {}, "label-masks": {"per_layer": True}},
+    "mask+label masks": {"mask": {}, "label-masks": {}},
     "named masks": {"named-masks": {"names": "near+left"}},
     "pascal": {"pascal": {"heads": 1}},
     "pascal, log density": {"pascal": {"heads": 1, "weighting": "add-log-density"}},
@@ -151,6 +155,12 @@ def source_features(system: str) -> list[SourceFeatures]:
     return [side.features(record, segment) for record in records()]
 
 
+def source_batch(columns: dict[str, torch.Tensor]) -> SourceBatch:
+    """What an encoder reads, by its columns alone."""
+    ids = next(iter(columns.values()))
+    return SourceBatch(ids, None, torch.tensor([1]), columns)
+
+
 def target_entries(target: str) -> list[list[str]]:
     """What a decoder should say: whole words, or, with arcs between them, their subwords."""
     side = TARGET_SYSTEMS[target]
@@ -179,6 +189,6 @@ def model(
     torch.manual_seed(seed)
     made = TranslationModel(config, source_side(SYSTEMS[system]), TARGET_SYSTEMS[target], vocabulary)
     for name, parameter in made.named_parameters():
-        if "strengths" in name or name.endswith("bias"):
+        if "strengths" in name or name.endswith("labelled") or name.endswith("bias"):
             torch.nn.init.normal_(parameter, std=0.7)
     return made.eval()

@@ -14,10 +14,10 @@ MOST_CELLS_AT_ONCE = 2**24
 
 
 def lookup(table: Tensor, kinds: Tensor) -> Tensor:
-    """Return table[h, kinds[b, q, k]] of each pair: table [H,R], kinds [B,n,n] uint8 → [B,H,n,n]
+    """Return table[h, kinds[b, q, k]] of each pair: table [H,R], kinds [B,n,n] of any integers → [B,H,n,n]
 
-    Besides what it returns, it keeps a byte a pair: its gradient is the sum over the pairs of each kind, and products
-    with what holds of each pair, in blocks, give it as fast as they are made.
+    Besides what it returns it keeps the kinds, best a byte a pair. Its gradient is the sum over the pairs of each kind:
+    products with what holds of each pair, in blocks.
     """
     found: Tensor = _Lookup.apply(table, kinds)
     return found

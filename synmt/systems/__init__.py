@@ -15,6 +15,7 @@ SOURCE_IDEAS = Registry(
         "sequence": "synmt.systems.sequence:Sequence",
         "linearized": "synmt.systems.linearized:Linearized",
         "mask": "synmt.systems.mask.idea:Mask",
+        "label-masks": "synmt.systems.label_masks.idea:LabelMasks",
         "named-masks": "synmt.systems.named_masks.idea:NamedMasks",
         "pascal": "synmt.systems.pascal.idea:Pascal",
         "lisa": "synmt.systems.lisa.idea:Lisa",

@@ -41,8 +41,7 @@ class TreeMasks(nn.Module):
         self.strengths = nn.Parameter(torch.zeros(layers if per_layer else 1, heads, len(names)))
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
-        edits = [AttentionEdit(penalty=-bias) for bias in self.biases(batch)]
-        return EncoderPass(edits * self.layers if len(edits) == 1 else edits)
+        return pass_of(self.biases(batch), self.layers)
 
     def biases(self, batch: SourceBatch) -> list[Tensor]:
         """Return [B,H,n,n] for each set of strengths."""
@@ -72,6 +71,12 @@ class HardMasks(nn.Module):
             seen |= batch.padding[:, None, :, None]
         bias = torch.zeros(seen.shape, device=seen.device).masked_fill_(~seen, float("-inf"))
         return EncoderPass([AttentionEdit(bias)] * self.layers)
+
+
+def pass_of(biases: Sequence[Tensor], layers: int) -> EncoderPass:
+    """Return what masks do that give all layers one bias [B,H,n,n], −exp of a strength, or each its own."""
+    edits = [AttentionEdit(penalty=-bias) for bias in biases]
+    return EncoderPass(edits * layers if len(edits) == 1 else edits)
 
 
 def _ids(names: Sequence[str]) -> Tensor:
