@@ -121,6 +121,10 @@ class Notes:
     def add(self, note: str) -> None:
         self._said.setdefault(note, False)
 
+    def __iter__(self) -> Iterator[str]:
+        """Yield all notes."""
+        return iter(self._said)
+
     def left_out(self, what: str, lines: Sequence[Line]) -> None:
         """Note how many lines training does without, and where the first ones are."""
         if lines:

@@ -94,6 +94,14 @@ def _opened(context: click.Context, parameter: click.Parameter, path: str | None
     "--on-error", type=click.Choice(["fail", "blank"]), default="fail",
     help="A bad line stops the command, or its pair is left out and counted.  [fail]",
 )  # fmt: skip
+@of_data(
+    "--prepared", metavar="FOLDER", type=click.Path(path_type=Path), common=False,
+    help="Keep the training pairs here as ids, and take them from here once they are here.",
+)  # fmt: skip
+@of_data(
+    "--jobs", metavar="N", type=click.IntRange(1), default=1, common=False,
+    help="Processes that prepare the training pairs.  [1]",
+)  # fmt: skip
 @of_data("--codes", metavar="FILE", type=click.Path(), help="BPE codes to use, instead of learning some.")
 @of_output("--out", type=click.Path(path_type=Path), required=True, help="The model folder to make.")
 @of_output("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
@@ -111,6 +119,8 @@ def command(
     out: Path,
     resume: bool,
     device: str,
+    prepared: Path | None,
+    jobs: int,
     **asked: Any,
 ) -> None:
     """Train a translation model on sentence pairs.
@@ -124,7 +134,7 @@ def command(
 
     data = pair_files(asked["source"], asked["target"], tsv)
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
-    train(out, data, dev, model, training, asked["codes"], resume, device, on_error, asked["init"])
+    train(out, data, dev, model, training, asked["codes"], resume, device, on_error, asked["init"], prepared, jobs)
 
 
 def configs_of(

@@ -1,14 +1,15 @@
-"""Source sentences in memory as arrays of ids, batches of similar lengths, and their tensors."""
+"""Source sentences as arrays of ids, batches of similar lengths, and their tensors."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from synmt.model.rows import Rows, add_row
 from synmt.model.source import SourceFeatures
 from synmt.nn.encoding import SourceBatch
 from synmt.pool import Run
@@ -19,6 +20,7 @@ Ids = NDArray[np.int32]
 Matrix = NDArray[np.bool_]
 T = TypeVar("T")
 U = TypeVar("U")
+COLUMN, MATRIX = "column ", "matrix "  # before the names of rows
 
 
 @dataclass
@@ -26,10 +28,10 @@ class Sources:
     """Source sentences: ids each [n], words [sentences], columns and labels by name, as numbers each [n], and
     matrices by name, each [n,n]."""
 
-    ids: list[Ids] = field(default_factory=list)
-    words: list[int] = field(default_factory=list)
-    columns: dict[str, list[Ids]] = field(default_factory=dict)
-    matrices: dict[str, list[Matrix]] = field(default_factory=dict)
+    ids: Sequence[Ids] = field(default_factory=list)
+    words: Sequence[int] = field(default_factory=list)
+    columns: dict[str, Sequence[Ids]] = field(default_factory=dict)
+    matrices: dict[str, Sequence[Matrix]] = field(default_factory=dict)
 
     @classmethod
     def encode(cls, sentences: Iterable[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
@@ -39,22 +41,50 @@ class Sources:
         return sources
 
     def append(self, sentence: SourceFeatures, vocabulary: Vocabulary) -> None:
-        self.ids.append(np.array(vocabulary.encode(sentence.tokens), np.int32))
-        self.words.append(sentence.words)
+        add_row(self.ids, np.array(vocabulary.encode(sentence.tokens), np.int32))
+        add_row(self.words, sentence.words)
         labels = {name: vocabulary.encode_labels(name, column) for name, column in sentence.labels.items()}
         for name, column in (sentence.columns | labels).items():
-            self.columns.setdefault(name, []).append(np.array(column, np.int32))
+            add_row(self.columns.setdefault(name, []), np.array(column, np.int32))
         for name, matrix in sentence.matrices.items():
-            self.matrices.setdefault(name, []).append(matrix)
+            add_row(self.matrices.setdefault(name, []), matrix)
 
     def copy(self, other: "Sources", index: int) -> None:
         """Add a sentence of other sources."""
-        self.ids.append(other.ids[index])
-        self.words.append(other.words[index])
+        add_row(self.ids, other.ids[index])
+        add_row(self.words, other.words[index])
         for name, column in other.columns.items():
-            self.columns.setdefault(name, []).append(column[index])
+            add_row(self.columns.setdefault(name, []), column[index])
         for name, matrix in other.matrices.items():
-            self.matrices.setdefault(name, []).append(matrix[index])
+            add_row(self.matrices.setdefault(name, []), matrix[index])
+
+    def rows(self) -> dict[str, Sequence[NDArray[Any]]]:
+        """Return what stands on a disk for the sentences, by name: a row a sentence, as `of_rows` reads it."""
+        return {
+            "ids": self.ids,
+            "words": [np.array([words], np.int32) for words in self.words],
+            **{f"{COLUMN}{name}": rows for name, rows in self.columns.items()},
+            **{f"{MATRIX}{name}": rows for name, rows in self.matrices.items()},
+        }
+
+    @classmethod
+    def of_rows(cls, rows: Mapping[str, Rows[Any]], vocabulary: Vocabulary) -> "Sources":
+        """Return sources as they lie on a disk. Raises ValueError for what no sentences are, and KeyError."""
+        ids, words = rows["ids"], rows["words"]
+        ids.check_inside(len(vocabulary.ids))
+        for name, number in vocabulary.label_counts.items():
+            rows[COLUMN + name].check_inside(number)
+        columns, matrices = (
+            {name.removeprefix(kind): each for name, each in rows.items() if name.startswith(kind)}
+            for kind in (COLUMN, MATRIX)
+        )
+        lengths = ids.lengths
+        for kind, expected in ((columns, lengths), (matrices, lengths**2), ({"words": words}, np.ones_like(lengths))):
+            for name, each in kind.items():
+                if not np.array_equal(each.lengths, expected):
+                    raise ValueError(f"{name} of other lengths than the sentences")
+        count: Any = words.values
+        return cls(ids, count, dict(columns), dict(matrices))
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SourceBatch:
         ids, lengths = pad([self.ids[i] for i in indices], padding)
@@ -65,7 +95,7 @@ class Sources:
         return SourceBatch(
             ids=ids.to(device, non_blocking=True),
             padding=is_padding,
-            words=torch.tensor([self.words[i] for i in indices], device=device),
+            words=torch.tensor([int(self.words[i]) for i in indices], device=device),
             columns={
                 name: pad([column[i] for i in indices], 0)[0].to(device, non_blocking=True)
                 for name, column in self.columns.items()
@@ -77,18 +107,46 @@ class Sources:
         )
 
 
+def cuts(lengths: NDArray[np.int64], batch_tokens: int) -> list[int]:
+    """Return where batches of at most `batch_tokens` = sentences × longest length end, as they fill in this order."""
+    ends = []
+    begin = 0
+    while begin < len(lengths):
+        most = batch_tokens // max(1, lengths[begin]) + 1 if lengths[begin] else len(lengths)
+        longest = np.maximum.accumulate(lengths[begin : begin + most])
+        too_many = longest * np.arange(1, len(longest) + 1) > batch_tokens
+        fitting = int(too_many.argmax()) if too_many.any() else len(longest)
+        begin += max(1, fitting)
+        ends.append(begin)
+    return ends
+
+
 def token_batches(order: Sequence[int], lengths: NDArray[np.int64], batch_tokens: int) -> list[list[int]]:
     """Cut an order of sentences into batches of at most `batch_tokens` = sentences × longest length."""
-    batches: list[list[int]] = []
-    batch: list[int] = []
-    longest = 0
-    for index in order:
-        longest = max(longest, int(lengths[index]))
-        if batch and longest * (len(batch) + 1) > batch_tokens:
-            batches.append(batch)
-            batch, longest = [], int(lengths[index])
-        batch.append(index)
-    return [*batches, batch] if batch else batches
+    ends = cuts(lengths[order], batch_tokens)
+    return [list(order[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+class Batches(Sequence[list[int]]):
+    """Batches of pairs: some of an order of all, [n], cut at `ends`, in the order of `places`."""
+
+    def __init__(self, order: NDArray[np.int32], ends: Sequence[int], places: NDArray[np.int64]) -> None:
+        self._order, self._places = order, places
+        self._ends = np.array([0, *ends])
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> list[int]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[list[int]]: ...
+    def __getitem__(self, index: int | slice) -> list[int] | list[list[int]]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        place = self._places[index]
+        batch: list[int] = self._order[self._ends[place] : self._ends[place + 1]].tolist()
+        return batch
 
 
 def in_batches(lengths: Sequence[int], batch_tokens: int, run: Callable[[list[int]], Iterable[T]]) -> list[T]:
@@ -140,16 +198,16 @@ def shuffled_batches(
     batch_tokens: int,
     seed: int,
     epoch: int,
-) -> list[list[int]]:
+) -> Batches:
     """Return pairs of these lengths, each once, in batches of similar ones; a function of seed and epoch alone.
 
-    counted: what takes the place of lengths in `token_batches`.
+    counted: what takes the place of lengths in `cuts`.
     """
     random = np.random.default_rng([seed, epoch])
-    order = random.permutation(len(source))
+    order = random.permutation(len(source)).astype(np.int32)
     order = order[order_by_lengths(source[order], target[order])]
-    batches = token_batches(order.tolist(), counted, batch_tokens)
-    return [batches[i] for i in random.permutation(len(batches))]
+    ends = cuts(counted[order], batch_tokens)
+    return Batches(order, ends, random.permutation(len(ends)))
 
 
 def order_by_lengths(source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -181,7 +239,7 @@ def pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 def pad_square(matrices: Sequence[Matrix], size: int) -> torch.Tensor:
     """Return matrices [n,n] as one tensor [B,size,size], False where padded."""
-    padded = torch.zeros(len(matrices), size, size, dtype=torch.bool)
+    padded = np.zeros((len(matrices), size, size), np.bool_)
     for row, matrix in zip(padded, matrices, strict=True):
-        row[: len(matrix), : len(matrix)] = torch.from_numpy(matrix)
-    return padded
+        row[: len(matrix), : len(matrix)] = matrix
+    return torch.from_numpy(padded)

@@ -1,16 +1,18 @@
-"""Sentence pairs in memory as arrays of ids, and their batches as tensors."""
+"""Sentence pairs as arrays of ids, in memory or on a disk, and their batches as tensors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from synmt.model.batches import Ids, Sources, batch_links, pad, shuffled_batches
+from synmt.model.batches import MATRIX, Batches, Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.model.config import BatchBy
 from synmt.model.prefixes import PrefixPlan
+from synmt.model.rows import Rows, add_row, as_four, as_row, as_square, lengths_of, open_rows
 from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide, numbered_labels
 from synmt.nn.decoders import TargetBatch
@@ -20,6 +22,8 @@ from synmt.nn.prefixes import Prefixes
 from synmt.nn.stacks import Stacks
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.transition_graph import Edges
+
+SOURCE, BARE, TARGET = "source ", "bare ", "target"  # in the names of rows
 
 
 @dataclass
@@ -35,12 +39,12 @@ class Corpus:
 
     vocabulary: Vocabulary
     sources: Sources
-    targets: list[Ids]
+    targets: Sequence[Ids]
     plan: PrefixPlan | None = None
-    edges: list[Edges] = field(default_factory=list)
-    stacks: list[Ids] = field(default_factory=list)
+    edges: Sequence[Edges] = field(default_factory=list)
+    stacks: Sequence[Ids] = field(default_factory=list)
     tags: int = 0
-    links: list[Ids] = field(default_factory=list)
+    links: Sequence[Ids] = field(default_factory=list)
     bare: Sources = field(default_factory=Sources)
     tree_dropout: float = 0.0
 
@@ -62,11 +66,48 @@ class Corpus:
         self.sources.append(source, self.vocabulary)
         if bare is not None:
             self.bare.append(bare, self.vocabulary)
-        self.targets.append(np.array(self.vocabulary.encode_target(target), np.int32))
+        add_row(self.targets, np.array(self.vocabulary.encode_target(target), np.int32))
         if side.reads_graphs:
-            self.edges.append(side.edges(target, self._labels))
+            add_row(self.edges, side.edges(target, self._labels))
         if side.reads_stacks:
-            self.stacks.append(side.stack(target))
+            add_row(self.stacks, side.stack(target))
+
+    def rows(self) -> dict[str, Sequence[NDArray[Any]]]:
+        """Return what stands on a disk for the pairs, by name: a row a pair, as `of_rows` reads it. Links do not."""
+        found: dict[str, Sequence[NDArray[Any]]] = {
+            **{SOURCE + name: rows for name, rows in self.sources.rows().items()},
+            **{BARE + name: rows for name, rows in self.bare.rows().items()},
+            TARGET: self.targets,
+            "edges": [np.stack([each.parents, each.children, each.labels, each.births]) for each in self.edges],
+            "stacks": self.stacks,
+        }
+        return {name: rows for name, rows in found.items() if len(rows)}
+
+    @classmethod
+    def of_rows(
+        cls,
+        arrays: Mapping[str, tuple[NDArray[Any], NDArray[Any]]],
+        vocabulary: Vocabulary,
+        side: TargetSide,
+        plan: PrefixPlan | None = None,
+        tree_dropout: float = 0.0,
+    ) -> "Corpus":
+        """Return the corpus of rows, as numbers and where rows end, by name. Raises ValueError for what no corpus is,
+        and KeyError."""
+        corpus = cls.empty(vocabulary, side, plan, tree_dropout)
+        rows: dict[str, Rows[Any]] = {name: open_rows(*each, _reader(name)) for name, each in arrays.items()}
+        corpus.targets = targets = rows[TARGET]
+        targets.check_inside(len(vocabulary.target))
+        if wrong := [name for name, each in rows.items() if len(each) != len(targets)]:
+            raise ValueError(f"{len(rows[wrong[0]])} rows of {wrong[0]}, and {len(targets)} targets")
+        corpus.sources = Sources.of_rows(_named(SOURCE, rows), vocabulary)
+        if tree_dropout:
+            corpus.bare = Sources.of_rows(_named(BARE, rows), vocabulary)
+        if side.reads_graphs:
+            corpus.edges = rows["edges"]
+        if side.reads_stacks:
+            corpus.stacks = rows["stacks"]
+        return corpus
 
     @cached_property
     def _labels(self) -> dict[str, int]:
@@ -153,12 +194,29 @@ class Corpus:
             return [list(indices)]
         return self.plan.parts(indices, np.array([len(self.targets[i]) for i in indices]))
 
-    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
         """Return each pair once, in batches of similar lengths, in an order by seed and epoch alone."""
-        source = np.array([len(ids) for ids in self.sources.ids])
-        target = np.array([len(ids) for ids in self.targets])
+        source, target = lengths_of(self.sources.ids), lengths_of(self.targets)
         counted = counted_by(by, source, target, self.sources.words)
         return shuffled_batches(source, target, counted, batch_tokens, seed, epoch)
+
+
+def is_matrix(name: str) -> bool:
+    """Return whether rows of this name are of truth values."""
+    return name.startswith((SOURCE + MATRIX, BARE + MATRIX))
+
+
+def _named(prefix: str, rows: Mapping[str, Rows[Any]]) -> dict[str, Rows[Any]]:
+    return {name.removeprefix(prefix): each for name, each in rows.items() if name.startswith(prefix)}
+
+
+def _reader(name: str) -> Callable[[NDArray[Any]], Any]:
+    """Return what makes a row of its numbers."""
+    return as_square if is_matrix(name) else {"edges": _as_edges, "stacks": as_four}.get(name, as_row)
+
+
+def _as_edges(row: NDArray[np.int32]) -> Edges:
+    return Edges(*as_four(row))
 
 
 def counted_by(

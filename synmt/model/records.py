@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Literal
 
 from synmt.model.target import TargetSide
 from synmt.model.words import SideWords
@@ -48,13 +49,47 @@ def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Lin
 
 
 BARS = " ||| "  # as in the files of Moses and fast_align
+Form = Literal["text", "records", "strings", "conllu"]  # what the lines of a file hold
 STRINGS_AHEAD = 100  # lines in which a file of target strings shows its first arc
 
 
+def source_form(lines: Iterable[Line]) -> tuple[Form, Iterator[Line]]:
+    """Return what the lines of a file of sources hold, by the first that is not empty, and the lines."""
+    first, lines = sniff(lines)
+    return _form_of(first), lines
+
+
+def target_form(lines: Iterable[Line], side: TargetSide) -> tuple[Form, Iterator[Line]]:
+    """Return what the lines of a file of targets hold, and the lines: strings where one of the first has arcs."""
+    lines = iter(lines)
+    latest = Latest()
+    ahead = next(windows(latest.follow(lines), STRINGS_AHEAD, pauses=latest.pauses), []) if side.writes_arcs else []
+    if any(map(_has_arcs, ahead)):
+        return "strings", chain(ahead, lines)
+    before: list[Line] = []
+    for line in chain(ahead, lines):
+        before.append(line)
+        if line.text.strip() and not _has_arcs(line):
+            break
+    first = before[-1].text if before and not _has_arcs(before[-1]) else ""
+    return _form_of(first), chain(before, ahead[len(before) :], lines)
+
+
+def _form_of(first: str) -> Form:
+    if first.startswith("{"):
+        return "records"
+    return "conllu" if _CONLLU.match(first) else "text"
+
+
 def source_records(
-    lines: Iterable[Line], needs: frozenset[str], words: SideWords, bad: BadLines | None = None, strict: bool = False
+    lines: Iterable[Line],
+    needs: frozenset[str],
+    words: SideWords,
+    bad: BadLines | None = None,
+    strict: bool = False,
+    form: Form | None = None,
 ) -> Iterator[tuple[Line, ParseRecord]]:
-    """Return one record for each line of raw text, or of parse or mask records (the first non-empty line tells which).
+    """Return one record for each line of raw text, or of parse or mask records, as `form` or else the lines tell.
 
     Raw text becomes the words of its side or, where trees are needed, goes through the embedded parsers of the
     language; raises BadInput if there are none, and for CoNLL-U, which is no text. Without `bad` a bad line is an
@@ -62,10 +97,12 @@ def source_records(
     side; if `strict`, it is a bad line.
     """
     bad = bad or BadLines()
-    first, good = sniff(_without_faults(lines, bad))
-    if first.startswith("{"):
+    if form is None:
+        form, lines = source_form(lines)
+    good = _without_faults(lines, bad)
+    if form == "records":
         return ((line, words.check(_read(line, needs, words, bad, strict))) for line in good)
-    if _CONLLU.match(first):
+    if form == "conllu":
         line = next(line for line in good if line.text.strip())
         raise line.error("CoNLL-U is no text; make records of it by synmt parse --input conllu")
     if needs:
@@ -74,7 +111,12 @@ def source_records(
 
 
 def target_records(
-    lines: Iterable[Line], side: TargetSide, tokenizer: Tokenizer, words: SideWords, bad: BadLines | None = None
+    lines: Iterable[Line],
+    side: TargetSide,
+    tokenizer: Tokenizer,
+    words: SideWords,
+    bad: BadLines | None = None,
+    form: Form | None = None,
 ) -> Iterator[tuple[Line, ParseRecord]]:
     """Yield one record with words, text and what the side needs for each line, as `source_records` gives it.
 
@@ -82,16 +124,13 @@ def target_records(
     put on the tokenizer's words, so that all target sides generate the same words, which it can detokenize.
     """
     bad = bad or BadLines()
-    good = iter(lines)
-    latest = Latest()
-    ahead = next(windows(latest.follow(good), STRINGS_AHEAD, pauses=latest.pauses), []) if side.writes_arcs else []
-    is_string = any(map(_has_arcs, ahead))
-    good = chain(ahead, good)
-    if is_string:
-        for line in _without_faults(good, bad):
+    if form is None:
+        form, lines = target_form(lines, side)
+    if form == "strings":
+        for line in _without_faults(lines, bad):
             yield line, ParseRecord() if line.fault else _read_string(line, side.style, tokenizer, bad)
     else:
-        for line, record in source_records(_without_arcs(good, side, bad), side.needs, words, bad, strict=True):
+        for line, record in source_records(_without_arcs(lines, side, bad), side.needs, words, bad, True, form):
             own_words = not side.needs and not line.text.startswith("{")
             yield line, record if own_words else _on_words(line, record, tokenizer)
 

@@ -5,7 +5,7 @@ Codes are subword-nmt's own text, so its files and ours are the same. Text is sp
 
 import io
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import redirect_stderr
 
 from synmt.streams import BadInput, read_lines
@@ -22,6 +22,16 @@ class CodesError(ValueError):
 
 
 def learn_bpe(lines: Iterable[str], merges: int) -> str:
+    """Return the text of the codes of lines of words, as `learn_bpe_of_words`."""
+    return learn_bpe_of_words(count_words(lines), merges)
+
+
+def count_words(lines: Iterable[str]) -> Counter[str]:
+    """Return how often each word stands in lines."""
+    return Counter(word for line in lines for word in line.split(" "))
+
+
+def learn_bpe_of_words(counts: Mapping[str, int], merges: int) -> str:
     """Return the text of the codes: at most `merges` merges of pairs seen twice or more, most frequent first.
 
     Raises CodesError if no word has two characters to merge.
@@ -29,13 +39,12 @@ def learn_bpe(lines: Iterable[str], merges: int) -> str:
     from subword_nmt.learn_bpe import learn_bpe as learn
 
     # A carriage return cannot stand in the codes, which subword-nmt strips of it.
-    counts = Counter(word for line in lines for word in line.split(" ") if "\r" not in word)
-    if not any(len(word) > 1 for word in counts):
+    words = {word: count for word, count in counts.items() if word and "\r" not in word}
+    if not any(len(word) > 1 for word in words):
         raise CodesError("no word to learn merges from")
-    vocabulary = (f"{word} {count}" for word, count in counts.items() if word)
     codes = io.StringIO()
     with redirect_stderr(io.StringIO()):
-        learn(vocabulary, codes, merges, is_dict=True)
+        learn((f"{word} {count}" for word, count in words.items()), codes, merges, is_dict=True)
     return codes.getvalue()
 
 

@@ -1,22 +1,26 @@
 """Sentence pairs as they were read, kept on disk once they are many."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
-from itertools import tee
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import chain, islice, tee
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import orjson
 
 from synmt.model.config import ModelConfig
-from synmt.model.records import SentencePair, source_records, target_records
+from synmt.model.records import Form, SentencePair, source_form, source_records, target_form, target_records
 from synmt.model.words import Sides
-from synmt.streams import BadLines, Line, Notes
+from synmt.pool import Pool, processes
+from synmt.streams import BadLines, Line, Notes, OnError, windows
+from synmt.text.bpe import NO_MERGES, Bpe, CodesError, count_words, learn_bpe_of_words
 from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
 IN_MEMORY = 2**24  # bytes
+WINDOW = 2000  # pairs that a process works on at a time
 LEARNT = [
     field.name for field in fields(ParseRecord) if field.name not in ("lemmas", "xpos", "conllu")
 ]  # lemmas if any
@@ -28,10 +32,13 @@ class Bitext:
     def __init__(self, pairs: Iterable[SentencePair]) -> None:
         self._count, self._checksum = 0, hashlib.blake2b(digest_size=16)
         self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (gone with its last user)
-        for pair in pairs:
-            sentences = b"%s,%s" % (_sentence(pair.source), _sentence(pair.target))
+        self.extend(map(row_of, pairs))
+
+    def extend(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Add pairs, as `row_of` gives them."""
+        for sentences, lines in rows:
             self._checksum.update(sentences)
-            self._file.write(b"[%s,%s]\n" % (sentences, orjson.dumps(pair.lines)))
+            self._file.write(b"[%s,%s]\n" % (sentences, lines))
             self._count += 1
 
     @property
@@ -44,16 +51,54 @@ class Bitext:
 
     def __iter__(self) -> Iterator[SentencePair]:
         """Yield the pairs in order; several iterations may be under way."""
+        for window in self.windows():
+            yield from pairs_of(window)
+
+    def windows(self, size: int = 100) -> Iterator[list[bytes]]:
+        """Yield the pairs, some at a time, as `pairs_of` reads them."""
         place = 0
-        for _ in range(self._count):
+        for begin in range(0, self._count, size):
             self._file.seek(place)
-            source, target, (left, right) = orjson.loads(self._file.readline())
+            rows = [self._file.readline() for _ in range(min(size, self._count - begin))]
             place = self._file.tell()
-            yield SentencePair(_record(source), _record(target), (Line(**left), Line(**right)))
+            yield rows
+
+    def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
+        """Learn merges on the words of both sides together; there are none if no word has two characters."""
+        counts: Counter[str] = Counter()
+        with processes(jobs, words_of_rows, open_counter) as run:
+            for found in run(self.windows(WINDOW)):
+                counts.update(found)
+        try:
+            return Bpe(learn_bpe_of_words(counts, merges))
+        except CodesError:
+            return Bpe(NO_MERGES)
 
     def reversed(self) -> "Bitext":
         """Return the pairs of the other direction."""
         return Bitext(SentencePair(pair.target, pair.source, pair.lines[::-1]) for pair in self)
+
+
+def row_of(pair: SentencePair) -> tuple[bytes, bytes]:
+    """Return a pair as text on one line: both sentences, and where they came from."""
+    return b"%s,%s" % (_sentence(pair.source), _sentence(pair.target)), orjson.dumps(pair.lines)
+
+
+def pairs_of(rows: Iterable[bytes]) -> Iterator[SentencePair]:
+    """Yield the pairs of lines of a bitext."""
+    for row in rows:
+        source, target, (left, right) = orjson.loads(row)
+        yield SentencePair(_record(source), _record(target), (Line(**left), Line(**right)))
+
+
+def words_of_rows(rows: Iterable[bytes]) -> Counter[str]:
+    """Return how often each word stands in lines of a bitext."""
+    return count_words(" ".join(side.tokens) for pair in pairs_of(rows) for side in (pair.source, pair.target))
+
+
+def open_counter() -> Callable[[Iterable[bytes]], Counter[str]]:
+    """Open what counts words in a process."""
+    return words_of_rows
 
 
 def _sentence(record: ParseRecord) -> bytes:
@@ -68,33 +113,99 @@ def _record(known: dict[str, Any]) -> ParseRecord:
     return ParseRecord(**known, tree=tree and Tree(**tree))
 
 
+@dataclass(frozen=True)
+class WindowRead:
+    """What was read of some lines. rows: the pairs, as `row_of`; left_out: sources of pairs with an empty side; bad:
+    lines left empty, by kind; sentences: how many each side has, and what they lack, by name."""
+
+    rows: list[tuple[bytes, bytes]]
+    left_out: list[Line]
+    bad: Counter[str]
+    sentences: list[tuple[int, Counter[str]]]
+
+
+class Reader:
+    """Makes records of parallel lines, as the forms of both sides ask for, if they are known."""
+
+    def __init__(
+        self, config: ModelConfig, on_error: OnError, forms: tuple[Form | None, Form | None], words: Sides
+    ) -> None:
+        self.config, self.on_error, self.forms = config, on_error, forms
+        self.words, self.tokenizer = words, config.open_tokenizers()[1]
+
+    def __call__(self, lines: Iterable[tuple[Line, ...]]) -> WindowRead:
+        """Return all pairs of some lines. Raises BadInput."""
+        bad, left_out = BadLines(self.on_error), list[Line]()
+        for side in self.words:
+            side.sentences, side.missing = 0, Counter()
+        rows = list(map(row_of, self.pairs(lines, bad, left_out)))
+        return WindowRead(rows, left_out, bad.counts, [(side.sentences, side.missing) for side in self.words])
+
+    def pairs(self, lines: Iterable[tuple[Line, ...]], bad: BadLines, left_out: list[Line]) -> Iterator[SentencePair]:
+        """Yield each pair that has words on both sides, and add the sources of others to those left out."""
+        config, words = self.config, self.words
+        lefts, rights = tee(lines)
+        needs = config.source.needs(training=True)
+        sources = source_records((left for left, _ in lefts), needs, words[0], bad, form=self.forms[0])
+        targets = target_records(
+            (right for _, right in rights), config.target, self.tokenizer, words[1], bad, self.forms[1]
+        )
+        for (left, source), (right, target) in zip(sources, targets, strict=True):
+            if source.tokens and target.tokens:
+                yield SentencePair(source, target, (replace(left, text=""), replace(right, text="")))
+            else:
+                left_out.append(replace(left, text=""))
+
+
 def read_bitext(
     lines: Iterable[tuple[Line, ...]],
     config: ModelConfig,
     notes: Notes,
     bad: BadLines | None = None,
     words: Sides | None = None,
+    jobs: int = 1,
 ) -> Bitext:
     """Return the records of parallel lines. Pairs with an empty side are left out, and counted in the notes; as empty
     counts one that is bad, if `bad` does not raise it.
 
-    words: the sides, for one who wants to know what is doubtful about them.
+    words: the sides, for one who wants to know what is doubtful about them, in the first WINDOW lines where there are
+    several jobs: processes that read. Text that is to be parsed is read by one.
     """
-    bad = bad or BadLines()
-    _, target_tokenizer = config.open_tokenizers()
-    source, target = words or config.sides()
-    lefts, rights = tee(lines)
-    sources = source_records((left for left, _ in lefts), config.source.needs(training=True), source, bad)
-    targets = target_records((right for _, right in rights), config.target, target_tokenizer, target, bad)
+    bad, words = bad or BadLines(), words or config.sides()
     left_out: list[Line] = []
-
-    def whole() -> Iterator[SentencePair]:
-        for (left, source_record), (right, target_record) in zip(sources, targets, strict=True):
-            if source_record.tokens and target_record.tokens:
-                yield SentencePair(source_record, target_record, (replace(left, text=""), replace(right, text="")))
-            else:
-                left_out.append(replace(left, text=""))
-
-    bitext = Bitext(whole())
+    lines = iter(lines)
+    first = list(islice(lines, WINDOW)) if jobs > 1 else []
+    forms = _forms(first, config)
+    if len(first) < WINDOW or None in forms:
+        bitext = Bitext(Reader(config, bad.on_error, (None, None), words).pairs(chain(first, lines), bad, left_out))
+    else:
+        reader = Reader(config, bad.on_error, forms, words)
+        bitext = Bitext(reader.pairs(first, bad, left_out))
+        settings = orjson.dumps(config.fields())
+        with Pool(jobs, open_reader, settings, bad.on_error, forms) as pool:
+            for read in pool.map(windows(lines, WINDOW)):
+                bitext.extend(read.rows)
+                left_out += read.left_out
+                bad.counts.update(read.bad)
+                for side, (count, missing) in zip(words, read.sentences, strict=True):
+                    side.sentences += count
+                    side.missing.update(missing)
     notes.left_out("pairs with an empty side", left_out)
     return bitext
+
+
+def _forms(lines: Sequence[tuple[Line, ...]], config: ModelConfig) -> tuple[Form | None, Form | None]:
+    """Return the forms of both sides by their first lines, None of one that is empty so far or is to be parsed."""
+    sources, targets = [left for left, _ in lines], [right for _, right in lines]
+    forms: list[Form | None] = [source_form(sources)[0], target_form(targets, config.target)[0]]
+    needs = config.source.needs(training=True), config.target.needs
+    for side, texts in enumerate((sources, targets)):
+        if not any(line.text.strip() for line in texts) or (forms[side] == "text" and needs[side]):
+            forms[side] = None
+    return forms[0], forms[1]
+
+
+def open_reader(settings: bytes, on_error: OnError, forms: tuple[Form, Form]) -> Reader:
+    """Open the reader of a process, by the fields of a config."""
+    config = ModelConfig.read(orjson.loads(settings))
+    return Reader(config, on_error, forms, config.sides())

@@ -17,11 +17,9 @@ from synmt.model.folder import FolderConfig, ModelFolder
 from synmt.streams import BadInput
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.loop import Trainer
-from synmt.training.preparation import joint_bpe
 from synmt.training.update import Examples
 from synmt.training.validation import ValidationScores
 
@@ -30,11 +28,24 @@ Validate = Callable[[Any], ValidationScores]
 FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select"  # which a run that goes on has as it began
 
 
+class Pairs(Protocol):
+    """Sentence pairs, as far as every fit knows them."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def checksum(self) -> str:
+        """Return a checksum of all pairs in order, by which --resume knows the data again."""
+
+    def joint_bpe(self, merges: int) -> Bpe:
+        """Learn merges on the words of both sides together."""
+
+
 class TrainingData(Protocol[Config]):
     """A bitext as models of some kind learn from it."""
 
     @property
-    def bitext(self) -> Bitext: ...
+    def bitext(self) -> Pairs: ...
 
     def vocabularies(self, config: Config, bpe: Bpe) -> tuple[Vocabulary, ...]:
         """Return what the models read and write of the bitext."""
@@ -101,11 +112,7 @@ def _new(
 ) -> ModelFolder[Config]:
     """Make the folder, with all but the parameters."""
     bitext = data.bitext
-    if start:
-        bpe, vocabularies = start.bpe, start.vocabularies
-    else:
-        bpe = Bpe.load(codes) if codes else joint_bpe(bitext, training.merges)
-        vocabularies = data.vocabularies(config, bpe)
+    bpe, vocabularies = subwords_of(config, data, training, codes, start)
     made_by = {
         "synmt": __version__,
         "torch": torch.__version__,
@@ -118,6 +125,20 @@ def _new(
         **asdict(training),
     }
     return ModelFolder(path, config, bpe, vocabularies, made_by)
+
+
+def subwords_of(
+    config: Config,
+    data: TrainingData[Config],
+    training: TrainingConfig,
+    codes: str | None,
+    start: ModelFolder[Config] | None,
+) -> tuple[Bpe, tuple[Vocabulary, ...]]:
+    """Return the merges and the vocabularies of a new model."""
+    if start:
+        return start.bpe, start.vocabularies
+    bpe = Bpe.load(codes) if codes else data.bitext.joint_bpe(training.merges)
+    return bpe, data.vocabularies(config, bpe)
 
 
 def _matching(

@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,17 +121,19 @@ class Trainer:
         updates = progress.update + max(0, rest + epochs * math.ceil(self.batches_an_epoch / self._batches_an_update))
         return min(config.updates or sys.maxsize, updates)
 
-    def _batches(self, epoch: int) -> list[list[int]]:
+    def _batches(self, epoch: int) -> Sequence[list[int]]:
         config = self.config
         return self.corpus.shuffled_batches(config.batch_tokens, config.seed, epoch, config.batch_by)
 
-    def _updates(self) -> Iterator[list[list[int]]]:
+    def _updates(self) -> Iterator[Sequence[list[int]]]:
         """Yield this process' batches for each update that is left of the run."""
         size, rank, step = self._batches_an_update, self.processes.rank, self.processes.size
-        epoch, batches = -1, list[list[int]]()
+        epoch = self.progress.epoch
+        batches = self._batches(epoch)
         while self.progress.update < self.total and not self._has_ended():
             if self.progress.epoch != epoch:
-                epoch, batches = self.progress.epoch, self._batches(self.progress.epoch)
+                epoch = self.progress.epoch
+                batches = self._batches(epoch)
             first = self.progress.batches_of_epoch
             yield batches[first : first + size][rank::step]
 

@@ -1,41 +1,27 @@
-"""From sentence pairs to training data: BPE, vocabulary, ids."""
+"""From sentence pairs to training data: examples, vocabulary, ids."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from synmt.model.batches import Ids
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
 from synmt.model.prefixes import PrefixPlan
+from synmt.model.records import SentencePair
+from synmt.model.rows import add_row
 from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide
 from synmt.streams import Line, Notes
 from synmt.systems.idea import Task, lacking
-from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe
-from synmt.text.vocabulary import UNKNOWN, Vocabulary, is_structural
+from synmt.text.bpe import Bpe
+from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.training.bitext import Bitext
 from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.lifting import is_lifted
 from synmt.trees.tags import read_tag
 from synmt.trees.transitions import TreeNotDerivable
-
-MUCH_UNKNOWN = 1e-3  # of the tokens
-
-
-def joint_bpe(bitext: Bitext, merges: int) -> Bpe:
-    """Learn merges on the words of both sides together; there are none if no word has two characters."""
-
-    def lines() -> Iterator[str]:
-        for pair in bitext:
-            yield " ".join(pair.source.tokens)
-            yield " ".join(pair.target.tokens)
-
-    try:
-        return Bpe(learn_bpe(lines(), merges))
-    except CodesError:
-        return Bpe(NO_MERGES)
 
 
 @dataclass(slots=True)
@@ -55,7 +41,11 @@ class Example:
 
 
 def training_examples(
-    bitext: Bitext, config: ModelConfig, bpe: Bpe, tasks: Collection[Task] | None = None, bare: bool = False
+    pairs: Iterable[SentencePair],
+    config: ModelConfig,
+    bpe: Bpe,
+    tasks: Collection[Task] | None = None,
+    bare: bool = False,
 ) -> Iterator[Example]:
     """Yield each sentence as an example of each task that it has what to learn from for; without `tasks`, of all that
     the side has. bare: also without its trees.
@@ -65,7 +55,7 @@ def training_examples(
     for task, idea in config.source.tasks.items():
         if tasks is not None and task not in tasks:
             continue
-        for pair in bitext:
+        for pair in pairs:
             if task != "translate" and lacking(pair.source, idea.needs(training=True)):
                 continue
             left, right = pair.lines
@@ -79,19 +69,41 @@ def training_examples(
             yield Example(left, features, entries, bare=without)
 
 
+@dataclass
+class Counts:
+    """How often each entry stands in the sources and the targets of some examples, and each label, by name."""
+
+    source: Counter[str] = field(default_factory=Counter)
+    target: Counter[str] = field(default_factory=Counter)
+    labels: dict[str, Counter[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, examples: Iterable[Example]) -> "Counts":
+        counts = cls()
+        for example in examples:
+            counts.source.update(example.source.tokens)
+            counts.target.update(example.target)
+            count_labels(counts.labels, example.source)
+        return counts
+
+    def add(self, more: "Counts") -> None:
+        self.source.update(more.source)
+        self.target.update(more.target)
+        for name, counts in more.labels.items():
+            self.labels.setdefault(name, Counter()).update(counts)
+
+    def vocabulary(self, side: TargetSide) -> Vocabulary:
+        """Return all that was counted, and the arcs of every relation in both directions."""
+        target = Counter(self.target)
+        if side.writes_arcs and not side.writes_tags:  # also those that were not seen
+            target.update(dict.fromkeys(side.style.entries(arc_labels(target)), 0))
+        tags = Counter({entry: target.pop(entry) for entry in list(target) if read_tag(entry)})
+        return Vocabulary.build(self.source, target, self.labels, tags)
+
+
 def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
-    """Return all that the examples of the bitext hold, and the arcs of every relation in both directions."""
-    source: Counter[str] = Counter()
-    target: Counter[str] = Counter()
-    labels: dict[str, Counter[str]] = {}
-    for example in training_examples(bitext, config, bpe):
-        source.update(example.source.tokens)
-        target.update(example.target)
-        count_labels(labels, example.source)
-    if config.target.writes_arcs and not config.target.writes_tags:  # also those that were not seen
-        target.update(dict.fromkeys(config.target.style.entries(arc_labels(target)), 0))
-    tags = Counter({entry: target.pop(entry) for entry in list(target) if read_tag(entry)})
-    return Vocabulary.build(source, target, labels, tags)
+    """Return all that the examples of the bitext hold, as `Counts.vocabulary`."""
+    return Counts.of(training_examples(bitext, config, bpe)).vocabulary(config.target)
 
 
 def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary) -> list[str]:
@@ -103,19 +115,67 @@ def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary) -
     return sorted(found - set(side.relations(vocabulary.target)))
 
 
-def note_unknown(notes: Notes, corpus: Corpus) -> None:
-    """Note how many tokens of a corpus the vocabulary lacks, where they are many enough to matter."""
-    for side, sentences in (("source", corpus.sources.ids), ("target", corpus.targets)):
-        unknown = sum(int((ids == UNKNOWN).sum()) for ids in sentences)
-        share = unknown / max(1, sum(map(len, sentences)))
-        if share > MUCH_UNKNOWN:
-            notes.add(f"{share:.1%} of the {side} tokens are not in the vocabulary, and are learnt as unknown")
-
-
 def count_labels(counts: dict[str, Counter[str]], sentence: SourceFeatures) -> None:
     """Add the labels of a sentence, by name."""
     for name, column in sentence.labels.items():
         counts.setdefault(name, Counter()).update(label for label in column if label)
+
+
+@dataclass
+class Remarks:
+    """What is to be noted about some examples: where those come from that are left out, as too long, without a string
+    or without a tag; and how many targets have arcs that cross."""
+
+    too_long: list[Line] = field(default_factory=list)
+    without_string: list[Line] = field(default_factory=list)
+    without_tag: list[Line] = field(default_factory=list)
+    crossing: int = 0
+
+    def add(self, more: "Remarks") -> None:
+        self.too_long += more.too_long
+        self.without_string += more.without_string
+        self.without_tag += more.without_tag
+        self.crossing += more.crossing
+
+    def note(self, notes: Notes, max_length: int) -> None:
+        notes.left_out(f"pairs over {max_length} tokens", self.too_long)
+        notes.left_out("pairs whose target tree has several roots", self.without_string)
+        if self.crossing:
+            lifted = "cross, and are lifted: some strings may not give them back"
+            notes.add(f"the arcs of {self.crossing} target trees {lifted}")
+        notes.left_out("pairs with as many arcs of a word as none has in training", self.without_tag)
+
+
+def encode(
+    examples: Iterable[Example],
+    config: ModelConfig,
+    vocabulary: Vocabulary,
+    max_length: int,
+    plan: PrefixPlan | None = None,
+    tree_dropout: float = 0.0,
+) -> tuple[Corpus, Remarks]:
+    """Return the ids of all examples of at most `max_length` tokens a side, arcs not counted, and what else the target
+    side reads: graphs, stacks and the plan.
+
+    tree_dropout: how likely a batch has the bare form of a source, if the examples have one.
+    """
+    remarks, side = Remarks(), config.target
+    corpus = Corpus.empty(vocabulary, side, plan, tree_dropout)
+    for example in examples:
+        target = example.target
+        arcs = [entry for entry in target if is_arc(entry)] if side.writes_arcs else []
+        if not target:
+            remarks.without_string.append(example.line)
+        elif max(len(example.source.tokens), len(target) - len(arcs)) > max_length:
+            remarks.too_long.append(example.line)
+        elif side.writes_tags and not all(map(vocabulary.knows, filter(read_tag, target))):
+            remarks.without_tag.append(example.line)
+        else:
+            remarks.crossing += side.writes_arcs and any(map(is_lifted, filter(is_structural, target)))
+            corpus.append(example.source, target, side, example.bare)
+            if example.links is not None:
+                add_row(corpus.links, example.links)
+    return corpus, remarks
 
 
 def encode_corpus(
@@ -127,31 +187,7 @@ def encode_corpus(
     plan: PrefixPlan | None = None,
     tree_dropout: float = 0.0,
 ) -> Corpus:
-    """Return the ids of all examples of at most `max_length` tokens a side, arcs not counted, and what else the target
-    side reads: graphs, stacks and the plan. Longer ones, and trees without a string, are counted in the notes.
-
-    tree_dropout: how likely a batch has the bare form of a source, if the examples have one.
-    """
-    too_long: list[Line] = []
-    without_string: list[Line] = []
-    without_tag: list[Line] = []
-    crossing = 0
-    corpus = Corpus.empty(vocabulary, config.target, plan, tree_dropout)
-    for example in examples:
-        if not example.target:
-            without_string.append(example.line)
-        elif max(len(example.source.tokens), sum(not is_arc(entry) for entry in example.target)) > max_length:
-            too_long.append(example.line)
-        elif config.target.writes_tags and not all(map(vocabulary.knows, filter(read_tag, example.target))):
-            without_tag.append(example.line)
-        else:
-            crossing += any(is_lifted(entry) for entry in example.target if is_structural(entry))
-            corpus.append(example.source, example.target, config.target, example.bare)
-            if example.links is not None:
-                corpus.links.append(example.links)
-    notes.left_out(f"pairs over {max_length} tokens", too_long)
-    notes.left_out("pairs whose target tree has several roots", without_string)
-    if crossing:
-        notes.add(f"the arcs of {crossing} target trees cross, and are lifted: some strings may not give them back")
-    notes.left_out("pairs with as many arcs of a word as none has in training", without_tag)
+    """Return the corpus of examples, as `encode`, what is to be said about them in the notes."""
+    corpus, remarks = encode(examples, config, vocabulary, max_length, plan, tree_dropout)
+    remarks.note(notes, max_length)
     return corpus

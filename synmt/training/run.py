@@ -7,7 +7,7 @@ from pathlib import Path
 
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
-from synmt.model.files import check_new
+from synmt.model.files import check_new, locked, naming
 from synmt.model.folder import ModelFolder
 from synmt.model.prefixes import PrefixPlan
 from synmt.model.records import columns_of_pairs
@@ -19,14 +19,9 @@ from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext, read_bitext
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
-from synmt.training.fit import fit
-from synmt.training.preparation import (
-    build_vocabulary,
-    encode_corpus,
-    note_unknown,
-    training_examples,
-    unseen_relations,
-)
+from synmt.training.fit import fit, subwords_of
+from synmt.training.preparation import encode_corpus, training_examples, unseen_relations
+from synmt.training.prepared import PreparedPairs, TextPairs, is_made, made_of, make_folder, open_pairs
 from synmt.training.validation import Validation
 
 
@@ -42,6 +37,10 @@ class PairFiles:
             return columns_of_pairs(read_lines([self.source], bad.on_error), bad)
         return read_parallel([self.source, self.target], bad.on_error)
 
+    def options(self) -> dict[str, str]:
+        """Return each file by the option that names it."""
+        return {"--tsv": self.source} if self.target is None else {"--source": self.source, "--target": self.target}
+
 
 def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairFiles:
     """Return the files of one corpus. Raises WrongUsage unless there are two files or one table."""
@@ -56,20 +55,15 @@ def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairF
 class TranslationData:
     """What translation models learn from and are validated on. A TrainingData."""
 
-    bitext: Bitext
+    bitext: TextPairs | PreparedPairs
     dev: Bitext | None
     notes: Notes
 
     def vocabularies(self, config: ModelConfig, bpe: Bpe) -> tuple[Vocabulary]:
-        return (build_vocabulary(self.bitext, config, bpe),)
+        return (self.bitext.vocabulary(config, bpe),)
 
     def examples(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
-        rate = training.tree_dropout
-        examples = training_examples(self.bitext, folder.config, folder.bpe, bare=rate > 0)
-        plan = PrefixPlan(training.prefixes, training.prefix_tokens)
-        corpus = encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, self.notes, plan, rate)
-        note_unknown(self.notes, corpus)
-        return corpus
+        return self.bitext.corpus(folder, training)
 
     def validation(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Validation | None:
         if self.dev is None:
@@ -91,6 +85,52 @@ class TranslationData:
         return Validation(self.dev, corpus, folder, training)
 
 
+@dataclass(frozen=True)
+class TrainingText:
+    """The text of a training, and how it is read. jobs: processes that do; codes, start: as of `train`."""
+
+    files: PairFiles
+    model: ModelConfig
+    training: TrainingConfig
+    codes: str | None
+    start: ModelFolder[ModelConfig] | None
+    jobs: int
+
+    def read(self, notes: Notes, bad: BadLines) -> TextPairs:
+        """Return the pairs, and note what is doubtful about them. Raises BadInput."""
+        model, sides = self.model, self.model.sides()
+        bitext = read_bitext(self.files.read(bad), model, notes, bad, sides, self.jobs)
+        for name, count in sides[0].missing.items():
+            if count == sides[0].sentences:
+                ideas = "+".join(model.source.ideas)
+                raise BadInput(f"no sentence has {name}, and {ideas} reads them", self.files.source)
+        words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
+        note_doubts(notes, *sides)
+        return TextPairs(bitext, words, notes, self.jobs)
+
+    def kept(self, folder: Path, notes: Notes, bad: BadLines) -> PreparedPairs:
+        """Return the pairs as a folder holds them, once they are there: made by this process, or by another one, which
+        is waited for. Raises BadInput, also where they were made of something else than this."""
+        known = made_of(self.files.options(), self.model, self.training, self.codes, self.start, bad.on_error)
+        with naming(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder, wait=True):
+            if not is_made(folder):
+                own_notes, own_bad = Notes("train"), BadLines(bad.on_error)
+                pairs = self.read(own_notes, own_bad)
+                if not len(pairs):
+                    raise BadInput("no sentence pairs to train on")
+                data = TranslationData(pairs, None, own_notes)
+                bpe, (vocabulary,) = subwords_of(self.model, data, self.training, self.codes, self.start)
+                subwords = bpe, vocabulary
+                make_folder(folder, pairs, known, self.model, subwords, self.training, own_bad)
+        pairs_kept = open_pairs(folder, known)
+        for note in pairs_kept.notes:
+            notes.add(note)
+        bad.counts.update(pairs_kept.bad)
+        return pairs_kept
+
+
 def train(
     path: Path,
     data: PairFiles,
@@ -102,11 +142,14 @@ def train(
     device: str,
     on_error: OnError = "fail",
     start: ModelFolder[ModelConfig] | None = None,
+    prepared: Path | None = None,
+    jobs: int = 1,
 ) -> None:
     """Train into the folder `path`, or go on with what it holds. Raises BadInput and WrongUsage.
 
     With `on_error="blank"` pairs with a bad line are left out, and the lines counted. start: a trained model to begin
-    with, from whose config that of `model` is made.
+    with, from whose config that of `model` is made. prepared: a folder where the pairs are kept as ids, and taken from
+    if they are there; jobs: processes that prepare them.
     """
     if config.tree_dropout and not model.source.reads_trees:
         raise WrongUsage(f"--tree-dropout: {'+'.join(model.source.ideas)} reads sentences without trees")
@@ -114,18 +157,14 @@ def train(
     with joined_processes(device) as processes:
         if processes.size > 1 and "-" in (data.source, data.target):
             raise WrongUsage("standard input cannot be shared by several processes; name a file")
-        bad, notes, sides = BadLines(on_error), Notes("train"), model.sides()
-        bitext = read_bitext(data.read(bad), model, notes, bad, sides)
-        for name, count in sides[0].missing.items():
-            if count == sides[0].sentences:
-                raise BadInput(f"no sentence has {name}, and {'+'.join(model.source.ideas)} reads them", data.source)
-        if model.words is None:
-            words = words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
-            model = replace(model, words=words)
+        bad, notes = BadLines(on_error), Notes("train")
+        text = TrainingText(data, model, config, codes, start, jobs)
+        pairs = text.kept(prepared, notes, bad) if prepared else text.read(notes, bad)
+        model = replace(model, words=pairs.words)
         dev_sides = model.sides()
         dev_bitext = read_bitext(dev.read(bad), model, notes, bad, dev_sides) if dev else None
         note_tokenizers(notes, model.tokenizer, model.languages)
-        note_doubts(notes, *sides, *dev_sides)
+        note_doubts(notes, *dev_sides)
 
         if config.prefixes and model.target.reads_prefixes:
             notes.add(f"an update learns from {config.prefixes} tokens of each target, not from all")
@@ -134,5 +173,5 @@ def train(
             bad.report("train")
             notes.say()
 
-        translation = TranslationData(bitext, dev_bitext, notes)
+        translation = TranslationData(pairs, dev_bitext, notes)
         fit(path, model, translation, config, processes, codes, announce=announce, start=start)

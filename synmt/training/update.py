@@ -26,7 +26,7 @@ class Examples(Protocol):
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
         """Cut a batch into what is computed at a time."""
 
-    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Sequence[list[int]]:
         """Return each example once, in an order by seed and epoch alone."""
 
 

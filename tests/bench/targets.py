@@ -192,7 +192,7 @@ def corpus(name: str, prefixes: int) -> Corpus:
 
 def batches() -> list[list[int]]:
     """The same sentences at a time for all."""
-    return corpus("sequence", 0).shuffled_batches(TRAINING.batch_tokens, seed=1, epoch=0)
+    return list(corpus("sequence", 0).shuffled_batches(TRAINING.batch_tokens, seed=1, epoch=0))
 
 
 def words_of(batch: list[int]) -> int:

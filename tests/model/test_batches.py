@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.model.batches import in_windows, order_by_lengths, token_batches
+from synmt.model.batches import cuts, in_windows, order_by_lengths, shuffled_batches, token_batches
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 200))
@@ -14,6 +14,29 @@ def test_batches_hold_each_sentence_once_within_their_budget(lengths: list[int],
     assert [index for batch in batches for index in batch] == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) == 1 or max(lengths[i] for i in batch) * len(batch) <= budget
+
+
+@given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 200))
+def test_a_batch_is_filled_as_far_as_it_goes(lengths: list[int], budget: int) -> None:
+    ends = list[int]()
+    begin = 0
+    for place in range(1, len(lengths)):
+        if max(lengths[begin : place + 1]) * (place + 1 - begin) > budget:
+            ends.append(begin := place)
+    assert cuts(np.array(lengths, np.int64), budget) == [*ends, *[len(lengths)] * bool(lengths)]
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=40), st.integers(0, 3))
+def test_shuffled_batches_are_those_of_lists(pairs: list[tuple[int, int]], epoch: int) -> None:
+    """Cut from a random order that is sorted by lengths; and in a random order themselves."""
+    source, target = (np.array([each[side] for each in pairs], np.int64) for side in (0, 1))
+    random = np.random.default_rng([5, epoch])
+    drawn = random.permutation(len(pairs))
+    order = drawn[order_by_lengths(source[drawn], target[drawn])].tolist()
+    expected = token_batches(order, np.maximum(source, target), 20)
+    expected = [expected[place] for place in random.permutation(len(expected))]
+    found = shuffled_batches(source, target, np.maximum(source, target), 20, 5, epoch)
+    assert list(found) == expected and found[1:3] == expected[1:3] and len(found) == len(expected)
 
 
 @given(

@@ -55,8 +55,10 @@ def run(
     dev: PairFiles | None = None,
     on_error: OnError = "fail",
     start: ModelFolder[ModelConfig] | None = None,
+    prepared: Path | None = None,
+    jobs: int = 1,
 ) -> ModelFolder[ModelConfig]:
     source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
     model = start.config if start else ModelConfig(source, decoder, ("en", "de"), "none", network)
-    train(out, data, dev or data, model, config, None, resume, "cpu", on_error, start)
+    train(out, data, dev or data, model, config, None, resume, "cpu", on_error, start, prepared, jobs)
     return ModelFolder.open(out, ModelConfig)

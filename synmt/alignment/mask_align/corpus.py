@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from synmt.alignment.mask_align.model import SideBatch
-from synmt.model.batches import Ids, Sources, batch_links, pad, shuffled_batches
+from synmt.model.batches import Batches, Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.model.config import BatchBy
 from synmt.model.corpus import counted_by
 from synmt.model.source import SourceFeatures
@@ -42,7 +42,7 @@ class EncodedSide:
     where it stands in what the encoder reads, None if there is nothing else."""
 
     read: Sources
-    subwords: list[Ids]
+    subwords: Sequence[Ids]
     words: list[list[int]]
     places: list[Ids] | None
 
@@ -95,7 +95,7 @@ class AlignerCorpus:
         """Return the batch, which is computed at once."""
         return [list(indices)]
 
-    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
         """Return each pair once, in batches of similar lengths, in an order by seed and epoch alone."""
         source, target = self.source.lengths(), self.target.lengths()
         counted = counted_by(by, source, target, self.source.read.words)

@@ -1,0 +1,144 @@
+"""Rows of numbers of many lengths in two .npy files, read as they lie on the disk: all numbers, and where rows end."""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from synmt.model.files import check_inside, naming
+
+BLOCK = 2**20  # numbers looked at together
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(Sequence[T], Generic[T]):
+    """n rows: row i is what `read` makes of values[ends[i−1]:ends[i]], a view; ends: [n]."""
+
+    values: NDArray[Any]
+    ends: NDArray[np.int64]
+    read: Callable[[NDArray[Any]], T]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Sequence[T]": ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        return self.read(self.values[self.ends[index - 1] if index else 0 : self.ends[index]])
+
+    def check_inside(self, count: int) -> None:
+        """Raise ValueError for numbers that are no ids of so many entries."""
+        for block in blocks(self.values):
+            if block.min() < 0 or block.max() >= count:
+                raise ValueError(f"an id that is none of {count}")
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Return how many numbers each row has, [n]."""
+        return np.diff(self.ends, prepend=0)
+
+
+def lengths_of(rows: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return the lengths of rows of numbers, [n]."""
+    return rows.lengths if isinstance(rows, Rows) else np.array([len(row) for row in rows], np.int64)
+
+
+def add_row(rows: Sequence[T], row: T) -> None:
+    """Add a row to those of a list."""
+    if not isinstance(rows, list):
+        raise TypeError("rows on a disk do not grow")
+    rows.append(row)
+
+
+def blocks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Yield all numbers, some at a time."""
+    for begin in range(0, len(values), BLOCK):
+        yield values[begin : begin + BLOCK]
+
+
+def as_row(row: NDArray[Any]) -> NDArray[Any]:
+    return row
+
+
+def as_four(row: NDArray[Any]) -> NDArray[Any]:
+    """Return four columns of one length, [4,t]."""
+    return row.reshape(4, -1)
+
+
+def as_square(row: NDArray[Any]) -> NDArray[Any]:
+    """Return a matrix [n,n]."""
+    return row.reshape(math.isqrt(len(row)), -1)
+
+
+class ArrayWriter:
+    """Writes numbers to an .npy file, which grows; a context manager."""
+
+    def __init__(self, path: Path, kind: str) -> None:
+        """kind: a type of numpy's, by name."""
+        self._kind, self._size, self._digest = np.dtype(kind), 0, hashlib.blake2b(digest_size=16)
+        self._stream = path.open("wb")
+        self._write_header()
+
+    def append(self, values: NDArray[Any]) -> None:
+        data = np.ascontiguousarray(values, self._kind).data
+        self._stream.write(data)
+        self._digest.update(data)
+        self._size += len(values)
+
+    def finish(self) -> str:
+        """Complete the file; return a checksum of its numbers."""
+        self._stream.seek(0)
+        self._write_header()
+        self._stream.flush()
+        return self._digest.hexdigest()
+
+    def __enter__(self) -> "ArrayWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def _write_header(self) -> None:
+        """Write the header of as many numbers as there are; numpy leaves room in it for any number."""
+        header: Any = {"descr": npy.dtype_to_descr(self._kind), "fortran_order": False, "shape": (self._size,)}
+        npy.write_array_header_1_0(self._stream, header)
+
+
+def open_array(path: Path, kind: str, checksum: str) -> NDArray[Any]:
+    """Return the numbers of an .npy file as they lie on the disk. Raises BadInput for one that is not whole, of another
+    type, or not what it was when its checksum was taken."""
+    check_inside(path.parent, path)
+    with naming(path):
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        if found.dtype != np.dtype(kind) or found.ndim != 1:
+            raise ValueError(f"{found.ndim} dimensions of {found.dtype}, not one of {kind}")
+        values: NDArray[Any] = found.view(np.ndarray)  # the views of a memmap are slow to make
+        digest = hashlib.blake2b(digest_size=16)
+        for block in blocks(values):
+            digest.update(block.data)
+        if digest.hexdigest() != checksum:
+            raise ValueError("damaged: its checksum is another")
+        return values
+
+
+def open_rows(values: NDArray[Any], ends: NDArray[Any], read: Callable[[NDArray[Any]], T]) -> Rows[T]:
+    """Return rows. Raises ValueError for ends that are none."""
+    last = 0
+    for block in blocks(ends):
+        if (np.diff(block, prepend=last) < 0).any():
+            raise ValueError("rows that end before they begin")
+        last = int(block[-1])
+    if last != len(values):
+        raise ValueError(f"{len(values)} numbers in rows of {last}")
+    return Rows(values, ends, read)
