@@ -24,6 +24,7 @@ COMMANDS = {
     "train": "Train a translation model on source and target files.",
     "average": "Make one model of several that began alike: the mean of their parameters.",
     "translate": "Translate text or records.",
+    "export": "Write a model for CTranslate2.",
     "align": "Link the words of sentence pairs.",
     "project": "Carry trees over links, to a language without a parser.",
     "score": "Score translations, parses or word links against references.",

@@ -1,6 +1,7 @@
 """What the benchmarks stand on; the speeds themselves are `bin/bench`'s."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,8 @@ def test_searches_find_a_translation_of_each_sentence() -> None:
         == searches.bare()()
         == 3
     )
+    if find_spec("ctranslate2"):
+        assert searches.ctranslate2s()() == searches.ctranslate2s(int8=True)() == 3
 
 
 @pytest.mark.parametrize(("source", "target"), [(7, 1), (12, 5), (3, 30)])

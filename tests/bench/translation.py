@@ -5,6 +5,9 @@ Models are random, and made to say as many words as each source has: all searche
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,6 +15,7 @@ import torch
 from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig
 from synmt.device import autocast
+from synmt.model.export import write_network
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
@@ -37,12 +41,15 @@ class Searches:
         self.sentences = random_sentences(self.count, length=length)
         self.network = Sizes.of(device).network
 
-    def ours(self, system: str, batch: int = 0, int8: bool = False) -> Callable[[], int]:
-        """All sentences at once, or `batch` at a time."""
+    def model(self, system: str) -> TranslationModel:
         torch.manual_seed(0)
         model = TranslationModel(self.network, SYSTEMS[system], target_side({"sequence": {}}), VOCABULARY)
-        model = model.to(self.device).eval()
         model.network.output_bias.data[END] = -1e4
+        return model.to(self.device).eval()
+
+    def ours(self, system: str, batch: int = 0, int8: bool = False) -> Callable[[], int]:
+        """All sentences at once, or `batch` at a time."""
+        model = self.model(system)
         if int8:
             quantize(model.network)
         sources = encoded(SYSTEMS[system], self.sentences).sources
@@ -69,6 +76,24 @@ class Searches:
         def work() -> int:
             with autocast(self.device):
                 return len(search(ids, VOCABULARY.begin, self.length))
+
+        return work
+
+    def ctranslate2s(self, int8: bool = False) -> Callable[[], int]:
+        """The model of `ours`, exported."""
+        import ctranslate2
+
+        plain = encoded(SYSTEMS["sequence"], self.sentences).sources
+        entries = [*VOCABULARY.target, *VOCABULARY.source]
+        tokens = [[entries[number] for number in ids] for ids in plain.ids]
+        with TemporaryDirectory() as folder:
+            write_network(self.model("sequence").network, VOCABULARY, Path(folder))
+            kind = "int8" if int8 else "float32"
+            translator = ctranslate2.Translator(folder, compute_type=kind, intra_threads=1)
+
+        def work() -> int:
+            length = {"min_decoding_length": self.length, "max_decoding_length": self.length}
+            return len(translator.translate_batch(tokens, beam_size=BEAM, disable_unk=True, **length))
 
         return work
 
@@ -127,6 +152,9 @@ def compare_translation(rounds: int, device: torch.device) -> Iterator[Compariso
     yield against("sequence / bare loop", searches.ours("sequence"), searches.bare())
     if device.type == "cpu":
         yield against("sequence in int8 / bare loop", searches.ours("sequence", int8=True), searches.bare())
+        if find_spec("ctranslate2"):
+            yield against("CTranslate2 / bare loop", searches.ctranslate2s(), searches.bare())
+            yield against("CTranslate2 in int8 / bare loop", searches.ctranslate2s(int8=True), searches.bare())
     long = Searches(device, 4 * MEAN_LENGTH)
     yield against(f"sequence / bare loop, {long.length} words", long.ours("sequence"), long.bare())
     yield against("sequence / Hugging Face's Marian", searches.ours("sequence"), searches.hugging_faces())

@@ -1,0 +1,113 @@
+"""Models whose network is a plain Transformer, as CTranslate2 reads them.
+
+Klein et al. (2020), "The OpenNMT Neural Machine Translation Toolkit: 2020 Edition", AMTA.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from synmt.model.config import ModelConfig
+from synmt.model.files import naming
+from synmt.model.folder import ModelFolder
+from synmt.model.translation import TranslationModel
+from synmt.nn.positions import sinusoids
+from synmt.nn.transformer import LAYER_NORM_EPS, Transformer
+from synmt.streams import BadInput
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
+
+BEGIN_TOKEN = structural("<s>")
+POSITIONS = 4096  # that sentences can have in CTranslate2, in tokens
+NEVER = -1e9  # the bias of what is not said: the begin of sentence
+
+
+def export(path: Path, out: Path) -> None:
+    """Write the model of a folder into a new folder, for CTranslate2. Raises BadInput for a model that it cannot run.
+
+    Its tokens are the entries of the vocabulary. Sources end in nothing, and begin with nothing.
+    """
+    folder = ModelFolder.open(path, ModelConfig)
+    model: TranslationModel = folder.load_model(torch.device("cpu"))
+    if why := _obstacle(folder.config, model):
+        raise BadInput(f"{why}, which CTranslate2 does not have", str(path))
+    with naming(out):
+        out.mkdir(parents=True, exist_ok=True)
+        if any(out.iterdir()):
+            raise ValueError("holds something; name a new folder")
+    write_network(model.network, folder.vocabulary, out)
+
+
+def write_network(network: Transformer, vocabulary: Vocabulary, out: Path) -> None:
+    """Write a network into a folder that is there. Raises BadInput."""
+    try:
+        from ctranslate2.specs import TransformerSpec
+    except ImportError:
+        raise BadInput("ctranslate2 is not installed; pip install ctranslate2") from None
+    config = network.config
+    layers = config.encoder_layers, config.decoder_layers
+    spec = TransformerSpec.from_config(layers, config.heads, pre_norm=config.norm == "pre")
+    _set_network(spec, network, len(vocabulary.ids), vocabulary.begin)
+    spec.register_source_vocabulary([*vocabulary.target, *vocabulary.source])
+    spec.register_target_vocabulary([*vocabulary.target, BEGIN_TOKEN])
+    spec.config.bos_token = spec.config.decoder_start_token = BEGIN_TOKEN
+    spec.config.eos_token, spec.config.unk_token = END_TOKEN, UNKNOWN_TOKEN
+    spec.config.layer_norm_epsilon = LAYER_NORM_EPS
+    spec.validate()
+    spec.optimize()
+    with naming(out):
+        spec.save(str(out))
+
+
+def _obstacle(config: ModelConfig, model: TranslationModel) -> str:
+    """Return what a model has besides a plain Transformer, "" if it has nothing."""
+    if len(model.source_parts):
+        return f"the encoder has {'+'.join(model.source_parts)}"
+    if list(config.target.ideas) != ["sequence"]:
+        return f"the decoder has {'+'.join(config.target.ideas)}"
+    if config.network.cross_attention != "all":
+        return "some layers of the decoder do not attend to the source"
+    return ""
+
+
+def _set_network(spec: Any, network: Any, sources: int, begin: int) -> None:
+    """Set all parameters of a TransformerSpec to those of a Transformer; sources: how many ids the encoder reads."""
+    embedding, bias = network.embedding.detach(), network.output_bias.detach()
+    spec.encoder.embeddings[0].weight = _array(embedding[:sources])
+    target = torch.cat([network.output_weight.detach(), embedding[begin : begin + 1]])
+    spec.decoder.embeddings.weight = spec.decoder.projection.weight = _array(target)
+    spec.decoder.projection.bias = _array(torch.cat([bias, torch.tensor([NEVER])]))
+    for half, norm in ((spec.encoder, network.encoder_norm), (spec.decoder, network.decoder_norm)):
+        half.position_encodings.encodings = _array(sinusoids(POSITIONS, network.config.width))
+        if network.config.norm == "pre":
+            _set_norm(half.layer_norm, norm)
+    for theirs, ours in zip(spec.encoder.layer, network.encoder.layers, strict=True):
+        _set_layer(theirs, ours)
+    for theirs, ours in zip(spec.decoder.layer, network.decoder, strict=True):
+        _set_layer(theirs, ours)
+        _set_norm(theirs.attention.layer_norm, ours.cross_residual.norm)
+        _set_products(theirs.attention.linear, [ours.cross.query, ours.cross.kv, ours.cross.out])
+
+
+def _set_layer(theirs: Any, ours: Any) -> None:
+    """Set what layers of both halves have."""
+    _set_norm(theirs.self_attention.layer_norm, ours.attention_residual.norm)
+    _set_products(theirs.self_attention.linear, [ours.attention.qkv, ours.attention.out])
+    _set_norm(theirs.ffn.layer_norm, ours.feedforward_residual.norm)
+    _set_products([theirs.ffn.linear_0, theirs.ffn.linear_1], [ours.feedforward.inner, ours.feedforward.outer])
+
+
+def _set_norm(theirs: Any, ours: Any) -> None:
+    theirs.gamma, theirs.beta = _array(ours.weight), _array(ours.bias)
+
+
+def _set_products(theirs: list[Any], ours: list[nn.Linear]) -> None:
+    for one, other in zip(theirs, ours, strict=True):
+        one.weight, one.bias = _array(other.weight), _array(other.bias)
+
+
+def _array(tensor: Tensor) -> "np.ndarray[Any, np.dtype[np.float32]]":
+    array: np.ndarray[Any, np.dtype[np.float32]] = tensor.detach().float().contiguous().numpy()
+    return array

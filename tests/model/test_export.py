@@ -1,0 +1,100 @@
+"""An exported model says in CTranslate2 what it says here."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from synmt.decoding.config import SearchConfig
+from synmt.decoding.scores import ForcedPair, force
+from synmt.decoding.translation import Translator
+from synmt.model.config import ModelConfig
+from synmt.model.export import export
+from synmt.model.files import save_tensors
+from synmt.model.folder import ModelFolder
+from synmt.model.source import source_side
+from synmt.nn.config import TransformerConfig
+from synmt.streams import BadInput
+from synmt.text.bpe import Bpe, join_subwords
+from tests import tiny
+from tests.hostile import CODES
+
+GREEDY = SearchConfig(beam=1, length_penalty="plain", alpha=0.0, max_length_offset=10)
+
+
+def saved(path: Path, system: str, network: TransformerConfig = tiny.CONFIG, target: str = "sequence") -> Translator:
+    """A random model in a folder; subwords are whole words, and some are not known."""
+    _, vocabulary = tiny.sources_and_vocabulary(system, target)
+    config = ModelConfig(source_side(tiny.SYSTEMS[system]), tiny.TARGET_SYSTEMS[target], ("en", "de"), "none", network)
+    folder = ModelFolder(path, config, Bpe(CODES), (vocabulary,), {"seed": 1})
+    folder.save()
+    made = tiny.model(system, vocabulary, network, target=target)
+    with torch.no_grad():
+        made.network.output_bias.normal_()
+        for name, parameter in made.named_parameters():
+            if "norm" in name:
+                parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    save_tensors(folder.parameters, made.state_dict())
+    return Translator(made, folder, GREEDY, precision="fp32")
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("system", ["sequence", "linearized", "multitask"])
+def test_scores_and_translations_are_the_same(system: str, norm: Any, tmp_path: Path) -> None:
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    ours = saved(tmp_path / "model", system, replace(tiny.CONFIG, norm=norm))
+    export(tmp_path / "model", tmp_path / "out")
+    theirs = ctranslate2.Translator(str(tmp_path / "out"), intra_threads=1)
+    sources = [ours.features(record) for record in tiny.records()]
+    targets = [[entry for word in words for entry in ours.bpe.segment(word)] for words in tiny.TARGETS]
+    forced = force(ours, ours.config, [ForcedPair(*each) for each in zip(sources, targets, strict=True)])
+    scored = theirs.score_batch([source.tokens for source in sources], targets)
+    for one, other in zip(forced, scored, strict=True):
+        assert other.log_probs == pytest.approx(one.log_probabilities, abs=1e-4)
+    for source, found in zip(sources, ours.translate(sources), strict=True):
+        best = theirs.translate_batch(
+            [source.tokens],
+            beam_size=1,
+            disable_unk=True,
+            max_decoding_length=GREEDY.longest(source.words),
+            return_scores=True,
+        )[0]
+        assert join_subwords(best.hypotheses[0]) == found[0].tokens
+
+
+@pytest.mark.parametrize(
+    ("system", "target", "network", "cause"),
+    [
+        ("mask", "sequence", tiny.CONFIG, "model: the encoder has mask, which CTranslate2 does not have"),
+        ("mask+pascal", "sequence", tiny.CONFIG, "model: the encoder has mask\\+pascal, which"),
+        ("sequence", "tags", tiny.CONFIG, "model: the decoder has tags, which"),
+        ("sequence", "sequence", replace(tiny.CONFIG, cross_attention="last"), "do not attend to the source, which"),
+    ],
+)
+def test_a_model_with_more_than_a_transformer_is_refused(
+    system: str, target: str, network: TransformerConfig, cause: str, tmp_path: Path
+) -> None:
+    saved(tmp_path / "model", system, network, target)
+    with pytest.raises(BadInput, match=cause):
+        export(tmp_path / "model", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    saved(tmp_path / "model", "sequence")
+    (tmp_path / "file").write_text("dear")
+    with pytest.raises(BadInput, match="holds something; name a new folder"):
+        export(tmp_path / "model", tmp_path)
+    with pytest.raises(BadInput, match="file: File exists"):
+        export(tmp_path / "model", tmp_path / "file")
+
+
+def test_a_package_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved(tmp_path / "model", "sequence")
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    monkeypatch.setitem(sys.modules, "ctranslate2.specs", None)
+    with pytest.raises(BadInput, match="pip install ctranslate2"):
+        export(tmp_path / "model", tmp_path / "out")
