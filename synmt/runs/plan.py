@@ -9,7 +9,7 @@ from synmt.streams import BadInput
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 
 MODEL = ("model", "source-syntax", "target-syntax")  # options that say what a system is
-OWN = ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "resume", "seed")  # a run's
+OWN = ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "prepared", "resume", "seed")  # a run's
 Fields = frozenset[str]  # of a parse record
 
 

@@ -97,6 +97,10 @@ class Workplace:
             write_aside(made, "".join(f"{line}\n" for line in lines).encode())
         return made
 
+    def prepared(self, training: Training) -> Path:
+        """Return the folder of the pairs as ids, which all seeds of a system share."""
+        return self.folder / "data" / "prepared" / str(training.size or "all") / training.system
+
     def command(self, words: Sequence[str], log: Path, output: Path | None = None) -> float:
         """Run a command of synmt; return the CPU seconds that it took. Raises BadInput with the last line it said."""
         with log.open("ab") as errors, (output or Path(os.devnull)).open("wb") as stream:
@@ -199,7 +203,8 @@ def _train(place: Workplace, training: Training, words: list[str], run: RunFile)
     if trained is None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         resume = ["--resume"] if (folder / CONFIG_FILE).exists() else []
-        seconds = place.command(["train", *words, "--out", str(folder), *resume], log)
+        made = ["--out", str(folder), "--prepared", str(place.prepared(training))]
+        seconds = place.command(["train", *words, *made, *resume], log)
         trained = Trained(words, seconds)
         write_aside(folder / DONE, orjson.dumps(asdict(trained)))
     for test, pair in run.tests.items():
