@@ -276,6 +276,7 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
         (["--fit", "--resume"], "--resume goes on with the run in --out"),
         (["--fit", "--pascal-heads", "2"], "an option of pascal for sequence"),
         (["--fit", "--heads", "3"], "width 128 does not divide into 3 heads"),
+        (["--fit", "--tree-dropout", "0.1"], "--tree-dropout is of translation models"),
         (["--fit", "--shift-att-layer", "2"], "an option of shift-att for mask-align"),
         (["--fit", "--method", "bao", "--mask-align-loss-form", "paper"], "an option of mask-align for bao"),
         (["--fit", "--method", "eflomal", "--epochs", "2"], "--epochs is not an option of eflomal"),

@@ -74,6 +74,8 @@ TINY: dict[str, list[Any]] = {
     "size": [1, 2, 4],
     "layers": [0, 1, 2],
     "names": ["near", "near+left"],
+    "relations": ["parent+child", "self+left-other+desc"],
+    "fields": ["deprels", "upos", "bieo+deprels"],
 }
 
 
