@@ -28,7 +28,7 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "mask": {"mask": {}},
     "mask per layer": {"mask": {"per_layer": True}},
     "mask, dependency": {"mask": {"tree": "dependency"}},
-    "mask, hard": {"mask": {"hard": True, "relations": "parent+child"}},
+    "hard relations": {"mask": {"hard": True, "relations": "parent+child"}},
     "label masks": {"label-masks": {}},
     "label masks, linearized": {"linearized": {}, "label-masks": {"per_layer": True}},
     "mask+label masks": {"mask": {}, "label-masks": {}},
@@ -145,7 +145,7 @@ def sources_and_vocabulary(system: str, target: str = "sequence") -> tuple[Sourc
     else:
         words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
     known = {token for sentence in features for token in sentence.tokens}
-    labels = {name: sorted({each for f in features for each in f.labels[name]}) for name in features[0].labels}
+    labels = {name: sorted({each for f in features for each in f.labels[name] if each}) for name in features[0].labels}
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *words], sorted(known - set(words)), labels)
     return Sources.encode(features, vocabulary), vocabulary
 
@@ -189,6 +189,6 @@ def model(
     torch.manual_seed(seed)
     made = TranslationModel(config, source_side(SYSTEMS[system]), TARGET_SYSTEMS[target], vocabulary)
     for name, parameter in made.named_parameters():
-        if "strengths" in name or name.endswith("labelled") or name.endswith("bias"):
+        if "strengths" in name or name.endswith("bias"):
             torch.nn.init.normal_(parameter, std=0.7)
     return made.eval()

@@ -91,7 +91,7 @@ def _losses(kinds: Sequence[Classes], states: Tensor, smoothing: float) -> Tenso
 
 def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> nn.ModuleDict:
     """Return the modules of a source side's ideas, by name."""
-    parts = {name: idea.encoder_part(config, vocabulary.label_counts) for name, idea in side.ideas.items()}
+    parts = {name: idea.encoder_part(config, vocabulary.labels) for name, idea in side.ideas.items()}
     return nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
 
 

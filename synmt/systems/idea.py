@@ -5,7 +5,7 @@ it says of a sentence are Python lists of O(n) numbers or labels; what is n×n i
 by the idea's own tensors, but for matrices of the user's own. Several ideas can work on one side of a model.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -104,8 +104,9 @@ class SourceIdea:
         """Return how many channels of the embeddings are this idea's alone."""
         return 0
 
-    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "nn.Module | None":
-        """Return a module from a SourceBatch to an EncoderPass. labels: how many there are of each name."""
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "nn.Module | None":
+        """Return a module from a SourceBatch to an EncoderPass. labels: those of each name that training had, which a
+        batch has as numbers from 1; others are 0."""
         return None
 
 

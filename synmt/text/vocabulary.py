@@ -65,11 +65,6 @@ class Vocabulary:
         }
 
     @property
-    def label_counts(self) -> dict[str, int]:
-        """Return how many numbers the labels of each name have, 0 included."""
-        return {name: 1 + len(labels) for name, labels in self.labels.items()}
-
-    @property
     def padding(self) -> int:
         return len(self.ids)
 

@@ -44,6 +44,13 @@ def test_the_tables_hold_the_parameters(shared: ModelFolder, per_layer: ModelFol
             assert float(value) == pytest.approx(parameters[place], rel=1e-5)
 
 
+def test_masks_of_labels_have_their_names(tmp_path: Path) -> None:
+    strengths = open_strengths(write_model(tmp_path / "labels", "label masks"))
+    labels = {"S", "NP", "VP", "NN", "PP"}  # that stand above two tokens
+    expected = [f"{label} {side}" for label in ["unknown", *labels] for side in ("right", "left")]
+    assert sorted(strengths.masks) == sorted(["self", *expected])
+
+
 def test_the_text_has_a_row_a_relation_and_the_figures_of_the_paper_s_table(shared: ModelFolder) -> None:
     parameters = load_file(shared.parameters)[NAME]
     lines = list(as_text([open_strengths(shared)]))

@@ -70,8 +70,8 @@ def test_a_sentence_by_hand() -> None:
 def test_there_may_be_many_labels(count: int) -> None:
     cells = kinds(torch.tensor([[0, 0]]), torch.tensor([[count - 1, 0]]), count)
     assert cells.tolist() == [[[0, 2 * count - 1], [2 * count, 0]]]
-    part = LabelStrengths(1, 1, count, per_layer=False)
-    part.labelled.data[0, 0] = torch.arange(2 * count + 1) / 100
+    part = LabelStrengths(1, 1, ["X"] * (count - 1), per_layer=False)
+    part.strengths.data[0, 0] = torch.arange(2 * count + 1) / 100
     columns = {"lowest_depths": torch.tensor([[0, 0]]), "lowest": torch.tensor([[count - 1, 0]])}
     batch = tiny.source_batch(columns)
     penalty = part(batch).edits[0].penalty
@@ -85,7 +85,7 @@ def test_at_strength_zero_the_model_is_a_plain_one() -> None:
     model = tiny.model("label masks", vocabulary)
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, torch.device("cpu"))
     masked = model.encode(batch).states
-    model.get_parameter("source_parts.label-masks.labelled").data.zero_()
+    model.get_parameter("source_parts.label-masks.strengths").data.zero_()
     zero = model.encode(batch).states
     model.source_parts.clear()
     assert batch.padding is not None

@@ -63,10 +63,10 @@ class LabelFeatures(SourceIdea):
     def channels_taken(self) -> int:
         return self.size * len(self._names)
 
-    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "LabelEmbeddings":
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "LabelEmbeddings":
         from synmt.systems.label_features.embeddings import LabelEmbeddings
 
-        counts = {name: labels.get(name, 1) for name in self._names}
+        counts = {name: 1 + len(labels.get(name, ())) for name in self._names}
         return LabelEmbeddings(config.encoder_layers, counts, self.size)
 
 

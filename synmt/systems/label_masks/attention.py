@@ -1,5 +1,7 @@
 """The tensors of `label-masks`: learned strengths of labels and sides, as biases of attention."""
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -12,17 +14,21 @@ FARTHEST = 2**62  # above every node
 
 
 class LabelStrengths(nn.Module):
-    """−exp of the strength of each pair's label and side; labelled [1 or layers, H, 1+2L]: of a token itself, and of
-    each of L labels, 0 for unknown ones, that of keys on the right and that of keys on the left."""
+    """−exp of the strength of each pair's label and side; strengths [1 or layers, H, 3+2L]: of a token itself, and of
+    each of L labels, unknown ones before them, that of keys on the right and that of keys on the left."""
 
-    def __init__(self, heads: int, layers: int, labels: int, per_layer: bool) -> None:
+    names: Sequence[str]
+
+    def __init__(self, heads: int, layers: int, labels: Sequence[str], per_layer: bool) -> None:
         super().__init__()
-        self.layers, self.labels = layers, labels
-        self.labelled = nn.Parameter(torch.zeros(layers if per_layer else 1, heads, 1 + 2 * labels))
+        self.layers, self.labels = layers, 1 + len(labels)
+        sides = (f"{label} {side}" for label in ("unknown", *labels) for side in ("right", "left"))
+        self.names = ["self", *sides]
+        self.strengths = nn.Parameter(torch.zeros(layers if per_layer else 1, heads, len(self.names)))
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
         cells = kinds(batch.columns["lowest_depths"], batch.columns["lowest"], self.labels)
-        tables = F.pad(biases_of(self.labelled), (0, 1), value=UNMASKED)
+        tables = F.pad(biases_of(self.strengths), (0, 1), value=UNMASKED)
         with torch.autocast(cells.device.type, enabled=False):
             return pass_of([lookup(table, cells) for table in tables], self.layers)
 

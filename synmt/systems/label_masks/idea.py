@@ -12,7 +12,7 @@ tokens that are no words, and of a sentence without a tree. The lowest node abov
 above two neighbours between them, so that O(n) numbers a sentence say it all.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -47,10 +47,10 @@ class LabelMasks(SourceIdea):
         of_words = iter([*(nodes[node] if node >= 0 else "" for node in _lowest(record, layout)), ""])
         return {"lowest": [next(of_words) if word >= 0 else "" for word in layout.words]}
 
-    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "LabelStrengths":
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "LabelStrengths":
         from synmt.systems.label_masks.attention import LabelStrengths
 
-        return LabelStrengths(config.heads, config.encoder_layers, labels.get("lowest", 1), self.per_layer)
+        return LabelStrengths(config.heads, config.encoder_layers, labels.get("lowest", ()), self.per_layer)
 
 
 def _lowest(record: ParseRecord, layout: Layout) -> list[int]:

@@ -12,7 +12,7 @@ are its own. The paper's code left U without initialization, took the logarithm 
 and counted padding; here U is Xavier, and tokens that are no words have no parent to learn.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -56,7 +56,7 @@ class Lisa(SourceIdea):
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return {self.layer: (0,)}
 
-    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "ParentHead":
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "ParentHead":
         from synmt.systems.lisa.attention import ParentHead
 
         return ParentHead(config, self.layer, self.weight, self.train_parents, self.test_parents)

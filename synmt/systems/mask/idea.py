@@ -21,7 +21,7 @@ With `tree` dependency, the encoder reads the subwords of the words alone, in th
 between the words in the dependency tree; the subwords of one word are siblings.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -103,7 +103,7 @@ class Mask(SourceIdea):
             columns["orders"].append(order)
         return columns
 
-    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "TreeMasks | HardMasks":
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "TreeMasks | HardMasks":
         from synmt.systems.mask.attention import HardMasks, TreeMasks
 
         if self.hard:

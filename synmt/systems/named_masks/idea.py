@@ -62,7 +62,7 @@ class NamedMasks(SourceIdea):
             raise ValueError(f"record has no mask {name!r}")
         return record.masks[name]
 
-    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "NamedMatrices":
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "NamedMatrices":
         from synmt.systems.named_masks.attention import NamedMatrices
 
         return NamedMatrices(config.heads, config.encoder_layers, self._names, self.form)

@@ -16,7 +16,7 @@ ablation does. Where the paper's code scaled the wrong heads for batches of seve
 their own here; tokens that are no words, such as node labels beside `mask`, keep their own attention.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -70,7 +70,7 @@ class Pascal(SourceIdea):
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return {layer: tuple(range(config.heads - k, config.heads)) for layer, k in self._heads_of_layers().items()}
 
-    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, int]) -> "ParentScaling":
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "ParentScaling":
         from synmt.systems.pascal.attention import ParentScaling
 
         heads = self.owned_heads(config)
