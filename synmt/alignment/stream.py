@@ -186,7 +186,7 @@ def fit_stream(
         raise BadInput("no sentence pairs to be fitted to")
     notes, first = Notes("align"), os.environ.get("RANK", "0") == "0"
     if first:
-        note_tokenizers(notes, tokenizer, text.languages)
+        note_tokenizers(notes, tokenizer, dict(zip(("source", "target"), text.languages, strict=True)))
         note_doubts(notes, *sides)
         _note_bases(notes, [guide] if guide else [])
         if say:

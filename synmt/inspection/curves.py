@@ -23,6 +23,7 @@ TITLES = {
     "valid_bleu": "validation BLEU",
 }
 ACCURACY = "valid_"  # how the column of any other accuracy begins
+PERPLEXITY = "valid_perplexity"  # the loss once more
 # Okabe & Ito's colours, which the colour-blind can tell apart, with styles that tell them apart in print.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 STYLES = ("-", "--", "-.", ":")
@@ -68,7 +69,7 @@ def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) 
     if abs(update) > LARGEST_NUMBER:
         raise ValueError(update)
     for name in row:
-        if row[name] and (name in TITLES or name.startswith(ACCURACY)):
+        if row[name] and (name in TITLES or (name.startswith(ACCURACY) and name != PERPLEXITY)):
             updates, values = points.setdefault(name, ([], []))
             updates.append(update)
             values.append(float(row[name]))

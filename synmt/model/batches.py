@@ -72,8 +72,8 @@ class Sources:
         """Return sources as they lie on a disk. Raises ValueError for what no sentences are, and KeyError."""
         ids, words = rows["ids"], rows["words"]
         ids.check_inside(len(vocabulary.ids))
-        for name, number in vocabulary.label_counts.items():
-            rows[COLUMN + name].check_inside(number)
+        for name, labels in vocabulary.labels.items():
+            rows[COLUMN + name].check_inside(1 + len(labels))
         columns, matrices = (
             {name.removeprefix(kind): each for name, each in rows.items() if name.startswith(kind)}
             for kind in (COLUMN, MATRIX)

@@ -76,10 +76,11 @@ def with_languages(settings: Mapping[str, Any], source: str | None, target: str 
     return known
 
 
-def note_tokenizers(notes: Notes, tokenizer: TokenizerName, languages: tuple[str, str]) -> None:
-    """Note as what text is tokenized, where words do not stand between spaces already."""
-    if tokenizer != "none":
-        notes.add(f"source text is tokenized as {languages[0]}, target text as {languages[1]}")
+def note_tokenizers(notes: Notes, tokenizer: TokenizerName, languages: Mapping[str, str]) -> None:
+    """Note as what text is tokenized, where words do not stand between spaces already. languages: of the sides."""
+    if tokenizer != "none" and languages:
+        first, *others = (f"{side} text as {language}" for side, language in languages.items())
+        notes.add(", ".join([first.replace(" as ", " is tokenized as ", 1), *others]))
 
 
 class Tokenizer(Protocol):

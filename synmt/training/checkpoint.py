@@ -34,9 +34,10 @@ class Progress:
 
     update, epoch: how many are done; batches_of_epoch: those done of the epoch under way, by all processes.
     validated: after which update the last validation was, -1 to have one before the first update; best: its best
-        score so far; stale: how many validations have passed since.
-    seconds: of training; log_rows: how many log.tsv has.
-    loss, tokens, interval_seconds: sums since the last row of log.tsv.
+        score so far, after best_update; stale: how many validations have passed since.
+    seconds: of training; log_rows: how many log.tsv has; sentences, all_tokens: what has been learnt from so far, as
+        often as it was.
+    loss, tokens, norms, updates, interval_seconds: sums since the last row of log.tsv.
     """
 
     update: int = 0
@@ -44,11 +45,16 @@ class Progress:
     batches_of_epoch: int = 0
     validated: int = 0
     best: float = -math.inf
+    best_update: int = 0
     stale: int = 0
     seconds: float = 0.0
     log_rows: int = 0
+    sentences: int = 0
+    all_tokens: int = 0
     loss: float = 0.0
     tokens: int = 0
+    norms: float = 0.0
+    updates: int = 0
     interval_seconds: float = 0.0
 
     def count_update(self, batches: int, batches_an_epoch: int) -> None:

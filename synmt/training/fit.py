@@ -17,6 +17,7 @@ from synmt.model.folder import FolderConfig, ModelFolder
 from synmt.streams import BadInput
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary
+from synmt.training.checkpoint import Progress
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.loop import Trainer
@@ -65,14 +66,15 @@ def fit(
     processes: Processes,
     codes: str | None = None,
     learner: Callable[[ModelFolder[Config]], nn.Module] | None = None,
-    announce: Callable[[], None] = lambda: None,
+    announce: Callable[[ModelFolder[Config], nn.Module], None] = lambda folder, model: None,
+    conclude: Callable[[Progress], None] = lambda progress: None,
     start: ModelFolder[Config] | None = None,
 ) -> ModelFolder[Config]:
     """Fit a model into a new folder, or go on with the run of the one that is there. Raises BadInput.
 
     codes: a file of merges to use instead of learning some; learner: a model with the parameters of the folder's own
-    that learns more than it does; announce: called once nothing is left to be refused; start: a trained model, of
-    whose merges, vocabularies and parameters a new one is made.
+    that learns more than it does; announce: called once nothing is left to be refused; conclude: called at the
+    end; start: a trained model, of whose merges, vocabularies and parameters a new one is made.
     """
     resume = bool(processes.from_first((path / CONFIG_FILE).exists()))  # the first may write it before others look
     if not len(data.bitext):
@@ -96,8 +98,10 @@ def fit(
             folder = _with_changes(folder, training, trainer.progress.update)
         if processes.first:
             folder.save()
-            announce()
+            announce(folder, trainer.model)
         trainer.run()
+        if processes.first:
+            conclude(trainer.progress)
     return folder
 
 

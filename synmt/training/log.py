@@ -5,7 +5,10 @@ from pathlib import Path
 
 from synmt.model.files import naming, write_aside
 
-COLUMNS = ("update", "epoch", "seconds", "rate", "loss", "tokens_per_second", "valid_loss", "valid_bleu")
+COLUMNS = (
+    "update", "epoch", "seconds", "rate", "loss", "tokens_per_second", "valid_loss", "valid_bleu", "gradient_norm",
+    "sentences", "tokens", "valid_perplexity",
+)  # fmt: skip
 
 
 class Log:

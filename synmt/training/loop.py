@@ -25,6 +25,7 @@ from synmt.training.update import Examples, Updater
 from synmt.training.validation import ValidationScores
 
 CHECKPOINTS = "checkpoint"
+LARGEST_LOSS = 700  # nats a token, whose perplexity is a number yet
 
 
 class Trainer:
@@ -87,16 +88,19 @@ class Trainer:
         with Interruption() as interruption, self._progress_line() as line:
             self._validate_if_due(interruption)  # a run can be interrupted in a validation
             for batches in self._updates():
-                rate = self._rate()
-                loss, tokens = self.updater(batches, self.progress.update + 1, rate)
+                rate, own = self._rate(), batches[self.processes.rank :: self.processes.size]
+                loss, tokens, norm = self.updater(own, self.progress.update + 1, rate)
                 self.progress.count_update(self._batches_an_update, self.batches_an_epoch)
-                self.interval.add(loss, tokens)
+                self.progress.sentences += sum(map(len, batches))
+                self.progress.all_tokens += tokens
+                self.interval.add(loss, tokens, norm)
                 line.update()
                 if self.processes.device.type == "cpu":  # a GPU would be waited for
                     self._check_finite()
                 if self.progress.update % self.config.report_every == 0:
                     row = self.interval.row()
-                    self._write({"rate": rate, **row})
+                    seen = {"sentences": self.progress.sentences, "tokens": self.progress.all_tokens}
+                    self._write({"rate": rate, **row, **seen})
                     line.set_postfix_str(f"loss {row['loss']:.3f}, {row['tokens_per_second']:.0f} tokens/s")
                     self.interval = Interval()
                 self._validate_if_due(interruption)
@@ -126,8 +130,8 @@ class Trainer:
         return self.corpus.shuffled_batches(config.batch_tokens, config.seed, epoch, config.batch_by)
 
     def _updates(self) -> Iterator[Sequence[list[int]]]:
-        """Yield this process' batches for each update that is left of the run."""
-        size, rank, step = self._batches_an_update, self.processes.rank, self.processes.size
+        """Yield the batches of all processes for each update that is left of the run."""
+        size = self._batches_an_update
         epoch = self.progress.epoch
         batches = self._batches(epoch)
         while self.progress.update < self.total and not self._has_ended():
@@ -135,7 +139,7 @@ class Trainer:
                 epoch = self.progress.epoch
                 batches = self._batches(epoch)
             first = self.progress.batches_of_epoch
-            yield batches[first : first + size][rank::step]
+            yield batches[first : first + size]
 
     def _rate(self) -> float:
         config = self.config
@@ -187,8 +191,10 @@ class Trainer:
         if processes.first and value > progress.best:
             save_tensors(self.path / PARAMETERS_FILE, parameters)
         progress.seconds = processes.from_first(time.monotonic() - self.started)
-        progress.stale = 0 if value > progress.best else progress.stale + 1
-        progress.best = max(value, progress.best)
+        if value > progress.best:
+            progress.best, progress.best_update, progress.stale = value, progress.update, 0
+        else:
+            progress.stale += 1
         progress.validated = progress.update
         self.interval = Interval()  # a validation is no training
         self._save()
@@ -229,6 +235,7 @@ class Trainer:
         self.model.load_state_dict(own)
         losses = {f"loss_{name}": loss for name, loss in scores.losses.items()}
         more = {"loss": scores.loss, **losses, **scores.metrics, **scores.measures}
+        more["perplexity"] = math.exp(scores.loss) if scores.loss < LARGEST_LOSS else math.inf
         row = {f"valid_{name}": value for name, value in more.items()}
         self._write(row)
         tqdm.write(f"update {self.progress.update}: validation {_in_words(scores)}", file=sys.stderr)
@@ -250,19 +257,23 @@ class Interval:
         before = progress or Progress()
         # a tensor on the device, once there is one: reading it each time would wait for the GPU
         self.loss: torch.Tensor | float = before.loss
-        self.tokens = before.tokens
+        self.norms: torch.Tensor | float = before.norms
+        self.tokens, self.updates = before.tokens, before.updates
         self.started = time.monotonic() - before.interval_seconds
 
-    def add(self, loss: torch.Tensor, tokens: int) -> None:
-        self.loss = self.loss + loss
-        self.tokens += tokens
+    def add(self, loss: torch.Tensor, tokens: int, norm: torch.Tensor) -> None:
+        self.loss, self.norms = self.loss + loss, self.norms + norm
+        self.tokens, self.updates = self.tokens + tokens, self.updates + 1
 
     def row(self) -> dict[str, float]:
-        """Return the loss in nats a target token, smoothing included, and target tokens a second."""
-        loss = float(self.loss) / self.tokens
-        return {"loss": loss, "tokens_per_second": self.tokens / (time.monotonic() - self.started)}
+        """Return the loss in nats a target token, smoothing included, the mean norm of gradients before they are
+        clipped, and target tokens a second."""
+        speed = self.tokens / (time.monotonic() - self.started)
+        means = {"loss": float(self.loss) / self.tokens, "gradient_norm": float(self.norms) / self.updates}
+        return {**means, "tokens_per_second": speed}
 
     def note(self, progress: Progress) -> None:
         """Note what a run that goes on from this progress needs to know."""
         progress.loss, progress.tokens = float(self.loss), self.tokens
+        progress.norms, progress.updates = float(self.norms), self.updates
         progress.interval_seconds = time.monotonic() - self.started

@@ -5,17 +5,19 @@ data were made of, by which they are known again, and a checksum of each array. 
 """
 
 import hashlib
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from synmt import __version__
 from synmt.model.config import ModelConfig
@@ -34,6 +36,7 @@ from synmt.training.bitext import WINDOW, Bitext, pairs_of
 from synmt.training.config import TrainingConfig
 from synmt.training.preparation import Counts, Remarks, encode, training_examples
 
+T = TypeVar("T")
 DESCRIPTION, FORMAT = "prepared.json", 1
 MUCH_UNKNOWN = 1e-3  # of the tokens
 TaskRows = tuple[Task, list[bytes]]  # a task, and lines of a bitext to make its examples of
@@ -62,7 +65,7 @@ class TextPairs:
         counts = Counts()
         here = CountWindow(config, bpe)
         with processes(self.jobs, here, CountWindow.open, settings_of(config), bpe.codes) as run:
-            for found in run(self._windows(config)):
+            for found in self._with_progress(run(self._windows(config)), "vocabulary", config):
                 counts.add(found)
         return counts.vocabulary(config.target)
 
@@ -85,7 +88,7 @@ class TextPairs:
             CorpusWriter(place) as writer,
             processes(self.jobs, here, EncodeWindow.open, *known, max_length, bare) as run,
         ):
-            for found in run(self._windows(config)):
+            for found in self._with_progress(run(self._windows(config)), "ids", config):
                 writer.append(found.arrays)
                 remarks.add(found.remarks)
                 unknown.update(found.unknown)
@@ -96,6 +99,14 @@ class TextPairs:
                     share = f"{count / tokens[side]:.1%} of the {side} tokens"
                     self.notes.add(f"{share} are not in the vocabulary, and are learnt as unknown")
             return writer.finish()
+
+    def _with_progress(self, windows: Iterable[T], of: str, config: ModelConfig) -> Iterable[T]:
+        """Return what windows give, with a progress line on stderr if that is a terminal."""
+        count = len(config.source.tasks) * -(-len(self.bitext) // WINDOW)
+        watched: Iterable[T] = tqdm(
+            windows, of, count, leave=False, unit=" sentences", unit_scale=WINDOW, disable=not sys.stderr.isatty()
+        )
+        return watched
 
     def _windows(self, config: ModelConfig) -> Iterator[TaskRows]:
         for task in config.source.tasks:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from torch import nn
+
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
 from synmt.model.files import check_new, locked, naming
@@ -17,6 +19,7 @@ from synmt.text.bpe import Bpe
 from synmt.text.tokenization import note_tokenizers
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext, read_bitext
+from synmt.training.checkpoint import Progress
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.fit import fit, subwords_of
@@ -105,6 +108,7 @@ class TrainingText:
                 ideas = "+".join(model.source.ideas)
                 raise BadInput(f"no sentence has {name}, and {ideas} reads them", self.files.source)
         words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
+        note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.lines})
         note_doubts(notes, *sides)
         return TextPairs(bitext, words, notes, self.jobs)
 
@@ -163,15 +167,37 @@ def train(
         model = replace(model, words=pairs.words)
         dev_sides = model.sides()
         dev_bitext = read_bitext(dev.read(bad), model, notes, bad, dev_sides) if dev else None
-        note_tokenizers(notes, model.tokenizer, model.languages)
         note_doubts(notes, *dev_sides)
 
         if config.prefixes and model.target.reads_prefixes:
             notes.add(f"an update learns from {config.prefixes} tokens of each target, not from all")
 
-        def announce() -> None:
+        def announce(folder: ModelFolder[ModelConfig], learner: nn.Module) -> None:
             bad.report("train")
             notes.say()
+            print(f"synmt train: {_beginning(len(pairs), folder, learner)}", file=sys.stderr)
+
+        def conclude(progress: Progress) -> None:
+            print(f"synmt train: {_end(progress, config, path)}", file=sys.stderr)
 
         translation = TranslationData(pairs, dev_bitext, notes)
-        fit(path, model, translation, config, processes, codes, announce=announce, start=start)
+        fit(path, model, translation, config, processes, codes, announce=announce, conclude=conclude, start=start)
+
+
+def _beginning(pairs: int, folder: ModelFolder[ModelConfig], learner: nn.Module) -> str:
+    """Return what a training begins with, in a line."""
+    parameters = sum(each.numel() for each in learner.parameters())
+    vocabulary, words = folder.vocabulary, folder.config.words
+    return (
+        f"{pairs} pairs, a vocabulary of {len(vocabulary.source)} source and {len(vocabulary.target)} target"
+        f" tokens, {parameters / 1e6:.2f} million parameters, source words of {words.tokenizer if words else 'records'}"
+    )
+
+
+def _end(progress: Progress, config: TrainingConfig, path: Path) -> str:
+    """Return what a training ends with, in a line: the model that it has kept, and what to do with it."""
+    best = progress.best
+    score = f"loss {-best:.4f}" if config.select == "loss" else f"{config.select.upper()} {best:.2f}"
+    scored = "" if best == progress.best_update else f", with {score} the best"  # else the last one counts as that
+    kept = f"{path} has update {progress.best_update} of {progress.update}{scored}"
+    return f"{kept}; synmt translate {path} < SOURCES"

@@ -42,11 +42,13 @@ class Updater:
             parameter.grad = gradient
         self.optimizer = torch.optim.Adam(self.parameters, betas=(0.9, config.adam_beta2), fused=True)
 
-    def __call__(self, batches: Sequence[Sequence[int]], update: int, learning_rate: float) -> tuple[Tensor, int]:
+    def __call__(
+        self, batches: Sequence[Sequence[int]], update: int, learning_rate: float
+    ) -> tuple[Tensor, int, Tensor]:
         """Make update number `update` (from 1) with this process' batches, of which there may be none.
 
         Returns the translation loss summed over target tokens and the number of these tokens, both over all
-        processes; the gradient is that of the total loss over these tokens.
+        processes, and the norm of the gradient before it is clipped; that is of the total loss over these tokens.
         """
         device = self.processes.device
         self.model.train()
@@ -62,12 +64,13 @@ class Updater:
         if not tokens:
             raise BadInput(f"update {update} has no target tokens to learn from")
         torch._foreach_div_(self.gradients, tokens)
+        norm = torch.nn.utils.get_total_norm(self.gradients)
         if self.config.clip:
-            torch.nn.utils.clip_grad_norm_(self.parameters, self.config.clip)
+            torch.nn.utils.clip_grads_with_norm_(self.parameters, self.config.clip, norm)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
         self.optimizer.step()
-        return loss, tokens
+        return loss, tokens, norm
 
     def _learn(self, indices: Sequence[int]) -> Loss:
         """Add the gradient of some pairs."""

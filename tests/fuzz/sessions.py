@@ -40,7 +40,7 @@ from tests.fuzz.twins import END, PlainModel, best_links, links_of, mean_scores,
 CPU = torch.device("cpu")
 CLOSE = 1e-4
 NEEDS_TREES = [name for name in settings.SOURCES if name != "sequence"]
-UNTIMED = (0, 1, 3, 4, 6, 7)  # columns of log.tsv
+UNTIMED = (0, 1, 3, 4, 6, 7, 8, 9, 10, 11)  # columns of log.tsv
 Session = Iterator[Done]
 
 

@@ -118,10 +118,12 @@ def test_what_is_refused_is_refused_with_one_line(tmp_path: Path) -> None:
     assert is_one_line_of_error(done, "nowhere: No such file")
     done = synmt(*split(f"train {pairs} {out}"))
     assert done.returncode == 0
-    left_out, tokenizers, too_long = done.stderr.splitlines()
+    left_out, tokenizers, too_long, begun, ended = done.stderr.splitlines()
     assert left_out.startswith("synmt train: left out 2 pairs with an empty side (")
     assert too_long.startswith("synmt train: left out 1 pairs over 256 tokens (")
     assert tokenizers == "synmt train: source text is tokenized as en, target text as de"
+    assert begun.startswith("synmt train: 2 pairs, a vocabulary of ") and begun.endswith(" source words of moses")
+    assert ended == f"synmt train: {tmp_path}/model has update 1 of 1; synmt translate {tmp_path}/model < SOURCES"
     paste = "\n".join(f"{x}\t{y}" for x, y in [("a b", "x y"), ("a " * 300, "y")])
     fit = f"--fit --method naive-att --out {tmp_path}/aligner --width 8 --heads 2 --device cpu"
     done = synmt("align", *split(f"{fit} --cross-attention last"), text=paste)

@@ -1,5 +1,6 @@
 """Whole runs on a tiny corpus."""
 
+import math
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -147,6 +149,34 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(interrupted_after: i
     assert log_rows(whole) == log_rows(resumed)
 
 
+def test_the_log_says_what_was_seen(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path)
+    folder = run(tmp_path / "model", data, dev=data, config=replace(SHORT, epochs=2, report_every=1))
+    header, *lines = (line.split("\t") for line in (folder.path / "log.tsv").read_text().splitlines())
+    rows = [dict(zip(header, line, strict=True)) for line in lines]
+    pairs = len(Path(data.source).read_text().splitlines())
+    targets = [line.split() for line in Path(str(data.target)).read_text().splitlines()]
+    tokens = sum(len(folder.bpe.segment(word)) for words in targets for word in words) + pairs  # and the ends
+    reports = [row for row in rows if row["loss"]]
+    for epoch in (1, 2):
+        last = next(row for row in reports if int(row["epoch"]) == epoch)
+        assert (int(last["sentences"]), int(last["tokens"])) == (epoch * pairs, epoch * tokens)
+    assert all(float(row["gradient_norm"]) > 0 for row in reports)
+    for row in rows:
+        if row["valid_loss"]:
+            assert float(row["valid_perplexity"]) == pytest.approx(np.exp(float(row["valid_loss"])), rel=1e-4)
+
+
+@pytest.mark.parametrize("clip", [0.0, 1e-3])
+def test_the_norm_is_that_of_the_whole_gradient(clip: float) -> None:
+    data, vocabulary = tiny.corpus("sequence")
+    config = replace(SHORT, word_dropout=0.0, clip=clip)
+    updater = Updater(tiny.model("sequence", vocabulary), data, config, Processes(0, 1, torch.device("cpu")))
+    _, _, norm = updater([[0, 1]], 1, 0.0)
+    left = math.sqrt(sum(float((gradient**2).sum()) for gradient in updater.gradients))
+    assert left == pytest.approx(clip or float(norm), rel=1e-3) and float(norm) > 1e-2
+
+
 def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
     """Without dropout, an update of four batches equals one of the four together up to rounding."""
     from synmt.model.translation import TranslationModel
@@ -204,7 +234,7 @@ def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatc
     folder = run(tmp_path / "model", data)
     updates: list[int] = []
 
-    def note(self: Updater, batches: object, update: int, rate: float) -> tuple[torch.Tensor, int]:
+    def note(self: Updater, batches: object, update: int, rate: float) -> tuple[torch.Tensor, int, torch.Tensor]:
         updates.append(update)
         return torch.ones(()), 1
 
@@ -226,7 +256,9 @@ def test_each_batch_is_read_once_an_epoch_whatever_the_number_of_processes(
 
     learn = Updater.__call__
 
-    def note(self: Updater, batches: list[list[int]], update: int, rate: float) -> tuple[torch.Tensor, int]:
+    def note(
+        self: Updater, batches: list[list[int]], update: int, rate: float
+    ) -> tuple[torch.Tensor, int, torch.Tensor]:
         read.extend(batches)
         return learn(self, batches, update, rate)
 

@@ -78,5 +78,5 @@ def fit(options: MaskAlign, config: FitConfig) -> MaskAligner:
     check_new(config.out, config.resume)
     with joined_processes(config.device) as processes:
         data = AlignmentData(config.bitext, config.guide, config.notes)
-        fit_model(config.out, model, data, training, processes, announce=config.notes.say)
+        fit_model(config.out, model, data, training, processes, announce=lambda *_: config.notes.say())
         return MaskAligner.open(config.out, processes.device)

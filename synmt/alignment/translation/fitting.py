@@ -130,7 +130,7 @@ class _Fitting:
         learner = None if guide is None else lambda folder: LinkedTranslation(folder, self.idea)
         data = LinkedData(self.bitexts[name], directed(name, guide), self.config.notes)
         out, notes = self.config.out / name, self.config.notes
-        fit_model(out, model, data, self.training, self.processes, codes, learner, notes.say)
+        fit_model(out, model, data, self.training, self.processes, codes, learner, lambda *_: notes.say())
 
     def _train_part(self, name: str, layer: int, guide: Guide | None) -> None:
         """Train what the idea puts on top of one direction's model."""
