@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from synmt.cli.sections import options_of
+from synmt.inspection.config import PictureConfig
+from synmt.options import config_of
 from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, write_lines
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ Examples:
   synmt inspect links found.jsonl > links.html
   synmt inspect curves base model --format png > curves.png
 """
-PICTURES = ("png", "svg")
+PICTURES = ("png", "svg", "pdf")
 
 sentence_number = click.option(
     "--sentence", type=click.IntRange(1), default=1, show_default=True, help="Which line, counted from 1."
@@ -29,9 +32,11 @@ sentence_number = click.option(
 
 
 def form(*names: str) -> Any:
-    return click.option(
+    """Make the option of what to write, and those of how pictures look."""
+    chosen = click.option(
         "--format", "form", type=click.Choice(names), default=names[0], show_default=True, help="What to write."
     )
+    return lambda command: chosen(options_of(PictureConfig, "Pictures")(command))
 
 
 @click.group(epilog=EPILOG)
@@ -45,7 +50,7 @@ def command() -> None:
 @command.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
 @form("text", "tsv", "json", *PICTURES)
-def strengths(models: tuple[Path, ...], form: str) -> None:
+def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
     """Show the strengths of syntax masks: relations by heads, least, most and range."""
     from synmt.inspection.heatmap import draw_matrices
     from synmt.inspection.strengths import TABLES, open_strengths, strengths_matrices
@@ -53,7 +58,7 @@ def strengths(models: tuple[Path, ...], form: str) -> None:
     from synmt.model.folder import ModelFolder
 
     found = [open_strengths(ModelFolder.open(model, ModelConfig)) for model in models]
-    write(TABLES, (found,), lambda figure: draw_matrices(figure, *strengths_matrices(found)), form)
+    write(TABLES, (found,), lambda figure: draw_matrices(figure, *strengths_matrices(found)), form, look)
 
 
 @command.command()
@@ -83,6 +88,7 @@ def attention(
     show: Any,
     links: str | None,
     form: str,
+    **look: Any,
 ) -> None:
     """Show the heads on one sentence of FILE: text, parse records or mask records.
 
@@ -111,14 +117,14 @@ def attention(
         write_lines([attention_page(read, f"{model}: {text}", linked)])
     else:
         shown = head_matrices(read, show, layer, head)
-        write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form)
+        write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form, look)
 
 
 @command.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @sentence_number
 @form("tsv", "json", *PICTURES, "html")
-def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:
+def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> None:
     """Show word alignments of one sentence pair, side by side.
 
     Each FILE has lines as `synmt align --format jsonl` writes them, or, beside one of these, links alone.
@@ -135,7 +141,7 @@ def alignment(files: tuple[str, ...], sentence: int, form: str) -> None:
 
         write_lines([alignment_page(*shown, " ".join(found[0].source))])
     else:
-        write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form)
+        write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form, look)
 
 
 @command.command()
@@ -154,22 +160,28 @@ def links(file: str) -> None:
 @command.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
 @form(*PICTURES)
-def curves(models: tuple[Path, ...], form: Any) -> None:
+def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
     """Draw losses and scores over the updates of trainings, from model folders or their log.tsv files."""
     from synmt.inspection.curves import draw_curves, read_curves
 
     runs = [read_curves(model) for model in models]
-    write({}, (), lambda figure: draw_curves(figure, runs), form)
+    write({}, (), lambda figure: draw_curves(figure, runs), form, look)
 
 
-def write(tables: "Mapping[str, Callable[..., Iterable[str]]]", shown: tuple[Any, ...], draw: Any, form: Any) -> None:
+def write(
+    tables: "Mapping[str, Callable[..., Iterable[str]]]",
+    shown: tuple[Any, ...],
+    draw: Any,
+    form: Any,
+    look: "Mapping[str, Any]",
+) -> None:
     """Write what is shown as a table, or as the picture that `draw` makes of it."""
     if form in tables:
         return write_lines(tables[form](*shown))
     from synmt.inspection.drawing import picture
 
-    if form == "png" and sys.stdout is not None and sys.stdout.isatty():
-        raise WrongUsage("a PNG is not for the terminal: send it to a file with >")
-    data = picture(draw, form)
+    if form != "svg" and sys.stdout is not None and sys.stdout.isatty():
+        raise WrongUsage(f"a {form.upper()} is not for the terminal: send it to a file with >")
+    data = picture(draw, form, config_of(PictureConfig, look))
     with LineWriter() as output:
         output.write_bytes(data)

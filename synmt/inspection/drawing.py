@@ -1,4 +1,4 @@
-"""Figures of matplotlib without its global state: one is made, drawn on, and written as PNG or SVG."""
+"""Figures of matplotlib without its global state: one is made, drawn on, and written as PNG, SVG or PDF."""
 
 import io
 import sys
@@ -10,12 +10,16 @@ import matplotlib
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 
-PictureForm = Literal["png", "svg"]
-DOTS = 150  # an inch, of PNG
+from synmt.inspection.config import PictureConfig
+
+PictureForm = Literal["png", "svg", "pdf"]
+METADATA: dict[PictureForm, Any] = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+TITLE_POINTS = 11
+DEFAULTS = PictureConfig()
 FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew")
 
 
-def picture(draw: Callable[[Figure], None], form: PictureForm) -> bytes:
+def picture(draw: Callable[[Figure], None], form: PictureForm, look: PictureConfig = DEFAULTS) -> bytes:
     """Return the file of a figure that `draw` fills.
 
     Says on stderr if no installed font has all of its characters; an SVG leaves them to the one who opens it.
@@ -25,6 +29,7 @@ def picture(draw: Callable[[Figure], None], form: PictureForm) -> bytes:
         "font.sans-serif": [font for font in FONTS if font in installed],
         "text.parse_math": False,  # PRP$ is a label, not a formula
         "svg.fonttype": "none",  # text stays text
+        "pdf.fonttype": 42,  # TrueType, which publishers take
         "svg.hashsalt": "synmt",  # the same picture has the same bytes
     }
     file = io.BytesIO()
@@ -32,7 +37,11 @@ def picture(draw: Callable[[Figure], None], form: PictureForm) -> bytes:
         warnings.simplefilter("always")
         figure = Figure(layout="constrained")
         draw(figure)
-        figure.savefig(file, format=form, dpi=DOTS, metadata={"Date": None} if form == "svg" else None)
-    if form == "png" and any("missing from font" in str(warning.message) for warning in caught):
+        if look.title:
+            figure.suptitle(look.title, fontsize=TITLE_POINTS)
+        if look.width:
+            figure.set_size_inches(look.width, look.width * figure.get_figheight() / figure.get_figwidth())
+        figure.savefig(file, format=form, dpi=look.dpi, metadata=METADATA[form])
+    if form != "svg" and any("missing from font" in str(warning.message) for warning in caught):
         print("synmt inspect: some characters are in no installed font; an SVG would keep them", file=sys.stderr)
     return file.getvalue()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from synmt.inspection.matrix import Legend, Matrix, label
+from synmt.inspection.matrix import Legend, Matrix, decimals, label
 from synmt.streams import BadInput
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def draw_matrices(figure: "Figure", matrices: Sequence[Matrix], legend: Legend) 
         image = panel.imshow(matrix.values, legend.colors, vmin=legend.low, vmax=legend.high, interpolation="none")
         _dress(panel, matrix, legend)
         if numbered:
-            _write_numbers(panel, matrix.values, image.to_rgba(matrix.values))
+            _write_numbers(panel, matrix.values, image.to_rgba(matrix.values), decimals(legend.low, legend.high))
     for panel in panels[len(matrices) :]:
         panel.set_axis_off()
     bar = figure.colorbar(image, ax=panels, shrink=min(1.0, 3 / (down * rows * cell)), aspect=30)
@@ -78,10 +78,13 @@ def _dress(panel: "Axes", matrix: Matrix, legend: Legend) -> None:
         panel.plot(*zip(*corners, strict=True), color=MARK, linewidth=1.5, scalex=False, scaley=False, clip_on=False)
 
 
-def _write_numbers(panel: "Axes", values: npt.NDArray[np.float32], colors: npt.NDArray[np.float64]) -> None:
+def _write_numbers(
+    panel: "Axes", values: npt.NDArray[np.float32], colors: npt.NDArray[np.float64], digits: int
+) -> None:
     """Write each value in its cell, in black or white, whichever its colour [rows, columns, 4] sets off."""
     lightness = colors[..., :3] @ np.array([0.2126, 0.7152, 0.0722])
     for row, column in np.argwhere(np.isfinite(values)):
         value = values[row, column]
         ink = "black" if lightness[row, column] > 0.4 else "white"
-        panel.text(column, row, f"{float(value):z.2f}", ha="center", va="center", fontsize=LABEL_POINTS, color=ink)
+        text = f"{float(value):z.{digits}f}"
+        panel.text(column, row, text, ha="center", va="center", fontsize=LABEL_POINTS, color=ink)

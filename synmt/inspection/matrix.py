@@ -1,5 +1,6 @@
 """Labelled matrices, and what their numbers mean: what all tables and heat maps here are made of."""
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,12 @@ class Legend:
     colors: str
     low: float
     high: float
+
+
+def decimals(low: float, high: float) -> int:
+    """Return how many digits after the point tell numbers of this range apart: two, and of a small range more."""
+    span = high - low
+    return 2 if not 0 < span < 0.1 else 2 - math.floor(math.log10(span))
 
 
 def label(token: str, longest: int = LONGEST) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import orjson
 import torch
 
-from synmt.inspection.matrix import Legend, Matrix
+from synmt.inspection.matrix import Legend, Matrix, decimals
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
@@ -41,6 +41,10 @@ class Strengths:
     @property
     def range(self) -> float:
         return self.most - self.least
+
+    @property
+    def decimals(self) -> int:
+        return decimals(self.least, self.most)
 
     def layers(self) -> Iterator[tuple[str, Array]]:
         """Yield each set of strengths [heads, 9], and the layer that it belongs to."""
@@ -80,7 +84,8 @@ def as_text(models: Sequence[Strengths]) -> Iterator[str]:
     width = max(len(name) for name in ("model", *(model.name for model in models)))
     yield f"{'model'.ljust(width)}      min      max    range"
     for model in models:
-        yield f"{model.name.ljust(width)} {model.least:z8.2f} {model.most:z8.2f} {model.range:z8.2f}"
+        numbers = (f"{each:z8.{model.decimals}f}" for each in (model.least, model.most, model.range))
+        yield " ".join([model.name.ljust(width), *numbers])
 
 
 def _rows(model: Strengths) -> Iterator[str]:
@@ -89,7 +94,7 @@ def _rows(model: Strengths) -> Iterator[str]:
         heads = "".join(f"  head {head:<2}" for head in range(1, len(values) + 1))
         yield f"{'' if layer == 'all' else f'layer {layer}'}".ljust(width) + heads
         for name, row in zip(model.masks, values.T, strict=True):
-            yield name.ljust(width) + "".join(f"{float(value):z9.2f}" for value in row)
+            yield name.ljust(width) + "".join(f"{float(value):z9.{model.decimals}f}" for value in row)
         yield ""
 
 

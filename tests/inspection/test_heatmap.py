@@ -1,12 +1,14 @@
 import re
 import struct
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
 import pytest
 
-from synmt.inspection.drawing import DOTS, PictureForm, picture
+from synmt.inspection.config import PictureConfig
+from synmt.inspection.drawing import DEFAULTS, PictureForm, picture
 from synmt.inspection.heatmap import MOST_CELLS, _grid, draw_matrices
 from synmt.inspection.matrix import Legend, Matrix, label
 from synmt.streams import BadInput
@@ -20,8 +22,11 @@ def square(tokens: list[str], title: str = "head 1") -> Matrix:
     return Matrix(title, tokens, tokens, values, marks=[(0, 0)])
 
 
-def drawn(form: PictureForm, *matrices: Matrix) -> bytes:
-    return picture(lambda figure: draw_matrices(figure, matrices, LEGEND), form)
+DOTS = DEFAULTS.dpi
+
+
+def drawn(form: PictureForm, *matrices: Matrix, **look: Any) -> bytes:
+    return picture(lambda figure: draw_matrices(figure, matrices, LEGEND), form, PictureConfig(**look))
 
 
 def texts(svg: bytes) -> list[str]:
@@ -36,6 +41,22 @@ def test_a_png_is_one_and_as_large_as_its_tokens_need() -> None:
         sizes.append(struct.unpack(">II", data[16:24]))
     assert all(count * 0.17 * DOTS < length for count, size in zip((20, 40), sizes, strict=True) for length in size)
     assert sizes[1][0] - sizes[0][0] == pytest.approx(20 * 0.17 * DOTS, abs=2)
+
+
+def test_a_picture_is_as_wide_and_fine_as_asked_for() -> None:
+    plain = struct.unpack(">II", drawn("png", square(["token"] * 20))[16:24])
+    fine = struct.unpack(">II", drawn("png", square(["token"] * 20), dpi=300)[16:24])
+    assert fine == pytest.approx((2 * plain[0], 2 * plain[1]), abs=2)
+    wide = struct.unpack(">II", drawn("png", square(["token"] * 20), width=2.0, dpi=100)[16:24])
+    assert wide == pytest.approx((200, 200 * plain[1] / plain[0]), abs=2)
+    assert "Of <two>" in texts(drawn("svg", square(["a", "b"]), title="Of <two>"))
+
+
+def test_a_pdf_is_the_same_each_time() -> None:
+    first, second = (drawn("pdf", square(["a", "b"]), width=4.0) for _ in range(2))
+    assert first == second and first.startswith(b"%PDF")
+    (box,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) [\d.]+ \]", first)
+    assert float(box) == pytest.approx(4 * 72, abs=0.1)
 
 
 def test_an_svg_holds_its_tokens_as_text() -> None:

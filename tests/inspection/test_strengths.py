@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from synmt.inspection.strengths import as_json, as_text, as_tsv, open_strengths, strengths_matrices
+from synmt.inspection.strengths import Strengths, as_json, as_text, as_tsv, open_strengths, strengths_matrices
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
 from synmt.trees.relations import RELATIONS
@@ -100,3 +100,9 @@ def change(folder: ModelFolder, edit: Callable[[np.ndarray], object]) -> None:
     tensors = load_file(folder.parameters)
     edit(tensors[NAME])
     save_file(tensors, folder.parameters)
+
+
+def test_small_strengths_have_more_digits() -> None:
+    table = list(as_text([Strengths("model", ["P", "C"], np.array([[[0.0101, -0.0099], [0.0, 0.0062]]], np.float32))]))
+    assert table[1].split() == ["P", "0.0101", "0.0000"] and table[2].split() == ["C", "-0.0099", "0.0062"]
+    assert table[-1].split() == ["model", "-0.0099", "0.0101", "0.0200"]
