@@ -98,7 +98,7 @@ class Grammar:
 
     def learn(self, corpus: Iterable[tuple[Sequence[str], range, Votes]]) -> None:
         """Learn from what votes say of the sentences of records, each the range of its words among the tokens."""
-        told = [self._told(*each) for each in corpus if len(each[1]) <= LONGEST]
+        told = [each for each in (self._told(*each) for each in corpus) if len(each.words) <= LONGEST]
         self._of_tags = LogLinear(BITS_OF_LABELS, len(self._tags))
         self._of_arcs = LogLinear(BITS_OF_ARCS, 1)
         self._of_relations = LogLinear(BITS_OF_LABELS, len(self._relations))

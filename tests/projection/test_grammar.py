@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.features import arc_features, crossed, distances, sentence, tag_features, words_of
-from synmt.projection.grammar import Grammar, Told
+from synmt.projection.grammar import LONGEST, Grammar, Told
 from synmt.projection.loglinear import RATE, START, LogLinear, softmax
 from synmt.projection.source import Source, sentences
 from synmt.projection.tree import projected, votes_of
@@ -105,6 +105,19 @@ def test_nothing_to_learn_from() -> None:
     grammar = learnt([(target, silent), (ParseRecord(), [])])
     projected(target, silent, CONFIG, grammar).check()
     assert projected(ParseRecord(), [], CONFIG, grammar) == ParseRecord()
+
+
+def test_sentences_too_long_to_learn_from_have_labels_of_their_own() -> None:
+    words = LONGEST + 1
+    source = ParseRecord(
+        tokens=["x"] * words, upos=["INTJ"] * words, heads=[0, *[1] * (words - 1)],
+        deprels=["root", *["vocative"] * (words - 1)],
+    )  # fmt: skip
+    corpus = [pair(random.Random(1), silent=False)[0]]
+    corpus.append((ParseRecord(tokens=["y"] * words), [Source(source, {(n, n): 1.0 for n in range(words)})]))
+    found = projected(*corpus[1], CONFIG, learnt(corpus))
+    found.check()
+    assert len(found.upos) == words
 
 
 def test_a_grammar_is_the_same_each_time() -> None:
