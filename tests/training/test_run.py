@@ -236,7 +236,7 @@ def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatc
 
     def note(self: Updater, batches: object, update: int, rate: float) -> tuple[torch.Tensor, int, torch.Tensor]:
         updates.append(update)
-        return torch.ones(()), 1
+        return torch.ones(()), 1, torch.ones(())
 
     monkeypatch.setattr("synmt.training.run.check_new", lambda path, resume: None)  # it looked before the first wrote
     monkeypatch.setattr(
