@@ -72,7 +72,8 @@ class TextPairs:
     def corpus(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
         """Return the pairs as ids, in files that are gone with their last user."""
         with TemporaryDirectory(prefix="synmt-") as place:
-            arrays = self.write(Path(place), folder.config, folder.bpe, folder.vocabulary, training)
+            with naming(Path(place)):
+                arrays = self.write(Path(place), folder.config, folder.bpe, folder.vocabulary, training)
             return open_corpus(Path(place), arrays, folder.config, folder.vocabulary, training)
 
     def write(

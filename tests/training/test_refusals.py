@@ -181,6 +181,6 @@ def test_relations_that_training_has_not_are_named(tmp_path: Path, capsys: pytes
     text = Path(data.target or "").read_text()
     Path(dev.target or "").write_text(text.replace('"rel2"', '"topic"'))
     run(tmp_path / "same", data, target="transitions", dev=data)
-    assert "relations" not in capsys.readouterr().err
+    assert "relations to validate" not in capsys.readouterr().err
     run(tmp_path / "other", data, target="transitions", dev=dev)
     assert "relations to validate on that training has none of: topic\n" in capsys.readouterr().err
