@@ -89,7 +89,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         ("replicate-agreement", ["-n", "40", "-e", "1", "-s", "2", "-o", SMALL], ["sequence", "tags"]),
         ("replicate-projection", ["-n", "6"], ["trees"]),
         ("replicate-projection", ["-m", "6", "-e", "1", "-o", SMALL], ["translation"]),
-        ("replicate-alignment", ["-o", "--epochs 1"], ["naive-att", "mask-align+naive-att"]),
+        ("replicate-alignment", ["-o", "--epochs 1"], ["naive-att", "mask-align+naive-att", "hmm-trees"]),
         ("replicate-alignment", ["-n", "40", "-o", f"--epochs 2 {SMALL}"], ["naive-att", "shift-att"]),
     ],
 )

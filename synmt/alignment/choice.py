@@ -39,5 +39,5 @@ def note_choice(notes: Notes, method: str, settings: Mapping[str, Any], pairs: i
     installed = "installed" if find_spec("eflomal") else "of synmt[align]"
     notes.add(
         f"fits hmm to {pairs} pairs: about {seconds:.0f} s of one core and {size:.1f} GB; "
-        f"eflomal ({installed}) makes some 10 % more errors"
+        f"eflomal ({installed}) makes 10 to 20 % more errors"
     )
