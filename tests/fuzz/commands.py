@@ -62,11 +62,12 @@ class Done:
         if self.output and not self.output.endswith(b"\n"):
             raise Wrong(f"half a line: {self.output[-200:]!r}")
         lines = self.said.splitlines()
+        name = f"synmt {self.arguments[0]}: "
         if self.code == 2:
-            if not (lines[0].startswith("Usage:") and lines[-1].startswith("Error: ")):
+            is_click = lines[0].startswith("Usage:") and lines[-1].startswith("Error: ")
+            if not is_click and not (len(lines) == 1 and lines[0].startswith(name)):
                 raise Wrong(f"exit 2 and no usage: {self.said!r}")
         elif self.code:
-            name = f"synmt {self.arguments[0]}: "
             # a training that has begun may have said something before
             notes = lines[:-1] if lines and UNDER_WAY.search(lines[-1]) else []
             if len(lines) - len(notes) != 1 or not lines[-1].startswith(name) or len(lines[-1]) > 1000:

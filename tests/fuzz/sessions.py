@@ -84,12 +84,15 @@ def train_session(folder: Path, source: Random) -> Session:
         if kind == 0:
             again = checked([*command, "--out", "again"], folder)
             yield again
-            expect(not again.code and again.said == done.said, "the same command says", again.said, "not", done.said)
+            said = again.said.replace("again ", "model ")  # the folder
+            expect(not again.code and said == done.said, "the same command says", again.said, "not", done.said)
             check_same(folder / "again", model)
         elif kind == 1:
             yield from killed_and_resumed(command, folder, source)
         elif kind == 2:
             yield from resumed_with_changes(command, folder, source)
+        else:
+            yield from begun_with_a_model(folder, source, trees)
     for _ in range(3):
         yield from translations(folder, source, trees[0])
 
@@ -245,6 +248,23 @@ def resumed_with_changes(command: list[str], folder: Path, source: Random) -> Se
         )
 
 
+def begun_with_a_model(folder: Path, source: Random, trees: tuple[bool, bool]) -> Session:
+    """A training with --init keeps the words and the network of its model, and says so."""
+    corpus = write_corpus(folder, "more", source, trees)
+    asked = {**settings.of_tuning(source), "init": "model"}
+    command = ["train", *files(corpus, source), *settings.arguments(asked, source, odd=0.05), "--out", "begun"]
+    done = checked(command, folder)
+    yield done
+    if done.code:
+        return
+    check_model(folder / "begun")
+    mine, its = (json.loads((folder / name / "config.json").read_text()) for name in ("begun", "model"))
+    expect(mine["training"].get("init"), "begun with nothing:", done.arguments)
+    expect(mine["model"]["network"] == its["model"]["network"], "another network:", mine["model"]["network"])
+    for path in (folder / "model").glob("vocab.*"):
+        expect(path.read_bytes() == (folder / "begun" / path.name).read_bytes(), "another", path.name)
+
+
 # Translation
 
 
@@ -284,6 +304,12 @@ def translations(folder: Path, source: Random, trees: bool) -> Session:
         return
     if source.random() < 0.5:
         yield from in_another_order(whole, lines, rows, folder, source)
+    if source.random() < 0.15:
+        yield from with_itself(whole, rows, folder)
+    if source.random() < 0.05:
+        several = checked([*whole, "--jobs", "2"], folder)
+        yield several
+        expect(several.output == full.output, "two processes say", several.said, several.lines, "not", full.lines)
     check_scores(folder / "model", corpus.source, rows, asked, source)
 
 
@@ -322,13 +348,27 @@ def in_another_order(
     yield done
     expect(not done.code and len(done.lines) == len(lines), "in another order:", done.said)
     for number, line in zip(order, done.lines, strict=True):
-        mine, its = json.loads(line), rows[number]
-        expect(
-            abs(mine["score"] - its["score"]) < CLOSE * max(1, abs(its["score"])), "in another order", mine, "not", its
-        )
-        if mine["text"] != its["text"]:  # which is right of two that are as good
-            close = [each for each in its["n_best"] if each["text"] == mine["text"]]
-            expect(close and abs(close[0]["score"] - its["score"]) < CLOSE, "in another order", mine, "not", its)
+        check_as_good(json.loads(line), rows[number], "in another order")
+
+
+def with_itself(command: list[str], rows: list[dict[str, Any]], folder: Path) -> Session:
+    """A model beside itself says what it says alone; one that writes arcs is refused."""
+    done = checked([command[0], "model", *command[1:]], folder)
+    yield done
+    if ModelFolder.open(folder / "model", ModelConfig).config.target.writes_arcs and "parse" not in command:
+        expect("only models of words translate together" in done.said, "two models of arcs:", done.said)
+        return
+    expect(not done.code and len(done.lines) == len(rows), "beside itself:", done.said)
+    for line, alone in zip(done.lines, rows, strict=True):
+        check_as_good(json.loads(line), alone, "beside itself")
+
+
+def check_as_good(mine: dict[str, Any], its: dict[str, Any], how: str) -> None:
+    """The same translation, or another one that is as good."""
+    expect(abs(mine["score"] - its["score"]) < CLOSE * max(1, abs(its["score"])), how, mine, "not", its)
+    if mine["text"] != its["text"]:
+        close = [each for each in its["n_best"] if each["text"] == mine["text"]]
+        expect(close and abs(close[0]["score"] - its["score"]) < CLOSE, how, mine, "not", its)
 
 
 def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dict[str, str], source: Random) -> None:
@@ -347,7 +387,16 @@ def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dic
         int(asked.get("--max-length-offset", "50")),
     )
     folder = ModelFolder.open(model, ModelConfig)
-    search = SearchConfig(beam, kind, alpha, offset, constraints=constraints)
+    search = SearchConfig(
+        beam,
+        kind,
+        alpha,
+        offset,
+        float(asked["--max-length-ratio"]) if "--max-length-ratio" in asked else None,
+        float(asked.get("--min-length-ratio", "0")),
+        int(asked.get("--no-repeat", "0")),
+        constraints=constraints,
+    )
     translator = Translator.open(folder, CPU, search, TranslateConfig(task=task))
     config, bad = folder.config, BadLines("blank")
     records = source_records(
@@ -362,7 +411,7 @@ def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dic
         ids = twin.read(record.tokens)
         expect(ids == sources.ids[0].tolist(), "source ids", ids)
         for each in rows[number]["n_best"][:2]:
-            check_forced(twin, ids, each, len(twin.subwords(record.tokens)) + search.max_length_offset, kind, alpha)
+            check_forced(twin, ids, each, search.longest(len(twin.subwords(record.tokens))), kind, alpha)
     twinned = translator.arcs is None or config.network.cross_attention == "all"  # by the slow decoder of prefixes
     if twinned and search.beam <= 3 and search.max_length_offset <= 4 and sources.ids.shape[1] < 30:
         found = slow_beam_search(translator.model, sources, search, slow_arcs(config.target, folder.vocabulary))

@@ -65,6 +65,9 @@ TINY: dict[str, list[Any]] = {
     "alpha": [0, 0.6, 1, -1, 2.5],
     "max_length_offset": [0, 1, 4],
     "n_best": [1, 2, 3],
+    "no_repeat": [0, 1, 2, 3],
+    "max_length_ratio": [0.5, 1, 2.5],
+    "min_length_ratio": [0, 0.5, 1, 3],
     "max_tokens": [1, 5, 2000],
     "threshold": [0, 0.1, 0.2, 0.5, 1],
     "base": [0, 1],
@@ -153,6 +156,13 @@ def of_training(source: Random) -> dict[str, Any]:
     if source.random() < 0.2:
         options["tokenizer"] = "moses"
     return options
+
+
+def of_tuning(source: Random) -> dict[str, Any]:
+    """Options of a training that begins with a model."""
+    options = {"preset": "small", "device": "cpu", "batch-tokens": 40, "epochs": 1, "warmup": 2}
+    options |= given(TrainingConfig, source, 0.2)
+    return {name: each for name, each in options.items() if name != "merges" or source.random() < 0.1}
 
 
 def of_translation(source: Random) -> dict[str, Any]:
