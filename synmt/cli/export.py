@@ -1,21 +1,27 @@
 """`synmt export`"""
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
 EPILOG = """
 \b
 Examples:
-  synmt export model model.ctranslate2
+  synmt export plain --out plain.ctranslate2
+  synmt export plain --out plain.int8 --precision int8
 """
 
 
 @click.command("export", epilog=EPILOG)
 @click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
-@click.argument("out", metavar="FOLDER", type=click.Path(path_type=Path))
-def command(model: Path, out: Path) -> None:
-    """Write a model for CTranslate2, which is faster and runs without Python.
+@click.option("--out", metavar="FOLDER", type=click.Path(path_type=Path), required=True, help="The folder to make.")
+@click.option(
+    "--precision", type=click.Choice(["fp32", "int8"]), default="fp32",
+    help="Of the products, as they are stored; CTranslate2 can round them later.  [fp32]",
+)  # fmt: skip
+def command(model: Path, out: Path, precision: Literal["fp32", "int8"]) -> None:
+    """Write a model for CTranslate2, which runs without PyTorch.
 
     It must be a plain Transformer: its decoder sequence, its encoder sequence, linearized or multitask. The
     vocabulary of FOLDER has its tokens: subwords as the codes.bpe of MODEL make them, and labels and brackets
@@ -23,4 +29,4 @@ def command(model: Path, out: Path) -> None:
     """
     from synmt.model.export import export
 
-    export(model, out)
+    export(model, out, precision)

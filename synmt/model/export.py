@@ -4,7 +4,7 @@ Klein et al. (2020), "The OpenNMT Neural Machine Translation Toolkit: 2020 Editi
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -24,10 +24,11 @@ POSITIONS = 4096  # that sentences can have in CTranslate2, in tokens
 NEVER = -1e9  # the bias of what is not said: the begin of sentence
 
 
-def export(path: Path, out: Path) -> None:
+def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -> None:
     """Write the model of a folder into a new folder, for CTranslate2. Raises BadInput for a model that it cannot run.
 
-    Its tokens are the entries of the vocabulary. Sources end in nothing, and begin with nothing.
+    precision: of the products that are stored. Tokens are the entries of the vocabulary. Sources end in nothing, and
+    begin with nothing.
     """
     folder = ModelFolder.open(path, ModelConfig)
     model: TranslationModel = folder.load_model(torch.device("cpu"))
@@ -37,10 +38,12 @@ def export(path: Path, out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         if any(out.iterdir()):
             raise ValueError("holds something; name a new folder")
-    write_network(model.network, folder.vocabulary, out)
+    write_network(model.network, folder.vocabulary, out, precision)
 
 
-def write_network(network: Transformer, vocabulary: Vocabulary, out: Path) -> None:
+def write_network(
+    network: Transformer, vocabulary: Vocabulary, out: Path, precision: Literal["fp32", "int8"] = "fp32"
+) -> None:
     """Write a network into a folder that is there. Raises BadInput."""
     try:
         from ctranslate2.specs import TransformerSpec
@@ -56,7 +59,7 @@ def write_network(network: Transformer, vocabulary: Vocabulary, out: Path) -> No
     spec.config.eos_token, spec.config.unk_token = END_TOKEN, UNKNOWN_TOKEN
     spec.config.layer_norm_epsilon = LAYER_NORM_EPS
     spec.validate()
-    spec.optimize()
+    spec.optimize("int8" if precision == "int8" else None)
     with naming(out):
         spec.save(str(out))
 

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -63,6 +63,20 @@ def test_scores_and_translations_are_the_same(system: str, norm: Any, tmp_path: 
             return_scores=True,
         )[0]
         assert join_subwords(best.hypotheses[0]) == found[0].tokens
+
+
+def test_int8_is_smaller_and_hardly_another(tmp_path: Path) -> None:
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    ours = saved(tmp_path / "model", "sequence")
+    sources, scores = [ours.features(record).tokens for record in tiny.records()], []
+    targets = [["x"] for _ in sources]
+    precisions: tuple[Literal["fp32", "int8"], ...] = "fp32", "int8"
+    for precision in precisions:
+        export(tmp_path / "model", tmp_path / precision, precision)
+        scored = ctranslate2.Translator(str(tmp_path / precision)).score_batch(sources, targets)
+        scores.append([score for each in scored for score in each.log_probs])
+    assert scores[0] != scores[1] == pytest.approx(scores[0], abs=0.2)
+    assert (tmp_path / "int8/model.bin").stat().st_size < (tmp_path / "fp32/model.bin").stat().st_size
 
 
 @pytest.mark.parametrize(
