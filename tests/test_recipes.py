@@ -14,12 +14,17 @@ import pytest
 from tests.cli.commands import start_synmt, write_program
 
 ROOT = Path(__file__).parents[1]
+STORIES = "paper", "pipe", "treebank", "recipes"
 SMALL = "--width 32 --feedforward 32 --encoder-layers 2 --decoder-layers 2"
+SHORTER = "s/seeds = .*/seeds = [1]/; s/epochs = .*/updates = 2/; s/1000/300/; s/width = .*/width = 16/"
 SMALLER = {
     "synmt.demo --out .": "synmt.demo --sentences 40 --held-out 4 --out .",
+    "synmt.demo --out demo": "synmt.demo --sentences 40 --held-out 4 --out demo",
+    "synmt run systems.toml --jobs 2": f"sed -i '{SHORTER}' systems.toml\nsynmt run systems.toml",
     "--minutes 3": f"--updates 2 --merges 300 {SMALL}",
     "--minutes 6": f"--updates 4 --merges 300 {SMALL}",
     "--jobs 2 train.en": "train.en",
+    "--jobs 2 test.en": "test.en",
     "synmt translate parent": "synmt translate parent --beam 2 --max-length-offset 5",
 }
 
@@ -29,7 +34,9 @@ def shell_blocks(page: str, heading: str = "") -> list[str]:
     return re.findall(r"^```sh\n(.*?)^```", text[text.index(heading) :], re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(("page", "heading"), [("README.md", "## A first pipe"), ("docs/recipes.md", "")])
+@pytest.mark.parametrize(
+    ("page", "heading"), [("README.md", "## A first pipe"), *((f"docs/{name}.md", "") for name in STORIES)]
+)
 def test_every_block_of_a_page_runs(page: str, heading: str, tmp_path: Path) -> None:
     blocks = shell_blocks(page, heading)
     assert blocks

@@ -18,7 +18,7 @@ def command(sentences: int, held_out: int, depth: int, seed: int, out: Path) -> 
     """Writes train, dev and test of an English-Kel corpus with its gold trees and word links.
 
     For each part: .en and .kel (text), .en.ptb (brackets), .en.conllu and .kel.conllu (dependencies), .links
-    (Pharaoh, over the tokens of the two CoNLL-U files).
+    (Pharaoh, over the tokens of the two CoNLL-U files). And systems.toml, which `synmt run` makes a table of.
     """
     try:
         write_corpus(out, sentences, held_out, seed, depth)

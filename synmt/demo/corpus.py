@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib import resources
 from itertools import islice
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from synmt.demo.words import Sentence, links
 from synmt.trees.constituency import write_brackets
 
 ENDINGS = ("en", "kel", "en.ptb", "en.conllu", "kel.conllu", "links")
+RUN = "systems.toml"
 LENGTHS = range(4, 26)  # English words, without punctuation
 
 
@@ -54,8 +56,10 @@ def draw_pairs(seed: int, depth: int = 3) -> Iterator[Pair]:
 
 
 def write_corpus(folder: Path, sentences: int, held_out: int, seed: int, depth: int = 3) -> None:
-    """Writes test and dev (`held_out` pairs each), then train: more training data leaves them as they are."""
+    """Writes test and dev (`held_out` pairs each), then train: more training data leaves them as they are; and a run
+    file that compares systems on them."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / RUN).write_bytes(resources.files("synmt.demo").joinpath(RUN).read_bytes())
     pairs = draw_pairs(seed, depth)
     for part, size in (("test", held_out), ("dev", held_out), ("train", sentences)):
         with ExitStack() as stack:
