@@ -159,13 +159,13 @@ def links(file: str) -> None:
 
 @command.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
-@form(*PICTURES)
+@form(*PICTURES, "json")
 def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
     """Draw losses and scores over the updates of trainings, from model folders or their log.tsv files."""
-    from synmt.inspection.curves import draw_curves, read_curves
+    from synmt.inspection.curves import as_json, draw_curves, read_curves
 
     runs = [read_curves(model) for model in models]
-    write({}, (), lambda figure: draw_curves(figure, runs), form, look)
+    write({"json": as_json}, (runs,), lambda figure: draw_curves(figure, runs), form, look)
 
 
 def write(

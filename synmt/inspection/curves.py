@@ -2,10 +2,12 @@
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
+
+import orjson
 
 from synmt.inspection.matrix import label
 from synmt.model.files import check_inside
@@ -61,6 +63,17 @@ def read_curves(path: Path) -> Curves:
     if not points:
         raise BadInput("a log without numbers", str(file))
     return Curves(str(file.parent), points)
+
+
+def as_json(runs: Sequence[Curves]) -> Iterator[str]:
+    """Yield a JSON object for each update of each run that the log has numbers of."""
+    for run in runs:
+        rows: dict[int, dict[str, float | None]] = {}
+        for name, (updates, values) in run.points.items():
+            for update, value in zip(updates, values, strict=True):
+                rows.setdefault(update, {})[name] = value if math.isfinite(value) else None
+        for update in sorted(rows):
+            yield orjson.dumps({"run": run.name, "update": update, **rows[update]}).decode()
 
 
 def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) -> None:

@@ -1,9 +1,10 @@
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from synmt.inspection.curves import draw_curves, read_curves
+from synmt.inspection.curves import as_json, draw_curves, read_curves
 from synmt.inspection.drawing import picture
 from synmt.streams import BadInput
 from synmt.training.log import Log
@@ -27,6 +28,16 @@ def test_a_log_gives_the_points_of_each_column(tmp_path: Path) -> None:
     folder = write_log(tmp_path / "run")
     points = {"loss": ([100, 200], [5.5, 4.25]), "valid_loss": ([136], [4.5]), "valid_bleu": ([136], [1.25])}
     assert read_curves(folder).points == read_curves(folder / "log.tsv").points == points
+
+
+def test_json_lines_have_an_update_each(tmp_path: Path) -> None:
+    runs = [read_curves(write_log(tmp_path / "run"))]
+    name = str(tmp_path / "run")
+    assert [json.loads(line) for line in as_json(runs)] == [
+        {"run": name, "update": 100, "loss": 5.5},
+        {"run": name, "update": 136, "valid_loss": 4.5, "valid_bleu": 1.25},
+        {"run": name, "update": 200, "loss": 4.25},
+    ]
 
 
 def test_a_picture_has_a_panel_for_each_column_and_names_the_runs(tmp_path: Path) -> None:
