@@ -8,6 +8,7 @@ import click
 from synmt.cli.sections import in_section, options_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
+from synmt.metrics.testsets import reference_files
 
 
 def metric_names(context: click.Context, parameter: click.Parameter, names: str) -> list[str]:
@@ -41,7 +42,8 @@ def references(required: bool) -> Callable[..., Any]:
         required=required,
         metavar="REF",
         type=click.Path(),
-        help="A file of references; give the option once for each reference.",
+        callback=lambda context, parameter, names: reference_files(names),
+        help="A file of references, once for each; or sacreBLEU's, such as sacrebleu:wmt17/en-de.",
     )
 
 

@@ -8,6 +8,7 @@ from synmt.cli.metric_options import metric_options, output_format, references
 from synmt.cli.options import bad_input, or_stdin
 from synmt.cli.sections import SectionCommand, in_section
 from synmt.metrics.config import MetricConfig
+from synmt.metrics.testsets import source_file
 from synmt.streams import WrongUsage, write_lines
 
 EPILOG = """
@@ -39,7 +40,10 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.command(cls=SectionCommand, epilog=EPILOG)
 @click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=click.Path())
 @references(required=True)
-@in_input("--source", metavar="FILE", type=click.Path(), help="The source sentences: text, or parse records.")
+@in_input(
+    "--source", metavar="FILE", type=click.Path(), callback=lambda context, parameter, name: source_file(name),
+    help="The source sentences: text, or parse records; or those of a set as in --references.",
+)  # fmt: skip
 @in_input("--target", metavar="FILE", type=click.Path(), help="With --source: the sentences that links must not leave.")
 @in_input(
     "--by-length",

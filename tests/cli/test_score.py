@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from tests.cli.commands import is_one_line_of_error, is_wrong_usage, synmt
+from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
 
 REFERENCE = ["The cat is on the mat.", "He is my father.", ""]
 HYPOTHESES = {"base": ["A cat sat on the mat.", "He is father.", "x"], "mask": ["The cat is on the mat.", "He is", ""]}
@@ -204,3 +204,19 @@ def test_one_kind_of_scores_at_a_time(files: Path) -> None:
     for options in (["--by-sentence", "--confidence"], ["--by-sentence", "--format", "latex"]):
         done = synmt("score", files / "base", "-r", files / "reference", *options)
         assert is_wrong_usage(done)
+
+
+def test_references_of_sacrebleu(tmp_path: Path) -> None:
+    """By name, here from where it keeps what it has downloaded."""
+    kept = tmp_path / "kept" / "wmt17"
+    kept.mkdir(parents=True)
+    for field in ("src", "ref", "docid", "genre", "origlang"):
+        (kept / f"wmt17.en-de.{field}").write_text("Ein Satz.\nNoch einer, und ein langer.\n")
+    (tmp_path / "found").write_text("Ein Satz.\nNoch einer und ein langer.\n")
+    command = "synmt score found --metric chrf --format tsv"
+    by_name = "-r sacrebleu:wmt17/en-de --source sacrebleu:wmt17/en-de --by-length 2"
+    by_file = by_name.replace("sacrebleu:wmt17/en-de", "kept/wmt17/wmt17.en-de.ref")
+    one, other = (shell(f"{command} {by}", tmp_path, SACREBLEU=str(tmp_path / "kept")) for by in (by_name, by_file))
+    assert one.returncode == 0 and one.stdout == other.stdout, one.stderr
+    for name, cause in (("wmt17/en-xx", "wmt17 has "), ("wmt1/en-de", "no test set 'wmt1'")):
+        assert is_wrong_usage(shell(f"{command} -r sacrebleu:{name}", tmp_path), cause)
