@@ -7,11 +7,13 @@ descendant.
 """
 
 from collections.abc import Sequence
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from synmt.trees.constituency import subtree_ends
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 RELATIONS = ("self", "parent", "child", "left-sib", "right-sib", "anc", "desc", "left-other", "right-other")
 LEGEND = "=PClrAD<>"
@@ -20,7 +22,7 @@ NO_TREE = -2  # the parent of every token of a sentence without a tree, where no
 _TO_LEGEND = bytes.maketrans(bytes(range(len(LEGEND))), LEGEND.encode())
 
 
-def relation_matrix(parents: Sequence[int]) -> npt.NDArray[np.uint8]:
+def relation_matrix(parents: Sequence[int]) -> "npt.NDArray[np.uint8]":
     """Return the index in RELATIONS of what each key (column) is to each query (row), uint8 [n, n].
 
     parents: index of each node's parent in preorder, -1 for the root, [n]; at least one node.
@@ -28,6 +30,8 @@ def relation_matrix(parents: Sequence[int]) -> npt.NDArray[np.uint8]:
     Keys after their query are a child (2), a right sibling (4), a descendant (6) or to the right (8). A key
     before its query stands in the mirrored relation, one less, so that half is read from the other.
     """
+    import numpy as np  # not above: the relations have names where nothing is computed
+
     n = len(parents)
     index = np.dtype("int16" if n < 2**15 else "int32")  # the narrower, the more cells a comparison takes at once
     parent, end = np.array((parents, subtree_ends(parents)), dtype=index)
