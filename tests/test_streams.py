@@ -11,6 +11,7 @@ from synmt.streams import (
     BadLines,
     Line,
     LineWriter,
+    WrongUsage,
     convert_files,
     nth_line,
     read_lines,
@@ -117,7 +118,7 @@ def test_parallel_files_of_different_lengths(tmp_path: Path, contents: tuple[byt
 
 
 def test_standard_input_is_read_once() -> None:
-    with pytest.raises(BadInput, match="standard input can be read only once"):
+    with pytest.raises(WrongUsage, match="standard input can be read only once"):
         list(read_parallel(["-", "-"]))
 
 

@@ -14,7 +14,7 @@ from synmt.streams import OnError
 EPILOG = """
 \b
 Examples:
-  paste parsed.jsonl test.de test.links | synmt project > test.de.jsonl
+  paste parsed.jsonl test.de test.links | synmt project --target-language de
   paste parsed.jsonl test.de | synmt project --aligner aligner > test.de.jsonl
 """
 

@@ -26,6 +26,9 @@ LINKS = "0-0 1-1\n" * 3 + "0-7 1-1\n"
 TEXTS = {
     "train.jsonl": f"{RECORD}\n\n",
     "parsed.jsonl": f"{RECORD}\n" * len(LINES),
+    "gold.jsonl": f"{RECORD}\n" * len(LINES),
+    "test.conllu": "1\tHere\t_\tADV\t_\t_\t2\tadvmod\t_\t_\n2\tcomes\t_\tVERB\t_\t_\t0\troot\t_\t_\n"
+    "3\the\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n\n",
     "train.arcs.en": "He sleeps LEFT-ARC:nsubj\n",
     "codes.bpe": CODES,
     "scores.tsv": "system\tmetric\tscore\nbase\tBLEU\t20\nmask\tBLEU\t21\n",

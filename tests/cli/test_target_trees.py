@@ -59,7 +59,7 @@ def test_with_fewer_constraints_it_translates_too(parent_model: Path, constraint
 
 def test_its_folder_says_what_it_is(parent_model: Path) -> None:
     model = orjson.loads((parent_model / "config.json").read_bytes())["model"]
-    assert model["source"] == {"mask": {"per_layer": False, "tree": "constituency"}}
+    assert model["source"] == {"mask": {"per_layer": False, "tree": "constituency", "relations": "", "hard": False}}
     assert model["target"] == {"ideas": {"parent": {}}, "arcs": {"split": False, "root_arc": False}}
     entries = (parent_model / "vocab.target.txt").read_text().splitlines()
     arcs = {entry for entry in entries if "-ARC:" in entry}

@@ -169,8 +169,9 @@ def of_translation(source: Random) -> dict[str, Any]:
     options: dict[str, Any] = {"device": "cpu", "max-length-offset": 3}
     options |= given(SearchConfig, source, 0.4)
     options |= given(TranslateConfig, source, 0.25)
-    # Of other input, of hypotheses that wait for each other, which the twin does not search, and what takes seconds.
-    others = "score", "search", "jobs"
+    # Of other input, of what the twin does not search: hypotheses that wait for each other, and what is drawn; and what
+    # takes seconds.
+    others = "score", "search", "sample", "top-k", "seed", "jobs"
     return {name: value for name, value in options.items() if name not in others}
 
 
