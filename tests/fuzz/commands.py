@@ -17,7 +17,8 @@ from tests.hostile import FORKS
 LONGEST = 20  # seconds of processor time
 MEMORY = 4 * 2**30  # bytes of address space beyond those of this process
 UNDER_WAY = re.compile(
-    r" at update |no target tokens to learn from$|another process of this training|stopped |No space left on device(?: \(os error 28\))?$"
+    r" at update |no target tokens to learn from$|another process of this training|stopped "
+    r"|No space left on device(?: \(os error 28\))?$"
 )
 TRACEBACK = 99  # an exit code that no command has
 
