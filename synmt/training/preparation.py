@@ -106,12 +106,12 @@ def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabular
     return Counts.of(training_examples(bitext, config, bpe)).vocabulary(config.target)
 
 
-def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary) -> list[str]:
+def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary, bpe: Bpe) -> list[str]:
     """Return the relations of arcs in the targets that a model with this vocabulary has no arcs of."""
     found: set[str] = set()
     for pair in bitext:
         with suppress(TreeNotDerivable):
-            found.update(side.relations(side.entries(pair.target, lambda word: [word])))
+            found.update(side.relations(side.entries(pair.target, bpe.segment)))
     return sorted(found - set(side.relations(vocabulary.target)))
 
 

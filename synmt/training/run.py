@@ -81,7 +81,7 @@ class TranslationData:
         if corpus.plan:
             corpus.plan = PrefixPlan.of_all(training.prefix_tokens, max(map(len, corpus.targets)))
         if folder.config.target.writes_arcs and (
-            unseen := unseen_relations(self.dev, folder.config.target, folder.vocabulary)
+            unseen := unseen_relations(self.dev, folder.config.target, folder.vocabulary, folder.bpe)
         ):
             names = ", ".join(unseen)
             self.notes.add(f"relations to validate on that training has none of: {names:.200}")

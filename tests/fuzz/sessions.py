@@ -300,7 +300,7 @@ def translations(folder: Path, source: Random, trees: bool) -> Session:
         expect(
             [json.loads(line) for line in done.lines] == [without(row, "n_best") for row in rows], "jsonl is another"
         )
-    if asked.get("--precision") == "bf16":
+    if asked.get("--precision") in ("bf16", "int8"):  # which depend on the lines beside a line
         return
     if source.random() < 0.5:
         yield from in_another_order(whole, lines, rows, folder, source)
