@@ -3,9 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from synmt.metrics.attachment import las, uas
+from synmt.metrics.attachment import las
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_rows
 from synmt.metrics.report import Part, Table, in_form
@@ -38,7 +37,7 @@ def add_relations(counts: Mapping[str, Found], gold: ParseRecord, predicted: Par
     """Add a sentence to the counts, by relation. Raises ValueError as UAS and LAS do."""
     metric = las(MetricConfig())
     right, said = metric.claims(gold), metric.claims(predicted, gold)
-    heads = uas(MetricConfig()).claims(predicted, gold)
+    heads = {(span, head) for span, head, _ in said}
     for span, head, relation in right:
         counts[relation].words += 1
         counts[relation].heads += (span, head) in heads
@@ -74,5 +73,4 @@ def _as_text(systems: list[tuple[str, list[tuple[str, Found]]]]) -> Iterator[Par
 
 
 def _cells(relation: str, each: Found) -> list[str]:
-    percentages: dict[str, Any] = each.percentages()
-    return [relation, str(each.words), *(f"{percentage:.2f}" for percentage in percentages.values())]
+    return [relation, str(each.words), *(f"{percentage:.2f}" for percentage in each.percentages().values())]

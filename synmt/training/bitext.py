@@ -21,9 +21,8 @@ from synmt.trees.record import ParseRecord
 
 IN_MEMORY = 2**24  # bytes
 WINDOW = 2000  # pairs that a process works on at a time
-LEARNT = [
-    field.name for field in fields(ParseRecord) if field.name not in ("lemmas", "xpos", "conllu")
-]  # lemmas if any
+UNLEARNT = "lemmas", "xpos", "conllu"  # lemmas are learnt from if there are any
+LEARNT = [field.name for field in fields(ParseRecord) if field.name not in UNLEARNT]
 
 
 class Bitext:
