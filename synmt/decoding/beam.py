@@ -10,9 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import ArcVocabulary, Hypothesis, TreeHypotheses, WordHypotheses
+from synmt.decoding.hypotheses import Arcs, Hypotheses, Hypothesis, WordHypotheses
 from synmt.decoding.largest import largest
-from synmt.decoding.tagging import TagVocabulary, WholeWords
 from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.decoders import Steps
 from synmt.nn.encoding import SourceBatch
@@ -25,7 +24,7 @@ def beam_search(
     model: TranslationModel,
     source: SourceBatch,
     config: SearchConfig,
-    arcs: ArcVocabulary | TagVocabulary | None = None,
+    arcs: Arcs | None = None,
     others: Sequence[tuple[TranslationModel, SourceBatch]] = (),
     seeds: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
@@ -57,7 +56,7 @@ class _Search:
         model: TranslationModel,
         source: SourceBatch,
         config: SearchConfig,
-        arcs: ArcVocabulary | TagVocabulary | None,
+        arcs: Arcs | None,
         others: Sequence[tuple[TranslationModel, SourceBatch]],
         seeds: Sequence[int],
     ) -> None:
@@ -71,8 +70,8 @@ class _Search:
             self.decoder = EnsembleSteps([(self.decoder, model.begin), *members])
         self.shortest = torch.tensor([config.shortest(words) for words in source.words.tolist()], device=device)
         limits = [config.longest(words) for words in source.words.tolist()]
-        self.hypotheses: WordHypotheses | TreeHypotheses | WholeWords = WordHypotheses(limits)
-        if arcs is not None:
+        self.hypotheses: Hypotheses = WordHypotheses(limits)
+        if arcs:
             self.hypotheses = arcs.hypotheses(config.constraints, limits, device)
         self.decoder.grow(self.hypotheses.last_tokens())
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]

@@ -5,6 +5,7 @@ Shapes: B sentences, K hypotheses of each, T target vocabulary, E edges.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -28,21 +29,49 @@ class Hypothesis:
     score: float
 
 
-class WordHypotheses:
-    """They say words. limits [B]: how many tokens each sentence may have."""
+class Hypotheses(Protocol):
+    """The hypotheses of a search, as far as that has to know them; at first one a sentence.
 
-    def __init__(self, limits: Sequence[int]) -> None:
-        self.limits = limits
+    limits [B]: how many tokens each sentence may have.
+    """
+
+    limits: Sequence[int]
 
     def forbid(self, logits: Tensor) -> None:
         """Make the logits [B,K,T] of what may not come next −∞."""
 
     def last_tokens(self) -> Tensor:
         """Return what the decoder reads of the last token of each hypothesis, as in Steps.grow."""
-        return NOTHING
 
     def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
         """Continue hypotheses `rows` [B·K], each with a token [B·K]; return what the decoder reads of these tokens."""
+
+
+class Arcs(Protocol):
+    """How translations get their arcs: written among the words, or said beside them."""
+
+    def hypotheses(self, constraints: Constraints, subwords: Sequence[int], device: torch.device) -> Hypotheses:
+        """Return those with which a search begins; subwords: how many each may have."""
+
+    def finished(
+        self, model: TranslationModel, encoded: EncodedSource, constraints: Constraints, found: list[list[Hypothesis]]
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each sentence, the best first, with all that is said of them."""
+
+
+class WordHypotheses:
+    """They say words, and all they like."""
+
+    def __init__(self, limits: Sequence[int]) -> None:
+        self.limits = limits
+
+    def forbid(self, logits: Tensor) -> None:
+        pass
+
+    def last_tokens(self) -> Tensor:
+        return NOTHING
+
+    def advance(self, rows: Tensor, tokens: Tensor) -> Tensor:
         return NOTHING
 
 
@@ -56,13 +85,11 @@ class ArcVocabulary:
         self.labels = numbered_labels(vocabulary)
 
     def hypotheses(self, constraints: Constraints, subwords: Sequence[int], device: torch.device) -> "TreeHypotheses":
-        """Return those with which a search begins, one a sentence; subwords: how many each may have."""
         return TreeHypotheses(self, constraints, subwords, device)
 
     def finished(
         self, model: TranslationModel, encoded: EncodedSource, constraints: Constraints, found: list[list[Hypothesis]]
     ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each sentence, the best first, with all that is said of them."""
         return found
 
     def after(self, token: int, state: State, left: tuple[int, int]) -> tuple[State, tuple[int, int]]:
@@ -73,7 +100,7 @@ class ArcVocabulary:
 
 
 class TreeHypotheses:
-    """They say words and arcs; at first one a sentence. An arc costs nothing of the `subwords` [B] that it may have.
+    """They say words and arcs. An arc costs nothing of the `subwords` [B] that it may have.
 
     states [B·K]: what each hypothesis has built; left [B·K]: how many subwords and tokens it may still have.
     """
@@ -85,7 +112,7 @@ class TreeHypotheses:
         self.kinds = arcs.kinds.to(device)
         style = arcs.style
         # A tree of n words, each of one subword, has n − 1 arcs, or n with one for the root; and an end.
-        self.limits = [n + (n - 1 + style.root_arc) * (2 if style.split else 1) + 1 for n in subwords]
+        self.limits: Sequence[int] = [n + (n - 1 + style.root_arc) * (2 if style.split else 1) + 1 for n in subwords]
         self.states = [State(style) for _ in subwords]
         self.left = list(zip(subwords, self.limits, strict=True))
 

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from synmt.decoding.hypotheses import NOTHING, ArcVocabulary, Hypothesis
+from synmt.decoding.hypotheses import NOTHING, Arcs, ArcVocabulary, Hypothesis
 from synmt.model.target import TargetSide
 from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.text.vocabulary import END, Vocabulary
@@ -21,9 +21,7 @@ from synmt.trees.tags import read_tag
 from synmt.trees.transition_state import Constraints
 
 
-def arcs_of(
-    side: TargetSide, vocabulary: Vocabulary, count: int | None = None
-) -> "ArcVocabulary | TagVocabulary | None":
+def arcs_of(side: TargetSide, vocabulary: Vocabulary, count: int | None = None) -> Arcs | None:
     """Return how a search writes the arcs of a target side, None of one that has none; count: as in TagVocabulary."""
     if side.writes_tags:
         return TagVocabulary(side, vocabulary, count)
@@ -45,11 +43,7 @@ class TagVocabulary:
         return WholeWords(subwords, self.is_open[: self.first].to(device))
 
     def finished(
-        self,
-        model: TranslationModel,
-        encoded: EncodedSource,
-        constraints: Constraints,
-        found: Sequence[Sequence[Hypothesis]],
+        self, model: TranslationModel, encoded: EncodedSource, constraints: Constraints, found: list[list[Hypothesis]]
     ) -> list[list[Hypothesis]]:
         """Return the best hypotheses of each sentence with the tags after their words, and the probability of both;
         scores stay those of the words. If of none, return them all as they are.
@@ -57,7 +51,7 @@ class TagVocabulary:
         With `strict`, the tags are those of the likeliest tree; else the likeliest of each word, whatever they make.
         """
         if self.count == 0:
-            return [list(hypotheses) for hypotheses in found]
+            return found
         found = [hypotheses[: self.count] for hypotheses in found]
         sentences = [number for number, hypotheses in enumerate(found) for _ in hypotheses]
         flat = [each for hypotheses in found for each in hypotheses]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from synmt.projection.features import Sentence, Words, arc_features, relation_features, sentence, tag_features, words_of
 from synmt.projection.loglinear import Floats, LogLinear, softmax
@@ -104,10 +105,10 @@ class Grammar:
         self._of_relations = LogLinear(BITS_OF_LABELS, len(self._relations))
         order = np.random.default_rng(SEED)
         places = np.concatenate([order.permutation(len(told)) for _ in range(PASSES)])
-        for number, place in enumerate(places):
+        for number, place in enumerate(tqdm(places, "tags", unit=" sentences", disable=None)):
             self._learn_tags(told[place], number / len(places))
         places = order.permutation(len(told))
-        for number, place in enumerate(places):
+        for number, place in enumerate(tqdm(places, "trees", unit=" sentences", disable=None)):
             self._learn_arcs(told[place], number / len(places))
 
     def read(
