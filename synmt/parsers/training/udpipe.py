@@ -14,6 +14,8 @@ from pathlib import Path
 import click
 from ufal.udpipe import Evaluator, InputFormat, Model, ProcessingError, Sentence, Sentences, Trainer
 
+from synmt.streams import complain
+
 TOKENIZER = "epochs=15"
 TAGGER = "models=1;order=2;iterations=14;prune_features=1;use_lemma=0;provide_lemma=0"
 WITHOUT_XPOS = "use_xpostag=0;provide_xpostag=0"
@@ -121,7 +123,11 @@ treebank = click.Path(path_type=Path, exists=True)
 def main(train_files: tuple[Path, ...], dev_file: Path | None, test_file: Path | None, output: Path) -> None:
     """Train a UDPipe model on CoNLL-U files, write it and print its scores on the test file, if there is one."""
     started = time.process_time()
-    output.write_bytes(train(train_files, dev_file))
+    try:
+        trained = train(train_files, dev_file)
+    except ModuleNotFoundError as error:
+        raise SystemExit(complain("udpipe", f"{error}; pip install 'synmt[train-parsers]'")) from None
+    output.write_bytes(trained)
     print(f"{output}: {output.stat().st_size} bytes, {time.process_time() - started:.0f} CPU seconds")
     if test_file:
         print(evaluate(Model.load(str(output)), test_file))
