@@ -14,7 +14,7 @@ from synmt.metrics.prediction import Prediction, read_prediction
 from synmt.metrics.reliability import Scored, read_scored
 from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, read_parallel, side_by_side
 from synmt.text.links import Link, Links, check_inside, detect_base, read_links
-from synmt.text.tokenization import MosesTokenizer
+from synmt.text.moses import MosesTokenizer
 from synmt.trees.parses import lines_of_trees
 from synmt.trees.record import read_record, read_words
 

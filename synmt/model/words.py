@@ -1,45 +1,40 @@
-"""The words of a side: how they are made of raw text, as in training, and what is doubtful about them."""
+"""The words of a side: how they are made of raw text, as in training."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, get_args
 
+from synmt.model.looks import SAMPLE, Looks
 from synmt.streams import BadInput, Notes
 from synmt.systems.idea import lacking
 from synmt.text.tokenization import TokenizerName, Words, WordsName
 from synmt.trees.record import ParseRecord
 
-SAMPLE = 1000  # sentences of a side that are looked at
-FEW = 0.1  # lines that do not look tokenized, of those that do, in a text that is tokenized
-_TOKENIZED = re.compile(r"\s[,.](\s|$)|&(apos|quot|amp|lt|gt|#91|#93|#124);|\s@-@\s|\sn't(\s|$)")
-_RAW = re.compile(r"\w,\s|\w[.?!][\"'»”)]*$")
-
 
 class SideWords:
     """The words of one side of a stream: those of records, and of raw text those that the tokenizer of training makes.
 
-    Of the first SAMPLE sentences it is counted what looks wrong, to be said once nothing can be refused any more; of
-    all, what they lack of the trees that are read (`missing`, by its name).
+    looks: how its lines look, to be said once nothing can be refused any more; missing: of how many of the `sentences`
+    the trees lack something that is read, by its name.
     """
 
     def __init__(self, side: str, language: str, words: Words, known: bool = True) -> None:
         """side: its name in messages; known: whether a model was trained on such words, and not yet is to be."""
         self.side, self.language, self.words, self.known = side, language, words, known
-        self.lines = self.tabs = self.tokenized = self.raw = self.records = self.others = self.sentences = 0
-        self.missing: Counter[str] = Counter()
+        self.looks = Looks()
+        self.sentences, self.missing = 0, Counter[str]()
         self._made_by: WordsName = words.tokenizer
         self._split: Any = None
 
     def of_text(self, text: str) -> list[str]:
         """Return the words of a line of raw text. Raises BadInput if the tokenizer is not there."""
-        self._look_at(text)
+        self.looks.see_text(text)
         return self._tokenize(text)
 
     def parsed(self, needs: frozenset[str], text: str) -> str:
         """Return the line of text as it goes to the parser of these needs."""
-        self._look_at(text)
+        self.looks.see_text(text)
         self._made_by = self.without_trees(needs).words.tokenizer
         return text
 
@@ -54,9 +49,8 @@ class SideWords:
         spaCy takes seconds to open, and is left alone where the record looks like one that has its words.
         """
         doubtful = self.words.tokenizer != "spacy" or bool(record.heads)
-        if self.known and self.words.share == 1 and doubtful and record.text and self.records < SAMPLE:
-            self.records += 1
-            self.others += self._tokenize(record.text) != record.tokens
+        if self.known and self.words.share == 1 and doubtful and record.text and self.looks.records < SAMPLE:
+            self.looks.see_record(self._tokenize(record.text) != record.tokens)
         return record
 
     def count_missing(self, record: ParseRecord, needs: frozenset[str]) -> None:
@@ -72,38 +66,10 @@ class SideWords:
         return SideWords(self.side, self.language, Words(name), known=False)
 
     def doubts(self) -> Iterator[str]:
-        """Yield what to say about the words."""
-        text = f"{self.side} text"
+        """Yield what is doubtful about the words."""
         for name, count in self.missing.items():
             yield f"{count} of {self.sentences} {self.side} sentences have no {name}, and are read without"
-        if self.lines and self.known and (self._made_by != self.words.tokenizer or self.words.share < 1):
-            if self._made_by != self.words.tokenizer:
-                training = f"the training data as {self.words.tokenizer} does"
-            elif self.words.share:
-                training = f"the training data only in {self.words.share:.1%} of its sentences"
-            else:
-                training = "and nothing in the training data tells whether that was, too"
-            yield f"{text} is tokenized as {self._made_by} does it, {training}: give parse records like those"
-        if self._made_by != "none" and self.tokenized and self.raw <= FEW * self.tokenized:
-            yield (
-                f"{text} looks tokenized already, in {self.tokenized} of its first {self.lines} lines, and was"
-                " tokenized again: --tokenizer none keeps its words"
-            )
-        if 2 * self.tabs > self.lines:
-            yield f"{text} has tabs in {self.tabs} of its first {self.lines} lines; give one column"
-        if self.others:
-            yield (
-                f"{self.others} of the first {self.records} {self.side} records have other words than those of"
-                f" training, which are {self._made_by}'s: give raw text or such records"
-            )
-
-    def _look_at(self, text: str) -> None:
-        if self.lines < SAMPLE:
-            self.lines += bool(text.strip())
-            self.tabs += "\t" in text.strip()
-            raw = bool(_RAW.search(text))
-            self.raw += raw
-            self.tokenized += not raw and bool(_TOKENIZED.search(text))
+        yield from self.looks.doubts(self.side, self.words if self.known else None, self._made_by)
 
     def _tokenize(self, text: str) -> list[str]:
         from synmt.parsers import ModelError, open_words

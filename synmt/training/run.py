@@ -108,7 +108,7 @@ class TrainingText:
                 ideas = "+".join(model.source.ideas)
                 raise BadInput(f"no sentence has {name}, and {ideas} reads them", self.files.source)
         words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
-        note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.lines})
+        note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.looks.lines})
         note_doubts(notes, *sides)
         return TextPairs(bitext, words, notes, self.jobs)
 

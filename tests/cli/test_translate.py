@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from synmt.text.tokenization import MosesTokenizer
+from synmt.text.moses import MosesTokenizer
 from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import RECORDS, TARGETS, write_pairs

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synmt.model.config import ModelConfig
-from synmt.model.words import SAMPLE, SideWords, sides_of, words_of
+from synmt.model.looks import SAMPLE
+from synmt.model.words import SideWords, sides_of, words_of
 from synmt.parsers import Parser, ParserConfig, open_parser, open_words
 from synmt.text.tokenization import TokenizerName, Words, WordsName, open_tokenizer
 from synmt.trees.record import ParseRecord
@@ -171,7 +172,7 @@ def test_columns_in_place_of_text_are_said() -> None:
 def test_no_more_than_a_sample_is_looked_at() -> None:
     words = SideWords("source", "en", Words("moses"), False)
     doubts(words, *["a , b"] * (SAMPLE + 10))
-    assert words.tokenized == words.lines == SAMPLE
+    assert words.looks.tokenized == words.looks.lines == SAMPLE
 
 
 def test_words_from_strangers() -> None:

@@ -5,7 +5,8 @@ import sacremoses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synmt.text.tokenization import MosesTokenizer, with_languages
+from synmt.text.moses import MosesTokenizer
+from synmt.text.tokenization import with_languages
 
 
 @pytest.fixture(scope="module")

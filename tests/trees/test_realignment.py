@@ -95,7 +95,7 @@ def test_spaces_follow_the_words_that_end_where_they_stood(record: ParseRecord) 
 
 @pytest.mark.skipif(not UD.exists(), reason="needs the treebanks")
 def test_moses_words_of_a_treebank() -> None:
-    from synmt.text.tokenization import MosesTokenizer
+    from synmt.text.moses import MosesTokenizer
 
     tokenizer = MosesTokenizer("en")
     changed = 0
