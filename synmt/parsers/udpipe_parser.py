@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ufal.udpipe import Model, OutputFormat, ProcessingError, Sentence
+from ufal.udpipe import Model, MultiwordToken, OutputFormat, ProcessingError, Sentence
 
 from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
@@ -18,6 +18,7 @@ from synmt.trees.record import ParseRecord
 
 _WORD = re.compile(r"\S+\Z")
 LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
+REMEMBERED = 100_000  # tokens; bounds the memory of a long stream
 
 
 def load_model(model: str | None = None) -> Model:
@@ -42,6 +43,7 @@ class UDPipeParser:
         self._model = load_model(model)
         self._tokenizer = self._model.newTokenizer(Model.DEFAULT)
         self._writer = OutputFormat.newOutputFormat("conllu")
+        self._split: dict[str, list[str]] = {}
         try:
             self.parse(["a" if self._tokenizer else ["a"]])
         except ValueError as error:
@@ -59,7 +61,7 @@ class UDPipeParser:
         records = [self._analysed(sentence) for sentence in found]
         tokenized = tokenize(line, lambda _: [record.tokens for record in records])
         if [record.tokens for record in records] != tokenized.sentences:
-            records = [self._analysed(sentence_of(tokens)) for tokens in tokenized.sentences]
+            records = [self._analysed(self._sentence_of(tokens)) for tokens in tokenized.sentences]
         record = joined(records)
         record.text, record.spaces = tokenized.text, tokenized.spaces
         return record
@@ -75,6 +77,30 @@ class UDPipeParser:
             yield sentence
             sentence = Sentence()
         _raise(error)
+
+    def _sentence_of(self, tokens: Sequence[str]) -> Sentence:
+        """Return UDPipe's own form of a sentence of tokens, such as German `zum`: one token of the words zu and dem."""
+        sentence = Sentence()
+        for token in tokens:
+            first = sentence.words.size()  # the root counts
+            words = self._words_of(token)
+            for word in words:
+                sentence.addWord(word)
+            if len(words) > 1:
+                sentence.multiwordTokens.append(MultiwordToken(first, first + len(words) - 1, token, ""))
+        return sentence
+
+    def _words_of(self, token: str) -> list[str]:
+        """Return the words of a token that they do not spell, by the tokenizer; else the token, as it is to stay."""
+        if len(self._split) > REMEMBERED:
+            self._split.clear()
+        if token not in self._split:
+            whole = list(self._sentences(token)) if self._tokenizer else []
+            spans = [(each.idFirst, each.idLast) for sentence in whole for each in sentence.multiwordTokens]
+            found = [word.form for sentence in whole for word in list(sentence.words)[1:]]
+            several = spans == [(1, len(found))] and "".join(found) != token
+            self._split[token] = found if several else [token]
+        return self._split[token]
 
     def _analysed(self, sentence: Sentence) -> ParseRecord:
         error = ProcessingError()
@@ -101,14 +127,6 @@ class UDPipeParser:
             heads=[word.head for word in words],
             deprels=[word.deprel for word in words],
         )
-
-
-def sentence_of(tokens: Sequence[str]) -> Sentence:
-    """Return UDPipe's own form of a sentence of tokens."""
-    sentence = Sentence()
-    for token in tokens:
-        sentence.addWord(token)
-    return sentence
 
 
 def _raise(error: ProcessingError) -> None:

@@ -42,6 +42,18 @@ def test_given_tokens_stay(udpipe: UDPipeParser) -> None:
     record.check()
 
 
+def test_a_token_of_two_words_is_parsed_as_in_text() -> None:
+    german = UDPipeParser(str(embedded_model(DEPENDENCY, "de")))
+    text = "Er geht zum Haus im Wald ."
+    given, again = german.parse([text, text.split()])
+    assert given.tokens == again.tokens == text.split()
+    assert (again.upos[2], again.heads[2], again.deprels[2]) == ("ADP", 4, "case")
+    assert (given.upos, given.heads, given.deprels) == (again.upos, again.heads, again.deprels)
+    (odd,) = german.parse([["zum", "im.", "Zum", "z u m".replace(" ", "\u200b"), "#"]])
+    assert odd.tokens[:3] == ["zum", "im.", "Zum"] and len(odd.heads) == 5
+    odd.check()
+
+
 def test_a_sentence_over_the_limit_has_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(udpipe_parser, "LONGEST_SENTENCE", 5)
     udpipe = UDPipeParser()
