@@ -1,7 +1,37 @@
 """synmt: syntax in neural machine translation.
 
-Imports run one way: cli → (inspection, alignment) → training → decoding → model → systems → nn, and
+Imports run one way: (cli, api) → (inspection, alignment) → training → decoding → model → systems → nn, and
 (parsers, challenge) → metrics → trees → text → (streams, options, registry); tests/test_imports.py holds it.
+
+What Python code finds here (docs/python.md) is loaded when it is asked for; its types are in `__init__.pyi`.
 """
 
+from importlib import import_module
+
 __version__ = "0.1.0"
+
+_PLACES = {
+    "Aligner": "synmt.api.alignment",
+    "BadInput": "synmt.streams",
+    "Model": "synmt.api.translation",
+    "ParseRecord": "synmt.trees.record",
+    "Score": "synmt.metrics.metric",
+    "Translation": "synmt.decoding.translation",
+    "WordLinks": "synmt.api.alignment",
+    "align": "synmt.api.alignment",
+    "parse": "synmt.api.parsing",
+    "read_record": "synmt.trees.record",
+    "score": "synmt.api.scoring",
+    "write_record": "synmt.trees.record",
+}
+__all__ = ["__version__", *_PLACES]
+
+
+def __getattr__(name: str) -> object:
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
+    raise AttributeError(f"module 'synmt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

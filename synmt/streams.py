@@ -104,11 +104,16 @@ class BadLines:
             self.add(line.error(error))
             return blank
 
-    def report(self, command: str) -> None:
-        """Say on stderr how many lines were left empty."""
+    def summary(self) -> Iterator[str]:
+        """Yield how many lines of each kind were left empty."""
         for kind, count in self.counts.items():
             lines = kind if count == 1 else kind.replace("line", "lines", 1)
-            print(f"synmt {command}: {count} {lines} left empty", file=sys.stderr)
+            yield f"{count} {lines} left empty"
+
+    def report(self, command: str) -> None:
+        """Say on stderr how many lines were left empty."""
+        for each in self.summary():
+            print(f"synmt {command}: {each}", file=sys.stderr)
 
 
 class Notes:
@@ -131,12 +136,16 @@ class Notes:
             places = ", ".join(f"{line.source}:{line.number}" for line in lines[:3])
             self.add(f"left out {len(lines)} {what} ({places}, …)")
 
+    def unsaid(self) -> list[str]:
+        """Return what has not been said yet, and count it as said."""
+        found = [note for note, said in self._said.items() if not said]
+        self._said = dict.fromkeys(self._said, True)
+        return found
+
     def say(self) -> None:
         """Say what has not been said yet."""
-        for note, said in self._said.items():
-            if not said:
-                print(f"synmt {self.command}: {note}", file=sys.stderr)
-                self._said[note] = True
+        for note in self.unsaid():
+            print(f"synmt {self.command}: {note}", file=sys.stderr)
 
 
 def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:

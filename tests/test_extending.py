@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.cli.commands import shell
 from tests.packages import install
-from tests.test_recipes import ROOT, SMALLER, shell_blocks
+from tests.test_recipes import ROOT, SMALLER, blocks_of
 
 PAGE = "docs/extending.md"
 CORPUS = """
@@ -37,7 +37,7 @@ def test_an_idea_an_aligner_and_a_metric_come_from_outside(tmp_path: Path) -> No
         file = tmp_path / name[1]
         file.parent.mkdir(exist_ok=True)
         file.write_text(code, encoding="utf-8")
-    script = CORPUS + "\n".join(shell_blocks(PAGE))
+    script = CORPUS + "\n".join(blocks_of(PAGE))
     for long, short in SMALLER.items():
         script = script.replace(long, short)
     done = shell(f"set -euo pipefail\n{script}", tmp_path, seconds=180, PYTHONPATH=path)

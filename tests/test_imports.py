@@ -19,7 +19,7 @@ FLOORS = [
     ["decoding", "projection"],
     ["training"],
     ["alignment", "inspection", "runs"],
-    ["cli"],
+    ["cli", "api"],
     ["__main__"],
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}

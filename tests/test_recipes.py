@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from doctest import ELLIPSIS, DocTestParser, DocTestRunner
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -29,26 +31,41 @@ SMALLER = {
 }
 
 
-def shell_blocks(page: str, heading: str = "") -> list[str]:
+def blocks_of(page: str, heading: str = "", language: str = "sh") -> list[str]:
     text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(r"^```sh\n(.*?)^```", text[text.index(heading) :], re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```", text[text.index(heading) :], re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize(
     ("page", "heading"), [("README.md", "## A first pipe"), *((f"docs/{name}.md", "") for name in STORIES)]
 )
 def test_every_block_of_a_page_runs(page: str, heading: str, tmp_path: Path) -> None:
-    blocks = shell_blocks(page, heading)
+    run_blocks(page, heading, tmp_path)
+
+
+def test_the_page_of_python_is_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_blocks("docs/python.md", "", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    session = "".join(blocks_of("docs/python.md", language="python"))
+    examples = DocTestParser().get_doctest(session, {}, "python.md", "docs/python.md", 0)
+    said = StringIO()
+    done = DocTestRunner(optionflags=ELLIPSIS).run(examples, out=said.write)
+    assert (done.attempted > 15, done.failed) == (True, 0), said.getvalue()
+
+
+def run_blocks(page: str, heading: str, folder: Path) -> None:
+    """Run the blocks of shell below a heading, one after the other."""
+    blocks = blocks_of(page, heading)
     assert blocks
     script = "\n".join(blocks)
     for long, short in SMALLER.items():
         script = script.replace(long, short)
-    programs = tmp_path / "bin"
+    programs = folder / "bin"
     if page != "README.md":
         write_program(programs / "synmt", start_synmt())
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
-        cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
+        cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -112,14 +113,9 @@ def align_stream(
     """
     lexicon = Lexicon(Path(config.lexicon)) if config.lexicon else None
     aligner = given.open()
-    languages = aligner.languages or text.languages
-    for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
-        if asked not in (None, known):
-            raise BadInput(f"text is in {asked}, but the model was fitted to {' and '.join(languages)}")
-    words = (None, None) if text.tokenizer else aligner.words
-    sides = sides_of(languages, text.tokenizer or aligner.tokenizer or "moses", words)
+    sides = sides_for(aligner, text)
     bad = BadLines(on_error)
-    needs = _needs(aligner.needs, config)
+    needs = needed(aligner.needs, config)
     if links:
         _check_links(links, files, needs, config, sides, on_error)
     pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
@@ -131,6 +127,17 @@ def align_stream(
     note_doubts(notes, *sides)
     _note_bases(notes, links)
     notes.say()
+
+
+def sides_for(aligner: Aligner, text: TextConfig) -> Sides:
+    """Return what makes the words of pairs that are to be aligned. Raises BadInput for a language that is not the
+    aligner's."""
+    languages = aligner.languages or text.languages
+    for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
+        if asked not in (None, known):
+            raise BadInput(f"text is in {asked}, but the model was fitted to {' and '.join(languages)}")
+    words = (None, None) if text.tokenizer else aligner.words
+    return sides_of(languages, text.tokenizer or aligner.tokenizer or "moses", words)
 
 
 def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
@@ -170,43 +177,77 @@ def fit_stream(
     guide: a file of links to learn from; out: where to keep the model; say: name the method and what it costs, on
     stderr. Under torchrun, all processes fit and the first one aligns.
     """
+    bad, lexicon = BadLines(on_error), Lexicon(Path(config.lexicon)) if config.lexicon else None
+    needs = needed(open_method(method, settings).needs(settings), config)
+    if guide and any(needs):  # before hours of parsing, not after
+        _check_links([guide], files, needs, config, sides_of(text.languages, text.tokenizer or "moses"), on_error)
+    notes, lines = Notes("align"), read_lines(files, on_error)
+    note_tokenizers(notes, text.tokenizer or "moses", dict(zip(("source", "target"), text.languages, strict=True)))
+    with fitted(method, settings, lines, guide, out, resume, device, config, text, bad, notes, say) as fitting:
+        if os.environ.get("RANK", "0") == "0":
+            notes.say()
+            progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext))
+            _write(partial(map, _aligning(fitting.aligner, config)), progress, config, lexicon)
+    bad.report("align")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """An aligner and what it was fitted to: all pairs but those with an empty side."""
+
+    aligner: Aligner
+    bitext: Bitext
+    kept: "KeptPairs"
+
+    def pairs(self) -> Iterator[SentencePair]:
+        """Yield the pairs of all lines; those with an empty side have two."""
+        return self.kept.all(self.bitext)
+
+
+@contextmanager
+def fitted(
+    method: str,
+    settings: Mapping[str, Any],
+    lines: Iterable[Line],
+    guide: str | None,
+    out: Path | None,
+    resume: bool,
+    device: str,
+    config: AlignConfig,
+    text: TextConfig,
+    bad: BadLines,
+    notes: Notes,
+    say: bool = False,
+) -> Iterator[Fitted]:
+    """Give an aligner that is fitted to the pairs of lines; one without a folder is gone in the end.
+
+    As `fit_stream`; notes: of what is doubtful, also in fitting. Raises BadInput.
+    """
     if out and (out / CONFIG_FILE).exists() and not resume:  # before hours of parsing, not after
         raise BadInput("holds a model; --resume goes on with it", str(out))
-    bad, lexicon = BadLines(on_error), Lexicon(Path(config.lexicon)) if config.lexicon else None
     chosen = open_method(method, settings)
     tokenizer = text.tokenizer or "moses"
     sides = sides_of(text.languages, tokenizer)
-    needs = _needs(chosen.needs(settings), config)
-    if guide and any(needs):  # before hours of parsing, not after
-        _check_links([guide], files, needs, config, sides, on_error)
-    pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
+    pairs = read_pairs(lines, needed(chosen.needs(settings), config), sides, config.max_words, bad)
     kept = KeptPairs()
     bitext = Bitext(kept.whole(with_known_links(pairs, [guide]) if guide else pairs))
     if not len(bitext):
         raise BadInput("no sentence pairs to be fitted to")
-    notes, first = Notes("align"), os.environ.get("RANK", "0") == "0"
-    if first:
-        note_tokenizers(notes, tokenizer, dict(zip(("source", "target"), text.languages, strict=True)))
-        note_doubts(notes, *sides)
-        _note_bases(notes, [guide] if guide else [])
-        if say:
-            note_choice(notes, method, settings, len(bitext), kept.cells)
+    note_doubts(notes, *sides)
+    _note_bases(notes, [guide] if guide else [])
+    if say:
+        note_choice(notes, method, settings, len(bitext), kept.cells)
+    words = (
+        words_of((pair.source for pair in bitext), text.languages[0], tokenizer),
+        words_of((pair.target for pair in bitext), text.languages[1], tokenizer),
+    )
+    known = kept.links if guide else None
     with TemporaryDirectory(prefix="synmt-align-") as temporary:
         folder = out or Path(temporary) / "model"
-        words = (
-            words_of((pair.source for pair in bitext), text.languages[0], tokenizer),
-            words_of((pair.target for pair in bitext), text.languages[1], tokenizer),
-        )
-        known = kept.links if guide else None
         fitting = FitConfig(
             method, bitext, known, text.languages, tokenizer, settings, folder, resume, device, words, notes
         )
-        aligner = chosen.fit(fitting)
-        if first:
-            notes.say()
-            progress = with_progress(kept.all(bitext), "pairs", lambda: len(bitext))
-            _write(partial(map, _aligning(aligner, config)), progress, config, lexicon)
-    bad.report("align")
+        yield Fitted(chosen.fit(fitting), bitext, kept)
 
 
 class KeptPairs:
@@ -238,7 +279,8 @@ class KeptPairs:
             yield next(pairs) if whole else SentencePair(ParseRecord(), ParseRecord(), (line, line))
 
 
-def _needs(needs: Needs, config: AlignConfig) -> Needs:
+def needed(needs: Needs, config: AlignConfig) -> Needs:
+    """Return what the records of both sides must have for an aligner of these needs."""
     return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
 
 
@@ -322,16 +364,19 @@ def _aligning(aligner: Aligner, config: AlignConfig) -> Callable[[list[SentenceP
     def align(pairs: list[SentencePair]) -> list[Aligned]:
         if not pairs:
             return []
-        found = _aligned(aligner, pairs, config)
+        found = aligned(aligner, pairs, config)
         return [(_line(pair, links, predicted, config), list(links.links)) for pair, links, predicted in found]
 
     return align
 
 
-def _aligned(
+def aligned(
     aligner: Aligner, pairs: Sequence[SentencePair], config: AlignConfig
 ) -> Iterator[tuple[SentencePair, ExtractedLinks, list[bool] | None]]:
-    """Yield each pair with its links and, if they are asked for, its predictions. Raises BadInput."""
+    """Yield each pair, of which no side is empty, with its links and, if they are asked for, its predictions.
+
+    Raises BadInput.
+    """
     temperature = _temperature(aligner, config)
     how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
     if config.links_by:

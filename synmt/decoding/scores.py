@@ -27,7 +27,7 @@ from synmt.model.prefixes import PrefixPlan
 from synmt.model.records import columns_of_pairs, source_records, target_records
 from synmt.model.source import SourceFeatures
 from synmt.model.words import Sides, note_doubts
-from synmt.streams import BadLines, Latest, LineWriter, Notes, OnError, read_lines, windows
+from synmt.streams import BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines, windows
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
@@ -73,7 +73,7 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
     sides = source_words(folder.config, config), folder.config.sides()[1]
     unknown = 0
     latest = Latest()
-    pairs = _pairs(translator, folder.config, sides, files, config, bad, latest)
+    pairs = forced_pairs(translator, folder.config, sides, read_lines(files, on_error), config, bad, latest)
     with LineWriter() as output:
         for window in windows(pairs, WINDOW, pauses=latest.pauses):
             for forced in force(translator, folder.config, window):
@@ -90,20 +90,22 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
         print(f"synmt translate: {subwords} that the model does not know, scored as unknown", file=sys.stderr)
 
 
-def _pairs(
+def forced_pairs(
     translator: Translator,
     model: ModelConfig,
     sides: Sides,
-    files: Iterable[str],
+    lines: Iterable[Line],
     config: TranslateConfig,
     bad: BadLines,
     latest: Latest,
 ) -> Iterator[ForcedPair]:
-    lines, *columns = tee(columns_of_pairs(read_lines(files, bad.on_error), bad), 3)
+    """Yield what is to be scored of each `source TAB target` line, nothing of one that is left empty; `latest` sees
+    each."""
+    both, *columns = tee(columns_of_pairs(lines, bad), 3)
     lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
     sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
     targets = target_records(rights, model.target, model.open_tokenizers()[1], sides[1], bad)
-    for (left, right), (_, source), (_, target) in zip(lines, sources, targets, strict=True):
+    for (left, right), (_, source), (_, target) in zip(both, sources, targets, strict=True):
         pair = NOTHING
         latest.see(left)
         try:

@@ -14,7 +14,7 @@ from synmt.model.records import source_records
 from synmt.model.source import SourceFeatures
 from synmt.model.words import SideWords, note_doubts
 from synmt.pool import processes
-from synmt.streams import BadInput, BadLines, Latest, LineWriter, Notes, OnError, read_lines
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines
 from synmt.text.tokenization import Words
 from synmt.trees.dependency import conllu_of_record
 
@@ -41,7 +41,7 @@ def translate_stream(
     bad = BadLines(on_error)
     words = source_words(translator.config, config)
     latest = Latest()
-    sentences = _sentences(translator, words, files, config, bad, latest)
+    sentences = source_sentences(translator, words, read_lines(files, on_error), config, bad, latest)
     with LineWriter() as output, processes(config.jobs, translator.translate_batch, _open_batches, *opened) as run:
         for translations in translator.translate(sentences, run, latest.pauses):
             output.write(_line(translations, config))
@@ -72,17 +72,16 @@ def source_words(model: ModelConfig, config: TranslateConfig) -> SideWords:
     return SideWords("source", words.language, Words(config.tokenizer), known=False) if config.tokenizer else words
 
 
-def _sentences(
+def source_sentences(
     translator: Translator,
     words: SideWords,
-    files: Iterable[str],
+    lines: Iterable[Line],
     config: TranslateConfig,
     bad: BadLines,
     latest: Latest,
 ) -> Iterator[SourceFeatures]:
-    """Yield what the encoder reads of each line, nothing of one that is left empty."""
-    lines, needs = read_lines(files, bad.on_error), translator.needs
-    for line, record in source_records(lines, needs, words, bad):
+    """Yield what the encoder reads of each line, nothing of one that is left empty; `latest` sees each."""
+    for line, record in source_records(lines, translator.needs, words, bad):
         latest.see(line)
         features = SourceFeatures([], words=0)
         try:

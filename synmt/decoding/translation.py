@@ -98,10 +98,15 @@ class Translator:
 
     @classmethod
     def open(
-        cls, folder: ModelFolder[ModelConfig], device: torch.device, search: SearchConfig, config: TranslateConfig
+        cls,
+        folder: ModelFolder[ModelConfig],
+        device: torch.device,
+        search: SearchConfig,
+        config: TranslateConfig,
+        model: TranslationModel | None = None,
     ) -> "Translator":
-        """Load the model of a folder. Raises BadInput, also for a task that it has not learnt, for a search among trees
-        where it writes none, and for int8 elsewhere than on a CPU."""
+        """Take the model of a folder as `load` has given it, or load it. Raises BadInput, also for a task that it has
+        not learnt, and for a search among trees where it writes none."""
         if config.task not in folder.config.source.tasks:
             raise BadInput(f"has not learnt to {config.task}", str(folder.path))
         writes_arcs = config.task == "translate" and folder.config.target.writes_arcs
@@ -113,11 +118,8 @@ class Translator:
             )
         if search.is_of_words and writes_arcs and not folder.config.target.writes_tags:
             raise BadInput("writes arcs, and --no-repeat and --min-length-ratio are of words", str(folder.path))
-        if config.precision == "int8" and device.type != "cpu":
-            raise BadInput("computes on a CPU alone", "int8")
-        model = folder.load_model(device)
-        if config.precision == "int8":
-            quantize(model.network)
+        if model is None:
+            model = load(folder, device, config.precision)
         trees = None if config.n_best else int(config.format != "text")
         return cls(model, folder, search, config.batch_tokens, config.task, config.precision, trees, config.n_best or 1)
 
@@ -128,9 +130,14 @@ class Translator:
         device: torch.device,
         search: SearchConfig,
         config: TranslateConfig,
+        models: Sequence[TranslationModel] = (),
     ) -> "Translator":
-        """Load models that translate together. Raises BadInput, also for those that cannot."""
-        first, *first.others = (cls.open(folder, device, search, config) for folder in folders)
+        """Open models that translate together. Raises BadInput, also for those that cannot. models: theirs, if they are
+        loaded."""
+        loaded: Sequence[TranslationModel | None] = models or [None] * len(folders)
+        first, *first.others = (
+            cls.open(folder, device, search, config, model) for folder, model in zip(folders, loaded, strict=True)
+        )
         for each in first.others:
             if arcs := [side.path for side in (first, each) if side.arcs is not None]:
                 raise BadInput("writes arcs, and only models of words translate together", str(arcs[0]))
@@ -229,6 +236,16 @@ class Translator:
         tree = read_forest(string, self.target.style)
         text = self.detokenize(tree.tokens)
         return Translation(text, tree.tokens, *scores, *lowered(tree.heads, tree.deprels), write_entries(string))
+
+
+def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Precision) -> TranslationModel:
+    """Return the trained model, made for the precision. Raises BadInput, also for int8 elsewhere than on a CPU."""
+    if precision == "int8" and device.type != "cpu":
+        raise BadInput("computes on a CPU alone", "int8")
+    model: TranslationModel = folder.load_model(device)
+    if precision == "int8":
+        quantize(model.network)
+    return model
 
 
 def _seed(seed: int, number: int, sentence: SourceFeatures) -> int:

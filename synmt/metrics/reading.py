@@ -1,7 +1,7 @@
 """Files of hypotheses and references, side by side, and the metrics that compare them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, get_args
 
@@ -12,7 +12,7 @@ from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Compared, Metric, Row
 from synmt.metrics.prediction import Prediction, read_prediction
 from synmt.metrics.reliability import Scored, read_scored
-from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, read_parallel, side_by_side
+from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, side_by_side
 from synmt.text.links import Link, Links, check_inside, detect_base, read_links
 from synmt.text.moses import MosesTokenizer
 from synmt.trees.parses import lines_of_trees
@@ -29,12 +29,19 @@ class Files:
 
     source: its words are counted for the buckets; without it, the words of the first reference.
     target: with the source, the sentences that links must not leave.
+    given: lines that are there already, by the names that stand for files of them.
     """
 
     hypotheses: Sequence[str]
     references: Sequence[str]
     source: str | None = None
     target: str | None = None
+    given: Mapping[str, Iterator[Line]] = field(default_factory=dict)
+
+    def lines(self) -> list[Iterator[Line]]:
+        """Return the lines of each, in the order of `paths`. Raises WrongUsage for standard input twice."""
+        check_stdin_once(self.paths())
+        return [self.given[path] if path in self.given else read_lines([path]) for path in self.paths()]
 
     def paths(self) -> list[str]:
         sides = [side for side in (self.source, self.target) if side is not None]
@@ -85,7 +92,9 @@ def open_rows(
         raise WrongUsage(f"lengths for {name} are those of a source, and there is none")
     if files.target is not None and (files.source is None or not has_links):
         raise WrongUsage("a target is for links, beside a source")
-    lines: Iterable[Sequence[Line]] = read_trees(files) if compared == "trees" else read_parallel(files.paths())
+    lines: Iterable[Sequence[Line]] = (
+        read_trees(files) if compared == "trees" else side_by_side(files.paths(), files.lines())
+    )
     if has_links:
         lines = list(lines)
         readers, notes = _link_readers(compared, lines, len(files.hypotheses), config)
@@ -96,10 +105,8 @@ def open_rows(
 
 def read_trees(files: Files) -> Iterator[tuple[Line, ...]]:
     """Yield tree n of each file of hypotheses and references, side by side; of a source, line n. Raises BadInput."""
-    paths, trees = files.paths(), len(files.hypotheses) + len(files.references)
-    check_stdin_once(paths)
-    lines = [read_lines([path]) for path in paths]
-    return side_by_side(paths, [*map(lines_of_trees, lines[:trees]), *lines[trees:]], "trees")
+    lines, trees = files.lines(), len(files.hypotheses) + len(files.references)
+    return side_by_side(files.paths(), [*map(lines_of_trees, lines[:trees]), *lines[trees:]], "trees")
 
 
 def _readers(compared: Compared, files: Files, config: MetricConfig) -> tuple[list[Reader], list[str]]:

@@ -17,9 +17,8 @@ def given(folder: Path, metric: str, hypothesis: str, reference: str, **options:
     for path, text in {**texts, **{path: options.pop(name) for name, path in sides.items()}}.items():
         path.write_text(text, encoding="utf-8")
     buckets = options.pop("buckets", None)
-    files = Files(
-        [str(folder / "hypothesis")], [str(folder / "reference")], **{name: str(path) for name, path in sides.items()}
-    )
+    source, target = (str(sides[name]) if name in sides else None for name in ("source", "target"))
+    files = Files([str(folder / "hypothesis")], [str(folder / "reference")], source, target)
     return open_input([metric], files, MetricConfig(**options), buckets)
 
 

@@ -1,0 +1,147 @@
+"""Word links, as `synmt align` finds them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from synmt.alignment import ALIGNERS
+from synmt.alignment.aligner import Aligner as AnyAligner
+from synmt.alignment.choice import default_method
+from synmt.alignment.config import AlignConfig
+from synmt.alignment.methods import open_aligner
+from synmt.alignment.pairs import read_pairs
+from synmt.alignment.stream import WINDOW, aligned, fitted, needed, sides_for
+from synmt.api.given import Doubts, Pair, config_of, lines_of_pairs
+from synmt.model.records import SentencePair
+from synmt.model.words import SideWords, note_doubts
+from synmt.nn.config import TransformerConfig
+from synmt.options import settings_of
+from synmt.streams import BadLines, OnError, windows
+from synmt.systems import SOURCE_IDEAS
+from synmt.text.links import Link, write_links
+from synmt.text.tokenization import TextConfig
+from synmt.training.config import TrainingConfig
+
+HOW = ("symmetrize", "threshold", "links_by", "end_punctuation", "tree_links", "temperature", "max_words")
+
+
+@dataclass(frozen=True, slots=True)
+class WordLinks:
+    """The links of a pair. As a text, they are those of `synmt align`, such as `0-0 1-2`.
+
+    source, target: its words; links: positions of a source and a target word, from 0, with the score of each, 0 to 1;
+    confidence: the mean over all words of their best score.
+    """
+
+    source: Sequence[str]
+    target: Sequence[str]
+    links: Mapping[Link, float]
+    confidence: float
+
+    def __str__(self) -> str:
+        return write_links(self.links)
+
+
+def align(
+    pairs: Iterable[Pair],
+    method: str | None = None,
+    *,
+    out: str | Path | None = None,
+    guide: str | None = None,
+    device: str = "auto",
+    on_error: OnError = "fail",
+    **settings: Any,
+) -> Iterator[WordLinks]:
+    """Fit an aligner to (source, target) pairs, then yield the links of each, in order; as `synmt align --fit`.
+
+    method: hmm, or with settings of training or a guide mask-align; out: a new folder to keep the aligner in; guide: a
+    file of links to learn from. settings: those of `Aligner.align`, and the other options of `synmt align --fit`.
+    on_error: fail, or blank, by which a bad pair has no links, and is counted in a warning. Raises BadInput, TypeError
+    and ValueError.
+    """
+    config, text, others = _configs(settings)
+    if unknown := others.keys() - _of_methods():
+        raise TypeError(f"unknown setting {min(unknown)!r}")
+    chosen, kept = method or default_method(others, guide, None), Path(out) if out else None
+    bad, doubts, lines = BadLines(on_error), Doubts("align"), lines_of_pairs(pairs, "pairs")
+    with ExitStack() as stack:
+        fitting = stack.enter_context(
+            fitted(chosen, others, lines, guide, kept, False, device, config, text, bad, doubts)
+        )
+        found = _links(fitting.aligner, fitting.pairs(), config, bad, doubts)
+        return _closing(stack.pop_all(), found)
+
+
+@dataclass(frozen=True)
+class Aligner:
+    """An aligner in memory."""
+
+    aligner: AnyAligner
+
+    @classmethod
+    def load(cls, folder: str | Path, method: str | None = None, device: str = "auto") -> Self:
+        """Load what `align` or `synmt align --fit` has kept. Raises BadInput.
+
+        method: another way to read links off it, as `--method`.
+        """
+        return cls(open_aligner(Path(folder), method, device))
+
+    def align(self, pairs: Iterable[Pair], *, on_error: OnError = "fail", **settings: Any) -> Iterator[WordLinks]:
+        """Yield the links of each pair, in order; none of one with an empty side.
+
+        settings: `symmetrize`, `threshold`, `links_by`, `end_punctuation`, `tree_links`, `temperature`, `max_words`,
+        and the options under Text, of `synmt align`. on_error: as for `align`. Raises BadInput, TypeError and
+        ValueError.
+        """
+        config, text, others = _configs(settings)
+        if others:
+            raise TypeError(f"unknown setting {min(others)!r}")
+        sides, bad, doubts = sides_for(self.aligner, text), BadLines(on_error), Doubts("align")
+        needs = needed(self.aligner.needs, config)
+        found = read_pairs(lines_of_pairs(pairs, "pairs"), needs, sides, config.max_words, bad)
+        return _links(self.aligner, found, config, bad, doubts, sides)
+
+
+def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict[str, Any]]:
+    """Return how links are taken, of which text, and all other settings."""
+    of_text = {each.name for each in settings_of(TextConfig)}
+    config = config_of(AlignConfig, {name: settings[name] for name in HOW if name in settings} | {"format": "jsonl"})
+    text = config_of(TextConfig, {name: settings[name] for name in of_text if name in settings})
+    return config, text, {name: value for name, value in settings.items() if name not in of_text.union(HOW)}
+
+
+def _of_methods() -> set[str]:
+    """Return the settings that some method can have."""
+    of_ideas = ((name, idea) for ideas in (ALIGNERS, SOURCE_IDEAS) for name, idea in ideas.items())
+    own = {f"{name}-{each.name}".replace("-", "_") for name, idea in of_ideas for each in settings_of(idea)}
+    shared = {each.name for config in (TrainingConfig, TransformerConfig) for each in settings_of(config)}
+    return own | shared | {"models", "preset", "source_syntax", "target_syntax"}
+
+
+def _links(
+    aligner: AnyAligner,
+    pairs: Iterable[SentencePair],
+    config: AlignConfig,
+    bad: BadLines,
+    doubts: Doubts,
+    sides: Sequence[SideWords] = (),
+) -> Iterator[WordLinks]:
+    for window in windows(pairs, WINDOW):
+        whole = [pair for pair in window if pair.source.tokens and pair.target.tokens]
+        found = aligned(aligner, whole, config)
+        for pair in window:
+            if pair.source.tokens and pair.target.tokens:
+                _, links, _ = next(found)
+                yield WordLinks(pair.source.tokens, pair.target.tokens, links.links, links.confidence)
+            else:
+                yield WordLinks(pair.source.tokens, pair.target.tokens, {}, 0.0)
+    doubts.add_all(bad)
+    note_doubts(doubts, *sides)
+    doubts.say()
+
+
+def _closing(stack: ExitStack, found: Iterator[WordLinks]) -> Iterator[WordLinks]:
+    with stack:
+        yield from found

@@ -1,0 +1,76 @@
+"""What the caller gives: sentences as lines, keywords as configs; and what is said to the caller besides."""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from synmt.options import check_settings, settings_of
+from synmt.streams import BadLines, Line, Notes
+from synmt.trees.record import ParseRecord, write_record
+
+T = TypeVar("T")
+Config = TypeVar("Config")
+Sentence = str | ParseRecord  # text, with or without the end of its line, or the JSON of a record; or the record
+Pair = tuple[Sentence, Sentence]
+
+
+def lines_of(sentences: Iterable[Sentence], name: str) -> Iterator[Line]:
+    """Yield the sentences as lines of a file of this name. Raises as `numbered` and `text_of`."""
+    for line, sentence in numbered(sentences, name):
+        yield replace(line, text=text_of(sentence, line))
+
+
+def lines_of_pairs(pairs: Iterable[Pair], name: str) -> Iterator[Line]:
+    """Yield the pairs as `source TAB target` lines, as `lines_of`; to all who read them, a tab in text is a space."""
+    for line, sides in numbered(pairs, name):
+        if isinstance(sides, str) or len(sides) != 2:
+            raise TypeError("a pair is (source, target)")
+        source, target = (text_of(side, line).replace("\t", " ") for side in sides)
+        yield replace(line, text=f"{source}\t{target}")
+
+
+def numbered(items: Iterable[T], name: str) -> Iterator[tuple[Line, T]]:
+    """Yield each item with a line that names its place. Raises TypeError for a single text."""
+    if isinstance(items, str):
+        raise TypeError(f"{name} are several, not one str: put it into a list")
+    for number, item in enumerate(items, 1):
+        yield Line("", name, number), item
+
+
+def text_of(sentence: Sentence, line: Line) -> str:
+    """Return a sentence as it stands on a line. Raises BadInput, which names the line, for a text that is none, and
+    TypeError for what is no sentence."""
+    if isinstance(sentence, ParseRecord):
+        return write_record(sentence)
+    if not isinstance(sentence, str):
+        raise TypeError(f"a sentence is a str or a ParseRecord, not {type(sentence).__name__}")
+    text = sentence.rstrip("\r\n")
+    for character, name in (("\n", "an end of line"), ("\0", "NUL")):
+        if character in text:
+            raise line.error(f"{name} in a sentence")
+    return text
+
+
+def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
+    """Return the config of these settings. Raises TypeError for one that it does not have, and ValueError."""
+    known = [each.name for each in settings_of(kind)]
+    for name in settings:
+        if name not in known:
+            raise TypeError(f"unknown setting {name!r}; known: {', '.join(known)}")
+    config = kind(**settings)
+    check_settings(config)
+    return config
+
+
+class Doubts(Notes):
+    """Notes that are warnings."""
+
+    def say(self) -> None:
+        for note in self.unsaid():
+            warnings.warn(note, stacklevel=2)
+
+    def add_all(self, bad: BadLines) -> None:
+        """Add how many lines were left empty."""
+        for each in bad.summary():
+            self.add(each)

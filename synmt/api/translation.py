@@ -1,0 +1,115 @@
+"""Translations, as `synmt translate` makes them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+
+from synmt.api.given import Doubts, Pair, Sentence, config_of, lines_of, lines_of_pairs
+from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.decoding.scores import ForcedTarget, force, forced_pairs
+from synmt.decoding.stream import source_sentences, source_words
+from synmt.decoding.translation import WINDOW, Translation, Translator, load
+from synmt.device import Precision, local_device
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.model.translation import TranslationModel
+from synmt.model.words import note_doubts
+from synmt.options import settings_of
+from synmt.streams import BadLines, Latest, OnError, windows
+
+OWN = ("n_best", "score", "format", "precision", "jobs")  # settings that the methods of Model decide
+
+
+@dataclass(frozen=True)
+class Model:
+    """A translation model in memory, or several that translate together."""
+
+    folders: Sequence[ModelFolder[ModelConfig]]
+    models: Sequence[TranslationModel]
+    device: torch.device
+    precision: Precision
+
+    @classmethod
+    def load(cls, *folders: str | Path, device: str = "auto", precision: Precision = "auto") -> Self:
+        """Load the models of folders, which translate together by the mean of their probabilities.
+
+        device: auto, cpu, cuda or cuda:N; precision: auto, fp32, bf16 or int8. Raises BadInput.
+        """
+        opened = [ModelFolder.open(Path(folder), ModelConfig) for folder in folders]
+        place = local_device(device)
+        return cls(opened, [load(folder, place, precision) for folder in opened], place, precision)
+
+    def translate(
+        self, sentences: Iterable[Sentence], *, on_error: OnError = "fail", **settings: Any
+    ) -> Iterator[Translation]:
+        """Yield the translation of each sentence, in order; of an empty one an empty translation.
+
+        It looks ahead over a bounded window, within which sentences of like length are translated together.
+        settings: options of `synmt translate` under Search, `task`, `tokenizer`, `batch_tokens` and `max_tokens`.
+        on_error: fail, or blank, by which a bad sentence has an empty translation, and is counted in a warning.
+        Raises BadInput, TypeError and ValueError.
+        """
+        return (best for best, *_ in self._found(sentences, None, on_error, settings))
+
+    def n_best(
+        self, sentences: Iterable[Sentence], n: int, *, on_error: OnError = "fail", **settings: Any
+    ) -> Iterator[list[Translation]]:
+        """Yield at most n translations of each sentence, each once, the best first; or with `sample` n that are drawn.
+
+        As `translate`; the `beam` must be as wide.
+        """
+        return (found[:n] for found in self._found(sentences, n, on_error, settings))
+
+    def log_probabilities(
+        self, pairs: Iterable[Pair], *, on_error: OnError = "fail", **settings: Any
+    ) -> Iterator[ForcedTarget]:
+        """Yield what the model gives the target of each (source, target), in nats: `total()`, and of each subword.
+
+        As `translate`, without the settings of a search. Raises ValueError for several models.
+        """
+        if len(self.models) > 1:
+            raise ValueError("log-probabilities are of one model")
+        translator, config = self._open(None, settings)
+        return self._forced(translator, config, pairs, on_error)
+
+    def _open(self, n: int | None, settings: dict[str, Any]) -> tuple[Translator, TranslateConfig]:
+        own = {each.name for each in settings_of(TranslateConfig)} - {*OWN}
+        search = config_of(SearchConfig, {name: value for name, value in settings.items() if name not in own})
+        others = {name: value for name, value in settings.items() if name in own}
+        config = config_of(TranslateConfig, {**others, "n_best": n, "format": "jsonl", "precision": self.precision})
+        config.check_search(search)
+        return Translator.open_all(self.folders, self.device, search, config, self.models), config
+
+    def _found(
+        self, sentences: Iterable[Sentence], n: int | None, on_error: OnError, settings: dict[str, Any]
+    ) -> Iterator[list[Translation]]:
+        translator, config = self._open(n, settings)
+        return _translations(translator, config, sentences, on_error)
+
+    def _forced(
+        self, translator: Translator, config: TranslateConfig, pairs: Iterable[Pair], on_error: OnError
+    ) -> Iterator[ForcedTarget]:
+        model, bad = self.folders[0].config, BadLines(on_error)
+        sides = source_words(model, config), model.sides()[1]
+        lines = lines_of_pairs(pairs, "pairs")
+        for window in windows(forced_pairs(translator, model, sides, lines, config, bad, Latest()), WINDOW):
+            yield from force(translator, model, window)
+        doubts = Doubts("translate")
+        doubts.add_all(bad)
+        note_doubts(doubts, *sides)
+        doubts.say()
+
+
+def _translations(
+    translator: Translator, config: TranslateConfig, sentences: Iterable[Sentence], on_error: OnError
+) -> Iterator[list[Translation]]:
+    bad, words = BadLines(on_error), source_words(translator.config, config)
+    lines = lines_of(sentences, "sentences")
+    yield from translator.translate(source_sentences(translator, words, lines, config, bad, Latest()))
+    doubts = Doubts("translate")
+    doubts.add_all(bad)
+    note_doubts(doubts, words)
+    doubts.say()

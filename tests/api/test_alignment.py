@@ -1,0 +1,57 @@
+"""Links in Python are those of the command."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import synmt
+from tests.alignment.words import bitext
+from tests.cli.commands import in_process
+
+PAIRS = [(" ".join(source), " ".join(target)) for source, target, _ in bitext(50)]
+TEXT = "".join(f"{source}\t{target}\n" for source, target in [*PAIRS, ("", "")]).encode()
+
+
+def test_pairs_are_aligned_as_by_the_command(tmp_path: Path) -> None:
+    fitted = in_process("align", "--fit", "--tokenizer", "none", text=TEXT).decode().splitlines()
+    found = list(synmt.align([*PAIRS, ("", "")], tokenizer="none", out=tmp_path / "kept"))
+    assert list(map(str, found)) == fitted
+    assert [(" ".join(each.source), " ".join(each.target)) for each in found] == [*PAIRS, ("", "")]
+    again = synmt.Aligner.load(tmp_path / "kept").align(PAIRS, threshold=1.0)
+    expected = in_process("align", str(tmp_path / "kept"), "--threshold", "1", text=TEXT).decode().splitlines()
+    assert [str(each) for each in again] == expected[:-1] != fitted[:-1]
+
+
+def test_links_have_scores_as_in_json() -> None:
+    written = in_process("align", "--fit", "--format", "jsonl", text=TEXT).decode().splitlines()
+    for each, line in zip(synmt.align(PAIRS), written, strict=False):
+        expected = json.loads(line)
+        assert [[*link, round(score, 6)] for link, score in each.links.items()] == expected["links"]
+        assert round(each.confidence, 6) == expected["confidence"]
+
+
+def test_an_aligner_without_a_folder_is_fitted_at_once() -> None:
+    pairs = iter(PAIRS)
+    found = synmt.align(pairs)
+    assert next(pairs, None) is None
+    assert next(found).links
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "cause"),
+    [
+        (lambda: synmt.align(PAIRS, "hm"), ValueError, "unknown method 'hm'"),
+        (lambda: synmt.align(PAIRS, epoch=3), TypeError, "unknown setting 'epoch'"),
+        (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "--width is not an option of hmm"),
+        (lambda: synmt.align(PAIRS, threshold=3), ValueError, "threshold cannot be 3"),
+        (lambda: synmt.align([]), synmt.BadInput, "no sentence pairs"),
+        (lambda: synmt.align([("a", "b"), ("a", "")], max_words=0), ValueError, "max words cannot be 0"),
+        (lambda: synmt.align([("a b c", "b")], max_words=2), synmt.BadInput, "^pairs:1: a side of 3 words"),
+        (lambda: synmt.Aligner.load("nothing"), synmt.BadInput, "^nothing/config.json: "),
+    ],
+)
+def test_wrong_arguments(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:
+    with pytest.raises(kind, match=cause):
+        wrong()

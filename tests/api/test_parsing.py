@@ -1,0 +1,42 @@
+"""Parses in Python are those of the command."""
+
+from collections.abc import Callable
+
+import pytest
+
+import synmt
+from synmt.parsers import ParserName
+from tests.cli.commands import in_process
+
+TEXTS = ["He is my father.", "", "Stop it! She saw the old dogs.", "  two   spaces ", "\ufeffA mark"]
+
+
+@pytest.mark.parametrize("parser", ["udpipe", "benepar+udpipe"])
+def test_text_is_parsed_as_by_the_command(parser: ParserName) -> None:
+    expected = in_process("parse", "--parser", parser, text="\n".join(TEXTS).encode()).decode()
+    found = synmt.parse((f"{text}\n" for text in TEXTS), parser)
+    assert [synmt.write_record(record) for record in found] == expected.splitlines()
+
+
+def test_tokens_are_kept() -> None:
+    expected = in_process("parse", "--parser", "udpipe", "--input", "tokens", text=b"The dog 's tail").decode()
+    (record,) = synmt.parse([["The", "dog", "'s", "tail"]], "udpipe")
+    assert synmt.write_record(record) == expected.strip()
+    assert synmt.read_record(expected) == record
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "cause"),
+    [
+        (lambda: synmt.parse("He is."), TypeError, "not one str"),
+        (lambda: synmt.parse(["a", "b\nc"], "udpipe"), synmt.BadInput, "^sentences:2: an end of line in a sentence$"),
+        (lambda: synmt.parse(["a\0"], "udpipe"), synmt.BadInput, "^sentences:1: NUL in a sentence$"),
+        (lambda: synmt.parse([["New York"]], "udpipe"), synmt.BadInput, "'New York' is no token"),
+        (lambda: synmt.parse([], "udpipe", model="nothing"), synmt.BadInput, "nothing: No such file"),
+        (lambda: synmt.parse([], "udpipe", language="fr"), synmt.BadInput, "'fr'"),
+        (lambda: synmt.parse([], "udpip"), ValueError, "parser cannot be 'udpip'"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_parsed(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:
+    with pytest.raises(kind, match=cause):
+        list(wrong())  # type: ignore[call-overload]

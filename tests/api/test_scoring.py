@@ -1,0 +1,54 @@
+"""Scores in Python are sacreBLEU's, and those of the command."""
+
+from collections.abc import Callable
+
+import pytest
+from sacrebleu import BLEU, CHRF, TER
+
+import synmt
+
+HYPOTHESES = ["The dog bit the man.", "It was not unexpected.", "The man bit him first."]
+REFERENCES = [
+    ["The dog bit the man.", "It was not unexpected.", "The man bit him first."],
+    ["The dog had bit the man.", "No one was surprised.", "The man had bitten the dog."],
+]
+
+
+@pytest.mark.parametrize("references", [REFERENCES, REFERENCES[1:]])
+def test_translations_have_the_scores_of_sacrebleu(references: list[list[str]]) -> None:
+    found = synmt.score(HYPOTHESES, *references, metrics=["bleu", "chrf++", "ter"], tokenize="intl")
+    metrics = BLEU(tokenize="intl"), CHRF(word_order=2), TER()
+    for score, metric in zip(found, metrics, strict=True):
+        assert score.score == pytest.approx(metric.corpus_score(HYPOTHESES, references).score)
+        assert score.signature == str(metric.get_signature())
+
+
+def test_iterators_and_ends_of_lines_are_taken() -> None:
+    (bleu,) = synmt.score((f"{each}\n" for each in HYPOTHESES), iter(REFERENCES[0]), metrics="bleu")
+    assert bleu.score == pytest.approx(100)
+
+
+def test_links_and_parses_are_scored() -> None:
+    aer, precision = synmt.score(["0-0 1-1", ""], ["0-0 1p1", ""], metrics="aer,precision")
+    assert (aer.score, precision.score) == (0, 100)
+    record = synmt.ParseRecord(tokens=["a", "b"], heads=[2, 0], deprels=["x", "root"])
+    other = synmt.ParseRecord(tokens=["a", "b"], heads=[0, 1], deprels=["root", "x"])
+    assert [each.score for each in synmt.score([record, other], [record, record], metrics=["uas"])] == [50]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "cause"),
+    [
+        (lambda: synmt.score(["a"], ["a", "b"]), synmt.BadInput, "^hypotheses: 1 lines, references: 2 lines$"),
+        (lambda: synmt.score([], []), synmt.BadInput, "^no lines to score$"),
+        (lambda: synmt.score(["1-x"], ["0-0"], metrics="aer"), synmt.BadInput, "^hypotheses:1: "),
+        (lambda: synmt.score("a", ["a"]), TypeError, "not one str"),
+        (lambda: synmt.score(["a"]), TypeError, "no references"),
+        (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "unknown metric 'bleurt'; known: bleu, "),
+        (lambda: synmt.score(["a"], ["a"], metrics="bleu,aer"), ValueError, "compare different things"),
+        (lambda: synmt.score(["a"], ["a"], lowercase=True), TypeError, "unknown setting 'lowercase'"),
+    ],
+)
+def test_wrong_arguments(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:
+    with pytest.raises(kind, match=cause):
+        wrong()

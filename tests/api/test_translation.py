@@ -1,0 +1,96 @@
+"""Translations in Python are those of the command."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import synmt
+from synmt.api.given import Pair
+from synmt.decoding.scores import ForcedTarget
+from tests import tiny
+from tests.cli.commands import in_process
+from tests.inspection.models import write_model
+
+RECORDS = [*tiny.records(), synmt.ParseRecord()]
+LINES = [synmt.write_record(record) for record in RECORDS]
+
+
+def by_command(*arguments: object, lines: list[str] = LINES) -> list[str]:
+    text = "".join(f"{line}\n" for line in lines)
+    return in_process("translate", *map(str, arguments), text=text.encode()).decode().splitlines()
+
+
+@pytest.fixture(scope="module", params=[("mask", "sequence"), ("sequence", "transitions"), ("pascal", "tags")])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model")
+    write_model(path, *request.param)
+    return path
+
+
+def test_records_and_their_lines_are_translated_as_by_the_command(folder: Path) -> None:
+    options: dict[str, Any] = {"beam": 3, "alpha": 1.0, "length_penalty": "plain", "max_length_offset": 5}
+    words = ["--beam", 3, "--alpha", 1.0, "--length-penalty", "plain", "--max-length-offset", 5]
+    expected = list(map(json.loads, by_command(folder, *words, "--format", "jsonl")))
+    model = synmt.Model.load(folder)
+    for given in (RECORDS, LINES):
+        assert [each.fields() for each in model.translate(given, **options)] == expected
+
+
+def test_several_searches_of_one_model(folder: Path) -> None:
+    model = synmt.Model.load(str(folder), precision="int8")
+    for beam in (4, 2):
+        expected = by_command(folder, "--n-best", 2, "--beam", beam, "--precision", "int8", "--max-length-offset", 3)
+        found = model.n_best(RECORDS, 2, beam=beam, max_length_offset=3)
+        assert [[each.fields() for each in best] for best in found] == [json.loads(line)["n_best"] for line in expected]
+
+
+def test_log_probabilities_are_those_of_the_command(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", "mask").path
+    pairs: list[Pair] = [(RECORDS[0], "er ist"), ("", ""), (RECORDS[2], "mein\tVater")]
+    lines = [f"{LINES[0]}\ter ist", "", f"{LINES[2]}\tmein Vater"]
+    expected = [json.loads(line) for line in by_command(folder, "--score", "--format", "jsonl", lines=lines)]
+    found = list(synmt.Model.load(folder).log_probabilities(pairs))
+    assert [list(each.log_probabilities) for each in found] == [each["log_probabilities"] for each in expected]
+    assert found[1] == ForcedTarget()
+
+
+def test_models_translate_together(tmp_path: Path) -> None:
+    paths = tmp_path / "a", tmp_path / "b"
+    for path, system in zip(paths, ("mask", "sequence"), strict=True):
+        write_model(path, system)
+    together = synmt.Model.load(*paths)
+    assert [each.text for each in together.translate(RECORDS)] == by_command(*paths)
+    with pytest.raises(ValueError, match="one model"):
+        together.log_probabilities([])
+
+
+def test_a_bad_sentence_is_an_error_or_blank(folder: Path) -> None:
+    model = synmt.Model.load(folder)
+    given = [LINES[0], "{", LINES[1]]
+    with pytest.raises(synmt.BadInput, match=r"^sentences:2: not JSON"):
+        list(model.translate(given))
+    with pytest.warns(UserWarning, match="^1 bad line left empty$"):
+        found = [each.text for each in model.translate(given, on_error="blank")]
+    assert found == [next(model.translate([LINES[0]])).text, "", next(model.translate([LINES[1]])).text]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "cause"),
+    [
+        (lambda model: model.translate(["a"], beams=3), TypeError, "unknown setting 'beams'; known: beam, "),
+        (lambda model: model.translate(["a"], n_best=3), TypeError, "unknown setting 'n_best'"),
+        (lambda model: model.translate(["a"], beam=0), ValueError, "beam cannot be 0"),
+        (lambda model: model.n_best(["a"], 5), ValueError, "needs a --beam of 5"),
+        (lambda model: model.translate([3]), TypeError, "a sentence is a str or a ParseRecord, not int"),
+        (lambda model: model.log_probabilities([("a",)]), TypeError, "a pair is"),
+        (lambda model: model.translate(["a"], task="parse"), synmt.BadInput, "has not learnt to parse"),
+    ],
+)
+def test_wrong_arguments(
+    wrong: Callable[[synmt.Model], object], kind: type[Exception], cause: str, folder: Path
+) -> None:
+    with pytest.raises(kind, match=cause):
+        list(wrong(synmt.Model.load(folder)))  # type: ignore[call-overload]
