@@ -41,6 +41,7 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "lisa, gold": {"lisa": {"layer": 2, "train_parents": "gold", "test_parents": "gold"}},
     "label-features": {"label-features": {"fields": "deprels", "size": 4}},
     "multitask": {"multitask": {}},
+    "mixed": {"mixed": {}},
     "all but multitask": {"mask": {}, "lisa": {}, "pascal": {"heads": 1}, "label-features": {"size": 4}},
     "mask+pascal": {"mask": {}, "pascal": {"heads": 1}},
     "mask+named masks": {"mask": {}, "named-masks": {"names": "near"}},

@@ -36,6 +36,9 @@ Examples:
 @click.command("run", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
+    "--data", type=click.Path(path_type=Path), help="Folder of the data that FILE names, if not that of FILE."
+)
+@click.option(
     "--out", type=click.Path(path_type=Path), help="Folder of all that is made, if not FILE without its suffix."
 )
 @click.option(
@@ -46,7 +49,7 @@ Examples:
     help="Models that are trained at a time, and parsers.",
 )
 @output_format("Tables")
-def command(file: Path, out: Path | None, jobs: int, form: str) -> None:
+def command(file: Path, data: Path | None, out: Path | None, jobs: int, form: str) -> None:
     """Train, translate with and score all systems of a run file, with all seeds and sizes of the data.
 
     What is done is kept in the folder, and a run that was stopped goes on from there. Each score is a mean over the
@@ -57,7 +60,7 @@ def command(file: Path, out: Path | None, jobs: int, form: str) -> None:
     from synmt.runs.table import report, results
     from synmt.runs.work import Workplace, train_all
 
-    run = read_run(file)
+    run = read_run(file, data)
     planned = plan(run, model_of)
     place = Workplace(out or file.with_suffix(""), run)
     ready = place.prepare(planned, jobs)

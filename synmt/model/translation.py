@@ -39,7 +39,7 @@ class TranslationModel(nn.Module):
         self.source_parts = source_parts(config, source, vocabulary)
         self.decoder = target.decoder(config, vocabulary)
         self.begin = vocabulary.begin
-        self.marks = vocabulary.encode(map(task_mark, source.tasks)) if len(source.tasks) > 1 else []
+        self.marks = [mark for mark in vocabulary.encode(map(task_mark, source.tasks)) if mark != UNKNOWN]
 
     def encode(self, source: SourceBatch, word_dropout: float = 0.0) -> EncodedSource:
         encoding = encoder_pass(self.source_parts, source, self.network.config.encoder_layers)

@@ -42,12 +42,12 @@ class RunFile:
     options: Mapping[str, Options] = field(default_factory=dict)
 
 
-def read_run(path: Path) -> RunFile:
-    """Return the run of a file. Names of files in it are relative to its folder. Raises BadInput."""
+def read_run(path: Path, folder: Path | None = None) -> RunFile:
+    """Return the run of a file. Names of files in it are relative to a folder, or else to its own. Raises BadInput."""
     try:
         with path.open("rb") as stream:
             fields = tomllib.load(stream)
-        return _run(fields, path.parent)
+        return _run(fields, folder or path.parent)
     except OSError as error:
         raise BadInput(error.strerror or str(error), str(path)) from None
     except ValueError as error:  # also of TOML and UTF-8

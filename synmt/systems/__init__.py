@@ -20,6 +20,7 @@ SOURCE_IDEAS = Registry(
         "pascal": "synmt.systems.pascal.idea:Pascal",
         "lisa": "synmt.systems.lisa.idea:Lisa",
         "multitask": "synmt.systems.multitask:Multitask",
+        "mixed": "synmt.systems.mixed:Mixed",
         "label-features": "synmt.systems.label_features.idea:LabelFeatures",
     },
     "synmt.systems.idea:SourceIdea",

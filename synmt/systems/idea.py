@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Idea = TypeVar("Idea")
 Segment = Callable[[str], list[str]]
-Task = Literal["translate", "parse"]
+Task = Literal["translate", "translate-unparsed", "parse"]  # the second: without the trees that a sentence has
 Heads = Mapping[int, tuple[int, ...]]  # of some layers, counted from 1, heads, counted from 0
 SOME_HEADS = "some heads"  # as a need: those of a partial tree will do
 NAMES = {

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from synmt.systems.idea import Layout, Segment, SourceIdea, Task, words_of_subwords
 from synmt.text.vocabulary import structural
+from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 from synmt.trees.subwords import split_leaves
 
@@ -21,10 +22,15 @@ class Linearized(SourceIdea):
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout:
         assert record.tree
-        tree = split_leaves(record.tree, segment)
-        tokens: list[str] = []
-        is_subword: list[bool] = []
-        for node, leaf, closing in zip(tree.nodes, tree.is_leaf(), tree.closings(), strict=True):
-            tokens += [node if leaf else structural(f"({node}"), *[structural(")")] * closing]
-            is_subword += [leaf, *[False] * closing]
-        return Layout(tokens, words_of_subwords(record, segment, is_subword))
+        return bracketed(record, record.tree, segment)
+
+
+def bracketed(record: ParseRecord, tree: Tree, segment: Segment) -> Layout:
+    """Return the brackets of a record's tree over subwords."""
+    tree = split_leaves(tree, segment)
+    tokens: list[str] = []
+    is_subword: list[bool] = []
+    for node, leaf, closing in zip(tree.nodes, tree.is_leaf(), tree.closings(), strict=True):
+        tokens += [node if leaf else structural(f"({node}"), *[structural(")")] * closing]
+        is_subword += [leaf, *[False] * closing]
+    return Layout(tokens, words_of_subwords(record, segment, is_subword))

@@ -59,11 +59,12 @@ def training_examples(
             if task != "translate" and lacking(pair.source, idea.needs(training=True)):
                 continue
             left, right = pair.lines
+            source = pair.source.without_trees() if task == "translate-unparsed" else pair.source
             with left.naming():
-                features = config.source.features(pair.source, bpe.segment, task)
+                features = config.source.features(source, bpe.segment, task)
                 without = config.source.features(pair.source.without_trees(), bpe.segment, task) if bare else None
-                entries = [] if task == "translate" else idea.target(pair.source, task)
-            if task == "translate":
+                entries = idea.target(pair.source, task) if task == "parse" else []
+            if task != "parse":
                 with right.naming(), suppress(TreeNotDerivable):
                     entries = config.target.entries(pair.target, bpe.segment)
             yield Example(left, features, entries, bare=without)

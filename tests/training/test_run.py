@@ -24,6 +24,7 @@ from synmt.training.loop import CHECKPOINTS
 from synmt.training.run import PairFiles
 from synmt.training.update import Updater
 from synmt.trees.arc_tokens import write_entries
+from synmt.trees.record import ParseRecord
 from tests import tiny
 from tests.cli.commands import output_of
 from tests.training.runs import LEARNING, SHORT, UNTIMED, run, with_target_trees, write_corpus
@@ -48,12 +49,19 @@ def assert_same_tensors(first: Path, second: Path) -> None:
 SYSTEMS = ["sequence", "linearized", "mask", "pascal", "lisa", "label-features", "multitask", "mask+pascal"]
 
 
-def learnt(out: Path, data: PairFiles, system: str, target: str = "sequence", prefixes: int = 0) -> list[Translation]:
-    """Greedy translations of the training pairs by a model that has learnt them."""
+def learnt(
+    out: Path,
+    data: PairFiles,
+    system: str,
+    target: str = "sequence",
+    prefixes: int = 0,
+    records: Sequence[ParseRecord] = tuple(tiny.records()),
+) -> list[Translation]:
+    """Greedy translations of the training pairs by a model that has learnt them. records: their sources."""
     config = replace(LEARNING, prefixes=prefixes, prefix_tokens=100)
     folder = run(out, data, system, config, target=target, network=tiny.CONFIG)
     translator = Translator.open(folder, torch.device("cpu"), SearchConfig(beam=1), TranslateConfig())
-    sources = [translator.features(record) for record in tiny.records()]
+    sources = [translator.features(record) for record in records]
     return [best for best, *_ in translator.translate(sources)]
 
 
@@ -61,6 +69,13 @@ def learnt(out: Path, data: PairFiles, system: str, target: str = "sequence", pr
 def test_training_learns_its_pairs_by_heart(system: str, tmp_path: Path) -> None:
     found = learnt(tmp_path / "model", write_corpus(tmp_path, 2), system)
     assert [each.tokens for each in found] == tiny.TARGETS
+
+
+def test_a_mixed_encoder_learns_parsed_and_unparsed_sentences(tmp_path: Path) -> None:
+    parsed = tiny.records()
+    records = [*parsed, *(record.without_trees() for record in parsed)]
+    found = learnt(tmp_path / "model", write_corpus(tmp_path, 2), "mixed", records=records)
+    assert [each.tokens for each in found] == tiny.TARGETS * 2
 
 
 @pytest.mark.parametrize(

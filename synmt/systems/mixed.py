@@ -1,0 +1,28 @@
+"""`mixed`: one model that translates parsed and unparsed sentences.
+
+Currey & Heafield (2019), "Incorporating Source Syntax into Transformer-Based Neural Machine Translation", WMT: no
+change of the network. Each training pair is two examples,
+
+    L(x) → y      and      x → y,
+
+L(x) being the tree as `linearized` writes it.
+"""
+
+from dataclasses import dataclass
+
+from synmt.systems.idea import Layout, Segment, SourceIdea, Task
+from synmt.systems.linearized import bracketed
+from synmt.trees.record import ParseRecord
+
+
+@dataclass(frozen=True)
+class Mixed(SourceIdea):
+    """Tokens: the bracketed tree of a sentence that has one, the subwords of another."""
+
+    tasks = ("translate", "translate-unparsed")
+
+    def needs(self, training: bool) -> frozenset[str]:
+        return frozenset({"tree"}) if training else frozenset()
+
+    def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout | None:
+        return bracketed(record, record.tree, segment) if record.tree else None
