@@ -32,7 +32,8 @@ NAME = re.compile(r"update-(\d+)\.safetensors")
 class Progress:
     """How far a run is.
 
-    update, epoch: how many are done; batches_of_epoch: those done of the epoch under way, by all processes.
+    update, epoch: how many are done; batches_of_epoch: those done of the epoch under way, by all processes; order: a
+        checksum of the order of batches.
     validated: after which update the last validation was, -1 to have one before the first update; best: its best
         score so far, after best_update; stale: how many validations have passed since.
     seconds: of training; log_rows: how many log.tsv has; sentences, all_tokens: what has been learnt from so far, as
@@ -43,6 +44,7 @@ class Progress:
     update: int = 0
     epoch: int = 0
     batches_of_epoch: int = 0
+    order: int = 0
     validated: int = 0
     best: float = -math.inf
     best_update: int = 0

@@ -4,6 +4,7 @@ import math
 import signal
 import sys
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from synmt.training.update import Examples, Updater
 from synmt.training.validation import ValidationScores
 
 CHECKPOINTS = "checkpoint"
+ORDERED = 100  # batches by which their order is known
 LARGEST_LOSS = 700  # nats a token, whose perplexity is a number yet
 
 
@@ -53,7 +55,9 @@ class Trainer:
         if trained:
             self.progress.validated = -1
         self.log = Log(path / "log.tsv")
-        self.batches_an_epoch = len(self._batches(0))
+        batches = self._batches(0)
+        self.batches_an_epoch = len(batches)
+        self.order = self.progress.order = zlib.crc32(repr(batches[:ORDERED]).encode())
         self.total = self._count_updates()
         self.interval = Interval(self.progress)
         self.started = self.saved = time.monotonic()
@@ -63,8 +67,8 @@ class Trainer:
         return self.state.progress
 
     def resume(self) -> None:
-        """Go back to the last checkpoint, or to the beginning before the first. Raises BadInput for damaged ones,
-        and where processes do not see the same."""
+        """Go back to the last checkpoint, or to the beginning before the first. Raises BadInput for damaged ones, where
+        processes do not see the same, and where the run would go on with other batches."""
         path = self.path
         for own in (path / PARAMETERS_FILE, self.log.path, *checkpoints(path / CHECKPOINTS)):
             if own.is_symlink() or own.exists():
@@ -72,6 +76,8 @@ class Trainer:
         self.state.load_newest(path / CHECKPOINTS)
         if self.processes.any(self.progress.update != self.processes.from_first(self.progress.update)):
             raise BadInput("is not the same for all processes", str(path / CHECKPOINTS))
+        if self.progress.order != self.order:
+            raise BadInput("another version of synmt had the batches in another order; train anew", str(path))
         self.total = self._count_updates()
         if self.processes.first:
             self.log.truncate(self.progress.log_rows)

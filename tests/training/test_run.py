@@ -302,6 +302,16 @@ def test_a_run_is_not_overwritten_and_not_resumed_by_mistake(tmp_path: Path) -> 
         run(tmp_path / "model", data, resume=True)
 
 
+def test_a_run_whose_batches_would_come_in_another_order_is_not_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_corpus(tmp_path)
+    run(tmp_path / "model", data, config=replace(SHORT, updates=1))
+    monkeypatch.setattr("synmt.model.batches.order_by_lengths", lambda source, _: np.arange(len(source)))
+    with pytest.raises(BadInput, match="another order"):
+        run(tmp_path / "model", data, resume=True)
+
+
 def test_pairs_of_different_lengths_are_refused(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     with Path(str(data.target)).open("a") as target:
