@@ -1,6 +1,8 @@
 """The scripts that train the papers' systems run, on a few pairs and for an epoch."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from synmt.cli.run import model_of
+from synmt.runs.file import read_run
+from synmt.runs.plan import plan
 from tests.cli.commands import start_synmt, write_program
 
 ROOT = Path(__file__).parents[1]
@@ -61,6 +66,42 @@ def chain(text: str) -> str:
     return "\n".join([f"# text = {text}", *rows, "", ""])
 
 
+ENCODERS = ROOT / "bin" / "replicate-encoders.toml"
+FEW = "width = 16\nfeedforward = 16\nheads = 2\nencoder-layers = 2\ndecoder-layers = 1\nmerges = 50\nupdates = 2\n"
+
+
+def test_the_run_of_encoders_goes_from_text_to_a_table(data: Path, tmp_path: Path) -> None:
+    """Of two of its systems, with a seed and few updates."""
+    text = re.sub(r"(?m)^seeds = .*", "seeds = [1]", ENCODERS.read_text(encoding="utf-8"))
+    settings, _, _ = text.replace("[train]\n", f"[train]\n{FEW}").partition("[systems]\n")
+    file = tmp_path / "encoders.toml"
+    file.write_text(f'{settings}[systems]\nsequence = {{}}\n"mask+pascal" = {{}}\n', encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "synmt",
+        "run",
+        file,
+        "--data",
+        data,
+        "--out",
+        tmp_path / "out",
+        "--format",
+        "json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = list(map(json.loads, done.stdout.splitlines()))
+    assert [row["system"] for row in rows] == ["sequence"] * 2 + ["mask+pascal"] * 2
+    assert all(row["test"] == "test_2016_flickr" and row["cpu_minutes"] > 0 for row in rows)
+
+
+def test_the_run_of_encoders_compares_what_it_says() -> None:
+    planned = plan(read_run(ENCODERS), model_of)
+    assert len(planned.trainings) == 9 * 5
+    assert planned.needs[0] == {"tree", "some heads", "deprels"}
+
+
 ALPHAS = (0, 0.6, 1, 1.4, 1.8, 2.2)
 
 
@@ -80,7 +121,6 @@ def environment(tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("script", "options", "systems"),
     [
-        ("replicate-encoders", ["-n", "6", "-e", "1"], ["sequence", "mask"]),
         (
             "replicate-decoders",
             ["-n", "6", "-e", "1", "-s", "2", "-o", "--prefixes 2", "-c", "data/europarl_deen", "-d", "de-en"],
