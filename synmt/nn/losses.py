@@ -79,32 +79,42 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 def _loss_and_gradients(
     states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, counts: Tensor | None
 ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+    """Return the loss, and the gradients of states, weight and bias.
+
+    Of a token with counts c and probabilities p = e/Σe, the gradient of the logits is c·(p − (1−ε)·gold − ε/V). Only
+    e − (1−ε)·Σe·gold is ever a matrix: its rows are scaled by c/Σe on the other side of each product, and what ε/V
+    adds to a product is one row for all tokens.
+    """
     vocabulary = weight.shape[0]
     loss = states.new_zeros((), dtype=torch.float32)
     d_states = torch.empty_like(states)
     d_weight = torch.zeros_like(weight, dtype=torch.float32)
     d_bias = torch.zeros_like(bias, dtype=torch.float32)
-    rows = rows_of_a_chunk(weight)
-    for start in range(0, states.shape[0], rows):
+    rows, bias = rows_of_a_chunk(weight), bias.to(states.dtype)
+    room = states.new_empty(min(rows, len(states)), vocabulary)
+    for start in range(0, len(states), rows):
         chunk, gold = states[start : start + rows], targets[start : start + rows].unsqueeze(1)
-        logits = torch.addmm(bias.to(chunk.dtype), chunk, weight.t()).float()
-        normalizer = logits.logsumexp(dim=1, keepdim=True)
-        gold_share = (1.0 - smoothing) * logits.gather(1, gold)
-        each = normalizer - gold_share
+        logits = torch.addmm(bias, chunk, weight.t(), out=room[: len(chunk)]).float()
+        largest = logits.amax(dim=1, keepdim=True)
+        each = -(1.0 - smoothing) * logits.gather(1, gold)
         if smoothing:
             each -= smoothing * logits.mean(dim=1, keepdim=True)
-        gradient = logits.sub_(normalizer).exp_()
-        if smoothing:
-            gradient -= smoothing / vocabulary
-        gradient.scatter_add_(1, gold, gradient.new_full((), smoothing - 1.0).expand_as(gold))
-        if counts is not None:
-            count = counts[start : start + rows].unsqueeze(1)
-            each, gradient = each * count, gradient.mul_(count)
-        loss += each.sum()
-        d_bias += gradient.sum(dim=0)
+        exponentials = logits.sub_(largest).exp_()
+        total = exponentials.sum(dim=1, keepdim=True)
+        each += largest + total.log()
+        count = torch.ones_like(total) if counts is None else counts[start : start + rows].unsqueeze(1)
+        loss += (each * count).sum()
+        share = count / total
+        gradient = exponentials.scatter_add_(1, gold, (smoothing - 1.0) * total)
+        d_bias += gradient.t() @ share.squeeze(1)
         gradient = gradient.to(chunk.dtype)
-        torch.mm(gradient, weight, out=d_states[start : start + rows])
-        d_weight += gradient.t() @ chunk
+        torch.mm(gradient, weight, out=d_states[start : start + rows]).mul_(share)
+        d_weight += gradient.t() @ (chunk * share).to(chunk.dtype)
+    if smoothing:
+        of_all = states.new_ones(len(states)) if counts is None else counts.to(states.dtype)
+        d_states -= smoothing / vocabulary * of_all.unsqueeze(1) * weight.sum(dim=0)
+        d_weight -= smoothing / vocabulary * (of_all @ states)
+        d_bias -= smoothing / vocabulary * of_all.sum()
     return loss, (d_states, d_weight, d_bias)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from synmt.nn.attention import AttentionEdit, CrossAttention, KeyCache, SelfAttention
 from synmt.nn.config import TransformerConfig
-from synmt.nn.dropout import add_dropped, dropout
+from synmt.nn.dropout import add_dropped, dropout, dropped_relu
 from synmt.nn.positions import Sinusoids
 
 LAYER_NORM_EPS = 1e-6
@@ -57,7 +57,9 @@ class FeedForward(nn.Module):
         self.dropout = config.activation_dropout
 
     def forward(self, states: Tensor) -> Tensor:
-        return self.outer(dropout(F.relu(self.inner(states)), self.dropout, self.training))
+        hidden = self.inner(states.flatten(0, -2))  # no view of another tensor, to be overwritten at no cost
+        outer: Tensor = self.outer(dropped_relu(hidden, self.dropout, self.training))
+        return outer.view(states.shape)
 
 
 class EncoderLayer(nn.Module):

@@ -1,7 +1,7 @@
 """One update: gradients of some batches, summed over processes, and a step of Adam."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -37,10 +37,15 @@ class Updater:
         self.model, self.corpus = model, corpus
         self.config, self.processes = config, processes
         self.parameters = list(model.parameters())
-        self.gradients = [torch.zeros_like(parameter) for parameter in self.parameters]
-        for parameter, gradient in zip(self.parameters, self.gradients, strict=True):
-            parameter.grad = gradient
-        self.optimizer = torch.optim.Adam(self.parameters, betas=(0.9, config.adam_beta2), fused=True)
+        self.optimizer: Any = torch.optim.Adam(self.parameters, betas=(0.9, config.adam_beta2), fused=True)
+
+    @property
+    def gradients(self) -> list[Tensor]:
+        """Return those of all parameters, of those that took no part zeros."""
+        for parameter in self.parameters:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        return [cast(Tensor, parameter.grad) for parameter in self.parameters]
 
     def __call__(
         self, batches: Sequence[Sequence[int]], update: int, learning_rate: float
@@ -52,7 +57,7 @@ class Updater:
         """
         device = self.processes.device
         self.model.train()
-        torch._foreach_zero_(self.gradients)
+        self.optimizer.zero_grad()
         loss, tokens = torch.zeros((), device=device), 0
         for place, indices in enumerate(batches):
             torch.manual_seed(self._seed(update, place * self.processes.size + self.processes.rank))
@@ -63,14 +68,17 @@ class Updater:
         tokens = self._sum_over_processes(loss, tokens)
         if not tokens:
             raise BadInput(f"update {update} has no target tokens to learn from")
-        torch._foreach_div_(self.gradients, tokens)
-        norm = torch.nn.utils.get_total_norm(self.gradients)
-        if self.config.clip:
-            torch.nn.utils.clip_grads_with_norm_(self.parameters, self.config.clip, norm)
+        norm = torch.nn.utils.get_total_norm(self.gradients) / tokens
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
+        self.optimizer.grad_scale = tokens * self._excess(norm)  # divides the gradients where Adam reads them
         self.optimizer.step()
         return loss, tokens, norm
+
+    def _excess(self, norm: Tensor) -> Tensor:
+        """Return how many times longer than allowed a gradient of this norm is, at least 1."""
+        clip = self.config.clip
+        return ((norm + 1e-6) / clip).clamp(min=1.0) if clip else torch.ones_like(norm)
 
     def _learn(self, indices: Sequence[int]) -> Loss:
         """Add the gradient of some pairs."""

@@ -13,11 +13,34 @@ from synmt.nn.attention import (
     merge_heads,
     split_heads,
 )
+from synmt.nn.dropout import dropout
 
 
 def slow_attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
     logits = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5 + bias
     return logits.softmax(dim=-1) @ value
+
+
+@pytest.mark.parametrize("kind", ["none", "bias", "causal"])
+def test_dropout_is_that_of_the_weights(kind: str) -> None:
+    """Values and gradients, also of a bias that several heads and queries share."""
+    torch.manual_seed(0)
+    given = [torch.randn(2, 4, 5, 8, requires_grad=True) for _ in range(3)]
+    upstream = torch.randn(2, 4, 5, 8)
+    later = torch.full((5, 5), float("-inf")).triu(1)
+    bias = torch.randn(2, 1, 1, 5, requires_grad=True) if kind == "bias" else None
+    inputs = [*given, *([bias] if bias is not None else [])]
+    torch.manual_seed(1)
+    found = attend(given[0], given[1], given[2], bias, causal=kind == "causal", dropout=0.3)
+    logits = given[0] @ given[1].transpose(-1, -2) / 8**0.5
+    logits = logits if bias is None else logits + bias
+    torch.manual_seed(1)
+    weights = dropout((logits + later if kind == "causal" else logits).softmax(dim=-1), 0.3)
+    expected = weights @ given[2]
+    torch.testing.assert_close(found, expected)
+    gradients = (torch.autograd.grad((each * upstream).sum(), inputs) for each in (found, expected))
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_equals_its_definition() -> None:

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from synmt.nn.dropout import add_dropped, dropout
+from synmt.nn.dropout import add_dropped, dropout, dropped_relu
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5])
@@ -48,3 +48,19 @@ def test_a_sum_drops_what_dropout_drops() -> None:
     ):
         torch.testing.assert_close(one, other)
     assert torch.equal(add_dropped(states, more, 0.4, training=False), states + more)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_what_is_above_zero_drops_as_all_does(training: bool) -> None:
+    """dropped_relu is dropout(relu), and so is its gradient; what is given may be overwritten."""
+    states, weight = torch.randn(70, 9), torch.randn(70, 9)
+    given = states.clone().requires_grad_(), states.clone().requires_grad_()
+    torch.manual_seed(3)
+    found = dropped_relu(given[0] * 1, 0.4, training)
+    torch.manual_seed(3)
+    expected = dropout(given[1].relu(), 0.4, training)
+    torch.testing.assert_close(found, expected)
+    gradients = (
+        torch.autograd.grad((each * weight).sum(), of)[0] for each, of in zip((found, expected), given, strict=True)
+    )
+    torch.testing.assert_close(*gradients)

@@ -25,6 +25,29 @@ def test_value_and_gradients_equal_the_formula(smoothing: float, chunk: int, mon
         torch.testing.assert_close(a.grad, b.grad)
 
 
+@pytest.mark.parametrize("chunk", [7, 1 << 20])
+def test_counts_are_as_many_tokens(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that stands for three is three of them, also where logits are far apart; none is nothing."""
+    monkeypatch.setattr(losses, "CHUNK_ELEMENTS", chunk)
+    torch.manual_seed(0)
+    states, weight, bias = 100 * torch.randn(3, 4), torch.randn(7, 4), torch.randn(7)
+    gold, counts = torch.tensor([0, 3, 6]), torch.tensor([1.0, 3.0, 0.0])
+
+    def gradients(states: torch.Tensor, gold: torch.Tensor, counts: torch.Tensor | None) -> list[torch.Tensor]:
+        given = [each.clone().requires_grad_() for each in (states, weight, bias)]
+        loss = smoothed_cross_entropy(given[0], given[1], given[2], gold, 0.1, counts)
+        return [loss, *torch.autograd.grad(loss, given)]
+
+    times = counts.long()
+    found = gradients(states, gold, counts)
+    expected = gradients(states.repeat_interleave(times, dim=0), gold.repeat_interleave(times), None)
+    expected[1] = torch.stack([expected[1][0], expected[1][1:].sum(dim=0), torch.zeros(4)])
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
+    for each in gradients(states[:0], gold[:0], None):
+        assert not each.any()
+
+
 def test_a_batch_is_one_chunk_elsewhere_than_on_a_cpu() -> None:
     """Of 4,096 tokens and a vocabulary of 32,000."""
     assert rows_of_a_chunk(torch.empty(32_000, 1)) == 65

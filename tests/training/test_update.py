@@ -70,3 +70,30 @@ def test_no_one_waits_for_the_device(system: str, target: str) -> None:
         updater([[0]], 1, 1e-3)
     assert not torch.equal(model.network.embedding, before)
     assert waits.found == (Counter({"aten.nonzero": 2}) if target == "tags" else {})
+
+
+def test_an_update_is_that_of_adam_by_itself() -> None:
+    """Of the gradient for each token, cut to the norm that it may have; what took no part has a gradient of zeros."""
+    corpus, vocabulary = tiny.corpus("sequence")
+    config = TrainingConfig(word_dropout=0.0, clip=0.1)
+
+    def new_model() -> Any:
+        model = tiny.model("sequence", vocabulary)
+        model.register_parameter("idle", torch.nn.Parameter(torch.ones(3)))
+        return model
+
+    model, slow = new_model(), new_model()
+    slow.load_state_dict(model.state_dict())
+    updater = Updater(model, corpus, config, Processes(0, 1, CPU))
+    adam = torch.optim.Adam(slow.parameters(), lr=1e-3, betas=(0.9, config.adam_beta2))
+    for update in (1, 2):
+        _, tokens, norm = updater([[0, 1], [2, 3]], update, 1e-3)
+        adam.zero_grad()
+        for batch in ([0, 1], [2, 3]):
+            (slow.loss(*corpus.batch(batch, CPU), config.label_smoothing).total / tokens).backward()
+        slow.idle.grad = torch.zeros(3)
+        expected = torch.nn.utils.clip_grad_norm_(slow.parameters(), config.clip)
+        assert float(norm) == pytest.approx(float(expected), rel=1e-4) and float(norm) > config.clip
+        adam.step()
+    for one, other in zip(model.parameters(), slow.parameters(), strict=True):
+        torch.testing.assert_close(one, other, atol=2e-5, rtol=1e-4)
