@@ -13,6 +13,7 @@ from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from typing import Any, Generic, TypeVar
 
+from synmt.garbage import search_rarely
 from synmt.streams import BadInput
 
 T = TypeVar("T")
@@ -100,6 +101,7 @@ def one_thread() -> None:
 def _start(theirs: Connection) -> None:
     signal(SIGINT, SIG_IGN)
     one_thread()
+    search_rarely()
     Thread(target=_end_with_pipe, args=(theirs,), daemon=True).start()
 
 

@@ -12,6 +12,7 @@ from click.shell_completion import shell_complete
 
 from synmt import __version__
 from synmt.cli.scarcity import watch_limit
+from synmt.garbage import search_rarely
 from synmt.interruption import Interrupted
 from synmt.streams import BadInput, WrongUsage, complain, discard_output
 
@@ -95,6 +96,7 @@ def main() -> None:
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     watch_limit()
+    search_rarely()
     arguments = sys.argv[1:]
     name = f"synmt {arguments[0]}" if arguments and arguments[0] in COMMANDS else "synmt"
     try:

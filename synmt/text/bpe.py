@@ -5,7 +5,7 @@ Codes are subword-nmt's own text, so its files and ours are the same. Text is sp
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import redirect_stderr
 
 from synmt.streams import BadInput, read_lines
@@ -58,7 +58,7 @@ class Bpe:
         self.codes = codes
         self._encode = encode
         self._version, self._ranks = _read_codes(codes)
-        self._cache: dict[str, tuple[str, ...]] = {}
+        self._known = _Known(self._split)
 
     @classmethod
     def load(cls, path: str) -> "Bpe":
@@ -77,21 +77,30 @@ class Bpe:
 
     def segment(self, word: str) -> list[str]:
         """Return the subwords of one word, at least one."""
-        return list(self._subwords(word))
+        return [*self._known[word]]
 
     def apply(self, tokens: list[str]) -> list[str]:
         """Return the subwords of all tokens, in order; empty tokens vanish."""
-        return [subword for token in tokens if token for subword in self._subwords(token)]
+        known = self._known
+        return [subword for token in tokens if token for subword in known[token]]
 
-    def _subwords(self, word: str) -> tuple[str, ...]:
+    def _split(self, word: str) -> tuple[str, ...]:
         if not word:
             return ("",)
-        subwords = self._cache.get(word)
-        if subwords is None:
-            if len(self._cache) >= CACHED_WORDS:
-                self._cache.clear()
-            *inner, last = self._encode(word, self._ranks, {}, None, JOINER, self._version, {})
-            subwords = self._cache[word] = (*(subword + JOINER for subword in inner), last)
+        *inner, last = self._encode(word, self._ranks, {}, None, JOINER, self._version, {})
+        return (*(subword + JOINER for subword in inner), last)
+
+
+class _Known(dict[str, tuple[str, ...]]):
+    """The subwords of words, which are split when they are first asked for."""
+
+    def __init__(self, split: Callable[[str], tuple[str, ...]]) -> None:
+        self._split = split
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(self) >= CACHED_WORDS:
+            self.clear()
+        subwords = self[word] = self._split(word)
         return subwords
 
 

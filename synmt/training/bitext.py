@@ -15,7 +15,7 @@ from synmt.model.records import Form, SentencePair, source_form, source_records,
 from synmt.model.words import Sides
 from synmt.pool import Pool, processes
 from synmt.streams import BadLines, Line, Notes, OnError, windows
-from synmt.text.bpe import NO_MERGES, Bpe, CodesError, count_words, learn_bpe_of_words
+from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe_of_words
 from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
@@ -62,12 +62,21 @@ class Bitext:
             place = self._file.tell()
             yield rows
 
-    def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
-        """Learn merges on the words of both sides together; there are none if no word has two characters."""
-        counts: Counter[str] = Counter()
+    def words(self, jobs: int = 1) -> "tuple[Counter[str], Counter[str]]":
+        """Return how often each word stands in the sources, and in the targets."""
+        source, target = Counter[str](), Counter[str]()
         with processes(jobs, words_of_rows, open_counter) as run:
             for found in run(self.windows(WINDOW)):
-                counts.update(found)
+                source.update(found[0])
+                target.update(found[1])
+        return source, target
+
+    def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
+        """Learn merges on the words of both sides together; there are none if no word has two characters."""
+        counts = Counter[str]()
+        for word, count in chain.from_iterable(side.items() for side in self.words(jobs)):
+            for part in word.split(" "):
+                counts[part] += count
         try:
             return Bpe(learn_bpe_of_words(counts, merges))
         except CodesError:
@@ -90,12 +99,16 @@ def pairs_of(rows: Iterable[bytes]) -> Iterator[SentencePair]:
         yield SentencePair(_record(source), _record(target), (Line(**left), Line(**right)))
 
 
-def words_of_rows(rows: Iterable[bytes]) -> Counter[str]:
-    """Return how often each word stands in lines of a bitext."""
-    return count_words(" ".join(side.tokens) for pair in pairs_of(rows) for side in (pair.source, pair.target))
+def words_of_rows(rows: Iterable[bytes]) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each word stands in the sources of lines of a bitext, and in the targets."""
+    source, target = Counter[str](), Counter[str]()
+    for pair in pairs_of(rows):
+        source.update(pair.source.tokens)
+        target.update(pair.target.tokens)
+    return source, target
 
 
-def open_counter() -> Callable[[Iterable[bytes]], Counter[str]]:
+def open_counter() -> Callable[[Iterable[bytes]], tuple[Counter[str], Counter[str]]]:
     """Open what counts words in a process."""
     return words_of_rows
 

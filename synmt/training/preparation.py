@@ -1,7 +1,7 @@
 """From sentence pairs to training data: examples, vocabulary, ids."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -85,6 +85,16 @@ class Counts:
             counts.source.update(example.source.tokens)
             counts.target.update(example.target)
             count_labels(counts.labels, example.source)
+        return counts
+
+    @classmethod
+    def of_words(cls, source: Mapping[str, int], target: Mapping[str, int], bpe: Bpe) -> "Counts":
+        """Return the counts of subwords in words that stand so often on either side."""
+        counts = cls()
+        for words, entries in ((source, counts.source), (target, counts.target)):
+            for word, count in words.items():
+                for subword in bpe.segment(word):
+                    entries[subword] += count
         return counts
 
     def add(self, more: "Counts") -> None:

@@ -62,6 +62,8 @@ class TextPairs:
         return self.bitext.joint_bpe(merges, self.jobs)
 
     def vocabulary(self, config: ModelConfig, bpe: Bpe) -> Vocabulary:
+        if config.source.reads_words_alone and not config.target.writes_arcs:
+            return Counts.of_words(*self.bitext.words(self.jobs), bpe).vocabulary(config.target)
         counts = Counts()
         here = CountWindow(config, bpe)
         with processes(self.jobs, here, CountWindow.open, settings_of(config), bpe.codes) as run:
