@@ -27,7 +27,7 @@ Examples:
 PICTURES = ("png", "svg", "pdf")
 
 sentence_number = click.option(
-    "--sentence", type=click.IntRange(1), default=1, show_default=True, help="Which line, counted from 1."
+    "--sentence", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Which line, counted from 1."
 )
 
 
@@ -51,7 +51,10 @@ def command() -> None:
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
 @form("text", "tsv", "json", *PICTURES)
 def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
-    """Show the strengths of syntax masks: relations by heads, least, most and range."""
+    """Show the strengths of syntax masks.
+
+    Relations by heads; and least, most and range.
+    """
     from synmt.inspection.heatmap import draw_matrices
     from synmt.inspection.strengths import TABLES, open_strengths, strengths_matrices
     from synmt.model.config import ModelConfig
@@ -90,10 +93,11 @@ def attention(
     form: str,
     **look: Any,
 ) -> None:
-    """Show the heads on one sentence of FILE: text, parse records or mask records.
+    """Show the heads on one sentence of FILE.
 
-    They are those of the encoder, or of the decoder on its translation of the sentence. html is a page of its own with
-    all layers and heads, the trees of the sentence, and its links.
+    FILE holds text, parse records or mask records. The heads are those of the encoder, or of the decoder on its
+    translation of the sentence. html is a page of its own with all layers and heads, the trees of the sentence, and its
+    links.
     """
     from synmt.inspection.attention import head_matrices
     from synmt.inspection.heatmap import draw_matrices
@@ -161,7 +165,10 @@ def links(file: str) -> None:
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
 @form(*PICTURES, "json")
 def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
-    """Draw losses and scores over the updates of trainings, from model folders or their log.tsv files."""
+    """Draw losses and scores of trainings over their updates.
+
+    MODEL is a model folder, or a log.tsv.
+    """
     from synmt.inspection.curves import as_json, draw_curves, read_curves
 
     runs = [read_curves(model) for model in models]

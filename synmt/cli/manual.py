@@ -78,8 +78,11 @@ def page(context: click.Context) -> str:
     return f".nh\n.ad l\n{head}{context.get_help()}\n"
 
 
-def main() -> None:
-    folder = Path(*sys.argv[1:2]) if sys.argv[1:] else Path(sys.prefix) / "share" / "man" / SECTION
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+def main(folder: Path | None) -> None:
+    """Write the man pages of all commands into FOLDER, or else where `man` looks for those of this Python."""
+    folder = folder or Path(sys.prefix) / "share" / "man" / SECTION
     folder.mkdir(parents=True, exist_ok=True)
     for context in with_those_below(root()):
         path = folder / f"{context.command_path.replace(' ', '-')}.1"

@@ -46,6 +46,7 @@ Examples:
     type=click.IntRange(1),
     default=1,
     show_default=True,
+    metavar="N",
     help="Models that are trained at a time, and parsers.",
 )
 @output_format("Tables")

@@ -69,7 +69,9 @@ class TranslateConfig:
     n_best: int | None = setting(None, "translations a line, as JSON lines; at most the beam", 1)
     task: Literal["translate", "parse"] = setting("translate", "a multitask model parses too: brackets without words")
     score: bool = setting(False, "read source TAB target lines, and write the log-probability of each target")
-    format: Literal["text", "jsonl", "conllu"] = setting("text", "conllu: with the tree, of a model that writes arcs")
+    format: Literal["text", "jsonl", "conllu"] = setting(
+        "text", "text; JSON lines; or, of a model that writes arcs, trees as CoNLL-U"
+    )
     tokenizer: TokenizerName | None = setting(
         None, "of raw text, if not as in training; none: words already stand between spaces"
     )
