@@ -4,6 +4,7 @@ import os
 from typing import Literal
 
 import torch
+from torch import Tensor
 
 from synmt.streams import BadInput
 
@@ -21,7 +22,16 @@ def local_device(name: str) -> torch.device:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise BadInput(f"device {name}: {str(error).splitlines()[0]}") from None
+    # cuDNN's attention plans anew for each shape, and nearly every batch has one of its own.
+    torch.backends.cuda.enable_cudnn_sdp(False)
     return device
+
+
+def sent(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return a tensor of the host on a device. A GPU takes it out of pinned memory when it comes to it, so that the
+    host need not wait for what was asked before."""
+    pinned = tensor.pin_memory() if device.type == "cuda" else tensor
+    return pinned.to(device, non_blocking=True)
 
 
 def autocast(device: torch.device, precision: Precision = "auto") -> torch.autocast:

@@ -5,8 +5,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 import torch.utils.backend_registration
 
+from synmt.device import local_device, sent
 from tests.cli.commands import output_of, warm_command
 from tests.training.runs import with_target_trees, write_corpus
 
@@ -71,3 +73,11 @@ def test_links_are_those_of_a_cpu(method: str, tmp_path: Path) -> None:
     if method in ("mask-align", "mtl-fullc"):
         fit += f" --guide {guide}"
     assert on_the_pretended_gpu(fit).encode() == output_of(*fit.split())
+
+
+def test_tensors_are_sent_as_they_are() -> None:
+    """On a CPU they are not copied, and cuDNN's attention, which plans anew for each shape, is left alone."""
+    device = local_device("cpu")
+    tensor = torch.arange(3)
+    assert sent(tensor, device) is tensor
+    assert not torch.backends.cuda.cudnn_sdp_enabled()

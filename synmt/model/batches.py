@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from synmt.device import sent
 from synmt.model.rows import Rows, add_row
 from synmt.model.source import SourceFeatures
 from synmt.nn.encoding import SourceBatch
@@ -91,17 +92,16 @@ class Sources:
         is_padding = None
         if lengths.min() < ids.shape[1]:
             is_padding = torch.arange(ids.shape[1]).unsqueeze(0) >= lengths.unsqueeze(1)
-            is_padding = is_padding.to(device, non_blocking=True)
+            is_padding = sent(is_padding, device)
         return SourceBatch(
-            ids=ids.to(device, non_blocking=True),
+            ids=sent(ids, device),
             padding=is_padding,
-            words=torch.tensor([int(self.words[i]) for i in indices], device=device),
+            words=sent(torch.tensor([int(self.words[i]) for i in indices]), device),
             columns={
-                name: pad([column[i] for i in indices], 0)[0].to(device, non_blocking=True)
-                for name, column in self.columns.items()
+                name: sent(pad([column[i] for i in indices], 0)[0], device) for name, column in self.columns.items()
             },
             matrices={
-                name: pad_square([column[i] for i in indices], ids.shape[1]).to(device, non_blocking=True)
+                name: sent(pad_square([column[i] for i in indices], ids.shape[1]), device)
                 for name, column in self.matrices.items()
             },
         )
@@ -226,7 +226,7 @@ def batch_links(rows: Sequence[Ids], device: torch.device) -> torch.Tensor:
     """Return links of each sentence, (target, source) each [k,2], as one tensor [K,3] that begins with the row."""
     places = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     links = np.column_stack([places, np.concatenate(rows)]).astype(np.int64)
-    return torch.from_numpy(links).to(device, non_blocking=True)
+    return sent(torch.from_numpy(links), device)
 
 
 def pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:

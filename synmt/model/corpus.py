@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from synmt.device import sent
 from synmt.model.batches import MATRIX, Batches, Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.model.config import BatchBy
 from synmt.model.prefixes import PrefixPlan
@@ -132,12 +133,12 @@ class Corpus:
         else:
             sentences, ends, weights = self.plan.choose(lengths.numpy())
             positions = torch.from_numpy(sentences * gold.shape[1] + ends - 1)
-            counts = None if (weights == 1).all() else torch.from_numpy(weights).to(device, non_blocking=True)
+            counts = None if (weights == 1).all() else sent(torch.from_numpy(weights), device)
             prefixes = Prefixes.pack(sentences, ends, gold.shape, device)
         target = TargetBatch(
-            inputs.to(device, non_blocking=True),
-            positions.to(device, non_blocking=True),
-            gold.flatten()[positions].to(device, non_blocking=True),
+            sent(inputs, device),
+            sent(positions, device),
+            sent(gold.flatten()[positions], device),
             int(lengths.sum()),
             counts,
             prefixes,
@@ -167,9 +168,9 @@ class Corpus:
         before = [row * inputs.shape[1] + each.cumsum() - each for row, each in enumerate(are_tokens)]
         gold = np.concatenate(golds).astype(np.int64)
         return TargetBatch(
-            inputs.to(device, non_blocking=True),
-            torch.from_numpy(np.concatenate(before)).to(device, non_blocking=True),
-            torch.from_numpy(gold).to(device, non_blocking=True),
+            sent(inputs, device),
+            sent(torch.from_numpy(np.concatenate(before)), device),
+            sent(torch.from_numpy(gold), device),
             len(gold),
         )
 
@@ -181,12 +182,12 @@ class Corpus:
             for name in ("parents", "children", "labels", "births")
         )
         graph = Graph.empty(len(indices), length, device)
-        graph.add(torch.from_numpy(np.stack([rows, *columns], axis=1)).to(device, non_blocking=True))
+        graph.add(sent(torch.from_numpy(np.stack([rows, *columns], axis=1)), device))
         return graph
 
     def _stacks(self, indices: Sequence[int], device: torch.device) -> Stacks:
         columns = zip(*(self.stacks[i] for i in indices), strict=True)  # padded by what is no token of a word
-        return Stacks(*(pad(column, -1)[0].to(device, non_blocking=True) for column in columns))
+        return Stacks(*(sent(pad(column, -1)[0], device) for column in columns))
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
         """Cut a batch into what is computed at a time: all at once, but for what a plan of prefixes cuts."""

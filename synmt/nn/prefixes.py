@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from synmt.device import sent
 from synmt.nn.graphs import Graph
 
 Integers = NDArray[np.int64]
@@ -132,7 +133,7 @@ class Prefixes:
 
 
 def on_device(array: Integers, device: torch.device) -> Tensor:
-    return torch.from_numpy(array).to(device, non_blocking=True)
+    return sent(torch.from_numpy(array), device)
 
 
 def ragged_arange(counts: Integers) -> Integers:

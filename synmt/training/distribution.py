@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -15,6 +16,8 @@ from torch import Tensor
 
 from synmt.device import local_device
 from synmt.streams import BadInput
+
+LONGEST_WAIT = timedelta(days=1)  # for the first process, which validates alone; NCCL by itself gives up after minutes
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,15 @@ def joined_processes(device_name: str) -> Iterator[Processes]:
 
 def _join(device_name: str) -> Processes:
     device = local_device(device_name)
+    if device.type == "cuda":  # products in fp32 read 10 bits of each fraction, where bf16 has 7: TF32
+        torch.set_float32_matmul_precision("high")
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
         return Processes(0, 1, device)
     if device.type == "cuda":
         torch.cuda.set_device(device)
     with _together():
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=LONGEST_WAIT)
     return Processes(dist.get_rank(), size, device)
 
 
