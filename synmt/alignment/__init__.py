@@ -9,6 +9,7 @@ ALIGNERS = Registry(
     "synmt.aligners",
     {
         "hmm": "synmt.alignment.hmm.method:HmmMethod",
+        "neural-hmm": "synmt.alignment.neural_hmm.method:NeuralHmmMethod",
         "mask-align": "synmt.alignment.mask_align.method:MaskAlignMethod",
         "naive-att": "synmt.alignment.ideas.naive_att:NaiveAtt",
         "naive-att-last": "synmt.alignment.ideas.naive_att:NaiveAttLast",

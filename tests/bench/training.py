@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from synmt.alignment.mask_align.corpus import AlignerCorpus, EncodedSide
+from synmt.alignment.corpus import AlignerCorpus, EncodedSide
 from synmt.alignment.mask_align.idea import MaskAlign
 from synmt.alignment.mask_align.model import MaskAlignModel
 from synmt.model.batches import Sources

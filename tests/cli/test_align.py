@@ -63,18 +63,6 @@ def test_links_by_posteriors_are_of_models_that_predict_words(fitted: tuple[Path
             align(*others, "--tokenizer", "none", "--links-by", "posterior", text=TEXT)
 
 
-def test_links_as_latent_variables(tmp_path: Path) -> None:
-    fit = ["--fit", "--mask-align-marginal", "--mask-align-diagonal", "1", *TINY, "--tokenizer", "none"]
-    links = align(*fit, "--out", tmp_path / "model", text=TEXT)
-    assert links.count("\n") == len(LINES)
-    assert align(tmp_path / "model", "--links-by", "posterior", text=TEXT) == links
-    (tmp_path / "links").write_text("0-0\n" * len(LINES))
-    with pytest.raises(WrongUsage, match="learns no links from others"):
-        align(*fit, "--guide", tmp_path / "links", text=TEXT)
-    with pytest.raises(BadInput, match="--predictions are of models that predict words"):
-        align(tmp_path / "model", "--format", "jsonl", "--predictions", text=TEXT)
-
-
 def test_any_order_between_empty_and_one_sided_lines(fitted: tuple[Path, str]) -> None:
     model, links = fitted
     mixed = [line for each in reversed(LINES) for line in (each, "", "\tx", "x\t", " ")]

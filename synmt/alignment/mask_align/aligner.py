@@ -7,22 +7,19 @@ import torch
 
 from synmt.alignment.aligner import KnownWords, Needs
 from synmt.alignment.config import Heuristic, LinksBy
+from synmt.alignment.corpus import AlignerCorpus, encode, features_of
 from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
 from synmt.alignment.mask_align.config import MaskAlignConfig
-from synmt.alignment.mask_align.corpus import AlignerCorpus, EncodedSide, Vocabularies
 from synmt.alignment.mask_align.model import MaskAlignModel
 from synmt.device import autocast
 from synmt.model.batches import in_batches
 from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair
-from synmt.model.source import SourceFeatures
 from synmt.streams import BadInput
-from synmt.text.bpe import Bpe
 from synmt.text.tokenization import TokenizerName
 
 GUIDED_THRESHOLD = 0.4  # weights of whole words are larger than those of subwords; tuned on 40 pairs linked by hand
 BATCH_TOKENS = 4096  # sentences × longest side of a batch
-Features = tuple[SourceFeatures, SourceFeatures]
 
 
 class MaskAligner:
@@ -36,7 +33,7 @@ class MaskAligner:
         self.heuristic: Heuristic = "grow-diag-lilt" if config.options.no_agreement else "harmonic"
         self.threshold = GUIDED_THRESHOLD if config.guided else HARMONIC_THRESHOLD
         self.needs: Needs = config.encoders[0].needs(training=False), config.encoders[1].needs(training=False)
-        self.links_by: LinksBy = "posterior" if config.options.marginal else "attention"
+        self.links_by: LinksBy = "attention"
         self.languages: tuple[str, str] | None = config.languages
         self.tokenizer: TokenizerName | None = config.tokenizer
         self.words: KnownWords = config.words
@@ -69,9 +66,7 @@ class MaskAligner:
 
     @torch.inference_mode()
     def predicted(self, pairs: Sequence[SentencePair]) -> list[list[bool]]:
-        """Return what Predictor says (Chen, Sun & Liu 2021, section 4.4). Raises BadInput for a marginal likelihood."""
-        if self.folder.config.options.marginal:
-            raise BadInput("--predictions are of models that predict words, without --mask-align-marginal")
+        """Return what Predictor says (Chen, Sun & Liu 2021, section 4.4)."""
         corpus = self._encode(pairs)
 
         def predict(batch: list[int]) -> list[list[bool]]:
@@ -90,21 +85,5 @@ class MaskAligner:
         return in_batches(corpus.lengths().tolist(), BATCH_TOKENS, predict)
 
     def _encode(self, pairs: Sequence[SentencePair]) -> AlignerCorpus:
-        return encode([features_of(pair, self.folder.config, self.folder.bpe) for pair in pairs], self.folder)
-
-
-def features_of(pair: SentencePair, config: MaskAlignConfig, bpe: Bpe) -> Features:
-    """Return what the encoders read of both sides. Raises BadInput for a record that lacks what its side needs."""
-    source, target = config.encoders
-    with pair.lines[0].naming():
-        return source.features(pair.source, bpe.segment), target.features(pair.target, bpe.segment)
-
-
-def encode(features: Sequence[Features], folder: ModelFolder[MaskAlignConfig]) -> AlignerCorpus:
-    """Return the ids of pairs."""
-    vocabularies: Vocabularies = (folder.vocabularies[0], folder.vocabularies[1])
-    source, target = (
-        EncodedSide.encode([pair[side] for pair in features], vocabulary)
-        for side, vocabulary in enumerate(vocabularies)
-    )
-    return AlignerCorpus(vocabularies, source, target)
+        features = [features_of(pair, self.folder.config, self.folder.bpe) for pair in pairs]
+        return encode(features, self.folder.vocabularies)

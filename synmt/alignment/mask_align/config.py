@@ -37,8 +37,6 @@ class MaskAlignConfig:
             raise ValueError(f"guided cannot be {self.guided!r}")
         if self.guided and self.options.causal:
             raise ValueError("a causal decoder learns no links from others")
-        if self.guided and self.options.marginal:
-            raise ValueError("a marginal likelihood learns no links from others")
         for side in self.encoders:
             side.check_network(self.network)
         check_text(self.tokenizer, self.languages)

@@ -19,13 +19,6 @@ Of our own, `diagonal` κ: the logits of the attention to the source are lowered
 learnt by each head from κ on. Words that have not been learnt then link as fast_align's would (Dyer, Chahuneau & Smith
 2013), and those around them learn sooner.
 
-Of our own, too, `marginal`: W_ij is how likely y_i comes from x_j, the leak's share how likely from none, and words
-are predicted from where they come from alone (marginal.py). With R the posterior of W, L_xy and the agreement become
-
-    L_xy = −Σ_i log (Σ_j W_ij p(y_i | j) + (1 − Σ_j W_ij) p(y_i | none)),   α (‖W_xy − W_yxᵀ‖² + ‖R_xy − R_yxᵀ‖²)
-
-and links are those of R, which has seen the word.
-
 With links to learn from (a guide), as in the guided systems of Table 1, and of our own: + γ times the
 cross-entropy of W with the links of each word that has some, in both directions. What predicts y_i attends to where
 it expects y_i to come from; with few pairs it cannot know. So the W of a guided model is that of a second pass, as
@@ -50,7 +43,6 @@ class MaskAlign:
     entropy_smoothing: float = setting(0.05, "λ, what is added to attention weights for their entropy", 1e-9)
     guidance: float = setting(4.0, "γ, the weight of the links that --guide gives")
     diagonal: float = setting(0.0, "κ, how much attention begins by favouring the diagonal; 4 with few pairs")
-    marginal: bool = setting(False, "words come from one source subword or none, which is summed out")
     causal: bool = setting(False, "words are predicted from those before them alone")
     no_leak: bool = setting(False, "every word attends to the source with all its weight")
     no_agreement: bool = setting(False, "two directions on their own: α and β are 0")

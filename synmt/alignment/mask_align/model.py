@@ -3,48 +3,26 @@
 Shapes: B pairs, J source and I target subwords, n tokens that an encoder reads, d width.
 """
 
-from dataclasses import dataclass
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from synmt.alignment.corpus import SideBatch
 from synmt.alignment.guidance import guided_loss, weights_of_words
 from synmt.alignment.mask_align.decoder import StaticDecoder
 from synmt.alignment.mask_align.idea import MaskAlign
 from synmt.alignment.mask_align.losses import agreement_loss, entropy_loss
-from synmt.alignment.mask_align.marginal import Explained, Origins
 from synmt.alignment.posteriors import first_order_posteriors
 from synmt.model.source import SourceSide
 from synmt.model.translation import drop_words, encoder_pass, source_parts
 from synmt.nn.attention import CrossAttention, Recorder
 from synmt.nn.config import TransformerConfig
 from synmt.nn.dropout import dropout
-from synmt.nn.encoding import SourceBatch, hiding_bias, with_hidden_keys
+from synmt.nn.encoding import hiding_bias, with_hidden_keys
 from synmt.nn.losses import Loss, smoothed_cross_entropy
 from synmt.nn.positions import Sinusoids
 from synmt.nn.transformer import Encoder, final_norm
 from synmt.text.vocabulary import Vocabulary
-
-
-@dataclass(slots=True)
-class SideBatch:
-    """One side of B pairs: what its encoder reads, and the subwords that the other direction predicts.
-
-    subwords [B,J]; words [B,J]: which word each subword is of; padding [B,J] bool, None if there is none; places [B,J]:
-    where each subword stands in what the encoder reads, None if that is the subwords and nothing else.
-    """
-
-    read: SourceBatch
-    subwords: Tensor
-    words: Tensor
-    padding: Tensor | None
-    places: Tensor | None
-
-    @property
-    def real(self) -> Tensor:
-        """Return where there is a subword, [B,J]."""
-        return torch.ones_like(self.subwords, dtype=torch.bool) if self.padding is None else ~self.padding
 
 
 class DirectedModel(nn.Module):
@@ -63,7 +41,6 @@ class DirectedModel(nn.Module):
         self.decoder = StaticDecoder(config, options.causal, not options.no_leak)
         self.positions = Sinusoids(config.width)
         self.diagonal = nn.Parameter(torch.empty(config.heads)) if options.diagonal else None
-        self.origins = Origins(config.width) if options.marginal else None
 
     def encode(self, x: SideBatch, embeddings: Tensor, word_dropout: float) -> Tensor:
         """Return states of the subwords [B,J,d]; embeddings [V,d] of x."""
@@ -104,8 +81,6 @@ class DirectedModel(nn.Module):
 
     def posteriors(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], vocabulary: Vocabulary) -> Tensor:
         """Return what W_xy would be, were y_i known to its own position (see synmt.alignment.posteriors)."""
-        if self.origins is not None:
-            return self.explain(x, y, tables, vocabulary, 0.0).posterior
         with torch.enable_grad():
             queries, words = self._inputs(y.subwords, tables[1], vocabulary.begin)
             encoded, bias = self.encode(x, tables[0], 0.0), self._bias(x, y)
@@ -114,19 +89,6 @@ class DirectedModel(nn.Module):
             likelihood = -_cross_entropy(states, y, tables[1][: len(vocabulary.target)], 0.0)
             found = first_order_posteriors(recorder.weights[0], likelihood)
         return found[..., -encoded.shape[1] :]
-
-    def explain(
-        self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], vocabulary: Vocabulary, word_dropout: float
-    ) -> Explained:
-        """Return where the subwords of y come from, and how likely they are; of models with a marginal likelihood."""
-        assert self.origins is not None
-        encoded, bias = self.encode(x, tables[0], word_dropout), self._bias(x, y)
-        queries, words = self._inputs(drop_words(y.subwords, word_dropout), tables[1], vocabulary.begin)
-        with Recorder([self.decoder.last_crossing], stop=True) as recorder:
-            self.decoder(queries, words, y.padding, encoded, bias)
-        known = y.subwords * y.real  # padding is no row of what can be predicted
-        table = tables[1][: len(vocabulary.target)]
-        return self.origins(recorder.weights[0].mean(dim=1), encoded, recorder.inputs[0], known, table, x.real)
 
     def _bias(self, x: SideBatch, y: SideBatch) -> Tensor | None:
         """Return what is added to the logits of attention to x, broadcastable to [B,H,I,J]."""
@@ -226,8 +188,6 @@ class MaskAlignModel(nn.Module):
 
         links [k,3]: batch row, target and source subword of each link to learn.
         """
-        if self.options.marginal:
-            return self._marginal_loss(x, y, word_dropout)
         (x_table, y_table), (x_vocabulary, y_vocabulary) = self.tables, self.vocabularies
         states, forward = self.forward_model(x, y, (x_table, y_table), y_vocabulary.begin, word_dropout)
         of_y = _cross_entropy(states, y, y_table[: len(y_vocabulary.target)], smoothing)
@@ -241,23 +201,6 @@ class MaskAlignModel(nn.Module):
             mean = mean + self._agreement(forward, backward, x, y)
         if links is not None:
             mean = mean + self.options.guidance * _guided(forward, backward, links)
-        tokens = sum(counts)
-        return Loss((of_y + of_x).detach(), tokens, mean * tokens)
-
-    def _marginal_loss(self, x: SideBatch, y: SideBatch, word_dropout: float) -> Loss:
-        (x_table, y_table), (x_vocabulary, y_vocabulary) = self.tables, self.vocabularies
-        forward = self.forward_model.explain(x, y, (x_table, y_table), y_vocabulary, word_dropout)
-        backward = self.backward_model.explain(y, x, (y_table, x_table), x_vocabulary, word_dropout)
-        of_y, of_x = (-(each.likelihood * side.real).sum() for each, side in ((forward, y), (backward, x)))
-        counts = int(y.real.sum()), int(x.real.sum())
-        mean = of_y / counts[0] + of_x / counts[1]
-        if self.options.loss_form == "code":
-            mean = mean / 2
-        if not self.options.no_agreement:
-            cells = y.real.unsqueeze(2) & x.real.unsqueeze(1)
-            posteriors = forward.posterior * cells, backward.posterior * cells.transpose(1, 2)
-            mean = mean + self._agreement(forward.prior, backward.prior, x, y)
-            mean = mean + self.options.agreement * agreement_loss(*posteriors, cells)
         tokens = sum(counts)
         return Loss((of_y + of_x).detach(), tokens, mean * tokens)
 

@@ -5,8 +5,9 @@ from itertools import compress
 
 import torch
 
+from synmt.alignment.corpus import encode, features_of
 from synmt.alignment.extraction import Extraction, directions, extract
-from synmt.alignment.mask_align.aligner import BATCH_TOKENS, MaskAligner, encode, features_of
+from synmt.alignment.mask_align.aligner import BATCH_TOKENS, MaskAligner
 from synmt.alignment.mask_align.config import MaskAlignConfig
 from synmt.alignment.mask_align.model import MaskAlignModel
 from synmt.device import autocast
@@ -27,7 +28,7 @@ class LinkValidation:
         features = [features_of(pair, folder.config, folder.bpe) for pair in pairs]
         kept = [max(len(side.tokens) for side in each) <= training.max_length for each in features]
         self.pairs, self.folder, self.training = list(compress(pairs, kept)), folder, training
-        self.corpus = encode(list(compress(features, kept)), folder)
+        self.corpus = encode(list(compress(features, kept)), folder.vocabularies)
 
     def __call__(self, model: MaskAlignModel) -> ValidationScores:
         aligner = MaskAligner(self.folder, model.tables[0].device, model.eval())

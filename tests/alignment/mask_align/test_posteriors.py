@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from synmt.alignment.corpus import SideBatch
 from synmt.alignment.mask_align.config import MaskAlignConfig
 from synmt.alignment.mask_align.idea import MaskAlign
-from synmt.alignment.mask_align.model import DirectedModel, SideBatch, distances
+from synmt.alignment.mask_align.model import DirectedModel, distances
 from synmt.alignment.posteriors import first_order_posteriors
 from synmt.model.source import source_side
 from synmt.nn.attention import Recorder

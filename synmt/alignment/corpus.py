@@ -1,22 +1,59 @@
-"""Sentence pairs in memory as arrays of ids, for a model that reads and predicts both sides."""
+"""Sentence pairs in memory as arrays of ids, for a model that reads and predicts the subwords of both sides."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from synmt.alignment.mask_align.model import SideBatch
+from synmt.alignment.guidance import links_of_subwords
 from synmt.model.batches import Batches, Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.model.config import BatchBy
 from synmt.model.corpus import counted_by
-from synmt.model.source import SourceFeatures
+from synmt.model.folder import ModelFolder
+from synmt.model.records import SentencePair
+from synmt.model.source import SourceFeatures, SourceSide
+from synmt.nn.encoding import SourceBatch
+from synmt.streams import Line, Notes
+from synmt.text.bpe import Bpe
+from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
+from synmt.training.bitext import Bitext
 from synmt.training.preparation import count_labels
 
 Vocabularies = tuple[Vocabulary, Vocabulary]
+Features = tuple[SourceFeatures, SourceFeatures]
+
+
+class TwoSided(Protocol):
+    """The config of a model that reads both sides."""
+
+    @property
+    def encoders(self) -> tuple[SourceSide, SourceSide]: ...
+
+
+@dataclass(slots=True)
+class SideBatch:
+    """One side of B pairs: what its encoder reads, and the subwords that the other direction predicts.
+
+    subwords [B,J]; words [B,J]: which word each subword is of; padding [B,J] bool, None if there is none; places [B,J]:
+    where each subword stands in what the encoder reads, None if that is the subwords and nothing else.
+    """
+
+    read: SourceBatch
+    subwords: Tensor
+    words: Tensor
+    padding: Tensor | None
+    places: Tensor | None
+
+    @property
+    def real(self) -> Tensor:
+        """Return where there is a subword, [B,J]."""
+        return torch.ones_like(self.subwords, dtype=torch.bool) if self.padding is None else ~self.padding
 
 
 def subwords_of(sentence: SourceFeatures) -> list[str]:
@@ -104,3 +141,49 @@ class AlignerCorpus:
     def lengths(self) -> NDArray[np.int64]:
         """Return the longer side of each pair, in tokens that its encoder reads."""
         return np.maximum(self.source.lengths(), self.target.lengths())
+
+
+def features_of(pair: SentencePair, config: TwoSided, bpe: Bpe) -> Features:
+    """Return what the encoders read of both sides. Raises BadInput for a record that lacks what its side needs."""
+    source, target = config.encoders
+    with pair.lines[0].naming():
+        return source.features(pair.source, bpe.segment), target.features(pair.target, bpe.segment)
+
+
+def encode(features: Sequence[Features], vocabularies: tuple[Vocabulary, ...]) -> AlignerCorpus:
+    """Return the ids of pairs; vocabularies: of both sides."""
+    of_source, of_target = vocabularies
+    source, target = (
+        EncodedSide.encode([pair[side] for pair in features], vocabulary)
+        for side, vocabulary in enumerate(vocabularies)
+    )
+    return AlignerCorpus((of_source, of_target), source, target)
+
+
+def vocabularies_of(bitext: Bitext, config: TwoSided, bpe: Bpe) -> Vocabularies:
+    """Return those of both sides. Raises BadInput for a record that lacks what its side needs."""
+    source, target = (build_vocabulary(features_of(pair, config, bpe)[side] for pair in bitext) for side in (0, 1))
+    return source, target
+
+
+def encoded(
+    bitext: Bitext, guide: Sequence[Set[Link]] | None, folder: ModelFolder[Any], longest: int, notes: Notes
+) -> AlignerCorpus:
+    """Return all pairs of at most `longest` tokens a side, and the links of each to learn, if there are any; longer
+    ones are counted in the notes."""
+    kept: list[Features] = []
+    links: list[Ids] = []
+    longer: list[Line] = []
+    for number, pair in enumerate(bitext):
+        features = features_of(pair, folder.config, folder.bpe)
+        if max(len(side.tokens) for side in features) > longest:
+            longer.append(pair.lines[0])
+            continue
+        kept.append(features)
+        if guide is not None:
+            source, target = ([word for word in side.word_of if word >= 0] for side in features)
+            links.append(links_of_subwords(guide[number], source, target))
+    notes.left_out(f"pairs over {longest} tokens", longer)
+    corpus = encode(kept, folder.vocabularies)
+    corpus.links = links if guide is not None else None
+    return corpus

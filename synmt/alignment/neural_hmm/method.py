@@ -1,0 +1,32 @@
+"""neural-hmm as a method of aligning."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from synmt.alignment.aligner import Aligner, FitConfig, Needs
+from synmt.alignment.neural_hmm.idea import NeuralHmm
+from synmt.alignment.statistical import NO_NEEDS
+
+
+@dataclass(frozen=True)
+class NeuralHmmMethod(NeuralHmm):
+    """A Method with the options of the idea."""
+
+    def needs(self, settings: Mapping[str, Any]) -> Needs:
+        from synmt.alignment.neural_hmm.config import fitting_config
+
+        fitting_config(settings)
+        return NO_NEEDS
+
+    def fit(self, config: FitConfig) -> Aligner:
+        from synmt.alignment.neural_hmm.fitting import fit
+
+        return fit(NeuralHmm(**asdict(self)), config)
+
+    def open(self, folder: Path, device: str) -> Aligner:
+        from synmt.alignment.neural_hmm.aligner import NeuralHmmAligner
+        from synmt.device import local_device
+
+        return NeuralHmmAligner.open(folder, local_device(device))

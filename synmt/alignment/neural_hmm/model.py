@@ -1,0 +1,126 @@
+"""The probabilities of both directions, on two tables of embeddings (see idea.py).
+
+Shapes: B pairs, J source and I target subwords, d width, V predictable entries of a vocabulary, m the longest jump.
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from synmt.alignment.corpus import SideBatch
+from synmt.alignment.neural_hmm.chains import Chains, Found, agreed
+from synmt.alignment.neural_hmm.idea import NeuralHmm
+from synmt.nn.dropout import dropout
+from synmt.nn.losses import Loss
+from synmt.text.vocabulary import Vocabulary
+
+BEGINNING = 4.0  # κ, how much the first subword favours the beginning
+NEXT = 0.3  # how much less likely each step away from the next subword makes a jump, at first
+
+
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """Logarithms. linked [B,I,J]: p(y_i | x_j); unlinked [B,I]: p(y_i | none); moves [B,J,J]: p(j | j′), −inf where j
+    is padded."""
+
+    linked: Tensor
+    unlinked: Tensor
+    moves: Tensor
+
+
+class Direction(nn.Module):
+    """What one direction has of its own: b, n, s and w."""
+
+    def __init__(self, width: int, predicted: int, longest: int) -> None:
+        super().__init__()
+        self.longest = longest
+        self.bias, self.none = nn.Parameter(torch.empty(predicted)), nn.Parameter(torch.empty(predicted))
+        self.jumps = nn.Linear(width, 2 * longest + 1)
+
+    def reset_parameters(self) -> None:
+        """Favour the next place, and no subword."""
+        for each in (self.bias, self.none, self.jumps.weight, self.jumps.bias):
+            nn.init.zeros_(each)
+        with torch.no_grad():
+            distances = torch.arange(-self.longest, self.longest + 1, device=self.jumps.bias.device)
+            self.jumps.bias.sub_(NEXT * (distances - 1).abs())
+
+    def forward(self, read: Tensor, real: Tensor, words: Tensor, table: Tensor, share: float) -> Chances:
+        """read [B,J,d]: embeddings of x; real [B,J]; words y [B,I], less than V; table [V,d]: embeddings of y; share:
+        dropout of what y is predicted from."""
+        states = dropout(read, share, self.training)
+        totals = F.linear(states, table, self.bias).float().logsumexp(dim=2)
+        scores = (F.embedding(words, table) @ states.transpose(1, 2)).float()
+        linked = scores + self.bias[words].unsqueeze(2) - totals.unsqueeze(1)
+        unlinked = self.none.log_softmax(dim=0)[words]
+        places = torch.arange(read.shape[1], device=read.device)
+        kinds = (places - places.unsqueeze(1)).clamp(-self.longest, self.longest) + self.longest
+        moves = self.jumps(read).float().gather(2, kinds.expand(len(read), -1, -1))
+        moves = moves.masked_fill(~real.unsqueeze(1), float("-inf")).log_softmax(dim=2)
+        return Chances(linked, unlinked, moves)
+
+
+class NeuralHmmModel(nn.Module):
+    """Source x and target y; the forward direction predicts y from x, the backward one x from y."""
+
+    def __init__(
+        self, options: NeuralHmm, width: int, dropout: float, vocabularies: tuple[Vocabulary, Vocabulary]
+    ) -> None:
+        super().__init__()
+        self.options, self.dropout = options, dropout
+        sizes = [len(each.target) for each in vocabularies]
+        self.tables = nn.ParameterList(torch.empty(size, width) for size in sizes)
+        self.forward_direction, self.backward_direction = (
+            Direction(width, size, options.jump) for size in reversed(sizes)
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw embeddings from N(0, 1/d)."""
+        for table in self.tables:
+            nn.init.normal_(table, std=table.shape[1] ** -0.5)
+        for direction in (self.forward_direction, self.backward_direction):
+            direction.reset_parameters()
+
+    def loss(
+        self, x: SideBatch, y: SideBatch, links: Tensor | None = None, smoothing: float = 0.0, word_dropout: float = 0.0
+    ) -> Loss:
+        """Return −log p(y | x) − log p(x | y) as `translation`, and what is minimized. There are no links to learn,
+        and no smoothing and no unknown words."""
+        chances = self._chances(x, y)
+        there, back = self._found(*chances, x, y)
+        both = there.links * back.links.transpose(1, 2)
+        total = chances[0].linked.new_zeros(())
+        for found, each, agreed_links in zip((there, back), chances, (both, both.transpose(1, 2)), strict=True):
+            moves = each.moves.masked_fill(found.moves == 0, 0.0)
+            total = total - (agreed_links * each.linked).sum() - (found.unlinked * each.unlinked).sum()
+            total = total - (found.moves * moves).sum()
+        tokens = int(x.real.sum() + y.real.sum())
+        return Loss(-(there.likelihood.sum() + back.likelihood.sum()), tokens, total)
+
+    @torch.no_grad()
+    def posteriors(self, x: SideBatch, y: SideBatch) -> tuple[Tensor, Tensor]:
+        """Return γ [B,I,J] and γ′ [B,J,I], zero where padded."""
+        there, back = self._found(*self._chances(x, y), x, y)
+        return there.links, back.links
+
+    def _chances(self, x: SideBatch, y: SideBatch) -> tuple[Chances, Chances]:
+        words = x.subwords * x.real, y.subwords * y.real  # padding is no row of the tables
+        read = [F.embedding(each, table) for each, table in zip(words, self.tables, strict=True)]
+        forward = self.forward_direction(read[0], x.real, words[1], self.tables[1], self.dropout)
+        return forward, self.backward_direction(read[1], y.real, words[0], self.tables[0], self.dropout)
+
+    def _found(self, forward: Chances, backward: Chances, x: SideBatch, y: SideBatch) -> tuple[Found, Found]:
+        with torch.no_grad():
+            chains = self._chains(forward, x, y), self._chains(backward, y, x)
+            return agreed(*chains, self.options.agreement)
+
+    def _chains(self, chances: Chances, x: SideBatch, y: SideBatch) -> Chains:
+        none = torch.tensor(self.options.null, device=chances.linked.device)
+        places = (torch.arange(x.real.shape[1], device=none.device) + 0.5) / x.real.sum(dim=1, keepdim=True)
+        start = (-BEGINNING * places).masked_fill(~x.real, float("-inf")).softmax(dim=1)
+        linked = (chances.linked + (1 - none).log()).masked_fill(~x.real.unsqueeze(1), float("-inf"))
+        unlinked = chances.unlinked + none.log()
+        return Chains(linked, unlinked, chances.moves.exp(), start, y.real)

@@ -1,0 +1,93 @@
+"""The aligner of a neural hidden Markov model, fitted, kept and opened."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synmt.alignment.extraction import Extraction, SoftLinks, extract
+from synmt.alignment.methods import open_aligner, open_method
+from synmt.streams import BadInput, WrongUsage
+from tests.alignment.bitexts import bitext, fitted
+from tests.alignment.words import pair
+
+PAIRS, LINKS = bitext(300)
+QUICK: dict[str, Any] = {"width": 16, "merges": 30, "batch_tokens": 200, "warmup": 10, "epochs": 12}
+STRANGE = [pair(["never", "seen"], ["before"]), pair(["alpha"] * 300, ["ahpla"] * 3), pair(["alpha"], ["ahpla"])]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("neural-hmm") / "model"
+    fitted("neural-hmm", PAIRS, path, QUICK)
+    return path
+
+
+def test_reversed_sentences_are_aligned(folder: Path) -> None:
+    """Words of eight, each with a translation of its own, in an order that no first jump fits."""
+    aligner = open_aligner(folder, None, "cpu")
+    assert aligner.languages == ("de", "en") and aligner.tokenizer == "none"
+    right = found = 0
+    for each, given, gold in zip(PAIRS, aligner.align(PAIRS), LINKS, strict=True):
+        links = extract(given, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).links
+        right, found = right + len(links.keys() & gold), found + len(links)
+    assert right > 0.9 * sum(map(len, LINKS)) and right > 0.9 * found
+
+
+def test_links_are_inside_and_batches_change_nothing(folder: Path) -> None:
+    aligner = open_aligner(folder, None, "cpu")
+    assert aligner.align([]) == []
+    for found, each in zip(aligner.align(STRANGE), STRANGE, strict=True):
+        (alone,) = aligner.align([each])
+        assert isinstance(found, SoftLinks) and isinstance(alone, SoftLinks)
+        assert found.forward.shape == (len(found.source_words), len(found.target_words)) == found.backward.shape
+        assert found.source_words[-1] == len(each.source.tokens) - 1
+        np.testing.assert_allclose(found.forward, alone.forward, atol=1e-5)
+        np.testing.assert_allclose(found.backward, alone.backward, atol=1e-5)
+        assert (found.forward.sum(axis=0) <= 1 + 1e-5).all() and (found.backward.sum(axis=1) <= 1 + 1e-5).all()
+
+
+def test_the_same_seed_gives_the_same_model(folder: Path, tmp_path: Path) -> None:
+    fitted("neural-hmm", PAIRS, tmp_path / "again", QUICK)
+    assert (folder / "model.safetensors").read_bytes() == (tmp_path / "again" / "model.safetensors").read_bytes()
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_model(folder: Path, tmp_path: Path) -> None:
+    fitted("neural-hmm", PAIRS, tmp_path / "run", QUICK | {"schedule": "constant", "updates": 8})
+    fitted("neural-hmm", PAIRS, tmp_path / "run", QUICK | {"schedule": "constant", "updates": 16}, resume=True)
+    fitted("neural-hmm", PAIRS, tmp_path / "whole", QUICK | {"schedule": "constant", "updates": 16})
+    parts = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("run", "whole")]
+    assert parts[0] == parts[1]
+
+
+def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="holds a model"):
+        fitted("neural-hmm", PAIRS, folder, QUICK)
+    with pytest.raises(WrongUsage, match="no --guide"):
+        fitted("neural-hmm", PAIRS, tmp_path / "x", QUICK, LINKS)
+    for name in ("heads", "label_smoothing", "preset", "source_syntax"):
+        with pytest.raises(WrongUsage, match=f"--{name.replace('_', '-')} is not an option of neural-hmm"):
+            open_method("neural-hmm", {}).needs({name: 1})
+    with pytest.raises(WrongUsage, match="width cannot be 0"):
+        open_method("neural-hmm", {}).needs({"width": 0})
+    with pytest.raises(WrongUsage, match="null cannot be 0"):
+        open_method("neural-hmm", {"neural_hmm_null": 0.0})
+
+
+def test_a_vocabulary_of_more_than_subwords_is_refused(folder: Path, tmp_path: Path) -> None:
+    for file in folder.rglob("*"):
+        if file.is_file() and "checkpoint" not in file.parts:
+            copy = tmp_path / file.relative_to(folder)
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(file.read_bytes())
+    (tmp_path / "source" / "vocab.source.txt").write_text("read\n")
+    with pytest.raises(BadInput, match="only read"):
+        open_aligner(tmp_path, None, "cpu")
+    (tmp_path / "source" / "vocab.source.txt").write_text("")
+    fields = json.loads((tmp_path / "config.json").read_text())
+    fields["model"]["width"] = 8
+    (tmp_path / "config.json").write_text(json.dumps(fields))
+    with pytest.raises(BadInput, match=r"jumps\.weight is"):
+        open_aligner(tmp_path, None, "cpu")

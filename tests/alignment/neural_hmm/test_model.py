@@ -1,0 +1,114 @@
+"""What the model says and learns, against its formulas written out."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from synmt.alignment.corpus import AlignerCorpus
+from synmt.alignment.neural_hmm.idea import NeuralHmm
+from synmt.alignment.neural_hmm.model import NeuralHmmModel
+from synmt.alignment.neural_hmm.start import associations, start
+from tests.alignment.mask_align.test_model import CPU, aligner
+from tests.alignment.neural_hmm.test_chains import evidence
+
+
+def model_of(width: int = 6, **options: float) -> tuple[NeuralHmmModel, AlignerCorpus]:
+    """A random model and four pairs."""
+    _, corpus = aligner()
+    model = NeuralHmmModel(NeuralHmm(**options), width, 0.0, corpus.vocabularies)  # type: ignore[arg-type]
+    torch.manual_seed(2)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.7)
+    return model.eval(), corpus
+
+
+Written = tuple[Tensor, Tensor, Tensor, Tensor]
+
+
+def written_out(model: NeuralHmmModel, source: list[int], target: list[int], backward: bool) -> Written:
+    """Return the logarithms of linked [I,J] and unlinked [I], without p₀, and moves [J,J] and start [J]."""
+    read, said = (target, source) if backward else (source, target)
+    tables = list(model.tables)[:: -1 if backward else 1]
+    own = model.backward_direction if backward else model.forward_direction
+    chances = [(tables[1] @ tables[0][u] + own.bias).softmax(dim=0) for u in read]
+    linked = torch.stack([torch.stack([chance[v] for chance in chances]) for v in said]).log()
+    unlinked = torch.stack([own.none.softmax(dim=0)[v] for v in said]).log()
+    longest, moves = own.longest, []
+    for at, u in enumerate(read):
+        jumps = own.jumps.weight @ tables[0][u] + own.jumps.bias
+        kinds = [max(-longest, min(longest, j - at)) + longest for j in range(len(read))]
+        moves.append(torch.stack([jumps[kind] for kind in kinds]).softmax(dim=0))
+    begin = torch.tensor([math.exp(-4 * (j + 0.5) / len(read)) for j in range(len(read))])
+    return linked, unlinked, torch.stack(moves), begin / begin.sum()
+
+
+def with_null(parts: Written, null: float) -> Written:
+    return parts[0] + math.log(1 - null), parts[1] + math.log(null), *parts[2:]
+
+
+def test_the_likelihood_is_that_of_all_alignments_in_both_directions() -> None:
+    model, corpus = model_of(jump=1, null=0.1)
+    expected = 0.0
+    for source, target in zip(corpus.source.subwords, corpus.target.subwords, strict=True):
+        for backward in (False, True):
+            parts = written_out(model, source.tolist()[:4], target.tolist()[:3], backward)
+            expected -= float(evidence(*with_null(parts, 0.1)).detach().log())
+    corpus.source.subwords = corpus.source.read.ids = [each[:4] for each in corpus.source.subwords]
+    corpus.target.subwords = corpus.target.read.ids = [each[:3] for each in corpus.target.subwords]
+    corpus.source.words = [each[:4] for each in corpus.source.words]
+    corpus.target.words = [each[:3] for each in corpus.target.words]
+    loss = model.loss(*corpus.batch(range(4), CPU))
+    assert float(loss.translation) == pytest.approx(expected, rel=1e-4)
+    assert loss.tokens == sum(map(len, [*corpus.source.subwords, *corpus.target.subwords]))
+
+
+@pytest.mark.parametrize("agreement", [0, 2])
+def test_what_is_learnt_is_what_both_directions_believe_in(agreement: int) -> None:
+    model, corpus = model_of(agreement=agreement)
+
+    def gradient(total: Tensor) -> Tensor:
+        return torch.cat([each.flatten() for each in torch.autograd.grad(total, list(model.parameters()))])
+
+    gradients = []
+    for number in range(4):
+        x, y, _ = corpus.batch([number], CPU)
+        there, back = model._found(*model._chances(x, y), x, y)
+        loss = model.loss(x, y)
+        expected = torch.zeros(())
+        for found, backward in ((there, False), (back, True)):
+            linked, unlinked, moves, _ = written_out(model, x.subwords[0].tolist(), y.subwords[0].tolist(), backward)
+            both = there.links[0] * back.links[0].T
+            expected = expected - ((both.T if backward else both) * linked).sum() - (found.unlinked[0] * unlinked).sum()
+            expected = expected - (found.moves[0] * moves.log()).sum()
+        assert float(loss.total.detach()) == pytest.approx(float(expected.detach()), rel=1e-4)
+        gradients.append(gradient(expected))
+        torch.testing.assert_close(gradient(loss.total), gradients[-1], atol=1e-4, rtol=1e-3)
+    together = gradient(model.loss(*corpus.batch(range(4), CPU)).total)
+    torch.testing.assert_close(together, torch.stack(gradients).sum(dim=0), atol=1e-3, rtol=1e-3)
+
+
+def test_embeddings_begin_as_factors_of_what_meets_more_often_than_by_chance() -> None:
+    model, corpus = model_of(width=64)
+    sets = [
+        (set(source.tolist()), set(target.tolist()))
+        for source, target in zip(corpus.source.subwords, corpus.target.subwords, strict=True)
+    ]
+    sides = corpus.source, corpus.target
+    found = associations(sides, [len(table) for table in model.tables])
+    for u in range(found.shape[0]):
+        for v in range(found.shape[1]):
+            of_u, of_v, both = (
+                sum(u in x for x, _ in sets), sum(v in y for _, y in sets), sum(u in x and v in y for x, y in sets)
+            )  # fmt: skip
+            rarer = min(of_u, of_v)
+            expected = max(0.0, math.log(4 * both / (of_u * of_v))) if both else 0.0
+            expected *= both / (both + 1) * rarer / (rarer + 1)
+            assert float(found[u, v]) == pytest.approx(expected, abs=1e-6)
+    start(model, corpus)
+    torch.testing.assert_close(model.tables[0] @ model.tables[1].T, 2 * found, atol=1e-3, rtol=1e-3)
+    counts = torch.bincount(torch.cat([torch.as_tensor(each) for each in corpus.target.subwords]))
+    shares = ((counts + 0.1) / counts.sum()).log()
+    torch.testing.assert_close(model.forward_direction.bias[: len(shares)].detach(), shares)
+    torch.testing.assert_close(model.forward_direction.none[: len(shares)].detach(), shares)
