@@ -49,6 +49,7 @@ class TrainingConfig:
     average: int = setting(1, "validate and keep the mean of the last N validated parameters", 1)
     checkpoint_minutes: float = setting(10.0, "minutes between checkpoints, besides those of validations; 0 is off")
     report_every: int = setting(100, "updates between rows of log.tsv", 1)
+    tensorboard: bool = setting(False, "also write the rows of log.tsv for TensorBoard, to tensorboard/ in --out")
     precision: Literal["auto", "fp32", "bf16"] = setting(
         "auto", "of matrix products; auto: bf16 on a GPU, fp32 on a CPU (try bf16 on one with AVX512-BF16)"
     )

@@ -20,6 +20,7 @@ from synmt.streams import BadInput
 from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
+from synmt.training.events import Events
 from synmt.training.log import Log
 from synmt.training.schedule import learning_rate
 from synmt.training.update import Examples, Updater
@@ -55,6 +56,7 @@ class Trainer:
         if trained:
             self.progress.validated = -1
         self.log = Log(path / "log.tsv")
+        self.events: Events | None = None
         batches = self._batches(0)
         self.batches_an_epoch = len(batches)
         self.order = self.progress.order = zlib.crc32(repr(batches[:ORDERED]).encode())
@@ -91,6 +93,8 @@ class Trainer:
         """
         self.started, self.saved = time.monotonic() - self.progress.seconds, time.monotonic()
         self.interval = Interval(self.progress)
+        if self.config.tensorboard and self.processes.first:
+            self.events = Events(self.path, self.progress.update)
         with Interruption() as interruption, self._progress_line() as line:
             self._validate_if_due(interruption)  # a run can be interrupted in a validation
             for batches in self._updates():
@@ -158,7 +162,10 @@ class Trainer:
     def _write(self, row: dict[str, float | int]) -> None:
         if self.processes.first:
             seconds = time.monotonic() - self.started
-            self.log.write({"update": self.progress.update, "epoch": self.progress.epoch, "seconds": seconds, **row})
+            row = {"update": self.progress.update, "epoch": self.progress.epoch, "seconds": seconds, **row}
+            self.log.write(row)
+            if self.events:
+                self.events.write(row)
 
     def _has_ended(self) -> bool:
         """Return whether the validation after this update was the last one."""

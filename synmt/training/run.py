@@ -22,6 +22,7 @@ from synmt.training.bitext import Bitext, read_bitext
 from synmt.training.checkpoint import Progress
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
+from synmt.training.events import check_installed
 from synmt.training.fit import fit, subwords_of
 from synmt.training.preparation import encode_corpus, training_examples, unseen_relations
 from synmt.training.prepared import PreparedPairs, TextPairs, is_made, made_of, make_folder, open_pairs
@@ -157,6 +158,8 @@ def train(
     """
     if config.tree_dropout and not model.source.reads_trees:
         raise WrongUsage(f"--tree-dropout: {'+'.join(model.source.ideas)} reads sentences without trees")
+    if config.tensorboard:
+        check_installed()
     check_new(path, resume)  # before hours of parsing, not after
     with joined_processes(device) as processes:
         if processes.size > 1 and "-" in (data.source, data.target):

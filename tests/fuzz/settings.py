@@ -37,6 +37,7 @@ ODD = [
 ]
 # What keeps a run within a second; the rest comes from a setting's own kind and bounds.
 TINY: dict[str, list[Any]] = {
+    "tensorboard": [False],  # which need not be installed
     "merges": [1, 5, 30],
     "batch_tokens": [1, 7, 30, 200],
     "prefixes": [0, 0, 1, 3],
