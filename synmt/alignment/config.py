@@ -29,8 +29,8 @@ class AlignConfig:
     )
     links_by: LinksBy | None = setting(
         None,
-        "read mask-align's attention as it is, or what it would be with the predicted word known"
-        "  [attention; of a marginal likelihood posterior]",
+        "read attention that predicts words (mask-align, naive-att) as it is, or what it would be with the word known"
+        "  [attention]",
     )
     lexicon: str | None = setting(
         None, "also write a table of linked words to this file: count, and probabilities both ways", metavar="FILE"

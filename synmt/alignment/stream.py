@@ -23,6 +23,7 @@ from synmt.alignment.lexicon import Lexicon
 from synmt.alignment.methods import open_aligner, open_method
 from synmt.alignment.pairs import count_from_one, read_pairs, with_known_links
 from synmt.alignment.phrases import chunks, phrases
+from synmt.alignment.translation.idea import ONE_READING
 from synmt.alignment.tree_links import NEEDS as TREES
 from synmt.alignment.tree_links import tree_links
 from synmt.model.files import CONFIG_FILE
@@ -381,7 +382,7 @@ def aligned(
     how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
     if config.links_by:
         if not isinstance(aligner, TwoReadings):
-            raise BadInput("--links-by is of mask-align, which predicts words")
+            raise BadInput(ONE_READING)
         aligner.links_by = config.links_by
     predicted: Sequence[list[bool] | None] = [None] * len(pairs)
     if config.predictions:

@@ -56,7 +56,7 @@ def test_links_by_posteriors_are_of_models_that_predict_words(fitted: tuple[Path
         assert all(i < sizes[0] and j < sizes[1] for i, j in read_links(each).possible)
     (tmp_path / "links").write_text("0-0\n" * len(LINES))
     for others, cause in (
-        (["--fit", "--method", "hmm"], "--links-by is of mask-align"),
+        (["--fit", "--method", "hmm"], "--links-by is of attention that predicts words"),
         (["--fit", "--guide", tmp_path / "links", *TINY], "models that have learnt no links"),
     ):
         with pytest.raises(BadInput, match=cause):

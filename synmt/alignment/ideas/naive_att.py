@@ -40,6 +40,9 @@ class NaiveAtt(LinkIdea):
     def weights(self, forced: Forced) -> "Tensor":
         return forced.weights().mean(dim=1)[:, :-1]
 
+    def posteriors(self, forced: Forced) -> "Tensor":
+        return forced.posteriors()
+
 
 @dataclass(frozen=True)
 class NaiveAttLast(LinkIdea):
@@ -51,3 +54,6 @@ class NaiveAttLast(LinkIdea):
 
     def weights(self, forced: Forced) -> "Tensor":
         return forced.weights().mean(dim=1)[:, :-1]
+
+    def posteriors(self, forced: Forced) -> "Tensor":
+        return forced.posteriors()

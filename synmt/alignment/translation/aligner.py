@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from synmt.alignment.aligner import KnownWords, Needs
-from synmt.alignment.config import Heuristic
+from synmt.alignment.config import Heuristic, LinksBy
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.translation.idea import Forced, LinkIdea, link_idea
 from synmt.device import autocast, local_device
@@ -73,6 +73,7 @@ class TranslationAligner:
     def __init__(self, method: str, idea: LinkIdea, forward: Direction, backward: Direction) -> None:
         self.method, self.idea, self.forward, self.backward = method, idea, forward, backward
         self.heuristic: Heuristic = "grow-diag-lilt"
+        self.links_by: LinksBy = "attention"
         config = forward.folder.config
         self.needs: Needs = (config.source.needs(training=False), backward.folder.config.source.needs(training=False))
         self.languages: tuple[str, str] | None = config.languages
@@ -88,7 +89,11 @@ class TranslationAligner:
     @torch.no_grad()
     def _align_batch(self, forward: Sentences, backward: Sentences, batch: Sequence[int]) -> list[SoftLinks]:
         with autocast(self.forward.model.network.embedding.device):
-            matrices = self.idea.matrices(self.forward.force(forward, batch), self.backward.force(backward, batch))
+            forced = self.forward.force(forward, batch), self.backward.force(backward, batch)
+            if self.links_by == "posterior":
+                matrices = self.idea.posteriors(forced[0]), self.idea.posteriors(forced[1])
+            else:
+                matrices = self.idea.matrices(*forced)
         of_targets, of_sources = (weights.float().cpu().numpy() for weights in matrices)
         return [
             _soft_links(of_targets[row], of_sources[row], forward.word_of[number], backward.word_of[number])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from synmt.alignment import ALIGNERS
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_settings
+from synmt.streams import BadInput
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from synmt.nn.attention import AttentionEdit, Recorder
     from synmt.nn.decoders import TargetBatch
     from synmt.nn.encoding import SourceBatch
+
+
+ONE_READING = "--links-by is of attention that predicts words: of mask-align, naive-att and naive-att-last"
 
 
 @dataclass(slots=True)
@@ -60,6 +64,27 @@ class Forced:
     def weights(self, context: "AttentionEdit | None" = None) -> "Tensor":
         """Return the weights of the layer's heads, [B,H,t,J] in fp32."""
         return self.crossing(context).weights[0]
+
+    def posteriors(self) -> "Tensor":
+        """Return what the weights of the step that predicts y_i would be, were y_i known (synmt.alignment.posteriors),
+        [B,I,J]. Raises BadInput for a layer below the last, whose weights have a part in what later steps predict."""
+        import torch
+
+        from synmt.alignment.posteriors import first_order_posteriors
+        from synmt.nn.attention import Recorder
+        from synmt.nn.losses import smoothed_cross_entropy
+
+        network, real = self.model.network, self.target.real
+        if self.layer != network.config.decoder_layers:
+            raise BadInput(f"--links-by posterior is of the last decoder layer, not of layer {self.layer}")
+        cross = network.decoder_layers[-1].cross
+        assert cross is not None
+        with torch.enable_grad():
+            with Recorder([cross], cut=True) as recorder:
+                states = self.states()[:, :-1]
+            words = self.target.inputs[:, 1:][real]
+            loss = smoothed_cross_entropy(states[real], network.output_weight, network.output_bias, words, 0.0)
+        return first_order_posteriors(recorder.weights[0], -loss)[:, :-1]
 
     def states(self) -> "Tensor":
         """Return what the decoder predicts from, [B,t,d]."""
@@ -107,6 +132,10 @@ class LinkIdea:
     def weights(self, forced: Forced) -> "Tensor":
         """Return how much each target token is linked with each source token, [B,I,J]; padded rows are anything."""
         raise NotImplementedError
+
+    def posteriors(self, forced: Forced) -> "Tensor":
+        """Return what the weights would be, were y_i known to the step that they are of, [B,I,J]. Raises BadInput."""
+        raise BadInput(ONE_READING)
 
     def matrices(self, forward: Forced, backward: Forced) -> tuple["Tensor", "Tensor"]:
         """Return the weights of both directions, x → y [B,I,J] and y → x [B,J,I]."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,7 +13,9 @@ from synmt.alignment.ideas.mtl_fullc import MtlFullc
 from synmt.alignment.ideas.naive_att import NaiveAtt, NaiveAttLast
 from synmt.alignment.ideas.shift_att import ShiftAtt
 from synmt.alignment.translation.idea import link_idea
+from synmt.nn.attention import Recorder
 from synmt.nn.config import TransformerConfig
+from synmt.streams import BadInput
 from tests import tiny
 from tests.alignment.translation.forced import IDEAS, PAIRS, WORDS, Pair, force, models
 
@@ -146,3 +149,39 @@ def test_options_have_bounds(name: str, option: str) -> None:
         link_idea(name, {option: -1})
     with pytest.raises(ValueError, match="is no method that reads translation models"):
         link_idea("nothing")
+
+
+@pytest.mark.parametrize("name", ["naive-att", "naive-att-last"])
+def test_posteriors_are_those_of_finite_differences(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of log p(y_i), with the whole softmax, by the weights of the last layer in the step that predicts y_i."""
+    idea = link_idea(name)
+    last = idea.network(tiny.CONFIG).decoder_layers
+    forced, _ = force(idea, models(idea), PAIRS[3:4], layer=last)
+    found = idea.posteriors(forced)[0].detach().numpy()
+    network, words = forced.model.network, forced.target.inputs[0, 1:]
+    cross, weights = network.decoder_layers[-1].cross, forced.weights().detach()
+    assert cross is not None
+
+    def likelihoods(moved: torch.Tensor) -> torch.Tensor:
+        with Recorder([cross]) as recorder:
+            monkeypatch.setattr(recorder, "keep", lambda inputs, weights, leaks=0: moved)
+            logits = forced.states()[0, :-1] @ network.output_weight.T + network.output_bias
+        return logits.log_softmax(dim=1)[torch.arange(len(words)), words].detach()
+
+    step, gains = 3e-3, np.zeros((len(words), weights.shape[3]))
+    for i, j in np.ndindex(*gains.shape):
+        change = torch.zeros_like(weights)
+        change[0, :, i, j] = step  # the row that predicts word i, counted from 0
+        gains[i, j] = float((likelihoods(weights + change) - likelihoods(weights - change))[i]) / (2 * step)
+    prior = weights.mean(dim=1)[0, :-1].numpy()
+    expected = prior * np.exp((gains - (prior * gains).sum(axis=1, keepdims=True)).clip(-10, 10))
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found, expected, atol=5e-3)
+    assert np.abs(expected - prior).max() > 0.01
+
+
+def test_posteriors_are_of_the_last_layer_and_of_attention_that_predicts() -> None:
+    for name, layer, cause in (("naive-att", 1, "not of layer 1"), ("shift-att", 2, "attention that predicts words")):
+        idea = link_idea(name)
+        with pytest.raises(BadInput, match=cause):
+            idea.posteriors(force(idea, models(idea), layer=layer)[0])
