@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+LEAST = 1024  # positions, at first
+
 
 def sinusoids(length: int, width: int) -> Tensor:
     """Return [length,width]: sin and cos interleaved, channel c at frequency 10000^(−2⌊c/2⌋/width), norm √(width/2)."""
@@ -13,19 +15,19 @@ def sinusoids(length: int, width: int) -> Tensor:
 
 
 class Sinusoids(nn.Module):
-    """The vectors of positions 0…, kept; longer sentences than any before make more of them."""
+    """The vectors of positions 0…, kept once a sentence has asked for them; a longer one makes more of them."""
 
     vectors: Tensor
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.width = width
-        self.register_buffer("vectors", sinusoids(1024, width), persistent=False)
+        self.register_buffer("vectors", torch.empty(0, width), persistent=False)
 
     def forward(self, end: int, start: int = 0) -> Tensor:
         """Return those of positions start…end−1, [end−start,d]."""
         if end > len(self.vectors):
-            self.vectors = sinusoids(2 * end, self.width).to(self.vectors)
+            self.vectors = sinusoids(max(LEAST, 2 * end), self.width).to(self.vectors)
         return self.vectors[start:end]
 
     def at(self, positions: Tensor) -> Tensor:
