@@ -25,4 +25,4 @@ def test_vectors_are_made_for_the_sentences_that_come() -> None:
     (states * 2 + positions(2)).sum().backward()
     assert states.grad is not None
     torch.testing.assert_close(positions(5000, 4999), sinusoids(5000, 4)[4999:])
-    torch.testing.assert_close(positions.at(torch.tensor([[7, 0]])), sinusoids(8, 4)[[[7, 0]]])
+    torch.testing.assert_close(positions.at(torch.tensor([[7, 0]])), sinusoids(8, 4)[torch.tensor([[7, 0]])])
