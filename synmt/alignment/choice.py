@@ -15,7 +15,7 @@ START = 3, 0.3e9
 
 
 def default_method(settings: Mapping[str, Any], guide: str | None, resumed: Path | None) -> str:
-    """Return `hmm`, whose links are the best known for the time that they take (docs/results.md); `mask-align` where
+    """Return `hmm`, whose links are good for the time that they take (docs/results.md); `mask-align` where
     that is given links, sizes or a training to learn from; or the method of the run that is resumed. Raises BadInput.
     """
     if resumed and (resumed / CONFIG_FILE).exists():
@@ -38,6 +38,6 @@ def note_choice(notes: Notes, method: str, settings: Mapping[str, Any], pairs: i
     size = (START[1] + BYTES * min(cells, MOST_CELLS)) / 1e9
     installed = "installed" if find_spec("eflomal") else "of synmt[align]"
     notes.add(
-        f"fits hmm to {pairs} pairs: about {seconds:.0f} s of one core and {size:.1f} GB; "
-        f"eflomal ({installed}) makes 10 to 20 % more errors"
+        f"fits hmm to {pairs} pairs: about {seconds:.0f} s of one core and {size:.1f} GB; on German and English, "
+        f"neural-hmm made 4 to 9 % fewer errors in four times the time, and eflomal ({installed}) 8 to 24 % more"
     )
