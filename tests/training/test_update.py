@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from synmt.model.config import BatchBy
@@ -70,6 +71,37 @@ def test_no_one_waits_for_the_device(system: str, target: str) -> None:
         updater([[0]], 1, 1e-3)
     assert not torch.equal(model.network.embedding, before)
     assert waits.found == (Counter({"aten.nonzero": 2}) if target == "tags" else {})
+
+
+@pytest.mark.parametrize(
+    ("system", "target"),
+    [
+        ("sequence", "sequence"),
+        ("mask", "sequence"),
+        ("pascal", "sequence"),
+        ("sequence", "tags"),
+        ("sequence", "compose"),
+    ],
+)
+def test_more_sentences_are_no_more_operations(system: str, target: str) -> None:
+    """An update of four has the products of matrices that one of a single sentence has, and few operations more: what
+    is computed for padding. Nothing is done sentence by sentence, or copied."""
+
+    def counted(rows: list[int]) -> Counter[str]:
+        corpus, vocabulary = tiny.corpus(system, target)
+        batch = OnTheDevice(corpus.batch(rows, CPU))
+        model = tiny.model(system, vocabulary, target=target)
+        updater = Updater(model, batch, TrainingConfig(word_dropout=0.1), Processes(0, 1, CPU))
+        updater([[0]], 1, 1e-3)
+        with profile(activities=[ProfilerActivity.CPU]) as profiled:
+            updater([[0]], 2, 1e-3)
+        return Counter(event.name for event in profiled.events() or () if event.name.startswith("aten::"))
+
+    one, four = counted([0]), counted([0, 1, 2, 3])
+    products = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm")
+    assert 0 < sum(one[name] for name in products) == sum(four[name] for name in products)
+    assert four["aten::copy_"] - one["aten::copy_"] <= 15
+    assert four.total() <= 1.05 * one.total()
 
 
 def test_an_update_is_that_of_adam_by_itself() -> None:
