@@ -13,12 +13,13 @@ from synmt.parsers.embedded import DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError
 from synmt.parsers.tokenization import ParserInput, normalized, tokenize
 from synmt.parsers.udpipe_file import unpacked_size
+from synmt.text.known import Known
 from synmt.trees.dependency import UNKNOWN, joined, read_conllu
 from synmt.trees.record import ParseRecord
 
 _WORD = re.compile(r"\S+\Z")
 LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
-REMEMBERED = 100_000  # tokens; bounds the memory of a long stream
+REMEMBERED = 100_000  # tokens
 
 
 def load_model(model: str | None = None) -> Model:
@@ -43,7 +44,7 @@ class UDPipeParser:
         self._model = load_model(model)
         self._tokenizer = self._model.newTokenizer(Model.DEFAULT)
         self._writer = OutputFormat.newOutputFormat("conllu")
-        self._split: dict[str, list[str]] = {}
+        self._words = Known(self._words_of, most=REMEMBERED)
         try:
             self.parse(["a" if self._tokenizer else ["a"]])
         except ValueError as error:
@@ -83,7 +84,7 @@ class UDPipeParser:
         sentence = Sentence()
         for token in tokens:
             first = sentence.words.size()  # the root counts
-            words = self._words_of(token)
+            words = self._words[token]
             for word in words:
                 sentence.addWord(word)
             if len(words) > 1:
@@ -92,15 +93,10 @@ class UDPipeParser:
 
     def _words_of(self, token: str) -> list[str]:
         """Return the words of a token that they do not spell, by the tokenizer; else the token, as it is to stay."""
-        if len(self._split) > REMEMBERED:
-            self._split.clear()
-        if token not in self._split:
-            whole = list(self._sentences(token)) if self._tokenizer else []
-            spans = [(each.idFirst, each.idLast) for sentence in whole for each in sentence.multiwordTokens]
-            found = [word.form for sentence in whole for word in list(sentence.words)[1:]]
-            several = spans == [(1, len(found))] and "".join(found) != token
-            self._split[token] = found if several else [token]
-        return self._split[token]
+        whole = list(self._sentences(token)) if self._tokenizer else []
+        spans = [(each.idFirst, each.idLast) for sentence in whole for each in sentence.multiwordTokens]
+        found = [word.form for sentence in whole for word in list(sentence.words)[1:]]
+        return found if spans == [(1, len(found))] and "".join(found) != token else [token]
 
     def _analysed(self, sentence: Sentence) -> ParseRecord:
         error = ProcessingError()

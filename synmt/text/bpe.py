@@ -5,16 +5,16 @@ Codes are subword-nmt's own text, so its files and ours are the same. Text is sp
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import redirect_stderr
 
 from synmt.streams import BadInput, read_lines
+from synmt.text.known import Known
 
 JOINER = "@@"
 NO_MERGES = "#version: 0.2\n"
 VERSIONS = {"0.1": (0, 1), "0.2": (0, 2)}
 MOST_MERGES, LONGEST_CODES = 2**20, 2**25  # ten times those of any model
-CACHED_WORDS = 200_000  # bounds the memory of a long stream; the frequent words return at once
 
 
 class CodesError(ValueError):
@@ -58,7 +58,7 @@ class Bpe:
         self.codes = codes
         self._encode = encode
         self._version, self._ranks = _read_codes(codes)
-        self._known = _Known(self._split)
+        self._known = Known(self._split)
 
     @classmethod
     def load(cls, path: str) -> "Bpe":
@@ -89,19 +89,6 @@ class Bpe:
             return ("",)
         *inner, last = self._encode(word, self._ranks, {}, None, JOINER, self._version, {})
         return (*(subword + JOINER for subword in inner), last)
-
-
-class _Known(dict[str, tuple[str, ...]]):
-    """The subwords of words, which are split when they are first asked for."""
-
-    def __init__(self, split: Callable[[str], tuple[str, ...]]) -> None:
-        self._split = split
-
-    def __missing__(self, word: str) -> tuple[str, ...]:
-        if len(self) >= CACHED_WORDS:
-            self.clear()
-        subwords = self[word] = self._split(word)
-        return subwords
 
 
 def _read_codes(codes: str) -> tuple[tuple[int, int], dict[tuple[str, str], int]]:

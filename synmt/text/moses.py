@@ -1,11 +1,9 @@
 """Words of raw text, and back, by the rules of Moses (Koehn et al. 2007), through sacremoses."""
 
 import re
-from typing import TypeVar
 
-K = TypeVar("K")
-V = TypeVar("V")
-REMEMBERED = 200_000  # words; bounds the memory of a long stream
+from synmt.text.known import Known
+
 _WORD = "xQx"  # one that is no abbreviation of any language
 _DIGITS = frozenset("0123456789")
 _RARE = re.compile(r"MULTI|[\x00-\x1f]")  # what Moses' rules spell dots with, and what they take out
@@ -28,8 +26,8 @@ class MosesTokenizer:
         self._small, self._letters = frozenset(rules.IsLower), frozenset(rules.IsAlpha) - frozenset(rules.IsN)
         self._abbreviations = frozenset([*rules.NONBREAKING_PREFIXES, *rules.NUMERIC_ONLY_PREFIXES])
         self._special = re.compile(f"{rules.PAD_NOT_ISALNUM[0].pattern}|[.,']")
-        self._plain: dict[str, bool] = {}
-        self._found: dict[tuple[str, ...], list[str]] = {}
+        self._plain = Known(self._is_plain)
+        self._found = Known(self._between)
 
     def tokenize(self, text: str) -> list[str]:
         if _RARE.search(text):
@@ -38,7 +36,7 @@ class MosesTokenizer:
         tokens: list[str] = []
         begin = 0
         for place, chunk in enumerate(chunks):
-            if self._is_plain(chunk):
+            if self._plain[chunk]:
                 if begin < place:
                     tokens += self._of_run(chunks, begin, place)
                 tokens.append(chunk)
@@ -47,10 +45,7 @@ class MosesTokenizer:
 
     def _is_plain(self, chunk: str) -> bool:
         """Return whether no rule sees anything in the characters of a chunk."""
-        plain = self._plain.get(chunk)
-        if plain is None:
-            plain = _remember(self._plain, chunk, not self._special.search(chunk))
-        return plain
+        return not self._special.search(chunk)
 
     def _of_run(self, chunks: list[str], begin: int, end: int) -> list[str]:
         """Return the tokens of chunks that stand together, none of which is plain, between plain ones."""
@@ -59,11 +54,7 @@ class MosesTokenizer:
         after = next_one and (" x" if next_one in self._small else " 0" if next_one in _DIGITS else " X")
         run = " ".join(chunks[begin:end])
         word = self._word(run)
-        key = before, word and _WORD, run[len(word) :], after
-        tokens = self._found.get(key)
-        if tokens is None:
-            found = self._by_rules("".join(key))
-            tokens = _remember(self._found, key, found[bool(before) : len(found) - bool(after)])
+        tokens = self._found[before, word and _WORD, run[len(word) :], after]
         return [word + tokens[0].removeprefix(_WORD), *tokens[1:]] if word else tokens
 
     def _word(self, run: str) -> str:
@@ -71,6 +62,12 @@ class MosesTokenizer:
         special = self._special.search(run)
         word = run[: special.start()] if special else run
         return word if word and word[-1] in self._letters and word not in self._abbreviations else ""
+
+    def _between(self, parts: tuple[str, str, str, str]) -> list[str]:
+        """Return the tokens of the two parts in the middle, between a word before and one after, if there are such."""
+        before, _, _, after = parts
+        tokens = self._by_rules("".join(parts))
+        return tokens[bool(before) : len(tokens) - bool(after)]
 
     def _by_rules(self, text: str) -> list[str]:
         tokens: list[str] = self._tokenizer.tokenize(text, escape=False)
@@ -80,10 +77,3 @@ class MosesTokenizer:
         """Return their text; unescape: they are of Moses' own tokenizer, which writes `&amp;` for `&`."""
         text: str = self._detokenizer.detokenize(tokens, unescape=unescape)
         return text
-
-
-def _remember(known: dict[K, V], key: K, value: V) -> V:
-    if len(known) >= REMEMBERED:
-        known.clear()
-    known[key] = value
-    return value

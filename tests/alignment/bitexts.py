@@ -1,11 +1,14 @@
 """A bitext in an invented pair of languages whose links are known, and how to fit aligners to it in seconds."""
 
 import random
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from synmt.alignment.aligner import Aligner, FitConfig
+from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.methods import open_method
 from synmt.model.records import SentencePair
 from synmt.text.links import Link
@@ -41,6 +44,27 @@ def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[
         pairs.append(pair(source, [source[place][::-1] for place in places], number))
         links.append({(place, at) for at, place in enumerate(places)})
     return pairs, links
+
+
+def assert_links_found(aligner: Aligner, pairs: Sequence[SentencePair], gold: Sequence[Set[Link]]) -> None:
+    """Nine of ten links are found, and nine of ten that are found are right."""
+    right = found = 0
+    for each, given, known in zip(pairs, aligner.align(pairs), gold, strict=True):
+        links = extract(given, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).links
+        right, found = right + len(links.keys() & known), found + len(links)
+    assert right > 0.9 * sum(map(len, gold)) and right > 0.9 * found
+
+
+def assert_batches_change_nothing(aligner: Aligner, pairs: Sequence[SentencePair]) -> Iterator[SoftLinks]:
+    """Each pair has the probabilities that it has alone; yield them, pair by pair."""
+    assert aligner.align([]) == []
+    for found, each in zip(aligner.align(pairs), pairs, strict=True):
+        (alone,) = aligner.align([each])
+        assert isinstance(found, SoftLinks) and isinstance(alone, SoftLinks)
+        np.testing.assert_allclose(found.forward, alone.forward, atol=1e-5)
+        np.testing.assert_allclose(found.backward, alone.backward, atol=1e-5)
+        assert (found.forward.sum(axis=0) <= 1 + 1e-5).all() and (found.backward.sum(axis=1) <= 1 + 1e-5).all()
+        yield found
 
 
 def fit_to(
