@@ -1,16 +1,17 @@
 """Several processes, each with a model of its own and one thread, whose results come in the order of the input."""
 
 import os
+import pickle
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from functools import cache
+from dataclasses import dataclass
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
+from queue import SimpleQueue
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
+from traceback import format_exception
 from typing import Any, Generic, TypeVar
 
 from synmt.garbage import search_rarely
@@ -42,35 +43,27 @@ def alone(here: Callable[[T], U]) -> Run[T, U]:
 
 
 class Pool(Generic[T, U]):
-    """`jobs` processes; a context manager. If it is left by an error, they end at once, whatever they are at."""
+    """Up to `jobs` processes; a context manager. When it is left they end at once, whatever they are at."""
 
     def __init__(self, jobs: int, opener: Callable[..., Callable[[T], U]], *arguments: Hashable) -> None:
-        self._jobs, self._opener, self._arguments = jobs, opener, arguments
-        context = get_context("spawn")
-        self._theirs, self._ours = context.Pipe(duplex=False)
-        self._executor = ProcessPoolExecutor(jobs, context, _start, (self._theirs,))
+        self._jobs, self._opening = jobs, pickle.dumps((opener, arguments))
+        self._workers: list[_Worker] = []
 
     def __enter__(self) -> "Pool[T, U]":
         return self
 
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self._ours.close()
-            # A process that ends while it writes leaves half a result, and one that ends before it reads leaves an item
-            # in the pipe. As long as this process has the other ends of its pipes open, it would wait for the other
-            # half, and for room in the pipe.
-            self._executor._result_queue._writer.close()  # type: ignore[attr-defined]
-            self._executor._call_queue._reader.close()  # type: ignore[attr-defined]
-        self._executor.shutdown(wait=True, cancel_futures=True)
-        self._ours.close()
-        self._theirs.close()
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.pipe.close()
+        for worker in self._workers:
+            worker.process.join()
 
     def map(self, items: Iterable[T | None]) -> Iterator[U]:
         """Yield the result of each item in order; at most two items a process are under way, and none at a None.
 
         Raises what the work raises, BadInput when a process has died, and a BadInput of `items` after all results.
         """
-        pending: deque[Future[U]] = deque()
+        pending: deque[_Answer] = deque()
         failure: BadInput | None = None
         upcoming = iter(items)
         while failure is None:
@@ -82,14 +75,79 @@ class Pool(Generic[T, U]):
                 failure = error
             else:
                 if item is not None:
-                    with _naming_death():
-                        pending.append(self._executor.submit(_work, self._opener, self._arguments, item))
+                    pending.append(self._free_worker().give(item))
                 while pending and (item is None or len(pending) >= 2 * self._jobs):
-                    yield _result(pending.popleft())
+                    yield self._result(pending.popleft())
         while pending:
-            yield _result(pending.popleft())
+            yield self._result(pending.popleft())
         if failure:
             raise failure
+
+    def _free_worker(self) -> "_Worker":
+        """Return the process that owes least, a new one rather than one that is at work."""
+        worker = min(self._workers, key=lambda each: len(each.owed), default=None)
+        if worker is None or (worker.owed and len(self._workers) < self._jobs):
+            worker = _Worker(self._opening)
+            self._workers.append(worker)
+        return worker
+
+    def _result(self, answer: "_Answer") -> U:
+        at_work = {each.pipe: each for each in self._workers}
+        while not answer.has_come:
+            for pipe in wait(at_work):
+                at_work[pipe].take()  # type: ignore[index]
+        if answer.error:
+            raise answer.error
+        result: U = answer.result
+        return result
+
+
+@dataclass
+class _Answer:
+    """What a process makes of an item."""
+
+    has_come: bool = False
+    result: Any = None
+    error: Exception | None = None
+
+
+class _Worker:
+    """A process at the other end of a pipe, which ends with it, and the answers that it owes, in their order."""
+
+    def __init__(self, opening: bytes) -> None:
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.owed: deque[_Answer] = deque()
+        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()  # a process that dies is noticed when nobody has the other end
+        self._send(opening)
+
+    def give(self, item: object) -> _Answer:
+        answer = _Answer()
+        self._send(pickle.dumps(item))
+        self.owed.append(answer)
+        return answer
+
+    def take(self) -> None:
+        """Read the next answer."""
+        with _naming_death():
+            message = self.pipe.recv_bytes()
+        answer = self.owed.popleft()
+        answer.result, answer.error = pickle.loads(message)
+        answer.has_come = True
+
+    def _send(self, message: bytes) -> None:
+        with _naming_death():
+            self.pipe.send_bytes(message)
+
+
+@contextmanager
+def _naming_death() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError):
+        raise BadInput("a process has died, perhaps for want of memory; all lines before are whole") from None
 
 
 def one_thread() -> None:
@@ -98,38 +156,32 @@ def one_thread() -> None:
         os.environ[variable] = "1"
 
 
-def _start(theirs: Connection) -> None:
+def _serve(pipe: Connection) -> None:
+    """Answer each item of a pipe, whose first message says what is to be done with them."""
     signal(SIGINT, SIG_IGN)
     one_thread()
     search_rarely()
-    Thread(target=_end_with_pipe, args=(theirs,), daemon=True).start()
+    messages: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_receive, args=(pipe, messages), daemon=True).start()
+    opening = messages.get()
+    work: Callable[[Any], Any] | None = None
+    while True:
+        item = messages.get()
+        try:
+            if work is None:
+                opener, arguments = pickle.loads(opening)
+                work = opener(*arguments)
+            answer = pickle.dumps((work(pickle.loads(item)), None))
+        except Exception as error:
+            error.add_note("".join(format_exception(error)))
+            answer = pickle.dumps((None, error))
+        with suppress(OSError):
+            pipe.send_bytes(answer)
 
 
-def _end_with_pipe(theirs: Connection) -> None:
-    """End this process when the other end of its pipe is closed, or gone with the process that had it."""
+def _receive(pipe: Connection, messages: "SimpleQueue[bytes]") -> None:
+    """Read ahead, so that nobody waits for room in the pipe; end this process when its other end is closed or gone."""
     with suppress(EOFError, OSError):
-        theirs.recv()
-    os._exit(1)
-
-
-@cache
-def _opened(opener: Callable[..., Any], *arguments: Hashable) -> Any:
-    return opener(*arguments)
-
-
-def _work(opener: Callable[..., Callable[[T], U]], arguments: tuple[Hashable, ...], item: T) -> U:
-    result: U = _opened(opener, *arguments)(item)
-    return result
-
-
-def _result(future: Future[U]) -> U:
-    with _naming_death():
-        return future.result()
-
-
-@contextmanager
-def _naming_death() -> Iterator[None]:
-    try:
-        yield
-    except BrokenProcessPool:
-        raise BadInput("a process has died, perhaps for want of memory; all lines before are whole") from None
+        while True:
+            messages.put(pipe.recv_bytes())
+    os._exit(0)

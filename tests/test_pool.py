@@ -4,8 +4,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 
 import psutil
 import pytest
@@ -100,33 +98,50 @@ def test_an_error_ends_processes_at_what_they_are() -> None:
     assert time.monotonic() - began < 60 and children() == []
 
 
-class DyingExecutor:
-    """Its first item is lost with a process, though a later one was done; then it takes no more."""
-
-    def __init__(self) -> None:
-        self.futures: list[Future[int]] = []
-
-    def submit(self, *_: object) -> Future[int]:
-        if len(self.futures) == 4:
-            raise BrokenProcessPool
-        future: Future[int] = Future()
-        if self.futures:
-            future.set_result(0)
-        else:
-            future.set_exception(BrokenProcessPool())
-        self.futures.append(future)
-        return future
-
-
 @pytest.mark.parametrize("items", [2, 4, 5])
 def test_nothing_comes_after_what_a_dead_process_has_lost(items: int) -> None:
-    pool = Pool[int, int](2, opener, 0)
-    pool._executor = DyingExecutor()  # type: ignore[assignment]
+    """The first item is lost with its process, though those of the other one were done; then it takes no more."""
     came = []
-    with pytest.raises(BadInput, match=DIED):
-        for each in pool.map(range(items)):
+    with pytest.raises(BadInput, match=DIED), Pool[int, int](2, opener, 0) as pool:
+        for each in pool.map([-2, *range(items - 1)]):
             came.append(each)
     assert came == []
+
+
+def test_an_idle_process_that_is_killed_is_missed_by_the_next_item() -> None:
+    with pytest.raises(BadInput, match=DIED), Pool[int, int](1, opener, 0) as pool:
+        assert list(pool.map([1, 2])) == [1, 2]
+        (child,) = children()
+        child.kill()
+        child.wait()
+        list(pool.map([3]))
+
+
+class Unwritable:
+    def __reduce__(self) -> str:
+        raise ValueError("cannot be written")
+
+
+def strange(kind: str) -> Callable[[int], object]:
+    if kind == "opening":
+        raise BadInput("no model", "folder")
+
+    def work(item: int) -> object:
+        return [Unwritable()][item]
+
+    return work
+
+
+@pytest.mark.parametrize("kind, error, said", [("opening", BadInput, "no model"), ("work", ValueError, "cannot be")])
+def test_errors_come_as_they_are(kind: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said), Pool[int, object](2, strange, kind) as pool:
+        list(pool.map([0]))
+
+
+def test_an_error_of_the_work_says_where_it_was() -> None:
+    with pytest.raises(IndexError) as caught, Pool[int, object](2, strange, "work") as pool:
+        list(pool.map([1]))
+    assert "return [Unwritable()][item]" in "".join(caught.value.__notes__)
 
 
 def sleeper(seconds: float) -> Callable[[bytes], float]:
