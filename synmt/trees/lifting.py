@@ -24,16 +24,23 @@ def lifted(heads: Sequence[int], deprels: Sequence[str]) -> tuple[list[int], lis
 
 def lowered(heads: Sequence[int], deprels: Sequence[str]) -> tuple[list[int], list[str]]:
     """Invert `lifted` as far as that can be told: a word goes down to the nearest word of the relation that its own
-    one names, the leftmost of them, or stays where it is. Words that hang higher go down first.
+    one names, the leftmost of them, or stays where it is. Words that hang higher go down first, and those that have no
+    such word below try again after others, which may take it there.
 
     Trees may have several roots; other trees than lifted ones are returned as they are.
     """
     found, relations = list(heads), [deprel.partition(MARK)[0] for deprel in deprels]
     words = [word for word in range(1, len(heads) + 1) if is_lifted(deprels[word - 1])]
-    for word in sorted(words, key=lambda word: _depth(word, heads)):
-        wanted = deprels[word - 1].partition(MARK)[2]
-        if found[word - 1]:
-            found[word - 1] = _below(found[word - 1], word, wanted, found, relations)
+    waiting = sorted((word for word in words if heads[word - 1]), key=lambda word: _depth(word, heads))
+    more = True
+    while more:
+        before, tried, waiting = len(waiting), waiting, []
+        for word in tried:
+            top, wanted = found[word - 1], deprels[word - 1].partition(MARK)[2]
+            found[word - 1] = _below(top, word, wanted, found, relations)
+            if found[word - 1] == top:
+                waiting.append(word)
+        more = len(waiting) < before
     return found, relations
 
 
