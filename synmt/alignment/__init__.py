@@ -8,6 +8,7 @@ from synmt.registry import Registry
 ALIGNERS = Registry(
     "synmt.aligners",
     {
+        "hmms": "synmt.alignment.hmms.method:HmmsMethod",
         "hmm": "synmt.alignment.hmm.method:HmmMethod",
         "neural-hmm": "synmt.alignment.neural_hmm.method:NeuralHmmMethod",
         "mask-align": "synmt.alignment.mask_align.method:MaskAlignMethod",

@@ -42,7 +42,7 @@ def open_method(name: str, settings: Mapping[str, Any]) -> Method:
     if name not in ALIGNERS:
         raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
     try:
-        check_owners(ALIGNERS.items(), teachers(name), settings, name)
+        check_owners(ALIGNERS.items(), taking_part(name), settings, name)
         made = ALIGNERS[name](**chosen(ALIGNERS[name], settings, f"{name}-"))
     except ValueError as error:
         raise WrongUsage(str(error)) from None
@@ -50,10 +50,11 @@ def open_method(name: str, settings: Mapping[str, Any]) -> Method:
     return method
 
 
-def teachers(name: str) -> list[str]:
-    """Return the method, what it learns from, and so on."""
-    guide = getattr(ALIGNERS[name], "guide", "")
-    return [name, *teachers(guide)] if guide else [name]
+def taking_part(name: str) -> list[str]:
+    """Return the method, its parts, what it learns from, and so on."""
+    made = ALIGNERS[name]
+    guide = getattr(made, "guide", "")
+    return [name, *getattr(made, "parts", ()), *(taking_part(guide) if guide else ())]
 
 
 def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:

@@ -68,9 +68,14 @@ def new_folder(config: FitConfig, **fields: Any) -> Iterator[Path]:
     with locked(out):
         config.notes.say()
         yield out
-        words = [each and asdict(each) for each in config.words]
-        text = {"languages": config.languages, "tokenizer": config.tokenizer, "words": words}
-        write_config(out, {"aligner": name, **fields, **text})
+        write_folder(config, **fields)
+
+
+def write_folder(config: FitConfig, **fields: Any) -> None:
+    """Write the config of a model's folder, which says that it is whole, with these fields, too. Raises BadInput."""
+    words = [each and asdict(each) for each in config.words]
+    text = {"languages": config.languages, "tokenizer": config.tokenizer, "words": words}
+    write_config(config.out, {"aligner": config.method, **fields, **text})
 
 
 def read_folder(name: str, folder: Path) -> tuple[tuple[str, str], TokenizerName, KnownWords]:

@@ -1,0 +1,1 @@
+"""`hmm` and `neural-hmm` together."""

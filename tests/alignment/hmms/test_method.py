@@ -1,0 +1,99 @@
+"""Two hidden Markov models that speak together, fitted, kept and opened."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from synmt.alignment.extraction import SoftLinks
+from synmt.alignment.methods import open_aligner, open_method
+from synmt.model.records import SentencePair
+from synmt.streams import BadInput, WrongUsage
+from tests.alignment.bitexts import assert_links_found, bitext, fitted
+from tests.alignment.words import pair
+
+PAIRS, LINKS = bitext(300)
+QUICK: dict[str, Any] = {"width": 16, "merges": 30, "batch_tokens": 200, "warmup": 10, "epochs": 12, "hmm_rounds": 3}
+STRANGE = [pair(["never", "seen"], ["before"]), pair(["alpha"] * 300, ["ahpla"] * 3), pair(["alpha"], ["ahpla"])]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hmms") / "model"
+    fitted("hmms", PAIRS, path, QUICK)
+    return path
+
+
+def between_words(links: SoftLinks, name: str) -> NDArray[Any]:
+    """The greatest weight of any two subwords of two words."""
+    weights = getattr(links, name)
+    source, target = np.array(links.source_words), np.array(links.target_words)
+    rows = [[weights[np.ix_(source == j, target == i)].max() for i in set(target)] for j in set(source)]
+    return np.array(rows)
+
+
+def aligned(folder: Path, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
+    found = open_aligner(folder, None, "cpu").align(pairs)
+    assert all(isinstance(each, SoftLinks) for each in found)
+    return cast(list[SoftLinks], found)
+
+
+def test_it_is_the_mean_of_both(folder: Path) -> None:
+    both = open_aligner(folder, None, "cpu")
+    assert both.languages == ("de", "en") and both.tokenizer == "none" and both.heuristic == "mean"
+    assert both.align([]) == []
+    pairs = [*PAIRS[:20], *STRANGE]
+    found, hmm, neural = (aligned(each, pairs) for each in (folder, folder / "hmm", folder / "neural-hmm"))
+    for mean, one, other in zip(found, hmm, neural, strict=True):
+        for name in ("forward", "backward"):
+            expected = (between_words(one, name) + between_words(other, name)) / 2
+            np.testing.assert_allclose(getattr(mean, name), expected, atol=1e-6)
+
+
+def test_reversed_sentences_are_aligned(folder: Path) -> None:
+    assert_links_found(open_aligner(folder, None, "cpu"), PAIRS, LINKS)
+
+
+@pytest.mark.parametrize("missing", [["config.json"], ["config.json", "neural-hmm"]])
+def test_a_run_that_was_stopped_goes_on(missing: list[str], folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(folder, run)
+    for name in missing:
+        (shutil.rmtree if (run / name).is_dir() else Path.unlink)(run / name)
+    with pytest.raises(BadInput, match=r"holds a model; --resume"):
+        fitted("hmms", PAIRS, run, QUICK)
+    fitted("hmms", PAIRS, run, QUICK, resume=True)
+    for file in ("config.json", "hmm/model.safetensors", "neural-hmm/model.safetensors"):
+        assert (run / file).read_bytes() == (folder / file).read_bytes()
+    with pytest.raises(BadInput, match="no run to resume"):
+        fitted("hmms", PAIRS, tmp_path / "new", QUICK, resume=True)
+
+
+def test_what_it_does_not_take_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match="no --guide"):
+        fitted("hmms", PAIRS, tmp_path / "x", QUICK, LINKS)
+    with pytest.raises(WrongUsage, match="--heads is not an option of neural-hmm"):
+        open_method("hmms", {}).needs({"heads": 2})
+    for settings in ({"hmm_null": 1.0}, {"neural_hmm_null": 0.0}, {"neural_hmm_jump": 0}):
+        with pytest.raises(WrongUsage, match=r"(null|jump) cannot be"):
+            open_method("hmms", settings).needs(settings)
+    with pytest.raises(WrongUsage, match="an option of mask-align for hmms"):
+        open_method("hmms", {"mask_align_entropy": 0.5})
+
+
+def test_trees_are_for_the_one_that_reads_them() -> None:
+    assert open_method("hmms", {}).needs({}) == (frozenset(), frozenset())
+    heads = frozenset({"heads"})
+    assert open_method("hmms", {"hmm_trees": True}).needs({"hmm_trees": True, "epochs": 3}) == (heads, heads)
+
+
+def test_a_part_from_elsewhere_is_refused(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "model")
+    shutil.rmtree(tmp_path / "model" / "hmm")
+    (tmp_path / "model" / "hmm").symlink_to(folder / "hmm")
+    with pytest.raises(BadInput, match="leads out of the folder"):
+        open_aligner(tmp_path / "model", None, "cpu")
