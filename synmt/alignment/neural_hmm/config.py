@@ -23,7 +23,7 @@ SMALL = Preset(dict(
     width=128, dropout=0.1, merges=4000, batch_tokens=1024, max_length=256, word_dropout=0.0,
     learning_rate=1e-2, schedule="cosine", warmup=100, adam_beta2=0.98, clip=0.0,
 ))  # fmt: skip
-READ, MOST_EPOCHS = 40_000, 12  # pairs that are read in all, again and again if there are fewer
+READ, MOST_EPOCHS = 30_000, 12  # pairs that are read in all, again and again if there are fewer
 OF_NETWORK = "width", "dropout"
 REFUSED = "label_smoothing", "word_dropout", "tree_dropout", "patience", "select", "validate_every"
 
