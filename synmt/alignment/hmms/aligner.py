@@ -11,7 +11,7 @@ from synmt.alignment.config import Heuristic
 from synmt.alignment.extraction import SoftLinks, Weights, of_words
 from synmt.alignment.hmm.aligner import HmmAligner
 from synmt.alignment.hmm.aligner import open_folder as open_hmm
-from synmt.alignment.hmms.method import HMM, NAME, NEURAL, methods, split
+from synmt.alignment.hmms.idea import HMM, NAME, NEURAL, methods, split
 from synmt.alignment.neural_hmm.aligner import NeuralHmmAligner
 from synmt.alignment.statistical import read_folder, write_folder
 from synmt.device import local_device
@@ -19,8 +19,6 @@ from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked
 from synmt.model.records import SentencePair
 from synmt.streams import WrongUsage
 from synmt.text.tokenization import TokenizerName
-
-TEMPERATURE = 1.0
 
 
 @dataclass
@@ -32,7 +30,6 @@ class HmmsAligner:
     words: KnownWords
     needs: Needs
     heuristic: Heuristic = "mean"
-    temperature: float = TEMPERATURE
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return the mean of both γ of each direction, between words."""

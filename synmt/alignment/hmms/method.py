@@ -1,22 +1,12 @@
-"""`hmms` as a method of aligning: `hmm` and `neural-hmm`, each fitted to the bitext, and the mean of what both say.
-
-They err at different places: where one of them, of words in tables, is wrong, the other one, of subwords that have
-embeddings, is seldom as sure. Free of numpy, as `--help` is.
-"""
+"""`hmms` as a method of aligning."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from synmt.alignment.aligner import Aligner, FitConfig, Method, Needs
-from synmt.alignment.hmm.method import HmmMethod
-from synmt.alignment.neural_hmm.method import NeuralHmmMethod
-from synmt.options import chosen
-from synmt.streams import WrongUsage
-
-NAME, HMM, NEURAL = "hmms", "hmm", "neural-hmm"
-Settings = Mapping[str, Any]
+from synmt.alignment.aligner import Aligner, FitConfig, Needs
+from synmt.alignment.hmms.idea import HMM, NEURAL, methods, split
 
 
 @dataclass(frozen=True)
@@ -26,10 +16,9 @@ class HmmsMethod:
     parts: ClassVar[tuple[str, ...]] = (HMM, NEURAL)
 
     def needs(self, settings: Mapping[str, Any]) -> Needs:
-        of_hmm, of_neural = split(settings)
-        hmm, neural = methods(settings)
-        own, others = hmm.needs(of_hmm), neural.needs(of_neural)
-        return own[0] | others[0], own[1] | others[1]
+        (hmm, neural), (own, others) = methods(settings), split(settings)
+        of_hmm, of_neural = hmm.needs(own), neural.needs(others)
+        return of_hmm[0] | of_neural[0], of_hmm[1] | of_neural[1]
 
     def fit(self, config: FitConfig) -> Aligner:
         from synmt.alignment.hmms.aligner import fit_folder
@@ -40,18 +29,3 @@ class HmmsMethod:
         from synmt.alignment.hmms.aligner import open_folder
 
         return open_folder(folder, device)
-
-
-def split(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the settings of `hmm`, which are under its name, and those of `neural-hmm`, all others."""
-    own = {name: value for name, value in settings.items() if name.startswith(f"{HMM}_")}
-    return own, {name: value for name, value in settings.items() if name not in own}
-
-
-def methods(settings: Settings) -> tuple[Method, Method]:
-    """Return both, with their options. Raises WrongUsage."""
-    try:
-        hmm = HmmMethod(**chosen(HmmMethod, settings, f"{HMM}-"))
-        return hmm, NeuralHmmMethod(**chosen(NeuralHmmMethod, settings, f"{NEURAL}-"))
-    except ValueError as error:
-        raise WrongUsage(str(error)) from None
