@@ -1,15 +1,17 @@
 """Lines of `source TAB target` as pairs to align, and the links of other programs beside them."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, tee
 from operator import itemgetter
+from pathlib import Path
 
 from synmt.alignment.aligner import Needs
 from synmt.metrics.reliability import read_scored
 from synmt.model.records import SentencePair, columns_of_pairs, source_records
 from synmt.model.words import Sides
-from synmt.streams import BadInput, BadLines, Line, read_lines
+from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines
 from synmt.text.giza import HEADER, read_a3
 from synmt.text.links import Link, LinkError, check_inside, detect_base, read_links
 from synmt.trees.record import ParseRecord
@@ -111,3 +113,23 @@ def _links_of_file(path: str, reverse: bool) -> Iterator[KnownLine]:
 
 def _certain(text: str) -> dict[Link, float]:
     return dict.fromkeys(read_links(text).possible, 1.0)
+
+
+def check_links(
+    links: Sequence[str], files: Sequence[str], needs: Needs, max_words: int, sides: Sides, on_error: OnError
+) -> None:
+    """Raise BadInput for links that are not of the pairs, before anything is made of them; of streams it would take
+    what can be read only once."""
+    if all(map(os.path.isfile, [*links, *files])):
+        source, target = (side.without_trees(fields) for side, fields in zip(sides, needs, strict=True))
+        lines, bad = read_lines(files, on_error), BadLines(on_error)
+        pairs = read_pairs(lines, (frozenset(), frozenset()), (source, target), max_words, bad)
+        for _ in with_known_links(pairs, links):
+            pass
+
+
+def note_bases(notes: Notes, links: Sequence[str]) -> None:
+    """Note which files of links seem to count words from 1."""
+    for path in links:
+        if Path(path).is_file() and count_from_one(path):
+            notes.add(f"{path} links no word 0; it seems to count from 1, not from 0")

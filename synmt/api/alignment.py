@@ -10,9 +10,11 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import Aligner as AnyAligner
 from synmt.alignment.choice import default_method
 from synmt.alignment.config import AlignConfig
+from synmt.alignment.fitted import fitted, needed
+from synmt.alignment.linking import aligned
 from synmt.alignment.methods import open_aligner
 from synmt.alignment.pairs import read_pairs
-from synmt.alignment.stream import WINDOW, aligned, fitted, needed, sides_for
+from synmt.alignment.stream import WINDOW, sides_for
 from synmt.api.given import Doubts, Pair, config_of, lines_of_pairs
 from synmt.model.records import SentencePair
 from synmt.model.words import SideWords, note_doubts

@@ -82,7 +82,8 @@ def command(
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
     check_command(paths, fit, links_from, guide, out, resume, given, config.jobs, config.symmetrize)
     from synmt.alignment.choice import default_method
-    from synmt.alignment.stream import Kept, KnownLinks, align_stream, fit_stream
+    from synmt.alignment.given import Kept, KnownLinks
+    from synmt.alignment.stream import align_stream, fit_stream
 
     files = or_stdin(paths if fit or links_from else paths[1:])
     if fit:

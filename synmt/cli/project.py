@@ -46,7 +46,7 @@ def command(files: tuple[str, ...], aligner: str | None, on_error: OnError, **se
         config = config_of(ProjectionConfig, settings)
     linker = None
     if aligner:
-        from synmt.alignment.stream import linker_of
+        from synmt.alignment.linking import linker_of
 
         linker = linker_of(Path(aligner), "auto", config.threshold)
     project_stream(files, config, linker, on_error)

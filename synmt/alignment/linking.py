@@ -1,0 +1,112 @@
+"""From what an aligner says of pairs to their links, and to the lines that these are written as."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import orjson
+
+from synmt.alignment.agreement import agreement
+from synmt.alignment.aligner import Aligner, Predictor, Tempered, TwoReadings
+from synmt.alignment.config import AlignConfig
+from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
+from synmt.alignment.methods import open_aligner
+from synmt.alignment.phrases import chunks, phrases
+from synmt.alignment.translation.idea import ONE_READING
+from synmt.alignment.tree_links import tree_links
+from synmt.model.records import SentencePair
+from synmt.projection.stream import Linker
+from synmt.streams import BadInput
+from synmt.text.links import Link, write_links
+from synmt.text.tokenization import Words
+from synmt.trees.record import UNATTACHED
+
+Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
+
+
+def aligning(aligner: Aligner, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
+    """Return what makes lines of whole pairs, each with its links."""
+
+    def align(pairs: list[SentencePair]) -> list[Aligned]:
+        if not pairs:
+            return []
+        found = aligned(aligner, pairs, config)
+        return [(_line(pair, links, predicted, config), list(links.links)) for pair, links, predicted in found]
+
+    return align
+
+
+def aligned(
+    aligner: Aligner, pairs: Sequence[SentencePair], config: AlignConfig
+) -> Iterator[tuple[SentencePair, ExtractedLinks, list[bool] | None]]:
+    """Yield each pair, of which no side is empty, with its links and, if they are asked for, its predictions.
+
+    Raises BadInput.
+    """
+    temperature = _temperature(aligner, config)
+    how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
+    if config.links_by:
+        if not isinstance(aligner, TwoReadings):
+            raise BadInput(ONE_READING)
+        aligner.links_by = config.links_by
+    predicted: Sequence[list[bool] | None] = [None] * len(pairs)
+    if config.predictions:
+        if not isinstance(aligner, Predictor):
+            raise BadInput("--predictions are of mask-align, which predicts words")
+        predicted = aligner.predicted(pairs)
+    for pair, given, each in zip(pairs, aligner.align(pairs), predicted, strict=True):
+        try:
+            links = extract(given, pair.source.tokens, pair.target.tokens, how)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        if config.tree_links:
+            links = links.with_links(tree_links(links.links.keys(), pair.source, pair.target))
+        yield pair, links if temperature == 1 else links.tempered(temperature), each
+
+
+def _temperature(aligner: Aligner, config: AlignConfig) -> float:
+    """Return that of the scores, 1 where none are written."""
+    if config.format != "jsonl" and not config.scores:
+        return 1.0
+    return config.temperature or (aligner.temperature if isinstance(aligner, Tempered) else 1.0)
+
+
+def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] | None, config: AlignConfig) -> str:
+    if config.format != "jsonl":
+        base = int(config.format == "talp") if config.base is None else config.base
+        links = write_links(extracted.links, base)
+        return f"{links}\t{extracted.confidence:.6f}" if config.scores else links
+    fields: dict[str, object] = {
+        "source": pair.source.tokens,
+        "target": pair.target.tokens,
+        "links": [[i, j, round(score, 6)] for (i, j), score in extracted.links.items()],
+        "confidence": round(extracted.confidence, 6),
+    }
+    if all(side.heads and UNATTACHED not in side.heads for side in (pair.source, pair.target)):
+        fields["agreement"] = round(agreement(extracted.links, pair.source, pair.target), 6)
+    if config.scores:
+        fields["scores"] = [[round(score, 6) for score in row] for row in extracted.scores.tolist()]
+    if config.phrases:
+        fields["chunks"] = chunks(extracted.links.keys())
+        fields["phrases"] = phrases(extracted.links.keys())
+    if predicted is not None:
+        fields["predicted"] = predicted
+    return orjson.dumps(fields).decode()
+
+
+def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
+    """Return what links sentence pairs by the aligner of a model folder, as `align_stream` does. Raises BadInput.
+
+    threshold: the least mean of a link, if not the aligner's own; of links that have no mean there is none.
+    """
+    aligner = open_aligner(folder, None, device)
+    if any(aligner.needs):
+        raise BadInput("needs trees of what it aligns; align first, and give the links", str(folder))
+    has_mean = aligner.heuristic in ("harmonic", "mean")
+    how = Extraction(aligner.heuristic, threshold if has_mean else None)
+
+    def link(pairs: Sequence[SentencePair]) -> Iterator[dict[Link, float]]:
+        for pair, given in zip(pairs, aligner.align(pairs), strict=True):
+            yield extract(given, pair.source.tokens, pair.target.tokens, how).links
+
+    words = aligner.words[1] or (Words(aligner.tokenizer) if aligner.tokenizer else None)
+    return Linker(link, aligner.languages[1] if aligner.languages else None, words)
