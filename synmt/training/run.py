@@ -24,8 +24,9 @@ from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.events import check_installed
 from synmt.training.fit import fit, subwords_of
+from synmt.training.ids import TextPairs
 from synmt.training.preparation import encode_corpus, training_examples, unseen_relations
-from synmt.training.prepared import PreparedPairs, TextPairs, is_made, made_of, make_folder, open_pairs
+from synmt.training.prepared import PreparedPairs, is_made, made_of, make_folder, open_pairs
 from synmt.training.validation import Validation
 
 

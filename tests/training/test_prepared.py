@@ -21,10 +21,11 @@ from synmt.model.records import SentencePair
 from synmt.model.source import source_side
 from synmt.streams import BadInput, BadLines, Line, Notes, WrongUsage
 from synmt.text.tokenization import Words
-from synmt.training import bitext, prepared
+from synmt.training import bitext, ids
 from synmt.training.bitext import Bitext, read_bitext
+from synmt.training.ids import TextPairs
 from synmt.training.preparation import build_vocabulary, encode_corpus, training_examples
-from synmt.training.prepared import DESCRIPTION, TextPairs
+from synmt.training.prepared import DESCRIPTION
 from synmt.training.run import PairFiles, TrainingText, train
 from synmt.trees.record import ParseRecord, write_record
 from tests import tiny
@@ -64,7 +65,7 @@ def parts(found: Any) -> list[Any]:
 def test_batches_from_a_disk_are_those_of_memory(
     source: str, target: str, tree_dropout: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(prepared, "WINDOW", 5)
+    monkeypatch.setattr(ids, "WINDOW", 5)
     config = ModelConfig(
         source_side(tiny.SYSTEMS[source]), tiny.TARGET_SYSTEMS[target], ("en", "de"), "none", tiny.CONFIG
     )
@@ -131,7 +132,7 @@ def test_text_need_not_be_there_when_a_model_has_been_trained(tmp_path: Path) ->
 
 def test_several_processes_prepare_what_one_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Records with trees in both files, with a bad line, some sentences without a tree, and a tree that is lifted."""
-    for module in (bitext, prepared):
+    for module in (bitext, ids):
         monkeypatch.setattr(module, "WINDOW", 7)
     data = with_target_trees(write_corpus(tmp_path))
     lines = Path(data.source).read_text().splitlines()
