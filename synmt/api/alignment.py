@@ -15,7 +15,7 @@ from synmt.alignment.linking import aligned
 from synmt.alignment.methods import open_aligner
 from synmt.alignment.pairs import read_pairs
 from synmt.alignment.stream import WINDOW, sides_for
-from synmt.api.given import Doubts, Pair, config_of, lines_of_pairs
+from synmt.api.given import Doubts, Pair, config_of_all, lines_of_pairs
 from synmt.model.records import SentencePair
 from synmt.model.words import SideWords, note_doubts
 from synmt.nn.config import TransformerConfig
@@ -109,8 +109,10 @@ class Aligner:
 def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict[str, Any]]:
     """Return how links are taken, of which text, and all other settings."""
     of_text = {each.name for each in settings_of(TextConfig)}
-    config = config_of(AlignConfig, {name: settings[name] for name in HOW if name in settings} | {"format": "jsonl"})
-    text = config_of(TextConfig, {name: settings[name] for name in of_text if name in settings})
+    config = config_of_all(
+        AlignConfig, {name: settings[name] for name in HOW if name in settings} | {"format": "jsonl"}
+    )
+    text = config_of_all(TextConfig, {name: settings[name] for name in of_text if name in settings})
     return config, text, {name: value for name, value in settings.items() if name not in of_text.union(HOW)}
 
 

@@ -52,7 +52,7 @@ def text_of(sentence: Sentence, line: Line) -> str:
     return text
 
 
-def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
+def config_of_all(kind: type[Config], settings: Mapping[str, Any]) -> Config:
     """Return the config of these settings. Raises TypeError for one that it does not have, and ValueError."""
     known = [each.name for each in settings_of(kind)]
     for name in settings:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from synmt.api.given import Doubts, config_of, numbered, text_of
+from synmt.api.given import Doubts, config_of_all, numbered, text_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.parser import Parser
 from synmt.parsers.tokenization import ParserInput
@@ -29,7 +29,7 @@ def parse(
     models = (model,) if isinstance(model, str) else tuple(model)
     settings = dict(parser=parser, model=models, language=language, device=device, trust_pickle=trust_pickle)
     try:
-        opened = open_parser(config_of(ParserConfig, settings))
+        opened = open_parser(config_of_all(ParserConfig, settings))
     except ModelError as error:
         raise BadInput(str(error)) from None
     return _parses(opened, sentences)

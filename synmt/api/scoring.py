@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from synmt.api.given import Sentence, config_of, lines_of
+from synmt.api.given import Sentence, config_of_all, lines_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import Score
@@ -34,7 +34,7 @@ def score(
     given = dict(zip(["hypotheses", *numbers], [hypotheses, *references], strict=True))
     lines = {name: lines_of(sentences, name) for name, sentences in given.items()}
     files = Files(["hypotheses"], numbers, given=lines)
-    config = config_of(MetricConfig, settings)
+    config = config_of_all(MetricConfig, settings)
     try:
         ((_, scores),) = score_systems(open_input(list(names), files, config))
     except WrongUsage:

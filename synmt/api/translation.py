@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import torch
 
-from synmt.api.given import Doubts, Pair, Sentence, config_of, lines_of, lines_of_pairs
+from synmt.api.given import Doubts, Pair, Sentence, config_of_all, lines_of, lines_of_pairs
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.scores import ForcedTarget, force, forced_pairs
 from synmt.decoding.stream import source_sentences, source_words
@@ -77,9 +77,9 @@ class Model:
 
     def _open(self, n: int | None, settings: dict[str, Any]) -> tuple[Translator, TranslateConfig]:
         own = {each.name for each in settings_of(TranslateConfig)} - {*OWN}
-        search = config_of(SearchConfig, {name: value for name, value in settings.items() if name not in own})
+        search = config_of_all(SearchConfig, {name: value for name, value in settings.items() if name not in own})
         others = {name: value for name, value in settings.items() if name in own}
-        config = config_of(TranslateConfig, {**others, "n_best": n, "format": "jsonl", "precision": self.precision})
+        config = config_of_all(TranslateConfig, {**others, "n_best": n, "format": "jsonl", "precision": self.precision})
         config.check_search(search)
         return Translator.open_all(self.folders, self.device, search, config, self.models), config
 
