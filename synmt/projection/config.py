@@ -7,7 +7,7 @@ from synmt.options import setting
 from synmt.text.tokenization import TokenizerName
 
 Method = Literal["votes", "direct"]
-DOUBTFUL = 0.1  # score of links that may still vote
+DOUBTFUL = 0.05  # score of links that may still vote
 
 
 @dataclass(frozen=True)
