@@ -3,12 +3,16 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from synmt.cli.metric_options import output_format
 from synmt.model.config import ModelConfig
-from synmt.streams import write_lines
+from synmt.streams import BadInput, write_lines
+
+if TYPE_CHECKING:
+    from synmt.runs.file import RunFile
 
 EPILOG = """
 \b
@@ -59,14 +63,30 @@ def command(file: Path, data: Path | None, out: Path | None, jobs: int, form: st
     from synmt.runs.file import read_run
     from synmt.runs.plan import plan
     from synmt.runs.table import report, results
+    from synmt.runs.translations import translate_all
     from synmt.runs.work import Workplace, train_all
 
     run = read_run(file, data)
+    check_translate(run, file)
     planned = plan(run, model_of)
     place = Workplace(out or file.with_suffix(""), run)
     ready = place.prepare(planned, jobs)
     trained = train_all(place, planned, ready, jobs)
-    write_lines(report(list(results(place, planned, ready)), trained, form))
+    chosen = translate_all(place, planned, ready, jobs)
+    write_lines(report(list(results(place, planned, ready, chosen)), trained, form))
+
+
+def check_translate(run: "RunFile", file: Path) -> None:
+    """Raise BadInput for options that `synmt translate` does not take."""
+    from synmt.cli.translate import command as translate
+    from synmt.runs.file import arguments
+
+    tuned = [{run.tuned.option: value} for value in run.tuned.values] if run.tuned else [{}]
+    for own in tuned:
+        try:
+            translate.make_context("translate", ["model", *arguments({**run.options["translate"], **own})])
+        except click.ClickException as error:
+            raise BadInput(f"translate: {error.format_message()}", str(file)) from None
 
 
 def model_of(arguments: Sequence[str]) -> ModelConfig:

@@ -24,12 +24,21 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Tuned:
+    """An option of `synmt translate` with several values, of which each system has the one that is best on dev."""
+
+    option: str
+    values: tuple[str | int | float, ...]
+
+
+@dataclass(frozen=True)
 class RunFile:
     """What a run compares.
 
     train, dev, tests: sentence pairs to learn from, to validate on, and by name those to be scored on.
     systems: by name the options of `synmt train` that are its own; options: by command, those for all systems.
     sizes: how many pairs are learnt from, the first ones; None for all.
+    tuned: what is chosen on dev.
     """
 
     train: Pair
@@ -40,6 +49,7 @@ class RunFile:
     sizes: tuple[int | None, ...] = (None,)
     metrics: tuple[str, ...] = ("bleu", "chrf")
     options: Mapping[str, Options] = field(default_factory=dict)
+    tuned: Tuned | None = None
 
 
 def read_run(path: Path, folder: Path | None = None) -> RunFile:
@@ -68,6 +78,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
     for name in [*tests, *fields["systems"]]:
         if not name or "/" in name or name.startswith("."):
             raise ValueError(f"{name!r} is no name of a file")
+    translate, tuned = _tuned(fields.get("translate", {}))
     return RunFile(
         _pair("train", data["train"], folder),
         _pair("dev", data["dev"], folder),
@@ -76,7 +87,12 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         _numbers("seeds", fields.get("seeds", [1]), 0),
         _numbers("sizes", fields["sizes"], 1) if "sizes" in fields else (None,),
         tuple(map(str, fields.get("metrics", RunFile.metrics))),
-        {command: _options(fields.get(command, {})) for command in ("parse", "train", "translate")},
+        {
+            "parse": _options(fields.get("parse", {})),
+            "train": _options(fields.get("train", {})),
+            "translate": _options(translate),
+        },
+        tuned,
     )
 
 
@@ -93,6 +109,20 @@ def _numbers(name: str, values: list[Any], least: int) -> tuple[int, ...]:
     if not all(type(each) is int and each >= least for each in values):
         raise ValueError(f"{name} holds what is no number from {least} on")
     return tuple(values)
+
+
+def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
+    """Return the options with one value, and the one that has several. Raises ValueError."""
+    several = {name: values for name, values in table.items() if isinstance(values, list)}
+    if len(several) > 1:
+        raise ValueError(f"translate has several values of {' and of '.join(several)}: one option is chosen on dev")
+    for name, values in several.items():
+        if len(values) < 2 or len(set(map(str, values))) < len(values):
+            raise ValueError(f"translate: {name} has no two values, or one twice")
+        for value in values:
+            _options({name: value})
+        return {each: value for each, value in table.items() if each != name}, Tuned(name, tuple(values))
+    return table, None
 
 
 def _options(table: Any) -> Options:

@@ -1,7 +1,7 @@
 """The table of a run: scores of each system as mean and standard deviation over seeds, compared with the first one."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,9 +10,10 @@ from synmt.metrics.metric import Statistics
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form
 from synmt.metrics.significance import ROUNDING, TESTS, Contrast, bootstrap_differences, sentence_statistics
-from synmt.runs.file import RunFile
+from synmt.runs.file import Options, RunFile
 from synmt.runs.plan import Plan, Training
-from synmt.runs.work import Trained, Workplace, translation_of
+from synmt.runs.translations import Chosen, translation_of
+from synmt.runs.work import Trained, Workplace
 
 CONFIG = SignificanceConfig()
 
@@ -22,7 +23,8 @@ class Result:
     """One system by one metric on one test, after training on so many pairs (None: all).
 
     scores: of each seed; difference: of the mean from that of the first system; p: whether that is more than chance,
-    by resampling the sentences of the test, each with what all seeds made of it; None of the first system.
+    by resampling the sentences of the test, each with what all seeds made of it; None of the first system. chosen: the
+    option of `synmt translate` that the system has by dev.
     """
 
     size: int | None
@@ -33,6 +35,7 @@ class Result:
     signature: str
     difference: float | None
     p: float | None
+    chosen: Options = field(default_factory=dict)
 
     @property
     def mean(self) -> float:
@@ -44,13 +47,13 @@ class Result:
         return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else float("nan")
 
 
-def results(place: Workplace, plan: Plan, run: RunFile) -> Iterator[Result]:
-    """Yield the results of each size, test, system and metric. Raises BadInput."""
+def results(place: Workplace, plan: Plan, run: RunFile, chosen: Chosen) -> Iterator[Result]:
+    """Yield the results of each size, test, system and metric; chosen: by `translate_all`. Raises BadInput."""
     for size in run.sizes:
+        trainings = [each for each in plan.trainings if each.size == size]
         for test, pair in run.tests.items():
-            yield from _of_test(
-                place, [each for each in plan.trainings if each.size == size], run, test, str(pair.target)
-            )
+            for result in _of_test(place, trainings, run, test, str(pair.target)):
+                yield replace(result, chosen=chosen.get((size, result.system), {}))
 
 
 def _of_test(
@@ -103,17 +106,18 @@ def _parts(found: Sequence[Result], minutes: Mapping[tuple[int | None, str], flo
             list(dict.fromkeys(map(key, own))) for key in (lambda each: each.metric, lambda each: each.system)
         )
         yield f"{test}, trained on {f'{size} pairs' if size else 'all pairs'}"
-        header = ["system", *(cell for metric in metrics for cell in (metric, "Δ", "p  ")), "CPU min"]
-        rows = [
-            [
-                system,
-                *(cell for each in own if each.system == system for cell in _cells(each)),
-                f"{minutes[size, system]:.1f}",
-            ]
-            for system in systems
-        ]
+        of_dev = list(own[0].chosen)
+        header = ["system", *of_dev, *(cell for metric in metrics for cell in (metric, "Δ", "p  ")), "CPU min"]
+        rows = []
+        for system in systems:
+            of_system = [each for each in own if each.system == system]
+            values = [f"{of_system[0].chosen[option]}" for option in of_dev]
+            scores = [cell for each in of_system for cell in _cells(each)]
+            rows.append([system, *values, *scores, f"{minutes[size, system]:.1f}"])
         yield Table([header, *rows])
     seeds, base = len(found[0].scores), found[0].system
+    for option in found[0].chosen:
+        yield f"{option}: of each system, by the first metric on dev over its seeds"
     yield f"mean{f' ± standard deviation over {seeds} seeds' if seeds > 1 else ' of one seed'}; Δ from {base}"
     yield f"p: {TESTS[CONFIG.test].definition}, of the sentences of a test with what all seeds made of them"
     yield f"+ better, - worse with p < {CONFIG.level:g}; resamples:{CONFIG.resamples}|seed:{CONFIG.seed}"
@@ -135,6 +139,7 @@ def _fields(result: Result, minutes: Mapping[tuple[int | None, str], float]) -> 
         "size": result.size,
         "test": result.test,
         "system": result.system,
+        **result.chosen,
         "metric": result.metric,
         "mean": result.mean,
         "deviation": result.deviation if len(result.scores) > 1 else None,

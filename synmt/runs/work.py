@@ -5,11 +5,12 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import orjson
 from tqdm import tqdm
@@ -23,6 +24,8 @@ from synmt.runs.plan import Fields, Plan, Training
 from synmt.streams import BadInput, read_lines, sniff
 from synmt.text.tokenization import with_languages
 
+T = TypeVar("T")
+U = TypeVar("U")
 DONE = "done.json"
 CHECKSUMS = "data/checksums.json"
 
@@ -101,6 +104,10 @@ class Workplace:
         """Return the folder of the pairs as ids, which all seeds of a system share."""
         return self.folder / "data" / "prepared" / str(training.size or "all") / training.system
 
+    def log(self, training: Training) -> Path:
+        """Return the file of what the commands of a training say."""
+        return self.folder / f"{training.name}.log"
+
     def command(self, words: Sequence[str], log: Path, output: Path | None = None) -> float:
         """Run a command of synmt; return the CPU seconds that it took. Raises BadInput with the last line it said."""
         with log.open("ab") as errors, (output or Path(os.devnull)).open("wb") as stream:
@@ -141,23 +148,29 @@ class Trained:
 
 
 def train_all(place: Workplace, plan: Plan, run: RunFile, jobs: int) -> dict[Training, Trained]:
-    """Train and translate what is not there yet, so many models at a time.
-
-    Raises BadInput, and Interrupted once the commands that are under way have kept what they have done.
-    """
+    """Train what is not there yet, so many models at a time. Raises as `in_parallel`, and BadInput."""
     words = {training: _arguments(place, training, run) for training in plan.trainings}
     for training in plan.trainings:  # before any work is done
         _known(place, training, words[training])
-    bar = tqdm(total=len(plan.trainings), unit="model", disable=not sys.stderr.isatty())
-    found: dict[Training, Trained] = {}
+    trained = in_parallel(place, jobs, plan.trainings, lambda each: _train(place, each, words[each]), "model")
+    return dict(zip(plan.trainings, trained, strict=True))
 
-    def work(training: Training) -> None:
-        found[training] = _train(place, training, words[training], run)
+
+def in_parallel(place: Workplace, jobs: int, items: Sequence[T], work: Callable[[T], U], unit: str) -> list[U]:
+    """Return what work makes of each item, so many of them at a time.
+
+    Raises what the work raises, and Interrupted once the commands that are under way have kept what they have done.
+    """
+    bar = tqdm(total=len(items), unit=unit, disable=not sys.stderr.isatty())
+
+    def watched(item: T) -> U:
+        made = work(item)
         bar.update()
+        return made
 
     with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool, bar:
         try:
-            futures = [pool.submit(work, training) for training in plan.trainings]
+            futures = [pool.submit(watched, item) for item in items]
             with interruption.at_once():
                 done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             for future in done:
@@ -166,11 +179,7 @@ def train_all(place: Workplace, plan: Plan, run: RunFile, jobs: int) -> dict[Tra
             place.stop()
             pool.shutdown(cancel_futures=True)
             raise
-    return found
-
-
-def translation_of(place: Workplace, training: Training, test: str) -> Path:
-    return place.folder / f"{training.name}.{test}"
+    return [future.result() for future in futures]
 
 
 def _known(place: Workplace, training: Training, words: list[str]) -> Trained | None:
@@ -196,20 +205,14 @@ def _arguments(place: Workplace, training: Training, run: RunFile) -> list[str]:
     return [*training.options, *arguments({name: str(value) for name, value in files.items()})]
 
 
-def _train(place: Workplace, training: Training, words: list[str], run: RunFile) -> Trained:
-    folder = place.folder / training.name
-    log = folder.with_name(f"{folder.name}.log")
+def _train(place: Workplace, training: Training, words: list[str]) -> Trained:
     trained = _known(place, training, words)
     if trained is None:
+        folder = place.folder / training.name
         folder.parent.mkdir(parents=True, exist_ok=True)
         resume = ["--resume"] if (folder / CONFIG_FILE).exists() else []
         made = ["--out", str(folder), "--prepared", str(place.prepared(training))]
-        seconds = place.command(["train", *words, *made, *resume], log)
+        seconds = place.command(["train", *words, *made, *resume], place.log(training))
         trained = Trained(words, seconds)
         write_aside(folder / DONE, orjson.dumps(asdict(trained)))
-    for test, pair in run.tests.items():
-        output = translation_of(place, training, test)
-        if not output.exists():
-            options = arguments(run.options["translate"])
-            place.write(output, ["translate", str(folder), str(pair.source), *options], log)
     return trained

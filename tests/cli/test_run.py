@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import sacrebleu
 
 from synmt.trees.record import write_record
 from tests import tiny
@@ -63,6 +64,54 @@ def test_one_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     run.write_text(RUN.replace("updates = 2", "updates = 3"))
     changed = synmt("run", run)
     assert is_one_line_of_error(changed) and "trained with other options" in changed.stderr
+
+
+def test_what_has_several_values_is_chosen_on_dev(run: Path) -> None:
+    text = RUN.replace("beam = 1", "beam = 2\nalpha = [2.0, 0.0, 1.0]").replace("updates = 2", "updates = 12")
+    run.write_text(f'seeds = [1, 2]\nmetrics = ["chrf"]\n{text}')
+    done = synmt("run", run, "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    folder = run.parent / "systems" / "all"
+    reference = (run.parent / "train.de").read_text().splitlines()
+    for row in map(json.loads, done.stdout.splitlines()):
+        means = {}
+        for alpha in (2.0, 0.0, 1.0):
+            files = [folder / f"{row['system']}.{seed}.dev.alpha-{alpha}" for seed in (1, 2)]
+            texts = [file.read_text().splitlines() for file in files]
+            means[alpha] = sum(sacrebleu.corpus_chrf(text, [reference]).score for text in texts)
+        assert row["alpha"] == max(means, key=lambda alpha: means[alpha])
+        model = folder / f"{row['system']}.2"
+        of_test = synmt("translate", model, "--beam", 2, "--alpha", row["alpha"], run.parent / "train.jsonl")
+        assert (folder / f"{row['system']}.2.seen").read_text() == of_test.stdout
+    table = synmt("run", run).stdout
+    assert "alpha" in table.splitlines()[1] and "\nalpha: of each system, by the first metric on dev" in table
+
+
+def test_other_options_of_translate_translate_again(run: Path) -> None:
+    synmt("run", run)
+    file, model = (run.parent / "systems" / "all" / name for name in ("mask.1.seen", "mask.1/model.safetensors"))
+    before = file.stat().st_mtime_ns, model.stat().st_mtime_ns
+    run.write_text(RUN.replace("beam = 1", "beam = 2"))
+    assert synmt("run", run).returncode == 0
+    assert (file.stat().st_mtime_ns > before[0], model.stat().st_mtime_ns) == (True, before[1])
+
+
+def test_options_of_translate_are_checked_before_hours_of_training(run: Path) -> None:
+    for wrong, cause in (("max-length = 3", "No such option '--max-length'"), ("alpha = [1.0, 'x']", "'--alpha': 'x'")):
+        run.write_text(RUN.replace("beam = 1", wrong))
+        done = synmt("run", run)
+        assert is_one_line_of_error(done) and "systems.toml: translate: " in done.stderr and cause in done.stderr
+    assert not (run.parent / "systems").exists()
+
+
+def test_records_are_no_reference_to_choose_by(run: Path) -> None:
+    targets = "".join(f"{write_record(record)}\n" for record in tiny.target_records() * 2)
+    (run.parent / "dev.jsonl").write_text(targets)
+    text = RUN.replace("beam = 1", "alpha = [0.0, 1.0]")
+    run.write_text(text.replace('dev = ["train.jsonl", "train.de"]', 'dev = ["train.jsonl", "dev.jsonl"]'))
+    done = synmt("run", run)
+    assert is_one_line_of_error(done)
+    assert "dev.jsonl: holds records, and alpha is chosen on dev by a score of text" in done.stderr
 
 
 def test_what_a_command_said_is_said(run: Path) -> None:

@@ -82,6 +82,10 @@ def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
         ("sequence = {}", "sequence = { seed = 3 }", "system sequence: seed is what the run itself decides"),
         ("sequence = {}", "sequence = { rate = 3 }", "system sequence: No such option '--rate'."),
         ("sequence = {}", "sequence = { gcn-layers = 3 }", "system sequence: an option of gcn for sequence"),
+        ("[systems]", "[translate]\nalpha = [1]\n[systems]", "translate: alpha has no two values"),
+        ("[systems]", "[translate]\nalpha = [1, 1]\n[systems]", "translate: alpha has no two values, or one twice"),
+        ("[systems]", "[translate]\nalpha = [1, []]\n[systems]", "alpha is no text, number or true"),
+        ("[systems]", "[translate]\nalpha = [1, 2]\nbeam = [1, 2]\n[systems]", "several values of alpha and of beam"),
         ("0.01", "-1", "system sequence: Invalid value for '--learning-rate'"),
     ],
 )

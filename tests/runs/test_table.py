@@ -13,7 +13,8 @@ from synmt.metrics.significance import compare
 from synmt.runs.file import Pair, RunFile
 from synmt.runs.plan import Plan, Training
 from synmt.runs.table import Result, report, results
-from synmt.runs.work import Trained, Workplace, translation_of
+from synmt.runs.translations import translation_of
+from synmt.runs.work import Trained, Workplace
 
 REFERENCE = [f"the cat number {n} sat on the mat of the house {n % 7}" for n in range(60)]
 
@@ -46,7 +47,7 @@ def done(tmp_path: Path) -> tuple[Workplace, Plan, RunFile]:
 
 
 def found(done: tuple[Workplace, Plan, RunFile]) -> list[Result]:
-    return list(results(*done))
+    return list(results(*done, {}))
 
 
 def test_scores_are_sacrebleus_for_each_seed(done: tuple[Workplace, Plan, RunFile]) -> None:
@@ -66,7 +67,7 @@ def test_scores_are_sacrebleus_for_each_seed(done: tuple[Workplace, Plan, RunFil
 def test_with_one_seed_p_is_that_of_synmt_significance(done: tuple[Workplace, Plan, RunFile], tmp_path: Path) -> None:
     place, plan, run = done
     one = RunFile(run.train, run.dev, run.tests, run.systems, (1,))
-    _, _, new, _ = results(place, plan, one)
+    _, _, new, _ = results(place, plan, one, {})
     files = tuple(str(tmp_path / f"out/all/{system}.1.flickr") for system in ("base", "new"))
     given = open_input(["bleu"], Files(files, (str(tmp_path / "test.de"),)), MetricConfig())
     expected = compare(given, "bootstrap-wins", 10_000, 12345).comparisons[1][0]
@@ -81,7 +82,7 @@ def test_more_seeds_are_no_more_sentences(done: tuple[Workplace, Plan, RunFile],
         first = (tmp_path / f"out/all/{system}.1.flickr").read_text()
         (tmp_path / f"out/all/{system}.2.flickr").write_text(first)
     one = RunFile(run.train, run.dev, run.tests, run.systems, (1,))
-    assert [each.p for each in results(place, plan, run)] == [each.p for each in results(place, plan, one)]
+    assert [each.p for each in results(place, plan, run, {})] == [each.p for each in results(place, plan, one, {})]
 
 
 def test_forms_of_the_table(done: tuple[Workplace, Plan, RunFile]) -> None:
