@@ -42,5 +42,5 @@ def note_choice(notes: Notes, method: str, settings: Mapping[str, Any], pairs: i
     installed = "installed" if find_spec("eflomal") else "of synmt[align]"
     notes.add(
         f"fits hmms to {pairs} pairs: about {seconds:.0f} s of one core and {size:.1f} GB; --method hmm takes "
-        f"{of_hmm + 3:.0f} s and made 10 to 15 % more errors on German and English, eflomal ({installed}) 25 to 40 %"
+        f"{of_hmm + 3:.0f} s and made 9 to 13 % more errors on German and English, eflomal ({installed}) 22 to 35 %"
     )

@@ -17,8 +17,15 @@ from synmt.model.batches import in_batches
 from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair
 from synmt.text.tokenization import TokenizerName
+from synmt.trees.record import ParseRecord
 
 BATCH_TOKENS = 4096  # sentences × longest side of a batch
+
+
+def in_lower_case(pair: SentencePair) -> SentencePair:
+    """Return the words of a pair as they are compared, and nothing else of it."""
+    source, target = (ParseRecord(tokens=[word.lower() for word in each.tokens]) for each in (pair.source, pair.target))
+    return SentencePair(source, target, pair.lines)
 
 
 class NeuralHmmAligner:
@@ -38,7 +45,7 @@ class NeuralHmmAligner:
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
         """Return γ of both directions, of subwords."""
-        features = [features_of(pair, self.folder.config, self.folder.bpe) for pair in pairs]
+        features = [features_of(in_lower_case(pair), self.folder.config, self.folder.bpe) for pair in pairs]
         corpus = encode(features, self.folder.vocabularies)
         return in_batches(corpus.lengths().tolist(), BATCH_TOKENS, lambda batch: self._align_batch(corpus, batch))
 

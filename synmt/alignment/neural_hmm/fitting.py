@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from synmt.alignment.aligner import FitConfig
 from synmt.alignment.corpus import AlignerCorpus, Vocabularies, encoded, vocabularies_of
-from synmt.alignment.neural_hmm.aligner import NeuralHmmAligner
+from synmt.alignment.neural_hmm.aligner import NeuralHmmAligner, in_lower_case
 from synmt.alignment.neural_hmm.config import NeuralHmmConfig, epochs_for, fitting_config
 from synmt.alignment.neural_hmm.idea import NAME, NeuralHmm
 from synmt.alignment.neural_hmm.model import NeuralHmmModel
@@ -56,7 +56,7 @@ def fit(options: NeuralHmm, config: FitConfig) -> NeuralHmmAligner:
     model = NeuralHmmConfig(options, *own, config.words)
     check_new(config.out, config.resume)
     with joined_processes(config.device) as processes:
-        data = HmmData(config.bitext, config.notes)
+        data = HmmData(Bitext(map(in_lower_case, config.bitext)), config.notes)
         learner, say = data.started, config.notes.say
         fit_model(config.out, model, data, training, processes, learner=learner, announce=lambda *_: say())
         return NeuralHmmAligner.open(config.out, processes.device)

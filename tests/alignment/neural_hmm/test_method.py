@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.methods import open_aligner, open_method
 from synmt.streams import BadInput, WrongUsage
 from tests.alignment.bitexts import assert_batches_change_nothing, assert_links_found, bitext, fitted
@@ -35,6 +37,13 @@ def test_links_are_inside_and_batches_change_nothing(folder: Path) -> None:
     for found, each in zip(assert_batches_change_nothing(aligner, STRANGE), STRANGE, strict=True):
         assert found.forward.shape == (len(found.source_words), len(found.target_words)) == found.backward.shape
         assert found.source_words[-1] == len(each.source.tokens) - 1
+
+
+def test_words_are_compared_in_lower_case(folder: Path) -> None:
+    aligner = open_aligner(folder, None, "cpu")
+    found = aligner.align([pair(["Alpha", "BETA"], ["AHPLA", "ateb"]), pair(["alpha", "beta"], ["ahpla", "ateb"])])
+    one, other = (each.forward for each in found if isinstance(each, SoftLinks))
+    np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def test_the_same_seed_gives_the_same_model(folder: Path, tmp_path: Path) -> None:
