@@ -81,11 +81,18 @@ class Workplace:
         if not needs or first.startswith("{"):
             return path
         made = self.folder / "data" / f"{part}.{path.name}.jsonl"
-        if not made.exists():
-            language = with_languages({}, str(path), None).get("source_language", "en")
-            options = {"parser": parser_of(needs), "language": language, "jobs": jobs, **self.run.options["parse"]}
+        noted = made.with_name(f"{part}.options.json")
+        language = with_languages({}, str(path), None).get("source_language", "en")
+        options = {"parser": parser_of(needs), "language": language, **self.run.options["parse"]}
+        if made.exists():
+            with naming(noted):
+                if orjson.loads(noted.read_bytes()) != options:
+                    raise BadInput("was parsed with other options; name another --out", str(made))
+        else:
             print(f"synmt run: parsing {path}", file=sys.stderr)
-            self.write(made, ["parse", *arguments(options), str(path)], self.folder / "data" / f"{part}.log")
+            write_aside(noted, orjson.dumps(options))
+            words = ["parse", *arguments({"jobs": jobs, **options}), str(path)]
+            self.write(made, words, self.folder / "data" / f"{part}.log")
         return made
 
     def cut(self, side: str, path: Path, size: int | None) -> Path:

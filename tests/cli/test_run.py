@@ -114,6 +114,19 @@ def test_records_are_no_reference_to_choose_by(run: Path) -> None:
     assert "dev.jsonl: holds records, and alpha is chosen on dev by a score of text" in done.stderr
 
 
+def test_parses_of_other_options_are_refused(run: Path) -> None:
+    texts = "".join(f"{' '.join(record.tokens)}\n" for record in tiny.records() * 2)
+    (run.parent / "train.en").write_text(texts)
+    text = RUN.replace("train.jsonl", "train.en").replace("mask = {}", "pascal = {}")
+    run.write_text(text)
+    done = synmt("run", run)
+    assert done.returncode == 0 and "parsing" in done.stderr
+    assert synmt("run", run).stdout == done.stdout
+    run.write_text(f'{text}[parse]\nlanguage = "de"\n')
+    again = synmt("run", run)
+    assert is_one_line_of_error(again) and "was parsed with other options; name another --out" in again.stderr
+
+
 def test_what_a_command_said_is_said(run: Path) -> None:
     (run.parent / "train.jsonl").write_text("{\n")
     done = synmt("run", run)
