@@ -3,6 +3,7 @@
 Shapes: B pairs, J source and I target subwords, d width, V predictable entries of a vocabulary, m the longest jump.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -47,11 +48,18 @@ class Direction(nn.Module):
             distances = torch.arange(-self.longest, self.longest + 1, device=self.jumps.bias.device)
             self.jumps.bias.sub_(NEXT * (distances - 1).abs())
 
-    def forward(self, read: Tensor, real: Tensor, words: Tensor, table: Tensor, share: float) -> Chances:
+    def totals(self, read: Tensor, table: Tensor) -> Tensor:
+        """Return log Σ_v e^(f_v · e_u + b_v) for embeddings of u [...,d]."""
+        return F.linear(read, table, self.bias).float().logsumexp(dim=-1)
+
+    def forward(
+        self, read: Tensor, real: Tensor, words: Tensor, table: Tensor, share: float, totals: Tensor | None
+    ) -> Chances:
         """read [B,J,d]: embeddings of x; real [B,J]; words y [B,I], less than V; table [V,d]: embeddings of y; share:
-        dropout of what y is predicted from."""
+        dropout of what y is predicted from; totals [B,J]: those of x, if they are known."""
         states = dropout(read, share, self.training)
-        totals = F.linear(states, table, self.bias).float().logsumexp(dim=2)
+        if totals is None:
+            totals = self.totals(states, table)
         scores = (F.embedding(words, table) @ states.transpose(1, 2)).float()
         linked = scores + self.bias[words].unsqueeze(2) - totals.unsqueeze(1)
         unlinked = self.none.log_softmax(dim=0)[words]
@@ -100,17 +108,32 @@ class NeuralHmmModel(nn.Module):
         tokens = int(x.real.sum() + y.real.sum())
         return Loss(-(there.likelihood.sum() + back.likelihood.sum()), tokens, total)
 
+    def unknown_totals(self) -> list[Tensor]:
+        """Return what `posteriors` is to fill: totals of all that may be read, [V] of source and target."""
+        return [table.new_full(table.shape[:1], float("nan"), dtype=torch.float) for table in self.tables]
+
     @torch.no_grad()
-    def posteriors(self, x: SideBatch, y: SideBatch) -> tuple[Tensor, Tensor]:
-        """Return γ [B,I,J] and γ′ [B,J,I], zero where padded."""
-        there, back = self._found(*self._chances(x, y), x, y)
+    def posteriors(self, x: SideBatch, y: SideBatch, totals: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """Return γ [B,I,J] and γ′ [B,J,I], zero where padded.
+
+        totals: of this model, which does not learn any more; those that are not known yet are filled in.
+        """
+        directions = self.forward_direction, self.backward_direction
+        for side, known, own, other, direction in zip(
+            (x, y), totals, self.tables, reversed(self.tables), directions, strict=True
+        ):
+            words = side.subwords[side.real].unique()
+            new = words[known[words].isnan()]
+            known[new] = direction.totals(own[new], other)
+        there, back = self._found(*self._chances(x, y, totals), x, y)
         return there.links, back.links
 
-    def _chances(self, x: SideBatch, y: SideBatch) -> tuple[Chances, Chances]:
+    def _chances(self, x: SideBatch, y: SideBatch, totals: Sequence[Tensor] = ()) -> tuple[Chances, Chances]:
         words = x.subwords * x.real, y.subwords * y.real  # padding is no row of the tables
         read = [F.embedding(each, table) for each, table in zip(words, self.tables, strict=True)]
-        forward = self.forward_direction(read[0], x.real, words[1], self.tables[1], self.dropout)
-        return forward, self.backward_direction(read[1], y.real, words[0], self.tables[0], self.dropout)
+        known = [each[own] for each, own in zip(totals, words, strict=True)] if totals else [None, None]
+        forward = self.forward_direction(read[0], x.real, words[1], self.tables[1], self.dropout, known[0])
+        return forward, self.backward_direction(read[1], y.real, words[0], self.tables[0], self.dropout, known[1])
 
     def _found(self, forward: Chances, backward: Chances, x: SideBatch, y: SideBatch) -> tuple[Found, Found]:
         with torch.no_grad():

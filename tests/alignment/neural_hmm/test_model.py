@@ -64,6 +64,21 @@ def test_the_likelihood_is_that_of_all_alignments_in_both_directions() -> None:
     assert loss.tokens == sum(map(len, [*corpus.source.subwords, *corpus.target.subwords]))
 
 
+def test_totals_that_are_known_change_nothing() -> None:
+    """And padding, which reads subword 0, makes none known that is not read."""
+    model, corpus = model_of()
+    totals = model.unknown_totals()
+    for batch in ([0, 1], [1, 2, 3], [0, 1, 2, 3]):
+        x, y, _ = corpus.batch(batch, CPU)
+        there, back = model._found(*model._chances(x, y), x, y)
+        found = model.posteriors(x, y, totals)
+        torch.testing.assert_close(found[0], there.links)
+        torch.testing.assert_close(found[1], back.links)
+    for side, known in zip((corpus.source, corpus.target), totals, strict=True):
+        read = {int(each) for line in side.subwords for each in line}
+        assert {number for number, total in enumerate(known.tolist()) if total == total} == read
+
+
 @pytest.mark.parametrize("agreement", [0, 2])
 def test_what_is_learnt_is_what_both_directions_believe_in(agreement: int) -> None:
     model, corpus = model_of(agreement=agreement)
