@@ -6,9 +6,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from synmt.alignment.aligner import Method
+from synmt.alignment.hmms.method import HmmsMethod
 from synmt.alignment.neural_hmm.config import epochs_for
 from synmt.model.files import CONFIG_FILE, read_config
-from synmt.streams import Notes
+from synmt.streams import Notes, WrongUsage
 
 # of a word of one side with one of the other, to `hmm` and, each time that it is read, to `neural-hmm`; measured, as in
 # docs/results.md
@@ -19,13 +21,23 @@ START = 13, 0.6e9
 
 def default_method(settings: Mapping[str, Any], guide: str | None, resumed: Path | None) -> str:
     """Return `hmms`, which makes the fewest errors in a time that one accepts (docs/results.md); `mask-align` where
-    that is given links, sizes or a training to learn from; or the method of the run that is resumed. Raises BadInput.
+    there is what that does not take, such as links to learn from or layers, or there are several processes; or the
+    method of the run that is resumed. Raises BadInput.
     """
     if resumed and (resumed / CONFIG_FILE).exists():
         made = read_config(resumed).get("aligner")
         return made if isinstance(made, str) else "mask-align"
-    own = all(name.startswith(("hmm_", "neural_hmm_")) for name in settings)
-    return "hmms" if own and guide is None and int(os.environ.get("WORLD_SIZE", "1")) == 1 else "mask-align"
+    alone = guide is None and int(os.environ.get("WORLD_SIZE", "1")) == 1
+    named = any(name.startswith(("hmm_", "neural_hmm_")) for name in settings)
+    return "hmms" if alone and (named or _takes(HmmsMethod(), settings)) else "mask-align"
+
+
+def _takes(method: Method, settings: Mapping[str, Any]) -> bool:
+    try:
+        method.needs(settings)
+    except WrongUsage:
+        return False
+    return True
 
 
 def note_choice(notes: Notes, method: str, settings: Mapping[str, Any], pairs: int, cells: int) -> None:
@@ -36,7 +48,7 @@ def note_choice(notes: Notes, method: str, settings: Mapping[str, Any], pairs: i
     if method != "hmms":
         return
     learnt = cells * min(settings.get("hmm_pairs") or pairs, pairs) // pairs
-    of_hmm, reads = SECONDS * learnt, 1 + epochs_for(pairs)  # once for the links
+    of_hmm, reads = SECONDS * learnt, 1 + settings.get("epochs", epochs_for(pairs))  # once for the links
     seconds = START[0] + of_hmm + SECONDS_READ * cells * reads
     size = (START[1] + BYTES * min(learnt, MOST_CELLS)) / 1e9
     installed = "installed" if find_spec("eflomal") else "of synmt[align]"

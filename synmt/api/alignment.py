@@ -58,10 +58,10 @@ def align(
 ) -> Iterator[WordLinks]:
     """Fit an aligner to (source, target) pairs, then yield the links of each, in order; as `synmt align --fit`.
 
-    method: hmms, or with settings of training or a guide mask-align; out: a new folder to keep the aligner in; guide: a
-    file of links to learn from. settings: those of `Aligner.align`, and the other options of `synmt align --fit`.
-    on_error: fail, or blank, by which a bad pair has no links, and is counted in a warning. Raises BadInput, TypeError
-    and ValueError.
+    method: hmms, or with a guide or settings that this does not take mask-align; out: a new folder to keep the aligner
+    in; guide: a file of links to learn from. settings: those of `Aligner.align`, and the other options of
+    `synmt align --fit`. on_error: fail, or blank, by which a bad pair has no links, and is counted in a warning. Raises
+    BadInput, TypeError and ValueError.
     """
     config, text, others = _configs(settings)
     if unknown := others.keys() - _of_methods():

@@ -36,7 +36,7 @@ of_aligner, of_fit = in_section("Aligner"), in_section("--fit")
 @of_aligner("--fit", is_flag=True, help="Make an aligner of the very pairs that are given; then there is no MODEL.")
 @of_aligner(
     "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
-    help=f"One of {', '.join(ALIGNERS)}.  [hmms; with settings of training or --guide mask-align; or the MODEL's]",
+    help=f"One of {', '.join(ALIGNERS)}.  [hmms; mask-align with --guide, or settings of its own; or the MODEL's]",
 )  # fmt: skip
 @of_aligner(
     "--links-from", multiple=True, metavar="LINKS", type=click.Path(),

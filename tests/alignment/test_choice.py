@@ -1,6 +1,7 @@
 """What is fitted where no method is named."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,12 +10,20 @@ from synmt.alignment.choice import default_method, note_choice
 from synmt.model.files import write_config
 from synmt.streams import Notes
 
+TAKEN: list[dict[str, Any]] = [
+    {}, {"hmm_rounds": 2, "neural_hmm_null": 0.1}, {"epochs": 3, "seed": 2}, {"hmm_rounds": -1},
+    {"hmm_rounds": 2, "heads": 3},
+]  # fmt: skip
+REFUSED: list[dict[str, Any]] = [{"heads": 2}, {"source_syntax": "mask"}, {"preset": "paper"}]
 
-def test_settings_of_a_network_ask_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert default_method({}, None, None) == default_method({"hmm_rounds": 2, "neural_hmm_null": 0.1}, None, tmp_path)
-    assert default_method({}, None, None) == "hmms"
-    for settings, guide in (({"epochs": 3}, None), ({"source_syntax": "mask"}, None), ({}, "links"), ({"x": 1}, "-")):
-        assert default_method(settings, guide, None) == "mask-align"
+
+def test_what_the_best_one_does_not_take_asks_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But it says itself what is wrong with options under its name."""
+    for settings in TAKEN:
+        assert default_method(settings, None, None) == default_method(settings, None, tmp_path) == "hmms"
+        assert default_method(settings, "links", None) == "mask-align"
+    for settings in REFUSED:
+        assert default_method(settings, None, None) == "mask-align"
     write_config(tmp_path, {"aligner": "bao"})
     assert default_method({}, None, tmp_path) == "bao"
     monkeypatch.setenv("WORLD_SIZE", "2")
