@@ -63,11 +63,12 @@ def command(file: Path, data: Path | None, out: Path | None, jobs: int, form: st
     from synmt.runs.file import read_run
     from synmt.runs.plan import plan
     from synmt.runs.table import report, results
-    from synmt.runs.translations import translate_all
+    from synmt.runs.translations import check_dev, translate_all
     from synmt.runs.work import Workplace, train_all
 
     run = read_run(file, data)
     check_translate(run, file)
+    check_dev(run)
     planned = plan(run, model_of)
     place = Workplace(out or file.with_suffix(""), run)
     ready = place.prepare(planned, jobs)

@@ -24,6 +24,15 @@ def translation_of(place: Workplace, training: Training, name: str) -> Path:
     return place.folder / f"{training.name}.{name}"
 
 
+def check_dev(run: RunFile) -> None:
+    """Raise BadInput for a target of dev that is no text, where something is chosen by it."""
+    if run.tuned:
+        path = str(run.dev.target)
+        form, _ = target_form(read_lines([path]), target_side({"transitions": {}}))
+        if form != "text":
+            raise BadInput(f"holds {form}, and {run.tuned.option} is chosen on dev by a score of text", path)
+
+
 def translate_all(place: Workplace, plan: Plan, run: RunFile, jobs: int) -> Chosen:
     """Translate all tests, so many at a time; return what each system has by dev. What is there, of the same options,
     is not made again. Raises as `in_parallel`, and BadInput."""
@@ -43,9 +52,6 @@ def choose(place: Workplace, plan: Plan, run: RunFile, jobs: int, tuned: Tuned) 
     """Return for each size and system the value whose translations of dev have the best mean score over all seeds, by
     the first metric of the run; of equals the first. Raises as `translate_all`."""
     reference = place.run.dev.target
-    form, _ = target_form(read_lines([str(reference)]), target_side({"transitions": {}}))
-    if form != "text":
-        raise BadInput(f"holds {form}, and {tuned.option} is chosen on dev by a score of text", str(reference))
     todo = [(training, number) for training in plan.trainings for number in range(len(tuned.values))]
 
     def work(item: tuple[Training, int]) -> float:

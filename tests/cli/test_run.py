@@ -112,6 +112,7 @@ def test_records_are_no_reference_to_choose_by(run: Path) -> None:
     done = synmt("run", run)
     assert is_one_line_of_error(done)
     assert "dev.jsonl: holds records, and alpha is chosen on dev by a score of text" in done.stderr
+    assert not (run.parent / "systems").exists()
 
 
 def test_parses_of_other_options_are_refused(run: Path) -> None:
