@@ -21,7 +21,8 @@ def lines(text: str) -> list[Line]:
 
 @given(trees=TREES, margin=st.integers(1, 60), gap=st.sampled_from(["\n", "\n\n"]))
 def test_printed_trees_are_read_as_one_line_each(trees: list[Tree], margin: int, gap: str) -> None:
-    assume(not any(re.search(r"\s", node) for tree in trees for node in tree.nodes))  # NLTK divides at all white space
+    # NLTK divides at all white space, and no bracket is one for it behind a backslash
+    assume(not any(re.search(r"\s|\\", node) for tree in trees for node in tree.nodes))
     brackets = [write_brackets(tree) for tree in trees]
     printed = [nltk.Tree.fromstring(each).pformat(margin=margin) for each in brackets]
     found = list(lines_of_trees(lines(gap.join(printed))))
