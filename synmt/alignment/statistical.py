@@ -39,6 +39,12 @@ def check_settings(name: str, settings: Mapping[str, Any]) -> None:
         raise WrongUsage(f"--{option.replace('_', '-')} is not an option of {name}")
 
 
+def check_unguided(config: FitConfig) -> None:
+    """Raise WrongUsage for links to learn from."""
+    if config.guide is not None:
+        raise WrongUsage(f"{config.method} learns from no links, so it needs no --guide")
+
+
 def plain_words(words: Sequence[str]) -> list[str]:
     """Return words in lower case, each without what would make it two."""
     return [_NOT_IN_A_WORD.sub("_", word.lower()) for word in words]
@@ -60,8 +66,7 @@ def new_folder(config: FitConfig, **fields: Any) -> Iterator[Path]:
         raise BadInput(f"one process fits {name}, not several")
     if (out / CONFIG_FILE).exists() or config.resume:
         raise BadInput(f"{name} always begins anew, in a folder that holds no model", str(out))
-    if config.guide is not None:
-        raise WrongUsage(f"{name} learns from no links, so it needs no --guide")
+    check_unguided(config)
     if not len(config.bitext):
         raise BadInput("no sentence pairs to train on")
     check_new(out, resume=False)

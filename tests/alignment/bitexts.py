@@ -46,6 +46,11 @@ def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[
     return pairs, links
 
 
+# what a small neural-hmm learns a bitext with, in seconds; and pairs that are of none
+QUICK_NEURAL: dict[str, Any] = {"width": 16, "merges": 30, "batch_tokens": 200, "warmup": 10, "epochs": 12}
+STRANGE = [pair(["never", "seen"], ["before"]), pair(["alpha"] * 300, ["ahpla"] * 3), pair(["alpha"], ["ahpla"])]
+
+
 def assert_links_found(aligner: Aligner, pairs: Sequence[SentencePair], gold: Sequence[Set[Link]]) -> None:
     """Nine of ten links are found, and nine of ten that are found are right."""
     right = found = 0

@@ -90,4 +90,4 @@ def fitting_config(settings: Mapping[str, Any]) -> tuple[TransformerConfig, Trai
 
 def epochs_for(pairs: int) -> int:
     """Return how often so many pairs are read where nothing else is asked for: measured, as in docs/results.md."""
-    return min(max(round(READ / pairs), 1), MOST_EPOCHS)
+    return min(max(round(READ / max(pairs, 1)), 1), MOST_EPOCHS)

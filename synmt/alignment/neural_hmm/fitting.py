@@ -6,12 +6,13 @@ from synmt.alignment.aligner import FitConfig
 from synmt.alignment.corpus import AlignerCorpus, Vocabularies, encoded, vocabularies_of
 from synmt.alignment.neural_hmm.aligner import NeuralHmmAligner, in_lower_case
 from synmt.alignment.neural_hmm.config import NeuralHmmConfig, epochs_for, fitting_config
-from synmt.alignment.neural_hmm.idea import NAME, NeuralHmm
+from synmt.alignment.neural_hmm.idea import NeuralHmm
 from synmt.alignment.neural_hmm.model import NeuralHmmModel
 from synmt.alignment.neural_hmm.start import start
+from synmt.alignment.statistical import check_unguided
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
-from synmt.streams import BadInput, Notes, WrongUsage
+from synmt.streams import Notes
 from synmt.text.bpe import Bpe
 from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
@@ -47,10 +48,7 @@ class HmmData:
 
 def fit(options: NeuralHmm, config: FitConfig) -> NeuralHmmAligner:
     """Fit a model. Raises BadInput, and WrongUsage for settings that no model can have."""
-    if config.guide is not None:
-        raise WrongUsage(f"{NAME} learns from no links, so it needs no --guide")
-    if not len(config.bitext):
-        raise BadInput("no sentence pairs to be fitted to")
+    check_unguided(config)
     network, training = fitting_config({"epochs": epochs_for(len(config.bitext)), **config.settings})
     own = config.languages, config.tokenizer, network.width, network.dropout
     model = NeuralHmmConfig(options, *own, config.words)

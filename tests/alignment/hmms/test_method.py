@@ -13,12 +13,10 @@ from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.methods import open_aligner, open_method
 from synmt.model.records import SentencePair
 from synmt.streams import BadInput, WrongUsage
-from tests.alignment.bitexts import assert_links_found, bitext, fitted
-from tests.alignment.words import pair
+from tests.alignment.bitexts import QUICK_NEURAL, STRANGE, assert_links_found, bitext, fitted
 
 PAIRS, LINKS = bitext(300)
-QUICK: dict[str, Any] = {"width": 16, "merges": 30, "batch_tokens": 200, "warmup": 10, "epochs": 12, "hmm_rounds": 3}
-STRANGE = [pair(["never", "seen"], ["before"]), pair(["alpha"] * 300, ["ahpla"] * 3), pair(["alpha"], ["ahpla"])]
+QUICK = QUICK_NEURAL | {"hmm_rounds": 3}
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +9,18 @@ import pytest
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.methods import open_aligner, open_method
 from synmt.streams import BadInput, WrongUsage
-from tests.alignment.bitexts import assert_batches_change_nothing, assert_links_found, bitext, fitted
+from tests.alignment.bitexts import (
+    QUICK_NEURAL,
+    STRANGE,
+    assert_batches_change_nothing,
+    assert_links_found,
+    bitext,
+    fitted,
+)
 from tests.alignment.words import pair
 
 PAIRS, LINKS = bitext(300)
-QUICK: dict[str, Any] = {"width": 16, "merges": 30, "batch_tokens": 200, "warmup": 10, "epochs": 12}
-STRANGE = [pair(["never", "seen"], ["before"]), pair(["alpha"] * 300, ["ahpla"] * 3), pair(["alpha"], ["ahpla"])]
+QUICK = QUICK_NEURAL
 
 
 @pytest.fixture(scope="module")
