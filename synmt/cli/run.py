@@ -82,8 +82,7 @@ def check_translate(run: "RunFile", file: Path) -> None:
     from synmt.cli.translate import command as translate
     from synmt.runs.file import arguments
 
-    tuned = [{run.tuned.option: value} for value in run.tuned.values] if run.tuned else [{}]
-    for own in tuned:
+    for own in run.tuned.choices if run.tuned else [{}]:
         try:
             translate.make_context("translate", ["model", *arguments({**run.options["translate"], **own})])
         except click.ClickException as error:

@@ -30,6 +30,10 @@ class Tuned:
     option: str
     values: tuple[str | int | float, ...]
 
+    @property
+    def choices(self) -> list[Options]:
+        return [{self.option: value} for value in self.values]
+
 
 @dataclass(frozen=True)
 class RunFile:
@@ -79,6 +83,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         if not name or "/" in name or name.startswith("."):
             raise ValueError(f"{name!r} is no name of a file")
     translate, tuned = _tuned(fields.get("translate", {}))
+    tables = {"parse": fields.get("parse", {}), "train": fields.get("train", {}), "translate": translate}
     return RunFile(
         _pair("train", data["train"], folder),
         _pair("dev", data["dev"], folder),
@@ -87,11 +92,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         _numbers("seeds", fields.get("seeds", [1]), 0),
         _numbers("sizes", fields["sizes"], 1) if "sizes" in fields else (None,),
         tuple(map(str, fields.get("metrics", RunFile.metrics))),
-        {
-            "parse": _options(fields.get("parse", {})),
-            "train": _options(fields.get("train", {})),
-            "translate": _options(translate),
-        },
+        {command: _options(table) for command, table in tables.items()},
         tuned,
     )
 

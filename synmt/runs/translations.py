@@ -56,8 +56,7 @@ def choose(place: Workplace, plan: Plan, run: RunFile, jobs: int, tuned: Tuned) 
 
     def work(item: tuple[Training, int]) -> float:
         training, number = item
-        value = {tuned.option: tuned.values[number]}
-        options = {**run.options["translate"], **value}
+        options = {**run.options["translate"], **tuned.choices[number]}
         made = translate(place, training, f"dev.{tuned.option}-{tuned.values[number]}", run.dev.source, options)
         return _score(run.metrics[0], made, reference)
 
@@ -66,7 +65,7 @@ def choose(place: Workplace, plan: Plan, run: RunFile, jobs: int, tuned: Tuned) 
         of_system = scores.setdefault((training.size, training.system), {})
         of_system.setdefault(number, []).append(score)
     best = {system: max(found, key=lambda number: float(np.mean(found[number]))) for system, found in scores.items()}
-    return {system: {tuned.option: tuned.values[number]} for system, number in best.items()}
+    return {system: tuned.choices[number] for system, number in best.items()}
 
 
 def _score(metric: str, translation: Path, reference: Path) -> float:
