@@ -71,10 +71,12 @@ def command(file: Path, data: Path | None, out: Path | None, jobs: int, form: st
     check_dev(run)
     planned = plan(run, model_of)
     place = Workplace(out or file.with_suffix(""), run)
-    ready = place.prepare(planned, jobs)
-    trained = train_all(place, planned, ready, jobs)
-    chosen = translate_all(place, planned, ready, jobs)
-    write_lines(report(list(results(place, planned, ready, chosen)), trained, form))
+    with place.opened():
+        ready = place.prepare(planned, jobs)
+        trained = train_all(place, planned, ready, jobs)
+        chosen = translate_all(place, planned, ready, jobs)
+        found = list(results(place, planned, ready, chosen))
+    write_lines(report(found, trained, form))
 
 
 def check_translate(run: "RunFile", file: Path) -> None:

@@ -61,7 +61,7 @@ def locked(folder: Path, wait: bool = False) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
-            raise BadInput("another training writes into this folder", str(folder)) from None
+            raise BadInput("another process writes into this folder", str(folder)) from None
         except OSError:
             pass  # a file system without locks
         yield

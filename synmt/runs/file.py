@@ -82,6 +82,8 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
     for name in [*tests, *fields["systems"]]:
         if not name or "/" in name or name.startswith("."):
             raise ValueError(f"{name!r} is no name of a file")
+    if "log" in tests:
+        raise ValueError("'log' is no name of a test: logs have it")
     translate, tuned = _tuned(fields.get("translate", {}))
     tables = {"parse": fields.get("parse", {}), "train": fields.get("train", {}), "translate": translate}
     return RunFile(

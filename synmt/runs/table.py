@@ -11,9 +11,10 @@ from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form
 from synmt.metrics.significance import ROUNDING, TESTS, Contrast, bootstrap_differences, sentence_statistics
 from synmt.runs.file import Options, RunFile
+from synmt.runs.notes import Made
 from synmt.runs.plan import Plan, Training
 from synmt.runs.translations import Chosen, translation_of
-from synmt.runs.work import Trained, Workplace
+from synmt.runs.work import Workplace
 
 CONFIG = SignificanceConfig()
 
@@ -84,13 +85,13 @@ def _of_test(
             yield Result(trainings[0].size, test, name, scored[0].name, scores, scored[0].signature, difference, p)
 
 
-def report(found: Sequence[Result], trained: Mapping[Training, Trained], form: str) -> Iterator[str]:
+def report(found: Sequence[Result], trained: Mapping[Training, Made], form: str) -> Iterator[str]:
     """Return the results in a form: tables, one a size and test; or a row of TSV or JSON each."""
     minutes = _minutes(trained)
     return in_form(form, _parts(found, minutes), (_fields(each, minutes) for each in found))
 
 
-def _minutes(trained: Mapping[Training, Trained]) -> dict[tuple[int | None, str], float]:
+def _minutes(trained: Mapping[Training, Made]) -> dict[tuple[int | None, str], float]:
     """Return the mean CPU minutes of the trainings of each size and system."""
     seconds: dict[tuple[int | None, str], list[float]] = {}
     for training, model in trained.items():

@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import orjson
 
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
-from synmt.model.files import write_aside
 from synmt.model.records import target_form
 from synmt.model.target import target_side
 from synmt.runs.file import Options, RunFile, Tuned, arguments
+from synmt.runs.notes import make, noted
 from synmt.runs.plan import Plan, Training
 from synmt.runs.work import Workplace, in_parallel
 from synmt.streams import BadInput, read_lines
@@ -77,13 +76,12 @@ def _score(metric: str, translation: Path, reference: Path) -> float:
 
 
 def translate(place: Workplace, training: Training, name: str, source: Path, options: Options) -> Path:
-    """Return a translation by a model, made unless it is there, of the same options. Raises BadInput."""
-    output = translation_of(place, training, name)
-    noted = output.with_name(f"{output.name}.json")
-    words = [str(source), *arguments(options)]
-    if not (output.exists() and noted.exists() and orjson.loads(noted.read_bytes()) == words):
-        noted.unlink(missing_ok=True)
-        model = str(place.folder / training.name)
-        place.write(output, ["translate", model, *words], place.log(training))
-        write_aside(noted, orjson.dumps(words))
+    """Return a translation by a model, made unless it is there, of the same model and options. Raises BadInput."""
+    model, output = place.folder / training.name, translation_of(place, training, name)
+    trained, known = noted(model), noted(output)
+    own = [str(source), *arguments(options)]
+    words = [*(trained.words if trained else []), "translate", *own]
+    if known is None or known.words != words:
+        command = ["translate", str(model), *own]
+        make(output, words, lambda: place.write(output, command, place.log(training)))
     return output

@@ -5,9 +5,10 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -17,16 +18,16 @@ from tqdm import tqdm
 
 from synmt.inputs import without_compression
 from synmt.interruption import Interruption
-from synmt.model.files import CONFIG_FILE, naming, write_aside
+from synmt.model.files import CONFIG_FILE, locked, naming, write_aside
 from synmt.model.words import parser_of
 from synmt.runs.file import Pair, RunFile, arguments
+from synmt.runs.notes import Made, make, noted
 from synmt.runs.plan import Fields, Plan, Training
 from synmt.streams import BadInput, read_lines, sniff
 from synmt.text.tokenization import with_languages
 
 T = TypeVar("T")
 U = TypeVar("U")
-DONE = "done.json"
 CHECKSUMS = "data/checksums.json"
 
 
@@ -40,12 +41,19 @@ class Workplace:
     processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
     stopped: threading.Event = field(default_factory=threading.Event)
 
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Make the folder, and keep it to this process. Raises BadInput."""
+        with naming(self.folder):
+            (self.folder / "data").mkdir(parents=True, exist_ok=True)
+        with locked(self.folder):
+            yield
+
     def prepare(self, plan: Plan, jobs: int) -> RunFile:
         """Return the run on the data as all systems read it: parsed where some system needs it, cut to the sizes.
 
         Raises BadInput.
         """
-        (self.folder / "data").mkdir(parents=True, exist_ok=True)
         self.check_data()
         with_tests = {"train": self.run.train, "dev": self.run.dev, **self.run.tests}
         parsed = {}
@@ -81,18 +89,15 @@ class Workplace:
         if not needs or first.startswith("{"):
             return path
         made = self.folder / "data" / f"{part}.{path.name}.jsonl"
-        noted = made.with_name(f"{part}.options.json")
         language = with_languages({}, str(path), None).get("source_language", "en")
-        options = {"parser": parser_of(needs), "language": language, **self.run.options["parse"]}
-        if made.exists():
-            with naming(noted):
-                if orjson.loads(noted.read_bytes()) != options:
-                    raise BadInput("was parsed with other options; name another --out", str(made))
-        else:
+        words = arguments({"parser": parser_of(needs), "language": language, **self.run.options["parse"]})
+        known = noted(made)
+        if known is None:
             print(f"synmt run: parsing {path}", file=sys.stderr)
-            write_aside(noted, orjson.dumps(options))
-            words = ["parse", *arguments({"jobs": jobs, **options}), str(path)]
-            self.write(made, words, self.folder / "data" / f"{part}.log")
+            command = ["parse", "--jobs", str(jobs), *words, str(path)]
+            make(made, words, lambda: self.write(made, command, self.folder / "data" / f"{part}.log"))
+        elif known.words != words:
+            raise BadInput("was parsed with other options; name another --out", str(made))
         return made
 
     def cut(self, side: str, path: Path, size: int | None) -> Path:
@@ -146,15 +151,7 @@ class Workplace:
             process.terminate()
 
 
-@dataclass(frozen=True)
-class Trained:
-    """A model that is there. arguments: what it was trained with; cpu_seconds: of its training."""
-
-    arguments: list[str]
-    cpu_seconds: float
-
-
-def train_all(place: Workplace, plan: Plan, run: RunFile, jobs: int) -> dict[Training, Trained]:
+def train_all(place: Workplace, plan: Plan, run: RunFile, jobs: int) -> dict[Training, Made]:
     """Train what is not there yet, so many models at a time. Raises as `in_parallel`, and BadInput."""
     words = {training: _arguments(place, training, run) for training in plan.trainings}
     for training in plan.trainings:  # before any work is done
@@ -189,16 +186,13 @@ def in_parallel(place: Workplace, jobs: int, items: Sequence[T], work: Callable[
     return [future.result() for future in futures]
 
 
-def _known(place: Workplace, training: Training, words: list[str]) -> Trained | None:
-    """Return a model that was trained before. Raises BadInput if that was with other options."""
+def _known(place: Workplace, training: Training, words: list[str]) -> Made | None:
+    """Return what is noted of a model that was trained before. Raises BadInput if that was with other options."""
     folder = place.folder / training.name
-    if not (folder / DONE).exists():
-        return None
-    with naming(folder / DONE):
-        trained = Trained(**orjson.loads((folder / DONE).read_bytes()))
-    if trained.arguments != words:
+    known = noted(folder)
+    if known is not None and known.words != words:
         raise BadInput("was trained with other options or data; name another --out, or remove it", str(folder))
-    return trained
+    return known
 
 
 def _arguments(place: Workplace, training: Training, run: RunFile) -> list[str]:
@@ -212,14 +206,13 @@ def _arguments(place: Workplace, training: Training, run: RunFile) -> list[str]:
     return [*training.options, *arguments({name: str(value) for name, value in files.items()})]
 
 
-def _train(place: Workplace, training: Training, words: list[str]) -> Trained:
-    trained = _known(place, training, words)
-    if trained is None:
-        folder = place.folder / training.name
+def _train(place: Workplace, training: Training, words: list[str]) -> Made:
+    folder = place.folder / training.name
+
+    def work() -> float:
         folder.parent.mkdir(parents=True, exist_ok=True)
         resume = ["--resume"] if (folder / CONFIG_FILE).exists() else []
-        made = ["--out", str(folder), "--prepared", str(place.prepared(training))]
-        seconds = place.command(["train", *words, *made, *resume], place.log(training))
-        trained = Trained(words, seconds)
-        write_aside(folder / DONE, orjson.dumps(asdict(trained)))
-    return trained
+        own = ["--out", str(folder), "--prepared", str(place.prepared(training))]
+        return place.command(["train", *words, *own, *resume], place.log(training))
+
+    return _known(place, training, words) or make(folder, words, work)

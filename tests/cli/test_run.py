@@ -1,11 +1,13 @@
 """`synmt run` from a file to its table, and again."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import sacrebleu
 
+from synmt.model.files import locked
 from synmt.trees.record import write_record
 from tests import tiny
 from tests.cli.commands import is_one_line_of_error, synmt
@@ -94,6 +96,25 @@ def test_other_options_of_translate_translate_again(run: Path) -> None:
     run.write_text(RUN.replace("beam = 1", "beam = 2"))
     assert synmt("run", run).returncode == 0
     assert (file.stat().st_mtime_ns > before[0], model.stat().st_mtime_ns) == (True, before[1])
+
+
+def test_a_model_that_is_trained_anew_translates_anew(run: Path) -> None:
+    assert synmt("run", run).returncode == 0
+    folder = run.parent / "systems" / "all"
+    before = {name: (folder / f"{name}.1.seen").stat().st_mtime_ns for name in ("sequence", "mask")}
+    shutil.rmtree(folder / "mask.1")
+    run.write_text(RUN.replace("mask = {}", "mask = { updates = 3 }"))
+    assert synmt("run", run).returncode == 0
+    after = {name: (folder / f"{name}.1.seen").stat().st_mtime_ns for name in ("sequence", "mask")}
+    assert after["sequence"] == before["sequence"] and after["mask"] > before["mask"]
+
+
+def test_two_runs_do_not_share_a_folder(run: Path) -> None:
+    (run.parent / "systems").mkdir()
+    with locked(run.parent / "systems"):
+        done = synmt("run", run)
+    assert is_one_line_of_error(done) and "systems: another process writes into this folder" in done.stderr
+    assert not (run.parent / "systems" / "all").exists()
 
 
 def test_options_of_translate_are_checked_before_hours_of_training(run: Path) -> None:

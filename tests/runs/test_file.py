@@ -75,6 +75,7 @@ def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
         ('["dev.en", "/dev.de"]', '["dev.en"]', "dev is not [source file, target file]"),
         ('flickr = ["test.en", "test.de"]', "", "names no tests"),
         ("flickr", '"../flickr"', "'../flickr' is no name of a file"),
+        ("flickr", "log", "'log' is no name of a test: logs have it"),
         ("sequence = {}", "sequence = 1", "1 is no table of options"),
         ("sequence = {}", "sequence = { split-arcs = false }", "split-arcs = false: leave it out"),
         ("sequence = {}", "sequence = { heads = [1] }", "heads is no text, number or true"),

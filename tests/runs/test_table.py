@@ -11,10 +11,11 @@ from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import compare
 from synmt.runs.file import Pair, RunFile
+from synmt.runs.notes import Made
 from synmt.runs.plan import Plan, Training
 from synmt.runs.table import Result, report, results
 from synmt.runs.translations import translation_of
-from synmt.runs.work import Trained, Workplace
+from synmt.runs.work import Workplace
 
 REFERENCE = [f"the cat number {n} sat on the mat of the house {n % 7}" for n in range(60)]
 
@@ -86,7 +87,7 @@ def test_more_seeds_are_no_more_sentences(done: tuple[Workplace, Plan, RunFile],
 
 
 def test_forms_of_the_table(done: tuple[Workplace, Plan, RunFile]) -> None:
-    trained = {each: Trained([], 60.0 * each.seed) for each in done[1].trainings}
+    trained = {each: Made([], 60.0 * each.seed) for each in done[1].trainings}
     title, header, base, new, *notes = report(found(done), trained, "text")
     assert title == "flickr, trained on all pairs"
     assert header.split() == ["system", "BLEU", "Δ", "p", "chrF2", "Δ", "p", "CPU", "min"]

@@ -166,7 +166,7 @@ def test_who_reads_or_writes_beside_a_training_does_it_no_harm(tmp_path: Path) -
     other.mkdir()
     wait_for(lambda: (model / "model.safetensors").exists(), first)
     with paused(first):
-        assert refuses(run(command(tmp_path, "model", "--resume"), other), "another training writes into this folder")
+        assert refuses(run(command(tmp_path, "model", "--resume"), other), "another process writes into this folder")
         assert refuses(run(command(tmp_path, "model"), other), "holds a model; --resume goes on with it")
     while first.is_alive():
         done = run(["translate", str(model), str(tmp_path / "text")], other)
@@ -186,7 +186,7 @@ def test_two_aligners_are_not_fitted_into_one_folder(method: str, tmp_path: Path
     other.mkdir()
     again = [str(tmp_path / each) if each in ("pairs", "kept") else each for each in arguments]
     with paused(first):
-        assert refuses(run([*again, "--resume"], other), "another training writes into this folder")
+        assert refuses(run([*again, "--resume"], other), "another process writes into this folder")
         assert refuses(run(again, other), "holds a model; --resume goes on with it")
     done = ended(first, arguments, tmp_path)
     assert done.code == 0, done.said

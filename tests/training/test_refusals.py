@@ -74,7 +74,7 @@ def test_other_settings_may_change_and_are_recorded(tmp_path: Path) -> None:
 def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
     data, out = write_corpus(tmp_path), tmp_path / "model"
     run(out, data, config=replace(SHORT, updates=1))
-    with locked(out), pytest.raises(BadInput, match="model: another training writes into this folder"):
+    with locked(out), pytest.raises(BadInput, match="model: another process writes into this folder"):
         run(out, data, resume=True)
     run(out, data, resume=True)
 
