@@ -69,6 +69,11 @@ class TranslateConfig:
     n_best: int | None = setting(None, "translations a line, as JSON lines; at most the beam", 1)
     task: Literal["translate", "parse"] = setting("translate", "a multitask model parses too: brackets without words")
     score: bool = setting(False, "read source TAB target lines, and write the log-probability of each target")
+    sum_trees: int = setting(
+        0,
+        "with --score, of a model that writes arcs: that of the words, summed over so many of their trees as a beam"
+        " finds; 0: of the words and of one tree, given or parsed",
+    )
     format: Literal["text", "jsonl", "conllu"] = setting(
         "text", "text; JSON lines; or, of a model that writes arcs, trees as CoNLL-U"
     )
@@ -91,6 +96,8 @@ class TranslateConfig:
             raise ValueError("--score gives log-probabilities of translations, as text or JSON lines")
         if self.score and self.precision == "int8":
             raise ValueError("--score gives the numbers of the model, not those of --precision int8")
+        if self.sum_trees and not self.score:
+            raise ValueError("--sum-trees is of --score")
         if self.score and self.jobs > 1:
             raise ValueError("--score takes one process")
 

@@ -16,38 +16,44 @@ import orjson
 import torch
 
 from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.decoding.stream import source_words
 from synmt.decoding.translation import WINDOW, Translator
+from synmt.decoding.tree_search import sums_over_trees
 from synmt.device import autocast, local_device
 from synmt.model.batches import in_batches
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
 from synmt.model.folder import ModelFolder
 from synmt.model.prefixes import PrefixPlan
-from synmt.model.records import columns_of_pairs, source_records, target_records
+from synmt.model.records import columns_of_pairs, source_records, target_form, target_records
 from synmt.model.source import SourceFeatures
+from synmt.model.target import target_side
 from synmt.model.words import Sides, note_doubts
-from synmt.streams import BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines, windows
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines, windows
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
+WORDS = target_side({"sequence": {}})
 PREFIX_TOKENS = 16384  # of a decoder that reads prefixes, computed at a time
 
 
 @dataclass(frozen=True, slots=True)
 class ForcedTarget:
     """entries: what the decoder is forced to say, its end last; log_probabilities: of each after those before it, in
-    nats. Both are empty for a pair that cannot be scored."""
+    nats, or of all words, over several trees. Both are empty for a pair that cannot be scored."""
 
     entries: Sequence[str] = ()
     log_probabilities: Sequence[float] = ()
 
     def total(self, of_arcs: bool | None = None) -> float:
         """Return the sum over all entries, or over arcs, or over all others."""
+        if of_arcs is None:
+            return math.fsum(self.log_probabilities)
         pairs = zip(self.entries, self.log_probabilities, strict=True)
-        return math.fsum(value for entry, value in pairs if of_arcs is None or is_arc(entry) == of_arcs)
+        return math.fsum(value for entry, value in pairs if is_arc(entry) == of_arcs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +75,21 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
     """
     folder = ModelFolder.open(model, ModelConfig)
     translator = Translator.open(folder, local_device(device), SearchConfig(), config)
+    check_sums(folder, config)
     bad = BadLines(on_error)
     sides = source_words(folder.config, config), folder.config.sides()[1]
     unknown = 0
     latest = Latest()
+
+    def force_all(window: Sequence[ForcedPair]) -> list[ForcedTarget]:
+        if config.sum_trees:
+            return force_words(translator, window, config.sum_trees)
+        return force(translator, folder.config, window)
+
     pairs = forced_pairs(translator, folder.config, sides, read_lines(files, on_error), config, bad, latest)
     with LineWriter() as output:
         for window in windows(pairs, WINDOW, pauses=latest.pauses):
-            for forced in force(translator, folder.config, window):
+            for forced in force_all(window):
                 unknown += sum(not translator.vocabulary.knows(entry) for entry in forced.entries)
                 output.write(_line(forced, folder.config.target.writes_arcs, config))
             if latest.pauses():
@@ -104,13 +117,16 @@ def forced_pairs(
     both, *columns = tee(columns_of_pairs(lines, bad), 3)
     lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
     sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
-    targets = target_records(rights, model.target, model.open_tokenizers()[1], sides[1], bad)
+    form, of_targets = target_form(rights, model.target)
+    side = WORDS if config.sum_trees and form != "strings" else model.target
+    targets = target_records(of_targets, side, model.open_tokenizers()[1], sides[1], bad, form)
+    entries = WORDS.entries if config.sum_trees else model.target.entries
     for (left, right), (_, source), (_, target) in zip(both, sources, targets, strict=True):
         pair = NOTHING
         latest.see(left)
         try:
             if source.tokens and target.tokens:
-                pair = _pair(translator, model, source, target)
+                pair = _pair(translator, source, entries(target, translator.bpe.segment))
         except TreeNotDerivable as error:
             bad.leave_empty(f"line where {error}")
         except ValueError as error:
@@ -123,13 +139,20 @@ def forced_pairs(
         yield pair
 
 
-def _pair(translator: Translator, model: ModelConfig, source: ParseRecord, target: ParseRecord) -> ForcedPair:
+def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -> ForcedPair:
     """Raise ValueError, also for an arc that the model does not know: it would count as an unknown word."""
-    entries = model.target.entries(target, translator.bpe.segment)
     for entry in entries:
         if is_arc(entry) and not translator.vocabulary.knows(entry):
             raise ValueError(f"the model has no arc {write_entries([entry])}")
     return ForcedPair(translator.features(source), entries)
+
+
+def check_sums(folder: ModelFolder[ModelConfig], config: TranslateConfig) -> None:
+    """Raise BadInput for sums over trees by a model whose words do not depend on any."""
+    target = folder.config.target
+    if config.sum_trees and (target.writes_tags or not target.writes_arcs):
+        says = "says its arcs beside the words" if target.writes_tags else "writes no arcs"
+        raise BadInput(f"{says}, so that --score has the words without --sum-trees", str(folder.path))
 
 
 def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:
@@ -150,6 +173,29 @@ def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair
     return [ForcedTarget([*each.target, END_TOKEN], next(found)) if each.target else ForcedTarget() for each in pairs]
 
 
+def force_words(translator: Translator, pairs: Sequence[ForcedPair], trees: int) -> list[ForcedTarget]:
+    """Return what the model gives the words of targets, in order, over so many of their trees as a beam finds.
+
+    Raises BadInput where it gives none a probability.
+    """
+    some = [pair for pair in pairs if pair.target]
+    arcs, vocabulary = translator.arcs, translator.vocabulary
+    assert isinstance(arcs, ArcVocabulary)
+
+    def run(indices: list[int]) -> list[float]:
+        source = translator.batch([some[index].source for index in indices])
+        targets = [vocabulary.encode_target(some[index].target) for index in indices]
+        try:
+            with autocast(translator.device, translator.precision):
+                return sums_over_trees(translator.model, source, targets, trees, arcs)
+        except FloatingPointError as error:
+            raise BadInput(f"the numbers of this model overflow: {error}", str(translator.path)) from None
+
+    lengths = [max(len(pair.source.tokens), 1 + len(pair.target)) for pair in some]
+    found = iter(in_batches(lengths, translator.batch_tokens, run))
+    return [ForcedTarget([*each.target, END_TOKEN], [next(found)]) if each.target else ForcedTarget() for each in pairs]
+
+
 @torch.inference_mode()
 def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[int]) -> list[list[float]]:
     """Return those of the target tokens of some pairs, the end of sentence last."""
@@ -161,15 +207,15 @@ def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[
 
 
 def _line(forced: ForcedTarget, writes_arcs: bool, config: TranslateConfig) -> str:
-    of_kinds = {"words": forced.total(False), "arcs": forced.total(True)} if writes_arcs else {}
+    apart = writes_arcs and not config.sum_trees
+    of_kinds = {"words": forced.total(False), "arcs": forced.total(True)} if apart else {}
     if config.format == "text":
         numbers = [forced.total(), *of_kinds.values()]
         return "\t".join(f"{number:.6f}" for number in numbers) if forced.entries else ""
     fields: dict[str, Any] = {"log_probability": forced.total() if forced.entries else None}
     if forced.entries:
         fields |= {f"log_probability_of_{name}": value for name, value in of_kinds.items()}
-    fields |= {
-        "tokens": write_entries(forced.entries).split(" ") if forced.entries else [],
-        "log_probabilities": list(forced.log_probabilities),
-    }
+    fields |= {"tokens": write_entries(forced.entries).split(" ") if forced.entries else []}
+    if not config.sum_trees:
+        fields["log_probabilities"] = list(forced.log_probabilities)
     return orjson.dumps(fields).decode()

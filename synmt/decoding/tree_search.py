@@ -11,6 +11,7 @@ Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -25,6 +26,7 @@ from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
 from synmt.trees.transition_state import SUBWORDS, State
 
+Key = tuple[tuple[int, ...], bool]
 Continuations = list[list[tuple[float, int]]]  # of each hypothesis, log-probabilities and tokens, the best first
 
 
@@ -48,11 +50,6 @@ class Partial:
     def has_ended(self) -> bool:
         return self.words[-1:] == (END,) or not self.left[1]
 
-    @property
-    def key(self) -> tuple[tuple[int, ...], bool]:
-        """Return what makes it one with others."""
-        return self.words, self.has_ended
-
 
 @torch.inference_mode()
 def tree_search(
@@ -63,27 +60,51 @@ def tree_search(
     Scores are of words: the logarithm of the sum over all trees of a hypothesis that were found, over a penalty for its
     words. With `greedy-arcs`, a hypothesis goes on with an arc if that is its likeliest token, else with words alone.
     """
-    search = _Search(model, source, config, arcs)
-    while search.alive:
-        search.step()
+    limits = [config.longest(words) for words in source.words.tolist()]
+    search = _Search(model, source, config, arcs, limits)
+    search.run()
     return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
+
+
+@torch.inference_mode()
+def sums_over_trees(
+    model: TranslationModel, source: SourceBatch, targets: Sequence[Sequence[int]], trees: int, arcs: ArcVocabulary
+) -> list[float]:
+    """Return log P(words) of given translations, summed over as many of their trees as a beam finds: no more than it
+    is over all trees. targets: their subwords and the end.
+
+    Raises FloatingPointError where the model gives no tree a probability.
+    """
+    search = _Forced(model, source, SearchConfig(trees, search="words"), arcs, [len(target) - 1 for target in targets])
+    search.targets = targets
+    search.run()
+    if not all(search.finished):
+        raise FloatingPointError("no tree has a probability")
+    return [reduce(_log_sum, (each.log_probability for each in found)) for found in search.finished]
 
 
 class _Search:
     """The state of a search. Everything with a first dimension B shrinks as sentences are done.
 
     moving [B][at most K]: hypotheses with as many words as any, which may write arcs, or their next word.
-    waiting [B]: the best that have written it, by their words, at most K open and K ended ones; the decoder `held` has
-    the open ones.
+    waiting [B]: the best that have written it, by what makes them one, at most K open and K ended ones; the decoder
+    `held` has the open ones.
+    limits: how many subwords each sentence may have.
     """
 
-    def __init__(self, model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary) -> None:
+    def __init__(
+        self,
+        model: TranslationModel,
+        source: SourceBatch,
+        config: SearchConfig,
+        arcs: ArcVocabulary,
+        limits: Sequence[int],
+    ) -> None:
         encoded = model.encode(source)
         self.config, self.arcs, self.begin = config, arcs, model.begin
         self.device, self.beam = source.ids.device, config.beam
         self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
         self.held: WaitingSteps | None = None
-        limits = [config.longest(words) for words in source.words.tolist()]
         self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, self.device)
         kinds = self.hypotheses.kinds
         self.is_word = (kinds & (SUBWORDS | Kind.END)) != 0
@@ -91,7 +112,24 @@ class _Search:
         self.alive = list(range(len(limits)))  # which sentence each row is
         start = zip(self.hypotheses.states, self.hypotheses.left, strict=True)
         self.moving = [[Partial([], (), 0.0, 0.0, state, left)] for state, left in start]
-        self.waiting: list[dict[tuple[tuple[int, ...], bool], Partial]] = [{} for _ in limits]
+        self.waiting: list[dict[Key, Partial]] = [{} for _ in limits]
+
+    def run(self) -> None:
+        while self.alive:
+            self.step()
+
+    def key(self, partial: Partial) -> Key:
+        """Return what makes a hypothesis one with others."""
+        return partial.words, partial.has_ended
+
+    def next_words(self, rows: Sequence[Partial], values: Tensor) -> Tensor:
+        """Return the log-probabilities of what the hypotheses `rows` [B·K] may say, without arcs, of those of all
+        tokens, [B,K,T]; −∞ for the others."""
+        values = values.masked_fill(~self.is_word, float("-inf"))
+        values[:, :, UNKNOWN] = float("-inf")
+        begins = torch.tensor([not partial.ids for partial in rows], device=self.device)
+        values[:, :, END].masked_fill_(begins.view(-1, self.beam), float("-inf"))
+        return values
 
     def step(self) -> None:
         words, arcs = self._continuations()
@@ -113,10 +151,8 @@ class _Search:
         self.decoder.grow(self.hypotheses.last_tokens())
         logits = self.decoder.logits(prefixes, lengths).float()
         values = logits - logits.logsumexp(dim=2, keepdim=True)
-        values[:, :, UNKNOWN] = float("-inf")
-        values[:, :, END].masked_fill_(lengths == 1, float("-inf"))
         self.hypotheses.forbid(values)
-        words, arcs = values.masked_fill(~self.is_word, float("-inf")), values.masked_fill(self.is_word, float("-inf"))
+        words, arcs = self.next_words(rows, values), values.masked_fill(self.is_word, float("-inf"))
         if self.config.search == "greedy-arcs":
             writes_arc = arcs.amax(dim=2, keepdim=True) > words.amax(dim=2, keepdim=True)
             words, arcs = words.masked_fill(writes_arc, float("-inf")), arcs.masked_fill(~writes_arc, float("-inf"))
@@ -143,18 +179,19 @@ class _Search:
 
     def _wait(self, row: int, child: Partial) -> None:
         """Let a hypothesis wait for the others, merged with one that has the same words."""
-        other = self.waiting[row].get(child.key)
+        key = self.key(child)
+        other = self.waiting[row].get(key)
         if other is not None:
             total = _log_sum(child.total, other.total)
             child = max(child, other, key=lambda each: each.log_probability)
             child.total = total
-        self.waiting[row][child.key] = child
+        self.waiting[row][key] = child
 
     def _move(self, row: int, children: Sequence[Partial]) -> None:
         """Keep the best of those that wait, and those that move on to what may be better than the worst of them."""
         ranked = sorted(self.waiting[row].values(), key=_by_total)
         still_open, ended = ([each for each in ranked if each.has_ended == has][: self.beam] for has in (False, True))
-        self.waiting[row] = {each.key: each for each in (*still_open, *ended)}
+        self.waiting[row] = {self.key(each): each for each in (*still_open, *ended)}
         least = still_open[-1].total if len(still_open) == self.beam else float("-inf")
         self.moving[row] = []
         for child in sorted(children, key=_by_total):
@@ -209,6 +246,22 @@ class _Search:
                 waits, own = divmod(place, self.beam)
                 rows.append((waits * len(self.alive) + sentence) * self.beam + own)
         return torch.tensor(rows, device=self.device)
+
+
+class _Forced(_Search):
+    """A search among the trees of given words. targets [B]: their subwords and the end."""
+
+    targets: Sequence[Sequence[int]] = ()
+
+    def key(self, partial: Partial) -> Key:
+        return tuple(partial.ids), partial.has_ended
+
+    def next_words(self, rows: Sequence[Partial], values: Tensor) -> Tensor:
+        sentences = [sentence for sentence in self.alive for _ in range(self.beam)]
+        pairs = zip(sentences, rows, strict=True)
+        gold = [self.targets[sentence][len(partial.words)] for sentence, partial in pairs]
+        places = torch.tensor(gold, device=self.device).view(len(self.alive), self.beam, 1)
+        return torch.full_like(values, float("-inf")).scatter(2, places, values.gather(2, places))
 
 
 def _by_total(partial: Partial) -> float:

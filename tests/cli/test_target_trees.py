@@ -159,3 +159,28 @@ def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
     assert is_wrong_usage(done, "--score gives log-probabilities of translations, as text or JSON lines")
     done = synmt("translate", parent_model, "--score", text="a\n")
     assert is_one_line_of_error(done, "synmt translate: stdin:1: 1 columns instead of source TAB target")
+
+
+def test_words_are_scored_over_several_trees(parent_model: Path, mask_model: Path) -> None:
+    """Of text, of records without a tree, and of strings, which say the same words: more than any one tree has."""
+    record = json.dumps({"text": TARGETS[3], "tokens": TARGET_WORDS[3].split()})
+    score = ("translate", parent_model, "--score")
+    one = float(synmt(*score, text=f"{RECORDS[3]}\t{STRING}\n").stdout.split("\t")[0])
+    sums = []
+    for given in ([TARGETS[3]], [record], [STRING, STRING.replace("RIGHT-ARC:rel2", "RIGHT-ARC:rel1")]):
+        text = "".join(f"{RECORDS[3]}\t{target}\n" for target in [*given, ""])
+        done = synmt(*score, "--sum-trees", "8", "--on-error", "blank", text=text)
+        assert done.returncode == 0 and done.stdout.endswith("\n\n")
+        assert "1 line with an empty side left empty" in done.stderr
+        sums += map(float, done.stdout.split())
+    assert sums == pytest.approx(sums[:1] * 4, abs=1e-5)
+    assert one < sums[0] < 0
+    found = json.loads(
+        synmt(*score, "--sum-trees", "8", "--format", "jsonl", text=f"{RECORDS[3]}\t{TARGETS[3]}\n").stdout
+    )
+    assert found["log_probability"] == pytest.approx(sums[0], abs=1e-5)
+    assert found.keys() == {"log_probability", "tokens"} and found["tokens"][-1] == "</s>"
+
+    done = synmt("translate", mask_model, "--score", "--sum-trees", "8", text=text)
+    assert is_one_line_of_error(done, f"{mask_model}: writes no arcs, so that --score has the words without --sum-tre")
+    assert is_wrong_usage(synmt("translate", parent_model, "--sum-trees", "8", text=text), "--sum-trees is of --score")

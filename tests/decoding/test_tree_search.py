@@ -10,7 +10,7 @@ from synmt.decoding.config import SearchConfig, SearchName, TranslateConfig
 from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.decoding.scores import ForcedPair, force
 from synmt.decoding.translation import Translator
-from synmt.decoding.tree_search import tree_search
+from synmt.decoding.tree_search import sums_over_trees, tree_search
 from synmt.text.vocabulary import END
 from synmt.trees.record import check_heads
 from synmt.trees.transition_state import Constraints
@@ -68,6 +68,31 @@ def test_a_wide_beam_adds_up_all_trees(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
+def test_the_trees_of_given_words_add_up(target: str) -> None:
+    """To what all strings with these words have, where the beam holds them all, and to less where it does not; in any
+    batch."""
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target, seed=4)
+    transitions = ArcVocabulary(tiny.TARGET_SYSTEMS[target], vocabulary)
+    config = SearchConfig(max_length_offset=0)
+    batch = sources.batch([2], vocabulary.padding, CPU)
+    expected = all_translations(model, batch, config, SlowArcs(tiny.TARGET_SYSTEMS[target], vocabulary))
+    targets = sorted(expected, key=lambda words: (-len(words), words))[:: max(1, len(expected) // 12)]
+    assert all(words[-1] == END for words in targets) and {len(words) for words in targets} > {3}
+    wide, narrow = (
+        [total for words in targets for total in sums_over_trees(model, batch, [words], trees, transitions)]
+        for trees in (1000, 1)
+    )
+    assert wide == pytest.approx([expected[words][0] for words in targets], abs=1e-4)
+    assert all(few <= all_of_them + 1e-5 for few, all_of_them in zip(narrow, wide, strict=True))
+    assert any(few < all_of_them - 1e-3 for few, all_of_them in zip(narrow, wide, strict=True))
+    together = sources.batch([2] * len(targets), vocabulary.padding, CPU)
+    assert sums_over_trees(model, together, targets, 3, transitions) == pytest.approx(
+        [total for words in targets for total in sums_over_trees(model, batch, [words], 3, transitions)], abs=1e-4
+    )
+
+
+@pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
 def test_what_is_found_is_a_tree_with_the_score_of_its_string(target: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "mask", target)
     translator = Translator.open(
@@ -95,3 +120,5 @@ def test_without_a_number_there_is_no_translation() -> None:
     transitions = ArcVocabulary(tiny.TARGET_SYSTEMS["compose"], vocabulary)
     batch = sources.batch([0, 1], vocabulary.padding, CPU)
     assert tree_search(model, batch, SearchConfig(search="words"), transitions) == [[], []]
+    with pytest.raises(FloatingPointError, match="no tree has a probability"):
+        sums_over_trees(model, batch, [[2, END], [2, END]], 3, transitions)
