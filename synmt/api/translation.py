@@ -9,7 +9,7 @@ import torch
 
 from synmt.api.given import Doubts, Pair, Sentence, config_of_all, lines_of, lines_of_pairs
 from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.scores import ForcedTarget, force, forced_pairs
+from synmt.decoding.scores import ForcedTarget, forced_pairs, forced_targets
 from synmt.decoding.stream import source_sentences, source_words
 from synmt.decoding.translation import WINDOW, Translation, Translator, load
 from synmt.device import Precision, local_device
@@ -68,18 +68,19 @@ class Model:
     ) -> Iterator[ForcedTarget]:
         """Yield what the model gives the target of each (source, target), in nats: `total()`, and of each subword.
 
-        As `translate`, without the settings of a search. Raises ValueError for several models.
+        As `translate`, without the settings of a search, and with `sum_trees`. Raises ValueError for several models.
         """
         if len(self.models) > 1:
             raise ValueError("log-probabilities are of one model")
-        translator, config = self._open(None, settings)
+        translator, config = self._open(None, settings, score=True)
         return self._forced(translator, config, pairs, on_error)
 
-    def _open(self, n: int | None, settings: dict[str, Any]) -> tuple[Translator, TranslateConfig]:
+    def _open(self, n: int | None, settings: dict[str, Any], score: bool = False) -> tuple[Translator, TranslateConfig]:
         own = {each.name for each in settings_of(TranslateConfig)} - {*OWN}
         search = config_of_all(SearchConfig, {name: value for name, value in settings.items() if name not in own})
         others = {name: value for name, value in settings.items() if name in own}
-        config = config_of_all(TranslateConfig, {**others, "n_best": n, "format": "jsonl", "precision": self.precision})
+        decided = {"n_best": n, "score": score, "format": "jsonl", "precision": self.precision}
+        config = config_of_all(TranslateConfig, {**others, **decided})
         config.check_search(search)
         return Translator.open_all(self.folders, self.device, search, config, self.models), config
 
@@ -96,7 +97,7 @@ class Model:
         sides = source_words(model, config), model.sides()[1]
         lines = lines_of_pairs(pairs, "pairs")
         for window in windows(forced_pairs(translator, model, sides, lines, config, bad, Latest()), WINDOW):
-            yield from force(translator, model, window)
+            yield from forced_targets(translator, model, window, config)
         doubts = Doubts("translate")
         doubts.add_all(bad)
         note_doubts(doubts, *sides)

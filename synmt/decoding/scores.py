@@ -75,21 +75,14 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
     """
     folder = ModelFolder.open(model, ModelConfig)
     translator = Translator.open(folder, local_device(device), SearchConfig(), config)
-    check_sums(folder, config)
     bad = BadLines(on_error)
     sides = source_words(folder.config, config), folder.config.sides()[1]
     unknown = 0
     latest = Latest()
-
-    def force_all(window: Sequence[ForcedPair]) -> list[ForcedTarget]:
-        if config.sum_trees:
-            return force_words(translator, window, config.sum_trees)
-        return force(translator, folder.config, window)
-
     pairs = forced_pairs(translator, folder.config, sides, read_lines(files, on_error), config, bad, latest)
     with LineWriter() as output:
         for window in windows(pairs, WINDOW, pauses=latest.pauses):
-            for forced in force_all(window):
+            for forced in forced_targets(translator, folder.config, window, config):
                 unknown += sum(not translator.vocabulary.knows(entry) for entry in forced.entries)
                 output.write(_line(forced, folder.config.target.writes_arcs, config))
             if latest.pauses():
@@ -147,12 +140,13 @@ def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -
     return ForcedPair(translator.features(source), entries)
 
 
-def check_sums(folder: ModelFolder[ModelConfig], config: TranslateConfig) -> None:
-    """Raise BadInput for sums over trees by a model whose words do not depend on any."""
-    target = folder.config.target
-    if config.sum_trees and (target.writes_tags or not target.writes_arcs):
-        says = "says its arcs beside the words" if target.writes_tags else "writes no arcs"
-        raise BadInput(f"{says}, so that --score has the words without --sum-trees", str(folder.path))
+def forced_targets(
+    translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair], config: TranslateConfig
+) -> list[ForcedTarget]:
+    """Return what the model gives the targets, as `force`, or of their words as `force_words`."""
+    if config.sum_trees:
+        return force_words(translator, pairs, config.sum_trees)
+    return force(translator, model, pairs)
 
 
 def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:

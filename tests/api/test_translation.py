@@ -55,6 +55,18 @@ def test_log_probabilities_are_those_of_the_command(tmp_path: Path) -> None:
     found = list(synmt.Model.load(folder).log_probabilities(pairs))
     assert [list(each.log_probabilities) for each in found] == [each["log_probabilities"] for each in expected]
     assert found[1] == ForcedTarget()
+    with pytest.raises(synmt.BadInput, match="writes no arcs, so that --score has the words without --sum-trees"):
+        synmt.Model.load(folder).log_probabilities(pairs, sum_trees=3)
+
+
+def test_words_over_several_trees_are_those_of_the_command(tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "model", "sequence", "compose").path
+    pairs: list[Pair] = [(RECORDS[0], "er ist"), ("", ""), (RECORDS[2], "mein Vater")]
+    lines = [f"{LINES[0]}\ter ist", "", f"{LINES[2]}\tmein Vater"]
+    first, _, last = by_command(folder, "--score", "--sum-trees", 3, lines=lines)
+    found = list(synmt.Model.load(folder).log_probabilities(pairs, sum_trees=3))
+    assert found[1] == ForcedTarget()
+    assert [found[0].total(), found[2].total()] == pytest.approx([float(first), float(last)], abs=1e-5)
 
 
 def test_models_translate_together(tmp_path: Path) -> None:
@@ -86,6 +98,7 @@ def test_a_bad_sentence_is_an_error_or_blank(folder: Path) -> None:
         (lambda model: model.n_best(["a"], 5), ValueError, "needs a --beam of 5"),
         (lambda model: model.translate([3]), TypeError, "a sentence is a str or a ParseRecord, not int"),
         (lambda model: model.log_probabilities([("a",)]), TypeError, "a pair is"),
+        (lambda model: model.translate(["a"], sum_trees=2), ValueError, "--sum-trees is of --score"),
         (lambda model: model.translate(["a"], task="parse"), synmt.BadInput, "has not learnt to parse"),
     ],
 )

@@ -166,7 +166,7 @@ def test_words_are_scored_over_several_trees(parent_model: Path, mask_model: Pat
     record = json.dumps({"text": TARGETS[3], "tokens": TARGET_WORDS[3].split()})
     score = ("translate", parent_model, "--score")
     one = float(synmt(*score, text=f"{RECORDS[3]}\t{STRING}\n").stdout.split("\t")[0])
-    sums = []
+    sums: list[float] = []
     for given in ([TARGETS[3]], [record], [STRING, STRING.replace("RIGHT-ARC:rel2", "RIGHT-ARC:rel1")]):
         text = "".join(f"{RECORDS[3]}\t{target}\n" for target in [*given, ""])
         done = synmt(*score, "--sum-trees", "8", "--on-error", "blank", text=text)
