@@ -143,9 +143,10 @@ def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -
 def forced_targets(
     translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair], config: TranslateConfig
 ) -> list[ForcedTarget]:
-    """Return what the model gives the targets, as `force`, or of their words as `force_words`."""
-    if config.sum_trees:
-        return force_words(translator, pairs, config.sum_trees)
+    """Return what the model gives the targets; with `sum_trees` these are words, and where the model writes arcs among
+    them, as `force_words`."""
+    if config.sum_trees and isinstance(translator.arcs, ArcVocabulary):
+        return force_words(translator, pairs, translator.arcs, config.sum_trees)
     return force(translator, model, pairs)
 
 
@@ -167,14 +168,15 @@ def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair
     return [ForcedTarget([*each.target, END_TOKEN], next(found)) if each.target else ForcedTarget() for each in pairs]
 
 
-def force_words(translator: Translator, pairs: Sequence[ForcedPair], trees: int) -> list[ForcedTarget]:
+def force_words(
+    translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcVocabulary, trees: int
+) -> list[ForcedTarget]:
     """Return what the model gives the words of targets, in order, over so many of their trees as a beam finds.
 
     Raises BadInput where it gives none a probability.
     """
     some = [pair for pair in pairs if pair.target]
-    arcs, vocabulary = translator.arcs, translator.vocabulary
-    assert isinstance(arcs, ArcVocabulary)
+    vocabulary = translator.vocabulary
 
     def run(indices: list[int]) -> list[float]:
         source = translator.batch([some[index].source for index in indices])

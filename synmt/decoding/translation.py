@@ -106,7 +106,7 @@ class Translator:
         model: TranslationModel | None = None,
     ) -> "Translator":
         """Take the model of a folder as `load` has given it, or load it. Raises BadInput, also for a task that it has
-        not learnt, and for a search among trees, or a sum over them, where its words depend on none."""
+        not learnt, and for a search among trees where it writes none."""
         if config.task not in folder.config.source.tasks:
             raise BadInput(f"has not learnt to {config.task}", str(folder.path))
         writes_arcs = config.task == "translate" and folder.config.target.writes_arcs
@@ -118,9 +118,6 @@ class Translator:
             )
         if search.is_of_words and writes_arcs and not folder.config.target.writes_tags:
             raise BadInput("writes arcs, and --no-repeat and --min-length-ratio are of words", str(folder.path))
-        if config.sum_trees and not (writes_arcs and not folder.config.target.writes_tags):
-            says = "says its arcs beside the words" if writes_arcs else "writes no arcs"
-            raise BadInput(f"{says}, so that --score has the words without --sum-trees", str(folder.path))
         if model is None:
             model = load(folder, device, config.precision)
         trees = None if config.n_best else int(config.format != "text")

@@ -55,8 +55,16 @@ def test_log_probabilities_are_those_of_the_command(tmp_path: Path) -> None:
     found = list(synmt.Model.load(folder).log_probabilities(pairs))
     assert [list(each.log_probabilities) for each in found] == [each["log_probabilities"] for each in expected]
     assert found[1] == ForcedTarget()
-    with pytest.raises(synmt.BadInput, match="writes no arcs, so that --score has the words without --sum-trees"):
-        synmt.Model.load(folder).log_probabilities(pairs, sum_trees=3)
+
+
+def test_words_that_depend_on_no_tree_are_what_they_are(tmp_path: Path) -> None:
+    pairs: list[Pair] = [("He is", tiny.target_records()[0]), ("", ""), ("He is my father", tiny.target_records()[3])]
+    for target in ("sequence", "tags"):
+        model = synmt.Model.load(write_model(tmp_path / target, "sequence", target).path)
+        expected = [each.total(of_arcs=False) for each in model.log_probabilities(pairs)]
+        words: list[Pair] = [(source, target if isinstance(target, str) else target.text) for source, target in pairs]
+        found = [each.total() for each in model.log_probabilities(words, sum_trees=3)]
+        assert found == pytest.approx(expected, abs=1e-5) and found[0] < 0
 
 
 def test_words_over_several_trees_are_those_of_the_command(tmp_path: Path) -> None:
