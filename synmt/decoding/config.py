@@ -71,8 +71,8 @@ class TranslateConfig:
     score: bool = setting(False, "read source TAB target lines, and write the log-probability of each target")
     sum_trees: int = setting(
         0,
-        "with --score, of a model that writes arcs: that of the words, summed over so many of their trees as a beam"
-        " finds; 0: of the words and of one tree, given or parsed",
+        "with --score: that of the words alone; of a model that writes arcs among them, summed over as many of their"
+        " trees as a beam of N finds; 0: of words and tree, given or parsed",
     )
     format: Literal["text", "jsonl", "conllu"] = setting(
         "text", "text; JSON lines; or, of a model that writes arcs, trees as CoNLL-U"

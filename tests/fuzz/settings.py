@@ -172,7 +172,7 @@ def of_translation(source: Random) -> dict[str, Any]:
     options |= given(TranslateConfig, source, 0.25)
     # Of other input, of what the twin does not search: hypotheses that wait for each other, and what is drawn; and what
     # takes seconds.
-    others = "score", "search", "sample", "top-k", "seed", "jobs"
+    others = "score", "sum-trees", "search", "sample", "top-k", "seed", "jobs"
     return {name: value for name, value in options.items() if name not in others}
 
 
