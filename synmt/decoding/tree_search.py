@@ -75,8 +75,7 @@ def sums_over_trees(
 
     Raises FloatingPointError where the model gives no tree a probability.
     """
-    search = _Forced(model, source, SearchConfig(trees, search="words"), arcs, [len(target) - 1 for target in targets])
-    search.targets = targets
+    search = _Forced(model, source, SearchConfig(trees, search="words"), arcs, targets)
     search.run()
     if not all(search.finished):
         raise FloatingPointError("no tree has a probability")
@@ -251,7 +250,16 @@ class _Search:
 class _Forced(_Search):
     """A search among the trees of given words. targets [B]: their subwords and the end."""
 
-    targets: Sequence[Sequence[int]] = ()
+    def __init__(
+        self,
+        model: TranslationModel,
+        source: SourceBatch,
+        config: SearchConfig,
+        arcs: ArcVocabulary,
+        targets: Sequence[Sequence[int]],
+    ) -> None:
+        super().__init__(model, source, config, arcs, [len(target) - 1 for target in targets])
+        self.targets = targets
 
     def key(self, partial: Partial) -> Key:
         return tuple(partial.ids), partial.has_ended
