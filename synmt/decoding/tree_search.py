@@ -60,8 +60,7 @@ def tree_search(
     Scores are of words: the logarithm of the sum over all trees of a hypothesis that were found, over a penalty for its
     words. With `greedy-arcs`, a hypothesis goes on with an arc if that is its likeliest token, else with words alone.
     """
-    limits = [config.longest(words) for words in source.words.tolist()]
-    search = _Search(model, source, config, arcs, limits)
+    search = _Search(model, source, config, arcs)
     search.run()
     return [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
 
@@ -75,7 +74,7 @@ def sums_over_trees(
 
     Raises FloatingPointError where the model gives no tree a probability.
     """
-    search = _Forced(model, source, SearchConfig(trees, search="words"), arcs, targets)
+    search = _Search(model, source, SearchConfig(trees, search="words"), arcs, targets)
     search.run()
     if not all(search.finished):
         raise FloatingPointError("no tree has a probability")
@@ -88,7 +87,7 @@ class _Search:
     moving [B][at most K]: hypotheses with as many words as any, which may write arcs, or their next word.
     waiting [B]: the best that have written it, by what makes them one, at most K open and K ended ones; the decoder
     `held` has the open ones.
-    limits: how many subwords each sentence may have.
+    targets [B]: if their words are given, the subwords of each sentence and its end; then only its trees compete.
     """
 
     def __init__(
@@ -97,13 +96,17 @@ class _Search:
         source: SourceBatch,
         config: SearchConfig,
         arcs: ArcVocabulary,
-        limits: Sequence[int],
+        targets: Sequence[Sequence[int]] = (),
     ) -> None:
         encoded = model.encode(source)
-        self.config, self.arcs, self.begin = config, arcs, model.begin
+        self.config, self.arcs, self.begin, self.targets = config, arcs, model.begin, targets
         self.device, self.beam = source.ids.device, config.beam
         self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
         self.held: WaitingSteps | None = None
+        if targets:
+            limits = [len(target) - 1 for target in targets]
+        else:
+            limits = [config.longest(words) for words in source.words.tolist()]
         self.hypotheses = TreeHypotheses(arcs, config.constraints, limits, self.device)
         kinds = self.hypotheses.kinds
         self.is_word = (kinds & (SUBWORDS | Kind.END)) != 0
@@ -119,16 +122,25 @@ class _Search:
 
     def key(self, partial: Partial) -> Key:
         """Return what makes a hypothesis one with others."""
-        return partial.words, partial.has_ended
+        return tuple(partial.ids) if self.targets else partial.words, partial.has_ended
 
     def next_words(self, rows: Sequence[Partial], values: Tensor) -> Tensor:
         """Return the log-probabilities of what the hypotheses `rows` [B·K] may say, without arcs, of those of all
         tokens, [B,K,T]; −∞ for the others."""
+        if self.targets:
+            return self._given_words(rows, values)
         values = values.masked_fill(~self.is_word, float("-inf"))
         values[:, :, UNKNOWN] = float("-inf")
         begins = torch.tensor([not partial.ids for partial in rows], device=self.device)
         values[:, :, END].masked_fill_(begins.view(-1, self.beam), float("-inf"))
         return values
+
+    def _given_words(self, rows: Sequence[Partial], values: Tensor) -> Tensor:
+        sentences = [sentence for sentence in self.alive for _ in range(self.beam)]
+        pairs = zip(sentences, rows, strict=True)
+        gold = [self.targets[sentence][len(partial.words)] for sentence, partial in pairs]
+        places = torch.tensor(gold, device=self.device).view(len(self.alive), self.beam, 1)
+        return torch.full_like(values, float("-inf")).scatter(2, places, values.gather(2, places))
 
     def step(self) -> None:
         words, arcs = self._continuations()
@@ -245,31 +257,6 @@ class _Search:
                 waits, own = divmod(place, self.beam)
                 rows.append((waits * len(self.alive) + sentence) * self.beam + own)
         return torch.tensor(rows, device=self.device)
-
-
-class _Forced(_Search):
-    """A search among the trees of given words. targets [B]: their subwords and the end."""
-
-    def __init__(
-        self,
-        model: TranslationModel,
-        source: SourceBatch,
-        config: SearchConfig,
-        arcs: ArcVocabulary,
-        targets: Sequence[Sequence[int]],
-    ) -> None:
-        super().__init__(model, source, config, arcs, [len(target) - 1 for target in targets])
-        self.targets = targets
-
-    def key(self, partial: Partial) -> Key:
-        return tuple(partial.ids), partial.has_ended
-
-    def next_words(self, rows: Sequence[Partial], values: Tensor) -> Tensor:
-        sentences = [sentence for sentence in self.alive for _ in range(self.beam)]
-        pairs = zip(sentences, rows, strict=True)
-        gold = [self.targets[sentence][len(partial.words)] for sentence, partial in pairs]
-        places = torch.tensor(gold, device=self.device).view(len(self.alive), self.beam, 1)
-        return torch.full_like(values, float("-inf")).scatter(2, places, values.gather(2, places))
 
 
 def _by_total(partial: Partial) -> float:
