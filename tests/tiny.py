@@ -40,10 +40,12 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "lisa": {"lisa": {}},
     "lisa, gold": {"lisa": {"layer": 2, "train_parents": "gold", "test_parents": "gold"}},
     "label-features": {"label-features": {"fields": "deprels", "size": 4}},
+    "supervised heads": {"supervised-heads": {"teach": "previous+parent@1+children@2.2"}},
     "multitask": {"multitask": {}},
     "mixed": {"mixed": {}},
     "all but multitask": {"mask": {}, "lisa": {}, "pascal": {"heads": 1}, "label-features": {"size": 4}},
     "mask+pascal": {"mask": {}, "pascal": {"heads": 1}},
+    "mask+supervised heads": {"mask": {}, "supervised-heads": {"teach": "next+shuffled-parent"}},
     "mask+named masks": {"mask": {}, "named-masks": {"names": "near"}},
     "linearized+dependency masks": {"linearized": {}, "mask": {"tree": "dependency"}},
 }

@@ -85,7 +85,7 @@ class Translator:
         self.config = config = folder.config
         self.model, self.bpe, self.vocabulary, self.search = model, folder.bpe, folder.vocabulary, search
         self.path, self.task, self.precision = folder.path, task, precision
-        self.side = config.source
+        self.side = config.source.for_translation()
         self.target = config.target
         self.arcs = arcs_of(self.target, folder.vocabulary, trees) if task == "translate" else None
         self.writes_trees = self.arcs is not None and not (self.target.writes_tags and trees == 0)

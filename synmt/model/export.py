@@ -65,9 +65,9 @@ def write_network(
 
 
 def _obstacle(config: ModelConfig, model: TranslationModel) -> str:
-    """Return what a model has besides a plain Transformer, "" if it has nothing."""
-    if len(model.source_parts):
-        return f"the encoder has {'+'.join(model.source_parts)}"
+    """Return how a model differs from a plain Transformer when it translates, "" if it does not."""
+    if parts := [name for name in config.source.for_translation().ideas if name in model.source_parts]:
+        return f"the encoder has {'+'.join(parts)}"
     if list(config.target.ideas) != ["sequence"]:
         return f"the decoder has {'+'.join(config.target.ideas)}"
     if config.network.cross_attention != "all":

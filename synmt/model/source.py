@@ -97,6 +97,11 @@ class SourceSide:
         """Return whether a sentence is read otherwise without its trees; those that are a target alone do not count."""
         return any(idea.needs(training=True) for idea in self.ideas.values() if idea.tasks == SourceIdea.tasks)
 
+    def for_translation(self) -> "SourceSide":
+        """Return the side without the ideas that only take part in training."""
+        kept = {name: idea for name, idea in self.ideas.items() if not idea.training_only}
+        return SourceSide(kept or {"sequence": SourceIdea()})
+
     def owners(self, config: TransformerConfig) -> dict[tuple[int, int], str]:
         """Return the owners of heads, as `owners_of_heads`."""
         return owners_of_heads(self.ideas, config, config.encoder_layers)

@@ -4,7 +4,7 @@ Shapes: B sentences, H heads, Q queries, K keys, d model width, c = d/H channels
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -38,11 +38,13 @@ class AttentionEdit:
     bias: added to the logits of all heads, broadcastable to [B,H,Q,K]; −inf hides a key. A gradient flows into it.
     heads: edits of some heads. Raises ValueError for a head that two of them have.
     penalty: exp of the strengths of masks, broadcastable to [B,H,Q,K], which `settled` takes off the logits.
+    watches: of heads whose attention some loss needs; they change nothing.
     """
 
     bias: Tensor | None = None
     heads: tuple[HeadEdit, ...] = ()
     penalty: Tensor | None = None
+    watches: "tuple[HeadWatch, ...]" = ()
 
     def __post_init__(self) -> None:
         owned = [head for edit in self.heads for head in edit.heads]
@@ -52,11 +54,14 @@ class AttentionEdit:
     def __add__(self, other: "AttentionEdit") -> "AttentionEdit":
         """Return both at once: biases add up, and so do the strengths of masks, whose penalties multiply."""
         bias = _joined(self.bias, other.bias, torch.add)
-        return AttentionEdit(bias, self.heads + other.heads, _joined(self.penalty, other.penalty, torch.mul))
+        penalty = _joined(self.penalty, other.penalty, torch.mul)
+        return AttentionEdit(bias, self.heads + other.heads, penalty, self.watches + other.watches)
 
     def settled(self) -> "AttentionEdit":
         """Return the same edit with its penalty, once that of every idea is in it, as a bias."""
-        return self if self.penalty is None else AttentionEdit(_joined(self.bias, -self.penalty, torch.add), self.heads)
+        if self.penalty is None:
+            return self
+        return replace(self, bias=_joined(self.bias, -self.penalty, torch.add), penalty=None)
 
     def of_last_query(self) -> "AttentionEdit":
         """Return the edit of the last query alone; replacements cannot be told apart by queries, and are left out."""
@@ -65,6 +70,31 @@ class AttentionEdit:
 
 
 PLAIN = AttentionEdit()
+
+
+class HeadWatch:
+    """Sees what one head of a layer, counted from 0, attends to in one run. Only who asks for it pays for it.
+
+    states: the layer's input [B,n,d], once it has run.
+    """
+
+    def __init__(self, head: int) -> None:
+        self.head = head
+        self.states = self._query = self._key = torch.empty(0)
+        self._bias: Tensor | None = None
+
+    def see(self, states: Tensor, query: Tensor, key: Tensor, edit: AttentionEdit) -> None:
+        """Take the input of a layer and its queries and keys, [B,H,n,c]. Raises ValueError for a head that is edited,
+        whose attention follows from more than these."""
+        if any(self.head in own.heads for own in edit.heads):
+            raise ValueError(f"head {self.head + 1} is edited, and cannot be watched")
+        self.states, self._query, self._key = states, query[:, self.head], key[:, self.head]
+        self._bias = None if edit.bias is None else _of_heads(edit.bias, (self.head,))[:, 0]
+
+    def logits(self) -> Tensor:
+        """Return what the softmax of the head is taken of, [B,n,n] in fp32."""
+        logits = attention_logits(self._query, self._key)
+        return logits if self._bias is None else logits + self._bias
 
 
 def _joined(first: Tensor | None, second: Tensor | None, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor | None:
@@ -279,6 +309,8 @@ class SelfAttention(nn.Module):
         """states [B,n,d] → [B,n,d]; causal excludes an edit."""
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
         dropout = self.dropout if self.training else 0.0
+        for watch in edit.watches:
+            watch.see(states, query, key, edit)
         if self.recorder is not None:
             weights = edited_weights(query, key, _causal(states) if causal else edit, states)
             weights = self.recorder.keep(states, weights)

@@ -99,7 +99,7 @@ def with_hidden_keys(edits: Sequence[AttentionEdit], padding: Tensor | None) -> 
 
 def _hide(edit: AttentionEdit, padded: Tensor) -> AttentionEdit:
     bias = torch.zeros(padded.shape, device=padded.device) if edit.bias is None else edit.bias
-    return AttentionEdit(bias.masked_fill(padded, float("-inf")), edit.heads)
+    return replace(edit, bias=bias.masked_fill(padded, float("-inf")))
 
 
 def hiding_bias(padding: Tensor | None) -> Tensor | None:

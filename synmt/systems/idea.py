@@ -59,9 +59,12 @@ class SourceIdea:
 
     tasks: what a model learns to do with a sentence; each training pair is an example of every task, but for those
     that the sentence lacks what to learn from.
+    training_only: the trained model translates as if the idea were not there. Its columns are then not computed, and
+    its module has to leave a batch without them as it is.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("translate",)
+    training_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Raise ValueError for options out of bounds."""

@@ -42,7 +42,7 @@ def saved(path: Path, system: str, network: TransformerConfig = tiny.CONFIG, tar
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("system", ["sequence", "linearized", "multitask"])
+@pytest.mark.parametrize("system", ["sequence", "linearized", "multitask", "supervised heads"])
 def test_scores_and_translations_are_the_same(system: str, norm: Any, tmp_path: Path) -> None:
     ctranslate2 = pytest.importorskip("ctranslate2")
     ours = saved(tmp_path / "model", system, replace(tiny.CONFIG, norm=norm))
