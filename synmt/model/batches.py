@@ -130,9 +130,15 @@ def token_batches(order: Sequence[int], lengths: NDArray[np.int64], batch_tokens
 class Batches(Sequence[list[int]]):
     """Batches of pairs: some of an order of all, [n], cut at `ends`, in the order of `places`."""
 
-    def __init__(self, order: NDArray[np.int32], ends: Sequence[int], places: NDArray[np.int64]) -> None:
+    def __init__(
+        self, order: NDArray[np.int32 | np.int64], ends: Sequence[int] | NDArray[Any], places: NDArray[np.int64]
+    ) -> None:
         self._order, self._places = order, places
         self._ends = np.array([0, *ends])
+
+    def renumbered(self, number: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> "Batches":
+        """Return the same batches of pairs that have other numbers."""
+        return Batches(number(self._order.astype(np.int64)), self._ends[1:], self._places)
 
     def __len__(self) -> int:
         return len(self._places)

@@ -36,6 +36,7 @@ class Corpus:
     tags: how many tags the target vocabulary ends with.
     links: between the tokens of a pair, target and source, each [k,2], for a model that learns them.
     bare: the sources without their trees, one of which a batch has with probability `tree_dropout`.
+    segmentations: how many rows stand for each pair, one after another: its subwords, and others of the same words.
     """
 
     vocabulary: Vocabulary
@@ -48,6 +49,7 @@ class Corpus:
     links: Sequence[Ids] = field(default_factory=list)
     bare: Sources = field(default_factory=Sources)
     tree_dropout: float = 0.0
+    segmentations: int = 1
 
     @classmethod
     def empty(
@@ -92,15 +94,19 @@ class Corpus:
         side: TargetSide,
         plan: PrefixPlan | None = None,
         tree_dropout: float = 0.0,
+        segmentations: int = 1,
     ) -> "Corpus":
         """Return the corpus of rows, as numbers and where rows end, by name. Raises ValueError for what no corpus is,
         and KeyError."""
         corpus = cls.empty(vocabulary, side, plan, tree_dropout)
+        corpus.segmentations = segmentations
         rows: dict[str, Rows[Any]] = {name: open_rows(*each, _reader(name)) for name, each in arrays.items()}
         corpus.targets = targets = rows[TARGET]
         targets.check_inside(len(vocabulary.target))
         if wrong := [name for name, each in rows.items() if len(each) != len(targets)]:
             raise ValueError(f"{len(rows[wrong[0]])} rows of {wrong[0]}, and {len(targets)} targets")
+        if len(targets) % segmentations:
+            raise ValueError(f"{len(targets)} targets, which are not {segmentations} of each pair")
         corpus.sources = Sources.of_rows(_named(SOURCE, rows), vocabulary)
         if tree_dropout:
             corpus.bare = Sources.of_rows(_named(BARE, rows), vocabulary)
@@ -115,7 +121,7 @@ class Corpus:
         return numbered_labels(self.vocabulary)
 
     def __len__(self) -> int:
-        return len(self.targets)
+        return len(self.targets) // self.segmentations
 
     def batch(self, indices: Sequence[int], device: torch.device) -> tuple[SourceBatch, TargetBatch]:
         vocabulary = self.vocabulary
@@ -196,10 +202,18 @@ class Corpus:
         return self.plan.parts(indices, np.array([len(self.targets[i]) for i in indices]))
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
-        """Return each pair once, in batches of similar lengths, in an order by seed and epoch alone."""
-        source, target = lengths_of(self.sources.ids), lengths_of(self.targets)
-        counted = counted_by(by, source, target, self.sources.words)
-        return shuffled_batches(source, target, counted, batch_tokens, seed, epoch)
+        """Return the row of each pair once, in batches of similar lengths, in an order by seed and epoch alone.
+
+        Where pairs have several rows, the first one decides about the batches, so that each epoch has as many; the
+        others take turns in the epochs.
+        """
+        every = self.segmentations
+        source, target = lengths_of(self.sources.ids)[::every], lengths_of(self.targets)[::every]
+        counted = counted_by(by, source, target, np.array(self.sources.words, np.int64)[::every])
+        batches = shuffled_batches(source, target, counted, batch_tokens, seed, epoch)
+        if every == 1:
+            return batches
+        return batches.renumbered(lambda pairs: pairs * every + 1 + (pairs + seed + epoch) % (every - 1))
 
 
 def is_matrix(name: str) -> bool:
@@ -221,13 +235,13 @@ def _as_edges(row: NDArray[np.int32]) -> Edges:
 
 
 def counted_by(
-    by: BatchBy, source: NDArray[np.int64], target: NDArray[np.int64], words: Sequence[int]
+    by: BatchBy, source: NDArray[np.int64], target: NDArray[np.int64], words: Sequence[int] | NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return what counts of each pair where batches are made: lengths [n] in tokens, words of sources as subwords."""
     counted: dict[BatchBy, NDArray[np.int64]] = {
         "tokens": np.maximum(source, target),
         "target-tokens": target,
-        "source-words": np.array(words, np.int64),
+        "source-words": np.asarray(words, np.int64),
         "sentences": np.ones_like(source),
     }
     return counted[by]

@@ -4,9 +4,10 @@ Codes are subword-nmt's own text, so its files and ours are the same. Text is sp
 """
 
 import io
+import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from contextlib import redirect_stderr
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr
 
 from synmt.streams import BadInput, read_lines
 from synmt.text.known import Known
@@ -79,15 +80,35 @@ class Bpe:
         """Return the subwords of one word, at least one."""
         return [*self._known[word]]
 
+    @contextmanager
+    def dropping(self, rate: float, seed: str) -> Iterator[Callable[[str], list[str]]]:
+        """Yield a segmentation that leaves out each merge with probability `rate`, as drawn by the seed.
+
+        A word has the same subwords wherever it stands. BPE-dropout: Provilkov, Emelianenko & Voita (2020), ACL.
+        """
+        known: dict[str, list[str]] = {}
+
+        def segment(word: str) -> list[str]:
+            if word not in known:
+                known[word] = [*self._split(word, rate)]
+            return [*known[word]]
+
+        state = random.getstate()  # of the generator that subword-nmt draws from, which is not ours to change
+        random.seed(seed)
+        try:
+            yield segment
+        finally:
+            random.setstate(state)
+
     def apply(self, tokens: list[str]) -> list[str]:
         """Return the subwords of all tokens, in order; empty tokens vanish."""
         known = self._known
         return [subword for token in tokens if token for subword in known[token]]
 
-    def _split(self, word: str) -> tuple[str, ...]:
+    def _split(self, word: str, dropout: float = 0.0) -> tuple[str, ...]:
         if not word:
             return ("",)
-        *inner, last = self._encode(word, self._ranks, {}, None, JOINER, self._version, {})
+        *inner, last = self._encode(word, self._ranks, {}, None, JOINER, self._version, {}, dropout=dropout)
         return (*(subword + JOINER for subword in inner), last)
 
 

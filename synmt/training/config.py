@@ -39,6 +39,9 @@ class TrainingConfig:
     label_smoothing: float = rate(0.1, "share of the probability spread over the target vocabulary")
     word_dropout: float = rate(0.1, "share of tokens, source and target, that the model reads as unknown")
     tree_dropout: float = rate(0.0, "share of sentences that the encoder reads without their trees in training")
+    subword_dropout: float = rate(
+        0.0, "share of BPE merges left out in training, so that a word has other subwords in each epoch"
+    )
     epochs: int = setting(100, "passes over the data, at most", 1, common=True)
     updates: int = setting(0, "updates, at most; 0 is no limit", common=True)
     minutes: float = setting(0.0, "stop after the first validation past this time; 0 is no limit", common=True)

@@ -26,7 +26,15 @@ from synmt.training.validation import ValidationScores
 
 Config = TypeVar("Config", bound=FolderConfig)
 Validate = Callable[[Any], ValidationScores]
-FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select"  # which a run that goes on has as it began
+FIXED = (
+    "seed",
+    "merges",
+    "batch_tokens",
+    "batch_by",
+    "max_length",
+    "select",
+    "subword_dropout",
+)  # which a run that goes on has as it began
 
 
 class Pairs(Protocol):

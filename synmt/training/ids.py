@@ -28,7 +28,7 @@ from synmt.text.tokenization import Words
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
 from synmt.training.bitext import WINDOW, Bitext, pairs_of
 from synmt.training.config import TrainingConfig
-from synmt.training.preparation import Counts, Remarks, encode, training_examples
+from synmt.training.preparation import Counts, Remarks, encode, segmentations, training_examples
 
 T = TypeVar("T")
 MUCH_UNKNOWN = 1e-3  # of the tokens
@@ -37,12 +37,13 @@ TaskRows = tuple[Task, list[bytes]]  # a task, and lines of a bitext to make its
 
 @dataclass(frozen=True)
 class TextPairs:
-    """A bitext, which each training makes ids of anew. jobs: processes that do."""
+    """A bitext, which each training makes ids of anew. jobs: processes that do; dropout: of BPE merges."""
 
     bitext: Bitext
     words: Words
     notes: Notes
     jobs: int
+    dropout: float = 0.0
 
     def __len__(self) -> int:
         return len(self.bitext)
@@ -55,11 +56,11 @@ class TextPairs:
         return self.bitext.joint_bpe(merges, self.jobs)
 
     def vocabulary(self, config: ModelConfig, bpe: Bpe) -> Vocabulary:
-        if config.source.reads_words_alone and not config.target.writes_arcs:
+        if config.source.reads_words_alone and not config.target.writes_arcs and not self.dropout:
             return Counts.of_words(*self.bitext.words(self.jobs), bpe).vocabulary(config.target)
         counts = Counts()
-        here = CountWindow(config, bpe)
-        with processes(self.jobs, here, CountWindow.open, settings_of(config), bpe.codes) as run:
+        here = CountWindow(config, bpe, self.dropout)
+        with processes(self.jobs, here, CountWindow.open, settings_of(config), bpe.codes, self.dropout) as run:
             for found in self._with_progress(run(self._windows(config)), "vocabulary", config):
                 counts.add(found)
         return counts.vocabulary(config.target)
@@ -76,14 +77,12 @@ class TextPairs:
     ) -> dict[str, Any]:
         """Write all examples as ids into a folder; return what `open_corpus` asks for. Raises BadInput."""
         max_length, bare = training.max_length, training.tree_dropout > 0
-        here = EncodeWindow(config, bpe, vocabulary, max_length, bare)
+        here = EncodeWindow(config, bpe, vocabulary, max_length, bare, self.dropout)
         known = settings_of(config), bpe.codes, orjson.dumps([vocabulary.target, vocabulary.source, vocabulary.labels])
+        how = max_length, bare, self.dropout
         remarks = Remarks()
         unknown, tokens = Counter[str](), Counter[str]()
-        with (
-            CorpusWriter(place) as writer,
-            processes(self.jobs, here, EncodeWindow.open, *known, max_length, bare) as run,
-        ):
+        with CorpusWriter(place) as writer, processes(self.jobs, here, EncodeWindow.open, *known, *how) as run:
             for found in self._with_progress(run(self._windows(config)), "ids", config):
                 writer.append(found.arrays)
                 remarks.add(found.remarks)
@@ -121,14 +120,15 @@ class CountWindow:
 
     config: ModelConfig
     bpe: Bpe
+    dropout: float
 
     def __call__(self, item: TaskRows) -> Counts:
         task, rows = item
-        return Counts.of(training_examples(list(pairs_of(rows)), self.config, self.bpe, [task]))
+        return Counts.of(training_examples(list(pairs_of(rows)), self.config, self.bpe, [task], dropout=self.dropout))
 
     @classmethod
-    def open(cls, settings: bytes, codes: str) -> "CountWindow":
-        return cls(ModelConfig.read(orjson.loads(settings)), Bpe(codes))
+    def open(cls, settings: bytes, codes: str, dropout: float) -> "CountWindow":
+        return cls(ModelConfig.read(orjson.loads(settings)), Bpe(codes), dropout)
 
 
 @dataclass(frozen=True)
@@ -151,10 +151,11 @@ class EncodeWindow:
     vocabulary: Vocabulary
     max_length: int
     bare: bool
+    dropout: float
 
     def __call__(self, item: TaskRows) -> WindowEncoded:
         task, rows = item
-        examples = training_examples(list(pairs_of(rows)), self.config, self.bpe, [task], self.bare)
+        examples = training_examples(list(pairs_of(rows)), self.config, self.bpe, [task], self.bare, self.dropout)
         corpus, remarks = encode(examples, self.config, self.vocabulary, self.max_length)
         arrays = {name: _flat(rows) for name, rows in corpus.rows().items()}
         names = {"source": SOURCE + "ids", "target": TARGET}
@@ -163,9 +164,11 @@ class EncodeWindow:
         return WindowEncoded(arrays, remarks, unknown, {side: len(each) for side, each in ids.items()})
 
     @classmethod
-    def open(cls, settings: bytes, codes: str, vocabulary: bytes, max_length: int, bare: bool) -> "EncodeWindow":
+    def open(
+        cls, settings: bytes, codes: str, vocabulary: bytes, max_length: int, bare: bool, dropout: float
+    ) -> "EncodeWindow":
         config = ModelConfig.read(orjson.loads(settings))
-        return cls(config, Bpe(codes), Vocabulary(*orjson.loads(vocabulary)), max_length, bare)
+        return cls(config, Bpe(codes), Vocabulary(*orjson.loads(vocabulary)), max_length, bare, dropout)
 
 
 def _flat(rows: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -219,7 +222,8 @@ def open_corpus(
         raise BadInput("no sentence pairs to train on")
     plan = PrefixPlan(training.prefixes, training.prefix_tokens)
     with naming(place):
-        return Corpus.of_rows(found, vocabulary, config.target, plan, training.tree_dropout)
+        each = segmentations(training.subword_dropout)
+        return Corpus.of_rows(found, vocabulary, config.target, plan, training.tree_dropout, each)
 
 
 def _files(place: Path, number: int) -> tuple[Path, Path]:

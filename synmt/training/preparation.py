@@ -14,7 +14,7 @@ from synmt.model.rows import add_row
 from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide
 from synmt.streams import Line, Notes
-from synmt.systems.idea import Task, lacking
+from synmt.systems.idea import Segment, SourceIdea, Task, lacking
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.training.bitext import Bitext
@@ -22,6 +22,13 @@ from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.lifting import is_lifted
 from synmt.trees.tags import read_tag
 from synmt.trees.transitions import TreeNotDerivable
+
+SEGMENTATIONS = 16  # of each pair with dropped merges; epochs beyond this number see them again
+
+
+def segmentations(dropout: float) -> int:
+    """Return how many segmentations a pair has, the first one without dropped merges."""
+    return 1 + SEGMENTATIONS if dropout else 1
 
 
 @dataclass(slots=True)
@@ -31,6 +38,7 @@ class Example:
     line: where the source came from; target: empty for a tree that no string spells.
     links: between their tokens, (target, source) each [k,2], for a model that learns them.
     bare: the source without its trees, for a model that is to read both.
+    others: the same pair in other subwords.
     """
 
     line: Line
@@ -38,6 +46,7 @@ class Example:
     target: list[str]
     links: Ids | None = None
     bare: SourceFeatures | None = None
+    others: "list[Example]" = field(default_factory=list)
 
 
 def training_examples(
@@ -46,9 +55,10 @@ def training_examples(
     bpe: Bpe,
     tasks: Collection[Task] | None = None,
     bare: bool = False,
+    dropout: float = 0.0,
 ) -> Iterator[Example]:
     """Yield each sentence as an example of each task that it has what to learn from for; without `tasks`, of all that
-    the side has. bare: also without its trees.
+    the side has. bare: also without its trees. dropout: of merges, in all segmentations of an example but the first.
 
     Raises BadInput with the line of a record that cannot be used.
     """
@@ -58,16 +68,27 @@ def training_examples(
         for pair in pairs:
             if task != "translate" and lacking(pair.source, idea.needs(training=True)):
                 continue
-            left, right = pair.lines
-            source = pair.source.without_trees() if task == "translate-unparsed" else pair.source
-            with left.naming():
-                features = config.source.features(source, bpe.segment, task)
-                without = config.source.features(pair.source.without_trees(), bpe.segment, task) if bare else None
-                entries = idea.target(pair.source, task) if task == "parse" else []
-            if task != "parse":
-                with right.naming(), suppress(TreeNotDerivable):
-                    entries = config.target.entries(pair.target, bpe.segment)
-            yield Example(left, features, entries, bare=without)
+            example = _example(pair, task, idea, config, bpe.segment, bare)
+            for number in range(1, segmentations(dropout)):
+                with bpe.dropping(dropout, f"{number} {pair.source.tokens} {pair.target.tokens}") as segment:
+                    example.others.append(_example(pair, task, idea, config, segment, bare))
+            yield example
+
+
+def _example(
+    pair: SentencePair, task: Task, idea: SourceIdea, config: ModelConfig, segment: Segment, bare: bool
+) -> Example:
+    """Return a pair as an example of a task, which comes from an idea. Raises BadInput."""
+    left, right = pair.lines
+    source = pair.source.without_trees() if task == "translate-unparsed" else pair.source
+    with left.naming():
+        features = config.source.features(source, segment, task)
+        without = config.source.features(pair.source.without_trees(), segment, task) if bare else None
+        entries = idea.target(pair.source, task) if task == "parse" else []
+    if task != "parse":
+        with right.naming(), suppress(TreeNotDerivable):
+            entries = config.target.entries(pair.target, segment)
+    return Example(left, features, entries, bare=without)
 
 
 @dataclass
@@ -81,10 +102,11 @@ class Counts:
     @classmethod
     def of(cls, examples: Iterable[Example]) -> "Counts":
         counts = cls()
-        for example in examples:
-            counts.source.update(example.source.tokens)
-            counts.target.update(example.target)
-            count_labels(counts.labels, example.source)
+        for first in examples:
+            for example in (first, *first.others):
+                counts.source.update(example.source.tokens)
+                counts.target.update(example.target)
+                count_labels(counts.labels, example.source)
         return counts
 
     @classmethod
@@ -183,7 +205,9 @@ def encode(
             remarks.without_tag.append(example.line)
         else:
             remarks.crossing += side.writes_arcs and any(map(is_lifted, filter(is_structural, target)))
-            corpus.append(example.source, target, side, example.bare)
+            corpus.segmentations = 1 + len(example.others)
+            for each in (example, *example.others):
+                corpus.append(each.source, each.target, side, each.bare)
             if example.links is not None:
                 add_row(corpus.links, example.links)
     return corpus, remarks

@@ -80,6 +80,7 @@ def made_of(
         "--merges": str(training.merges) if learnt else "",
         "--max-length": str(training.max_length),
         "--tree-dropout": "above 0" if training.tree_dropout else "0",
+        "--subword-dropout": str(training.subword_dropout),
         "--on-error": on_error,
         "--tokenizer": model.tokenizer,
         "language": " ".join(model.languages),

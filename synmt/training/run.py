@@ -112,7 +112,7 @@ class TrainingText:
         words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
         note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.looks.lines})
         note_doubts(notes, *sides)
-        return TextPairs(bitext, words, notes, self.jobs)
+        return TextPairs(bitext, words, notes, self.jobs, self.training.subword_dropout)
 
     def kept(self, folder: Path, notes: Notes, bad: BadLines) -> PreparedPairs:
         """Return the pairs as a folder holds them, once they are there: made by this process, or by another one, which

@@ -1,3 +1,4 @@
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -113,3 +114,28 @@ def test_broken_codes_are_errors(codes: str, cause: str, tmp_path: Path) -> None
 )
 def test_joining(subwords: list[str], words: list[str]) -> None:
     assert join_subwords(subwords) == words
+
+
+@given(WORDS, st.floats(0, 1, exclude_max=True), st.text(max_size=5))
+def test_dropped_merges_leave_the_word_and_the_generator_as_they_were(word: str, rate: float, seed: str) -> None:
+    """The same draw gives the same subwords; without dropout, they are those of `segment`."""
+    bpe, state = Bpe(CODES), random.getstate()
+    found = []
+    for _ in range(2):
+        with bpe.dropping(rate, seed) as segment:
+            found.append(segment(word))
+            assert segment(word) == found[-1]
+    assert random.getstate() == state
+    assert found[0] == found[1]
+    assert "".join(part.removesuffix("@@") for part in found[0]) == word
+    with bpe.dropping(0.0, seed) as segment:
+        assert segment(word) == bpe.segment(word)
+
+
+def test_each_merge_is_dropped_with_the_probability_asked_for() -> None:
+    """In the word `ab` with one merge, the share of words that stay apart."""
+    bpe, apart = Bpe("#version: 0.2\na b</w>\n"), 0
+    for draw in range(4000):
+        with bpe.dropping(0.3, str(draw)) as segment:
+            apart += segment("ab") == ["a@@", "b"]
+    assert 0.27 < apart / 4000 < 0.33

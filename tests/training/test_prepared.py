@@ -24,7 +24,7 @@ from synmt.text.tokenization import Words
 from synmt.training import bitext, ids
 from synmt.training.bitext import Bitext, read_bitext
 from synmt.training.ids import TextPairs
-from synmt.training.preparation import build_vocabulary, encode_corpus, training_examples
+from synmt.training.preparation import Counts, encode_corpus, training_examples
 from synmt.training.prepared import DESCRIPTION
 from synmt.training.run import PairFiles, TrainingText, train
 from synmt.trees.record import ParseRecord, write_record
@@ -61,22 +61,30 @@ def parts(found: Any) -> list[Any]:
     ("source", "target"),
     [*((system, "sequence") for system in tiny.SYSTEMS), *(("sequence", target) for target in tiny.TARGET_SYSTEMS)],
 )
-@pytest.mark.parametrize("tree_dropout", [0.0, 0.5])
+@pytest.mark.parametrize(("tree_dropout", "subword_dropout"), [(0.0, 0.0), (0.5, 0.0), (0.5, 0.4)])
 def test_batches_from_a_disk_are_those_of_memory(
-    source: str, target: str, tree_dropout: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    source: str,
+    target: str,
+    tree_dropout: float,
+    subword_dropout: float,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setattr(ids, "WINDOW", 5)
     config = ModelConfig(
         source_side(tiny.SYSTEMS[source]), tiny.TARGET_SYSTEMS[target], ("en", "de"), "none", tiny.CONFIG
     )
     pairs = Bitext(masked(23))
-    text, notes = TextPairs(pairs, Words("none"), Notes("train"), 1), Notes("train")
+    text, notes = TextPairs(pairs, Words("none"), Notes("train"), 1, subword_dropout), Notes("train")
     bpe = text.joint_bpe(30)
-    vocabulary = build_vocabulary(pairs, config, bpe)
+    counts = Counts.of(training_examples(pairs, config, bpe, dropout=subword_dropout))
+    vocabulary = counts.vocabulary(config.target)
     assert text.vocabulary(config, bpe) == vocabulary
     plan = PrefixPlan(2, 50)
-    training = replace(SHORT, prefixes=2, prefix_tokens=50, max_length=6, tree_dropout=tree_dropout)
-    examples = training_examples(pairs, config, bpe, bare=tree_dropout > 0)
+    training = replace(
+        SHORT, prefixes=2, prefix_tokens=50, max_length=6, tree_dropout=tree_dropout, subword_dropout=subword_dropout
+    )
+    examples = training_examples(pairs, config, bpe, bare=tree_dropout > 0, dropout=subword_dropout)
     in_memory = encode_corpus(examples, config, vocabulary, training.max_length, notes, plan, tree_dropout)
     on_disk = text.corpus(ModelFolder(tmp_path, config, bpe, (vocabulary,), {}), training)
     assert list(text.notes) == list(notes)
@@ -199,6 +207,7 @@ def test_other_settings_are_refused(tmp_path: Path) -> None:
         ("--merges", {"config": replace(ONE, merges=21)}),
         ("--max-length", {"config": replace(ONE, max_length=21)}),
         ("--tree-dropout", {"config": replace(ONE, tree_dropout=0.1)}),
+        ("--subword-dropout", {"config": replace(ONE, subword_dropout=0.1)}),
         ("--on-error", {"on_error": "blank"}),
         ("--init", {"start": first}),
         ("system, or other options of its ideas", {"system": "pascal"}),
