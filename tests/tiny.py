@@ -40,6 +40,7 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "lisa": {"lisa": {}},
     "lisa, gold": {"lisa": {"layer": 2, "train_parents": "gold", "test_parents": "gold"}},
     "label-features": {"label-features": {"fields": "deprels", "size": 4}},
+    "fixed heads": {"fixed-heads": {"patterns": "right"}},
     "supervised heads": {"supervised-heads": {"teach": "previous+parent@1+children@2.2"}},
     "multitask": {"multitask": {}},
     "mixed": {"mixed": {}},

@@ -22,6 +22,7 @@ SOURCE_IDEAS = Registry(
         "lisa": "synmt.systems.lisa.idea:Lisa",
         "multitask": "synmt.systems.multitask:Multitask",
         "label-features": "synmt.systems.label_features.idea:LabelFeatures",
+        "fixed-heads": "synmt.systems.fixed_heads.idea:FixedHeads",
         "supervised-heads": "synmt.systems.supervised_heads.idea:SupervisedHeads",
     },
     "synmt.systems.idea:SourceIdea",
