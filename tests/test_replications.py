@@ -85,10 +85,14 @@ def test_the_run_of_encoders_goes_from_text_to_a_table(data: Path, tmp_path: Pat
     assert all(row["test"] == "test_2016_flickr" and row["cpu_minutes"] > 0 for row in rows)
 
 
-def test_the_run_of_encoders_compares_what_it_says() -> None:
-    planned = plan(read_run(ENCODERS), model_of)
-    assert len(planned.trainings) == 9 * 5
-    assert planned.needs[0] == {"tree", "some heads", "deprels"}
+@pytest.mark.parametrize(
+    ("file", "systems", "needs"),
+    [("encoders", 9, {"tree", "some heads", "deprels"}), ("positions", 10, {"some heads", "deprels"})],
+)
+def test_the_run_of_encoders_compares_what_it_says(file: str, systems: int, needs: set[str]) -> None:
+    planned = plan(read_run(ENCODERS.with_name(f"replicate-{file}.toml")), model_of)
+    assert len(planned.trainings) == systems * 5
+    assert planned.needs[0] == needs
 
 
 ALPHAS = (0, 0.6, 1, 1.4, 1.8, 2.2)
