@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -15,7 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from synmt.decoding.translation import load
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
 from synmt.nn.quantization import Int8Linear, quantize
+from synmt.streams import BadInput
 from tests import tiny
 
 CPU = torch.device("cpu")
@@ -123,6 +128,12 @@ def test_a_model_in_int8_says_about_what_it_said(target: str) -> None:
 def test_what_is_no_number_is_not_rounded() -> None:
     with pytest.raises(FloatingPointError):
         Int8Linear(torch.ones(2, 3), torch.zeros(2))(torch.tensor([[0.0, float("nan"), 1.0]]))
+
+
+def test_a_pytorch_without_the_kernels_is_refused_before_the_model_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synmt.decoding.translation.ENGINE", "none")
+    with pytest.raises(BadInput, match="int8: needs a PyTorch that was built with oneDNN"):
+        load(cast(ModelFolder[ModelConfig], None), CPU, "int8")
 
 
 def int8_tests(files: Iterable[Path]) -> list[str]:
