@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -66,7 +65,7 @@ def test_every_row_is_rounded_to_64_steps_either_way(rows: list[list[float]]) ->
     """The least scale is the least normal number, so a row of smaller numbers has fewer steps."""
     weight = torch.tensor(rows)
     rounded = rounded_weights(Int8Linear(weight, torch.zeros(len(rows))))
-    scales = (weight.double().abs().amax(dim=1, keepdim=True) / LARGEST).clamp(min=np.finfo(np.float32).tiny)
+    scales = (weight.double().abs().amax(dim=1, keepdim=True) / LARGEST).clamp(min=torch.finfo(torch.float32).tiny)
     assert int(rounded.abs().max()) <= LARGEST
     assert ((rounded - weight / scales).abs() <= 0.5 + 1e-4).all()
 
