@@ -21,7 +21,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
 from synmt.nn.encoding import SourceBatch
-from synmt.nn.quantization import quantize
+from synmt.nn.quantization import ENGINE, quantize
 from synmt.parsers.tokenization import spaces_after
 from synmt.pool import Run, alone
 from synmt.streams import BadInput, never
@@ -239,9 +239,11 @@ class Translator:
 
 
 def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Precision) -> TranslationModel:
-    """Return the trained model, made for the precision. Raises BadInput, also for int8 elsewhere than on a CPU."""
+    """Return the trained model in the given precision. Raises BadInput, also for int8 on a GPU or without oneDNN."""
     if precision == "int8" and device.type != "cpu":
         raise BadInput("computes on a CPU alone", "int8")
+    if precision == "int8" and ENGINE not in torch.backends.quantized.supported_engines:
+        raise BadInput("needs a PyTorch that was built with oneDNN", "int8")
     model: TranslationModel = folder.load_model(device)
     if precision == "int8":
         quantize(model.network)

@@ -1,7 +1,12 @@
-"""Products of matrices in int8, on a CPU.
+"""Matrix products in int8, on a CPU.
 
-Dynamic quantization: weights are rounded to 8 bits once, each row with a scale of its own, and states at each product,
-with one scale for all of them; so what comes out depends a little on what stands beside a sentence in a batch.
+Weights are rounded once, to integers from -64 to 64; each row has a scale of its own. States are rounded at each
+product, to integers from 0 to 255; one scale and one zero point hold for the whole batch, so a result depends slightly
+on the other sentences of the batch.
+
+Weights stop at 64 because of CPUs without VNNI. Their instruction for products of 8-bit numbers (vpmaddubsw) adds two
+neighbouring products in 16 bits and cuts off sums beyond 32,767. 2 · 255 · 64 = 32,640 fits; 2 · 255 · 127 would not.
+Every CPU rounds to the same integers and has the same integer products, with VNNI or without.
 """
 
 import math
@@ -12,7 +17,8 @@ from torch import Tensor, nn
 
 from synmt.nn.transformer import Transformer
 
-ENGINE = "onednn"  # which is faster than fbgemm here, and knows each processor's instructions for int8
+ENGINE = "onednn"  # faster than fbgemm with VNNI, about as fast without
+LARGEST = 64  # magnitude of a rounded weight
 
 
 class Int8Linear(nn.Module):
@@ -21,20 +27,22 @@ class Int8Linear(nn.Module):
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
         super().__init__()
         self.in_features = weight.shape[1]
-        scales = weight.abs().amax(dim=1).clamp(min=torch.finfo(torch.float32).tiny).double() / 127
+        # A smaller scale would have no finite inverse in fp32, and its row would be rounded beyond LARGEST.
+        least = torch.finfo(torch.float32).tiny
+        scales = (weight.abs().amax(dim=1).double() / LARGEST).clamp(min=least)
         zeros = torch.zeros(len(weight), dtype=torch.int64)
         engine = torch.backends.quantized.engine
-        torch.backends.quantized.engine = ENGINE  # of what is packed, for good
+        torch.backends.quantized.engine = ENGINE  # the packed weight remembers it
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # there will be other tensors of 8 bits
+                warnings.simplefilter("ignore", UserWarning)  # PyTorch will replace its quantized tensors some day
                 rounded = torch.quantize_per_channel(weight.float(), scales, zeros, 0, torch.qint8)
             self.packed = torch.ops.quantized.linear_prepack(rounded, bias.float())
         finally:
             torch.backends.quantized.engine = engine
 
     def forward(self, states: Tensor) -> Tensor:
-        """[..,d] → [..,T]. Raises FloatingPointError for states that are not finite, which cannot be rounded."""
+        """[..,d] → [..,T]. Raises FloatingPointError if a state is infinite or NaN, since it cannot be rounded."""
         if not math.isfinite(states.sum()):
             raise FloatingPointError
         product: Tensor = torch.ops.quantized.linear_dynamic(states, self.packed)
@@ -43,7 +51,8 @@ class Int8Linear(nn.Module):
 
 @torch.inference_mode()
 def quantize(network: Transformer) -> None:
-    """Replace the products of encoder, decoder and output by those in int8. Then it translates, and learns no more."""
+    """Replace the products of encoder, decoder and output by products in int8. The network can then translate, but not
+    be trained."""
     for module in list(network.modules()):
         for name, part in list(module.named_children()):
             if type(part) is nn.Linear:

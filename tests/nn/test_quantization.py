@@ -1,20 +1,102 @@
-"""Products in int8 against the ones that they round."""
+"""Products in int8 against the ones that they round, with the instructions of this CPU and of older ones."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import cast
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
 
+from synmt.decoding.translation import load
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
 from synmt.nn.quantization import Int8Linear, quantize
+from synmt.streams import BadInput
 from tests import tiny
 
 CPU = torch.device("cpu")
+LARGEST = 64  # of a rounded weight; a rounded state is between 0 and 255
+HERE = Path(__file__)
+
+
+def saturated(sums: Tensor) -> Tensor:
+    """As 16-bit integers, beyond whose limits nothing is counted."""
+    return sums.clamp(-(2**15), 2**15 - 1)
+
+
+def product_without_vnni(states: Tensor, weights: Tensor) -> Tensor:
+    """Σ of products of 0…255 [n,d] and rounded weights [T,d] → [n,T], added in pairs that saturate, as vpmaddubsw does.
+
+    Kernels pair neighbours in a layout of their own. Sorting pairs the two largest and the two least products, so if a
+    sum saturates in any layout, one does here.
+    """
+    products = states.unsqueeze(1) * weights
+    products = torch.nn.functional.pad(products, (0, products.shape[2] % 2)).sort(dim=2).values
+    return saturated(products.unflatten(2, (-1, 2)).sum(dim=3)).sum(dim=2)
+
+
+def rounded_weights(product: Int8Linear) -> Tensor:
+    return torch.ops.quantized.linear_unpack(product.packed)[0].int_repr().long()
+
+
+def test_no_two_products_leave_16_bits() -> None:
+    """For every state and weight, with the second product at either end: what lies between cannot leave them either."""
+    products = torch.outer(torch.arange(256), torch.arange(-LARGEST, LARGEST + 1)).flatten()
+    for other in (products.min(), products.max()):
+        sums = products + other
+        assert torch.equal(saturated(sums), sums)
+    full = torch.full((1, 4), 255)
+    assert product_without_vnni(full, torch.full((1, 4), 127)).item() == 2 * 32767 < 4 * 255 * 127
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+@given(st.lists(st.lists(FINITE, min_size=3, max_size=3), min_size=1, max_size=4))
+def test_every_row_is_rounded_to_64_steps_either_way(rows: list[list[float]]) -> None:
+    """The least scale is the least normal number, so a row of smaller numbers has fewer steps."""
+    weight = torch.tensor(rows)
+    rounded = rounded_weights(Int8Linear(weight, torch.zeros(len(rows))))
+    scales = (weight.double().abs().amax(dim=1, keepdim=True) / LARGEST).clamp(min=torch.finfo(torch.float32).tiny)
+    assert int(rounded.abs().max()) <= LARGEST
+    assert ((rounded - weight / scales).abs() <= 0.5 + 1e-4).all()
+
+
+@given(st.integers(1, 40), st.integers(2, 140), st.integers(1, 70), st.sampled_from([1, 8, 127]), st.integers(0, 2**31))
+def test_products_of_integers_are_exact(lines: int, width: int, rows: int, steps: int, seed: int) -> None:
+    """With states of −127 to 128 and weights of −64 to 64, whose scales are 1; with 1 step, only the extremes.
+
+    The same numbers must come from a CPU without VNNI: on one that has it, the twin stands in for it.
+    """
+    torch.manual_seed(seed)
+
+    def drawn(least: int, most: int, *shape: int) -> Tensor:
+        return (least + (most - least) * torch.randint(steps + 1, shape) / steps).round().long()
+
+    states, weight, bias = drawn(-127, 128, lines, width), drawn(-64, 64, rows, width), drawn(-9999, 9999, rows)
+    weight[:, 0] = LARGEST
+    states.view(-1)[0], states.view(-1)[1] = -127, 128
+    product = Int8Linear(weight.float(), bias.float())
+    assert torch.equal(rounded_weights(product), weight)
+    exact = states @ weight.t() + bias
+    assert torch.equal(product(states.float()).long(), exact)
+    assert torch.equal(product_without_vnni(states + 127, weight) - 127 * weight.sum(dim=1) + bias, exact)
 
 
 def test_a_product_is_that_of_the_rounded_numbers() -> None:
-    """Weights by row to −127 … 127; states to 256 steps between the least and the largest of them, zero among these."""
+    """Weights by row to −64 … 64; states to 256 steps between the least and the largest of them, zero among these."""
     torch.manual_seed(0)
     weight, bias, states = torch.randn(5, 7) * torch.rand(5, 1) * 10, torch.randn(5), torch.randn(2, 3, 7) * 4
     weight[2] = 0
-    scales = (weight.abs().amax(dim=1, keepdim=True) / 127).clamp(min=1e-30)
+    scales = (weight.abs().amax(dim=1, keepdim=True) / LARGEST).clamp(min=1e-30)
     step = (float(states.max()) - float(states.min())) / 255
     rounded = (states / step).round() * step @ ((weight / scales).round() * scales).t() + bias
     found = Int8Linear(weight, bias)(states)
@@ -45,3 +127,35 @@ def test_a_model_in_int8_says_about_what_it_said(target: str) -> None:
 def test_what_is_no_number_is_not_rounded() -> None:
     with pytest.raises(FloatingPointError):
         Int8Linear(torch.ones(2, 3), torch.zeros(2))(torch.tensor([[0.0, float("nan"), 1.0]]))
+
+
+def test_a_pytorch_without_the_kernels_is_refused_before_the_model_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synmt.decoding.translation.ENGINE", "none")
+    with pytest.raises(BadInput, match="int8: needs a PyTorch that was built with oneDNN"):
+        load(cast(ModelFolder[ModelConfig], None), CPU, "int8")
+
+
+def int8_tests(files: Iterable[Path]) -> list[str]:
+    """Every test that names int8, Int8Linear or quantize."""
+    return [
+        f"{file}::{node.name}"
+        for file in files
+        for text in [file.read_text()]
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        if re.search(r"\b(int8|Int8Linear|quantize)\b", ast.get_source_segment(text, node) or "")
+    ]
+
+
+@pytest.mark.skipif("ONEDNN_MAX_CPU_ISA" in os.environ, reason="runs the other tests with each instruction set")
+@pytest.mark.parametrize(
+    ("instructions", "files"),
+    [("SSE41", [HERE]), ("AVX2", sorted(HERE.parents[1].rglob("test_*.py"))), ("AVX512_CORE", [HERE])],
+    ids=["SSE41", "AVX2", "AVX512_CORE"],
+)
+def test_int8_passes_its_tests_without_vnni(instructions: str, files: list[Path]) -> None:
+    """oneDNN takes the kernels of a CPU that has no more than these instructions."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *int8_tests(files)]
+    environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": instructions}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
