@@ -22,7 +22,7 @@ def command() -> None:
 
 @command.command(epilog=EPILOG)
 @input_files
-@click.option("--merges", type=click.IntRange(min=1), required=True, metavar="N", help="Learn at most N merges.")
+@click.option("--merges", type=click.IntRange(1, 2**22), required=True, metavar="N", help="Learn at most N merges.")
 def learn(files: tuple[str, ...], merges: int) -> None:
     """Learn codes from token lines.
 

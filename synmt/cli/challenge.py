@@ -43,7 +43,7 @@ set_format = click.option(
 def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
     return click.option(
         "--min-distance",
-        type=click.IntRange(min=0),
+        type=click.IntRange(0, 10**6),
         default=default,
         show_default=True,
         metavar="N",
@@ -90,7 +90,7 @@ of_links = in_section("Links")
 @options_of(WordQuery, "Word")
 @options_of(WordQuery, "Its head", prefix="head-")
 @in_section("Its head")(
-    "--min-distance", type=click.IntRange(0), default=0, metavar="N",
+    "--min-distance", type=click.IntRange(0, 10**6), default=0, metavar="N",
     help="The head is more than N positions away; that of a root is before the sentence.  [0]",
 )  # fmt: skip
 @in_section("Its head")("--direction", type=click.Choice(get_args(Direction)), help="Where the word stands from it.")
@@ -98,7 +98,7 @@ of_links = in_section("Links")
 @of_links("--target", metavar="FILE", type=click.Path(), help="What they lead to, in records or CoNLL-U.")
 @of_links("--source", metavar="FILE", type=click.Path(), help="The same where the sentences are the targets.")
 @of_links(
-    "--min-move", type=click.IntRange(0), metavar="N",
+    "--min-move", type=click.IntRange(0, 10**6), metavar="N",
     help="The word is linked to one whose position differs by more than N.",
 )  # fmt: skip
 @options_of(WordQuery, "A word that it is linked to", prefix="linked-")

@@ -27,7 +27,12 @@ Examples:
 PICTURES = ("png", "svg", "pdf")
 
 sentence_number = click.option(
-    "--sentence", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Which line, counted from 1."
+    "--sentence",
+    type=click.IntRange(1, 10**9),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Which line, counted from 1.",
 )
 
 
@@ -71,8 +76,8 @@ def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
 @click.option(
     "--side", type=click.Choice(["source", "target"]), default="source", show_default=True, help="Encoder or decoder."
 )
-@click.option("--layer", type=click.IntRange(1), default=1, show_default=True, help="Which layer.")
-@click.option("--head", type=click.IntRange(1), help="One head of the layer, instead of all.")
+@click.option("--layer", type=click.IntRange(1, 256), default=1, show_default=True, help="Which layer.")
+@click.option("--head", type=click.IntRange(1, 2**16), help="One head of the layer, instead of all.")
 @click.option(
     "--show", type=click.Choice(["weights", "strengths"]), default="weights", show_default=True,
     help="What each token attends to, or the strength of the mask between each two.",

@@ -68,5 +68,5 @@ def bad_input() -> Iterator[None]:
 
 def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:
     return click.option(
-        "--max-tokens", type=click.IntRange(1), default=default, show_default=True, metavar="N", help=help_text
+        "--max-tokens", type=click.IntRange(1, 10**6), default=default, show_default=True, metavar="N", help=help_text
     )

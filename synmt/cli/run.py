@@ -9,6 +9,7 @@ import click
 
 from synmt.cli.metric_options import output_format
 from synmt.model.config import ModelConfig
+from synmt.options import MOST_JOBS
 from synmt.streams import BadInput, write_lines
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ Examples:
 )
 @click.option(
     "--jobs",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST_JOBS),
     default=1,
     show_default=True,
     metavar="N",

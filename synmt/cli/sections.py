@@ -12,6 +12,17 @@ from synmt.options import Preset, Setting, settings_of
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+class Finite(click.FloatRange):
+    """A range that refuses nan, which compares with no bound and so passes click's own range."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        """Fail for what is no number in the range."""
+        number = super().convert(value, parameter, context)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", parameter, context)
+        return number
+
+
 class SectionOption(click.Option):
     """An option in a section of the help; one that is not `common` is in that of --help-all alone."""
 
@@ -144,15 +155,13 @@ def _option(
 
 def _type(setting: Setting) -> Any:
     """Return what click checks a value by."""
-    most = None if setting.most == math.inf else setting.most
     if setting.metavar in PATHS:
         return click.Path()
     if setting.choices:
         return click.Choice([str(each) for each in setting.choices])
     if setting.kind is int:
-        return click.IntRange(int(setting.least), None if most is None else int(most))
+        return click.IntRange(int(setting.least), int(setting.most))
     if setting.kind is float:
         below_one = setting.most == math.nextafter(1, 0)
-        least = None if setting.least == -math.inf else setting.least
-        return click.FloatRange(least, 1 if below_one else most, max_open=below_one)
+        return Finite(setting.least, 1 if below_one else setting.most, max_open=below_one)
     return setting.kind

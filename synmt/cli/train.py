@@ -9,6 +9,7 @@ from synmt.cli.options import usage
 from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
 from synmt.model.config import ModelConfig
 from synmt.nn.config import TransformerConfig
+from synmt.options import MOST_JOBS
 from synmt.streams import OnError
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig, with_languages
@@ -99,7 +100,7 @@ def _opened(context: click.Context, parameter: click.Parameter, path: str | None
     help="Keep the training pairs here as ids, and take them from here once they are here.",
 )  # fmt: skip
 @of_data(
-    "--jobs", metavar="N", type=click.IntRange(1), default=1, common=False,
+    "--jobs", metavar="N", type=click.IntRange(1, MOST_JOBS), default=1, common=False,
     help="Processes that prepare the training pairs.  [1]",
 )  # fmt: skip
 @of_data("--codes", metavar="FILE", type=click.Path(), help="BPE codes to use, instead of learning some.")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from synmt.options import setting
+from synmt.options import check_settings, setting
 from synmt.parsers.embedded import CONSTITUENCY, DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError, Parser
 from synmt.parsers.tokenization import SpacyTokenizer, tokenize
@@ -28,6 +28,10 @@ class ParserConfig:
     language: str = setting("en", "language of the model that is part of synmt: en, or de (udpipe)", common=True)
     device: str = setting("cpu", "where benepar computes: auto, cpu, cuda or cuda:N", common=True)
     trust_pickle: bool = setting(False, "load a benepar model that is a pickle, which can run code", common=True)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for settings out of bounds."""
+        check_settings(self)
 
 
 def open_parser(config: ParserConfig) -> Parser:
