@@ -13,14 +13,22 @@ MOST_JOBS = 1024  # processes
 
 
 def setting(
-    default: Any, help_text: str, least: float = 0, most: float = math.inf, *, common: bool = False, metavar: str = ""
+    default: Any,
+    help_text: str,
+    least: float = 0,
+    most: float = math.inf,
+    *,
+    common: bool = False,
+    metavar: str = "",
+    writes: bool = False,
 ) -> Any:
     """Make a field of a config, with its line of help and the bounds of a number, which LARGEST bounds in any case: no
     setting can be infinite, or nan.
 
-    common: whether the short help of a command shows it; metavar: what stands for its value there.
+    common: whether the short help of a command shows it; metavar: what stands for its value there; writes: whether it
+    is a file that is written.
     """
-    about = {"help": help_text, "least": least, "most": most, "common": common, "metavar": metavar}
+    about = {"help": help_text, "least": least, "most": most, "common": common, "metavar": metavar, "writes": writes}
     return field(default=default, metadata=about)
 
 
@@ -58,6 +66,7 @@ class Setting:
     most: float
     common: bool
     metavar: str
+    writes: bool
 
     def fits(self, value: Any) -> bool:
         """Return whether the setting can have this value."""

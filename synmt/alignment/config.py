@@ -33,7 +33,10 @@ class AlignConfig:
         "  [attention]",
     )
     lexicon: str | None = setting(
-        None, "also write a table of linked words to this file: count, and probabilities both ways", metavar="FILE"
+        None,
+        "also write a table of linked words to this file: count, and probabilities both ways",
+        metavar="FILE",
+        writes=True,
     )
     end_punctuation: bool = setting(False, "link a source's end punctuation with the target's or not at all")
     tree_links: bool = setting(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from synmt.cli.paths import Reads
 from synmt.cli.sections import options_of
 from synmt.inspection.config import PictureConfig
 from synmt.options import config_of
@@ -53,7 +54,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
 @form("text", "tsv", "json", *PICTURES)
 def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
     """Show the strengths of syntax masks.
@@ -70,8 +71,8 @@ def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
 
 
 @command.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("file", default="-", type=click.Path())
+@click.argument("model", type=Reads(path_type=Path))
+@click.argument("file", default="-", type=Reads())
 @sentence_number
 @click.option(
     "--side", type=click.Choice(["source", "target"]), default="source", show_default=True, help="Encoder or decoder."
@@ -83,7 +84,7 @@ def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
     help="What each token attends to, or the strength of the mask between each two.",
 )  # fmt: skip
 @click.option(
-    "--links", metavar="FILE", type=click.Path(), help="For html: links of the sentence, as `synmt align` writes them."
+    "--links", metavar="FILE", type=Reads(), help="For html: links of the sentence, as `synmt align` writes them."
 )
 @form("tsv", "json", *PICTURES, "html")
 def attention(
@@ -130,7 +131,7 @@ def attention(
 
 
 @command.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=Reads())
 @sentence_number
 @form("tsv", "json", *PICTURES, "html")
 def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> None:
@@ -154,7 +155,7 @@ def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> 
 
 
 @command.command()
-@click.argument("file", default="-", type=click.Path())
+@click.argument("file", default="-", type=Reads())
 def links(file: str) -> None:
     """Write an HTML page of the links of all sentence pairs of FILE.
 
@@ -167,7 +168,7 @@ def links(file: str) -> None:
 
 
 @command.command()
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
 @form(*PICTURES, "json")
 def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
     """Draw losses and scores of trainings over their updates.

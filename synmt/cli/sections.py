@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from synmt.cli.paths import Reads, Writes, check_paths
 from synmt.options import Preset, Setting, settings_of
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -44,6 +45,11 @@ def in_section(name: str) -> Callable[..., Decorator]:
 
 class SectionCommand(click.Command):
     """A command whose help has sections. With options that are not common it has --help-all."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Refuse paths that would be read and written, before anything is done."""
+        check_paths(context)
+        return super().invoke(context)
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         more = [] if all(map(is_common, self.params)) else [HELP_ALL]
@@ -156,7 +162,7 @@ def _option(
 def _type(setting: Setting) -> Any:
     """Return what click checks a value by."""
     if setting.metavar in PATHS:
-        return click.Path()
+        return Writes() if setting.writes else Reads()
     if setting.choices:
         return click.Choice([str(each) for each in setting.choices])
     if setting.kind is int:
