@@ -77,8 +77,8 @@ class TranslateConfig:
     score: bool = setting(False, "read source TAB target lines, and write the log-probability of each target")
     sum_trees: int = setting(
         0,
-        "with --score: that of the words alone; of a model that writes arcs among them, summed over as many of their"
-        " trees as a beam of N finds; 0: of words and tree, given or parsed",
+        "with --score: that of the words alone; of a model that writes arcs among them, summed over the strings with"
+        " arcs that a beam of N finds, some of which may spell the same tree; 0: of words and tree, given or parsed",
         most=10**4,
     )
     format: Literal["text", "jsonl", "conllu"] = setting(
