@@ -58,7 +58,8 @@ def tree_search(
     """Return the finished hypotheses of each sentence as `beam_search` does, each with other words.
 
     Scores are of words: the logarithm of the sum over all target strings with these words that were found, over a
-    penalty for the words. Several of these strings may spell the same tree, with its arcs in another order. With `greedy-arcs`, a hypothesis goes on with an arc if that is its likeliest token, else with words alone.
+    penalty for the words. Several of these strings may spell the same tree, with its arcs in another order. With
+    `greedy-arcs`, a hypothesis goes on with an arc if that is its likeliest token, else with words alone.
     """
     search = _Search(model, source, config, arcs)
     search.run()
