@@ -10,7 +10,7 @@ from synmt.cli.paths import Reads
 from synmt.cli.sections import options_of
 from synmt.inspection.config import PictureConfig
 from synmt.options import config_of
-from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, write_lines
+from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, readable, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -124,7 +124,7 @@ def attention(
 
         linked = read_alignments([nth_line(links, sentence)])[0] if links else None
         text = read.record.text or " ".join(read.record.tokens)
-        write_lines([attention_page(read, f"{model}: {text}", linked)])
+        write_lines([attention_page(read, readable(f"{model}: {text}"), linked)])
     else:
         shown = head_matrices(read, show, layer, head)
         write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form, look)
@@ -164,7 +164,7 @@ def links(file: str) -> None:
     from synmt.inspection.alignment import read_bitext
     from synmt.inspection.page import links_page
 
-    write_lines([links_page(read_bitext(read_lines([file])), f"Links of {file}" if file != "-" else "Links")])
+    write_lines([links_page(read_bitext(read_lines([file])), readable(f"Links of {file}") if file != "-" else "Links")])
 
 
 @command.command()
