@@ -8,17 +8,27 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
 Config = TypeVar("Config")
-LARGEST = 2**32 - 1  # of integers, as of most seeds: beyond it, sizes overflow before memory is asked for
+LARGEST = 2**32 - 1  # of numbers, as of most seeds: beyond it, sizes overflow before memory is asked for
+MOST_JOBS = 1024  # processes
 
 
 def setting(
-    default: Any, help_text: str, least: float = 0, most: float = math.inf, *, common: bool = False, metavar: str = ""
+    default: Any,
+    help_text: str,
+    least: float = 0,
+    most: float = math.inf,
+    *,
+    common: bool = False,
+    metavar: str = "",
+    writes: bool = False,
 ) -> Any:
-    """Make a field of a config, with its line of help and the bounds of a number.
+    """Make a field of a config, with its line of help and the bounds of a number, which LARGEST bounds in any case: no
+    setting can be infinite, or nan.
 
-    common: whether the short help of a command shows it; metavar: what stands for its value there.
+    common: whether the short help of a command shows it; metavar: what stands for its value there; writes: whether it
+    is a file that is written.
     """
-    about = {"help": help_text, "least": least, "most": most, "common": common, "metavar": metavar}
+    about = {"help": help_text, "least": least, "most": most, "common": common, "metavar": metavar, "writes": writes}
     return field(default=default, metadata=about)
 
 
@@ -56,6 +66,7 @@ class Setting:
     most: float
     common: bool
     metavar: str
+    writes: bool
 
     def fits(self, value: Any) -> bool:
         """Return whether the setting can have this value."""
@@ -82,8 +93,8 @@ def settings_of(config: type) -> list[Setting]:
         if "help" in each.metadata:
             kind = _kind(hints[each.name])
             default = None if each.default is MISSING else each.default
-            most = min(each.metadata["most"], LARGEST) if kind[0] is int else each.metadata["most"]
-            found.append(Setting(each.name, default, *kind, **{**each.metadata, "most": most}))
+            bounds = {"least": max(each.metadata["least"], -LARGEST), "most": min(each.metadata["most"], LARGEST)}
+            found.append(Setting(each.name, default, *kind, **{**each.metadata, **bounds}))
     return found
 
 

@@ -26,10 +26,15 @@ LONGEST_LINE = 2**28  # bytes; a few kB of a .gz file may be a line of gigabytes
 T = TypeVar("T")
 
 
+def readable(name: str) -> str:
+    """Return the name of a file as text that can be written: a byte that is not UTF-8 becomes such as \\xff."""
+    return "".join(f"\\x{ord(each) - 0xDC00:02x}" if "\udc80" <= each <= "\udcff" else each for each in name)
+
+
 def shown(text: str, longest: int) -> str:
     """Return a text as it may stand in a message: on one line, without what a terminal would obey, its end cut off
     where it is longer than that many characters."""
-    cut = " ".join(text.split())[: longest + 1]
+    cut = readable(" ".join(text.split())[: longest + 1])
     text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
     return text if len(text) <= longest else text[:longest] + " …"
 
@@ -166,7 +171,7 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
     `on_error="blank"` such a line comes without its text, and says so in `fault`.
     """
     for path in paths:
-        source = "stdin" if path == "-" else path
+        source = "stdin" if path == "-" else readable(path)
         number = 0
         try:
             with open_input(path, LONGEST_LINE) as stream:

@@ -591,6 +591,11 @@ def command() -> None:
         pwned = [str(path) for path in folder.rglob("pwned")]
         refused = f"{total - wrong - parsed} refused with one line, {parsed} parsed"
         print(f"{total} cases, {refused}, {len(pwned)} ran code, {most >> 20} MiB at most")
+        from tests.hostile_configs import all_failures  # which has imported this file
+
+        for kind, edits, failed in all_failures(folder):
+            print(f"config.json of {kind}: {edits} edits, {len(failed)} NOT REFUSED", *failed, sep="\n", flush=True)
+            wrong += len(failed)
         sys.exit(bool(wrong or pwned))
 
 

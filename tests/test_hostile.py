@@ -10,6 +10,7 @@ import torch
 from tests.fuzz.readers import fuzz, readers
 from tests.fuzz.sessions import SESSIONS
 from tests.hostile import Case, cases, run
+from tests.hostile_configs import KINDS, PARSED, some_failures
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,12 @@ def test_what_is_right_is_not_refused(folder: Path) -> None:
     good = str(folder / "good")
     assert run(Case("", ["translate", good], b'{"tree": "(S a)"}\n'), folder).code == 0
     assert run(Case("", ["parse", "text"]), folder).code == 0
+
+
+@pytest.mark.parametrize("name", ["hmms", "mask-align", "pascal > sequence", "sequence > compose", "parser"])
+def test_no_number_in_a_config_costs_memory_or_time(name: str, tmp_path: Path) -> None:
+    """A stranger's config asks for no more than the tensors of its folder justify."""
+    assert some_failures({**KINDS, "parser": PARSED}[name], tmp_path, 20) == []
 
 
 @pytest.mark.parametrize("name", readers())

@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "synmt"
 # From the ground; those of one floor do not import each other.
 FLOORS = [
-    ["inputs", "garbage"],
+    ["inputs", "garbage", "caller"],
     ["streams", "interruption", "options", "registry"],
     ["device", "parameters", "pool", "text"],
     ["trees", "nn"],
@@ -23,7 +23,19 @@ FLOORS = [
     ["__main__"],
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-FREE_OF_TORCH = ["inputs", "garbage", "streams", "pool", "options", "registry", "text", "trees", "metrics", "challenge"]
+FREE_OF_TORCH = [
+    "inputs",
+    "garbage",
+    "caller",
+    "streams",
+    "pool",
+    "options",
+    "registry",
+    "text",
+    "trees",
+    "metrics",
+    "challenge",
+]
 
 
 def files(name: str) -> list[Path]:

@@ -1,25 +1,76 @@
 """The settings of all configs."""
 
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
 import pytest
 
-from synmt.alignment.config import AlignConfig
-from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.metrics.config import MetricConfig
-from synmt.nn.config import TransformerConfig
-from synmt.options import settings_of
+import synmt
+from synmt.options import LARGEST, Setting, check_settings, setting, settings_of
 from synmt.training.config import TrainingConfig
 
 
-@pytest.mark.parametrize(
-    "config", [AlignConfig, MetricConfig, SearchConfig, TrainingConfig, TransformerConfig, TranslateConfig]
-)
-def test_a_number_that_no_machine_counts_to_is_refused(config: type) -> None:
-    """Sizes are products of settings, and these must not overflow."""
-    numbers = [each for each in settings_of(config) if each.kind is int]
-    assert numbers
-    for each in numbers:
-        assert not any(each.fits(value) for value in (2**32, 2**64, 10**30, -1)), each.name
+def configs() -> Iterator[type]:
+    """Yield every dataclass of synmt that has settings."""
+    for module in pkgutil.walk_packages(synmt.__path__, "synmt."):
+        if module.name.endswith("__main__"):
+            continue
+        for each in vars(importlib.import_module(module.name)).values():
+            if isinstance(each, type) and is_dataclass(each) and each.__module__ == module.name:
+                yield from [each] if any("help" in field.metadata for field in fields(each)) else []
+
+
+CONFIGS = {f"{each.__module__}.{each.__name__}": each for each in configs()}
+BEYOND_ALL: list[Any] = [float("nan"), float("inf"), float("-inf"), 2**32, 2**64, 10**30, 1e308, -1e308, "1", [1], True]
+
+
+def numbers(config: type) -> list[Setting]:
+    return [each for each in settings_of(config) if each.kind in (int, float)]
+
+
+def test_configs_are_found() -> None:
+    assert len(CONFIGS) > 30
+    assert sum(len(numbers(each)) for each in CONFIGS.values()) > 100
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_no_number_is_beyond_its_bounds_nan_or_infinite(name: str) -> None:
+    """Sizes are products of settings, and these must not overflow. Wherever a config is made, its settings are
+    checked: on the command line, in Python, and from the config of a stranger's model."""
+    config = CONFIGS[name]
+    for each in numbers(config):
+        assert -LARGEST <= each.least <= each.most <= LARGEST, each.name
         assert each.fits(each.default)
+        for value in [*BEYOND_ALL, *([] if each.kind is float else [0.5])]:
+            assert not each.fits(value), (each.name, value)
+            with pytest.raises(ValueError):
+                config(**{each.name: value})
+
+
+# What counts updates, pairs, words or lines may be as large as it likes: the data ends them, or who gave the number.
+COUNTS = {
+    "warmup", "epochs", "updates", "patience", "validate_every", "report_every", "pairs", "seed",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_an_integer_that_costs_time_or_memory_has_a_bound_of_its_own(name: str) -> None:
+    unbounded = {each.name for each in numbers(CONFIGS[name]) if each.kind is int and each.most == LARGEST}
+    assert unbounded <= COUNTS
+
+
+def test_bounds_that_a_setting_does_not_give_are_finite() -> None:
+    @dataclass(frozen=True)
+    class Config:
+        share: float = setting(0.5, "a number from outside of synmt", -float("inf"))
+
+    assert [(each.least, each.most) for each in settings_of(Config)] == [(-LARGEST, LARGEST)]
+    for value in BEYOND_ALL:
+        with pytest.raises(ValueError, match="share cannot be"):
+            check_settings(Config(value))
 
 
 def test_all_seeds_of_32_bits_serve() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from synmt.alignment.symmetrization import Symmetrization
-from synmt.options import check_settings, setting
+from synmt.options import MOST_JOBS, check_settings, setting
 from synmt.streams import WrongUsage
 
 Heuristic = Literal["harmonic", "mean", Symmetrization]
@@ -33,7 +33,10 @@ class AlignConfig:
         "  [attention]",
     )
     lexicon: str | None = setting(
-        None, "also write a table of linked words to this file: count, and probabilities both ways", metavar="FILE"
+        None,
+        "also write a table of linked words to this file: count, and probabilities both ways",
+        metavar="FILE",
+        writes=True,
     )
     end_punctuation: bool = setting(False, "link a source's end punctuation with the target's or not at all")
     tree_links: bool = setting(
@@ -51,12 +54,12 @@ class AlignConfig:
         False, "how sure the links of a pair are, 0 to 1; with jsonl, of all pairs of words", common=True
     )
     temperature: float | None = setting(
-        None, "divide the log-odds of scores; over 1, they are less sure (of hmm 1.75, else 1)", 0.01
+        None, "divide the log-odds of scores; over 1, they are less sure (of hmm 1.75, else 1)", 0.01, 100
     )
     phrases: bool = setting(False, "with jsonl, chunks of linked words, and spans that are each other's translation")
     predictions: bool = setting(False, "with jsonl, whether mask-align predicts each target word")
-    jobs: int = setting(1, "processes, each with the MODEL and one thread", 1, common=True)
-    max_words: int = setting(2000, "words of a side, at most; a longer one is a bad line", 1)
+    jobs: int = setting(1, "processes, each with the MODEL and one thread", 1, MOST_JOBS, common=True)
+    max_words: int = setting(2000, "words of a side, at most; a longer one is a bad line", 1, 10**6)
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds, or that exclude each other."""

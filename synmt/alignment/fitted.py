@@ -13,6 +13,7 @@ from synmt.alignment.config import AlignConfig
 from synmt.alignment.methods import open_method
 from synmt.alignment.pairs import note_bases, read_pairs, with_known_links
 from synmt.alignment.tree_links import NEEDS as TREES
+from synmt.caller import random_numbers_kept
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.model.words import note_doubts, sides_of, words_of
@@ -79,7 +80,9 @@ def fitted(
         fitting = FitConfig(
             method, bitext, known, text.languages, tokenizer, settings, folder, resume, device, words, notes
         )
-        yield Fitted(chosen.fit(fitting), bitext, kept)
+        with random_numbers_kept():
+            aligner = chosen.fit(fitting)
+        yield Fitted(aligner, bitext, kept)
 
 
 class KeptPairs:

@@ -11,6 +11,7 @@ from synmt.alignment.translation.aligner import TranslationAligner
 from synmt.alignment.translation.config import fitting_config
 from synmt.alignment.translation.fitting import fit
 from synmt.alignment.translation.idea import LinkIdea
+from synmt.caller import random_numbers_kept
 from synmt.model.files import read_config
 from synmt.options import check_owners, chosen
 from synmt.streams import BadInput, WrongUsage
@@ -63,4 +64,5 @@ def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
         name = read_config(folder).get("aligner")
         if not isinstance(name, str) or name not in ALIGNERS:
             raise BadInput("is no aligner; name a --method that reads links off this model", str(folder))
-    return open_method(name, {}).open(folder, device)
+    with random_numbers_kept():
+        return open_method(name, {}).open(folder, device)

@@ -1,7 +1,6 @@
 """What the statistical aligners share: words, a folder, and a clear message where one is not installed."""
 
 import importlib
-import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from synmt.alignment.aligner import FitConfig, KnownWords, Needs
+from synmt.caller import quiet
 from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
 from synmt.model.records import SentencePair
@@ -26,9 +26,9 @@ _NOT_IN_A_WORD = re.compile(r"\s|\|")  # what these programs would split words o
 
 def library(name: str, package: str) -> ModuleType:
     """Import a package. Raises BadInput if it is not installed."""
-    logging.getLogger(name).setLevel(logging.CRITICAL)  # what it complains of, its exceptions say too
     try:
-        return importlib.import_module(name)
+        with quiet(name):
+            return importlib.import_module(name)
     except ImportError:
         raise BadInput(f"{package} is not installed; pip install {package}") from None
 

@@ -9,6 +9,7 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.config import AlignConfig, check_command
 from synmt.alignment.mask_align.presets import PRESETS
 from synmt.cli.options import on_error, or_stdin, usage
+from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
 from synmt.nn.config import TransformerConfig
 from synmt.options import config_of
@@ -32,14 +33,14 @@ of_aligner, of_fit = in_section("Aligner"), in_section("--fit")
 
 
 @click.command("align", cls=SectionCommand, epilog=EPILOG)
-@click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...", type=click.Path())
+@click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...", type=Reads())
 @of_aligner("--fit", is_flag=True, help="Make an aligner of the very pairs that are given; then there is no MODEL.")
 @of_aligner(
     "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
     help=f"One of {', '.join(ALIGNERS)}.  [hmms; mask-align with --guide, or settings of its own; or the MODEL's]",
 )  # fmt: skip
 @of_aligner(
-    "--links-from", multiple=True, metavar="LINKS", type=click.Path(),
+    "--links-from", multiple=True, metavar="LINKS", type=Reads(),
     help="Links of another aligner in place of MODEL: Pharaoh, A3, or what --format jsonl has written; twice for two "
     "directions; three or more vote.",
 )  # fmt: skip
@@ -47,10 +48,10 @@ of_aligner, of_fit = in_section("Aligner"), in_section("--fit")
 @options_of(TextConfig, "Text")
 @on_error
 @of_aligner("--device", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]")
-@of_fit("--guide", metavar="LINKS", type=click.Path(), help="Links to learn from, Pharaoh or A3.")
-@of_fit("--out", type=click.Path(path_type=Path), help="The model folder to keep.")
+@of_fit("--guide", metavar="LINKS", type=Reads(), help="Links to learn from, Pharaoh or A3.")
+@of_fit("--out", type=Writes(path_type=Path), help="The model folder to keep.")
 @of_fit("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
-@of_fit("--models", metavar="FOLDER", type=click.Path(), help="An aligner whose translation models are taken over.")
+@of_fit("--models", metavar="FOLDER", type=Reads(), help="An aligner whose translation models are taken over.")
 @of_fit("--preset", type=click.Choice(list(PRESETS)), help="Settings by name, for all that follows.  [small]")
 @of_fit("--source-syntax", metavar="IDEA+IDEA", help="Ideas of `synmt train` in the encoder of the source.")
 @of_fit("--target-syntax", metavar="IDEA+IDEA", help="The same for the encoder of the target.")

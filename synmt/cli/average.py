@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from synmt.cli.paths import Reads, Writes
+from synmt.cli.sections import SectionCommand
 from synmt.streams import Notes
 
 EPILOG = """
@@ -14,9 +16,9 @@ Examples:
 """
 
 
-@click.command("average", epilog=EPILOG)
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The model folder to make.")
+@click.command("average", cls=SectionCommand, epilog=EPILOG)
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
+@click.option("--out", type=Writes(path_type=Path), required=True, help="The model folder to make.")
 def command(models: tuple[Path, ...], out: Path) -> None:
     """Make one model whose parameters are the mean of those of several.
 

@@ -3,6 +3,7 @@
 import click
 
 from synmt.cli.options import bad_input, input_files, on_error
+from synmt.cli.paths import Reads
 from synmt.streams import BadLines, OnError, convert_files, read_lines, write_lines
 from synmt.text.bpe import Bpe, join_subwords, learn_bpe
 
@@ -22,7 +23,7 @@ def command() -> None:
 
 @command.command(epilog=EPILOG)
 @input_files
-@click.option("--merges", type=click.IntRange(min=1), required=True, metavar="N", help="Learn at most N merges.")
+@click.option("--merges", type=click.IntRange(1, 2**22), required=True, metavar="N", help="Learn at most N merges.")
 def learn(files: tuple[str, ...], merges: int) -> None:
     """Learn codes from token lines.
 
@@ -35,9 +36,7 @@ def learn(files: tuple[str, ...], merges: int) -> None:
 
 @command.command(epilog=EPILOG)
 @input_files
-@click.option(
-    "--codes", metavar="CODES", type=click.Path(), required=True, help="The codes that `synmt bpe learn` wrote."
-)
+@click.option("--codes", metavar="CODES", type=Reads(), required=True, help="The codes that `synmt bpe learn` wrote.")
 @on_error
 def apply(files: tuple[str, ...], codes: str, on_error: OnError) -> None:
     """Split the words of token lines into subwords.

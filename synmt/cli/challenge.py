@@ -11,6 +11,7 @@ from synmt.challenge.phenomena import PHENOMENA
 from synmt.challenge.query import Direction, Query, WordQuery
 from synmt.challenge.sets import Form, Translation, query_set, reordering_set
 from synmt.cli.options import input_files, on_error
+from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import chosen
 from synmt.streams import BadLines, OnError, WrongUsage, write_lines
@@ -26,7 +27,7 @@ Examples:
 
 Command = Callable[..., None]
 texts = click.option(
-    "--text", "texts", multiple=True, metavar="FILE", type=click.Path(),
+    "--text", "texts", multiple=True, metavar="FILE", type=Reads(),
     help="Print this file's lines of the set instead of their numbers; once more for each further column.",
 )  # fmt: skip
 
@@ -43,7 +44,7 @@ set_format = click.option(
 def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
     return click.option(
         "--min-distance",
-        type=click.IntRange(min=0),
+        type=click.IntRange(0, 10**6),
         default=default,
         show_default=True,
         metavar="N",
@@ -90,15 +91,15 @@ of_links = in_section("Links")
 @options_of(WordQuery, "Word")
 @options_of(WordQuery, "Its head", prefix="head-")
 @in_section("Its head")(
-    "--min-distance", type=click.IntRange(0), default=0, metavar="N",
+    "--min-distance", type=click.IntRange(0, 10**6), default=0, metavar="N",
     help="The head is more than N positions away; that of a root is before the sentence.  [0]",
 )  # fmt: skip
 @in_section("Its head")("--direction", type=click.Choice(get_args(Direction)), help="Where the word stands from it.")
-@of_links("--links", metavar="LINKS", type=click.Path(), help="Links of the sentences, a line for each: 0-0 1-2.")
-@of_links("--target", metavar="FILE", type=click.Path(), help="What they lead to, in records or CoNLL-U.")
-@of_links("--source", metavar="FILE", type=click.Path(), help="The same where the sentences are the targets.")
+@of_links("--links", metavar="LINKS", type=Reads(), help="Links of the sentences, a line for each: 0-0 1-2.")
+@of_links("--target", metavar="FILE", type=Reads(), help="What they lead to, in records or CoNLL-U.")
+@of_links("--source", metavar="FILE", type=Reads(), help="The same where the sentences are the targets.")
 @of_links(
-    "--min-move", type=click.IntRange(0), metavar="N",
+    "--min-move", type=click.IntRange(0, 10**6), metavar="N",
     help="The word is linked to one whose position differs by more than N.",
 )  # fmt: skip
 @options_of(WordQuery, "A word that it is linked to", prefix="linked-")
@@ -137,9 +138,9 @@ def query(
 
 
 @command.command()
-@click.argument("source", type=click.Path())
-@click.argument("target", type=click.Path())
-@click.argument("links", type=click.Path())
+@click.argument("source", type=Reads())
+@click.argument("target", type=Reads())
+@click.argument("links", type=Reads())
 @min_distance(5, "the words that they are linked to")
 @texts
 def reordering(source: str, target: str, links: str, min_distance: int, texts: tuple[str, ...]) -> None:

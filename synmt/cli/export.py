@@ -5,6 +5,9 @@ from typing import Literal
 
 import click
 
+from synmt.cli.paths import Reads, Writes
+from synmt.cli.sections import SectionCommand
+
 EPILOG = """
 \b
 Examples:
@@ -13,9 +16,9 @@ Examples:
 """
 
 
-@click.command("export", epilog=EPILOG)
-@click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
-@click.option("--out", metavar="FOLDER", type=click.Path(path_type=Path), required=True, help="The folder to make.")
+@click.command("export", cls=SectionCommand, epilog=EPILOG)
+@click.argument("model", metavar="MODEL", type=Reads(path_type=Path))
+@click.option("--out", metavar="FOLDER", type=Writes(path_type=Path), required=True, help="The folder to make.")
 @click.option(
     "--precision", type=click.Choice(["fp32", "int8"]), default="fp32",
     help="Of the products, as they are stored; CTranslate2 can round them later.  [fp32]",

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from synmt.cli.paths import Reads
 from synmt.cli.sections import options_of
 from synmt.inspection.config import PictureConfig
 from synmt.options import config_of
-from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, write_lines
+from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, readable, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +28,12 @@ Examples:
 PICTURES = ("png", "svg", "pdf")
 
 sentence_number = click.option(
-    "--sentence", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Which line, counted from 1."
+    "--sentence",
+    type=click.IntRange(1, 10**9),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Which line, counted from 1.",
 )
 
 
@@ -48,7 +54,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
 @form("text", "tsv", "json", *PICTURES)
 def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
     """Show the strengths of syntax masks.
@@ -65,20 +71,20 @@ def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
 
 
 @command.command()
-@click.argument("model", type=click.Path(path_type=Path))
-@click.argument("file", default="-", type=click.Path())
+@click.argument("model", type=Reads(path_type=Path))
+@click.argument("file", default="-", type=Reads())
 @sentence_number
 @click.option(
     "--side", type=click.Choice(["source", "target"]), default="source", show_default=True, help="Encoder or decoder."
 )
-@click.option("--layer", type=click.IntRange(1), default=1, show_default=True, help="Which layer.")
-@click.option("--head", type=click.IntRange(1), help="One head of the layer, instead of all.")
+@click.option("--layer", type=click.IntRange(1, 256), default=1, show_default=True, help="Which layer.")
+@click.option("--head", type=click.IntRange(1, 2**16), help="One head of the layer, instead of all.")
 @click.option(
     "--show", type=click.Choice(["weights", "strengths"]), default="weights", show_default=True,
     help="What each token attends to, or the strength of the mask between each two.",
 )  # fmt: skip
 @click.option(
-    "--links", metavar="FILE", type=click.Path(), help="For html: links of the sentence, as `synmt align` writes them."
+    "--links", metavar="FILE", type=Reads(), help="For html: links of the sentence, as `synmt align` writes them."
 )
 @form("tsv", "json", *PICTURES, "html")
 def attention(
@@ -118,14 +124,14 @@ def attention(
 
         linked = read_alignments([nth_line(links, sentence)])[0] if links else None
         text = read.record.text or " ".join(read.record.tokens)
-        write_lines([attention_page(read, f"{model}: {text}", linked)])
+        write_lines([attention_page(read, readable(f"{model}: {text}"), linked)])
     else:
         shown = head_matrices(read, show, layer, head)
         write(TABLES, shown, lambda figure: draw_matrices(figure, *shown), form, look)
 
 
 @command.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=Reads())
 @sentence_number
 @form("tsv", "json", *PICTURES, "html")
 def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> None:
@@ -149,7 +155,7 @@ def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> 
 
 
 @command.command()
-@click.argument("file", default="-", type=click.Path())
+@click.argument("file", default="-", type=Reads())
 def links(file: str) -> None:
     """Write an HTML page of the links of all sentence pairs of FILE.
 
@@ -158,11 +164,11 @@ def links(file: str) -> None:
     from synmt.inspection.alignment import read_bitext
     from synmt.inspection.page import links_page
 
-    write_lines([links_page(read_bitext(read_lines([file])), f"Links of {file}" if file != "-" else "Links")])
+    write_lines([links_page(read_bitext(read_lines([file])), readable(f"Links of {file}") if file != "-" else "Links")])
 
 
 @command.command()
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
 @form(*PICTURES, "json")
 def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
     """Draw losses and scores of trainings over their updates.

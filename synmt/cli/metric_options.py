@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from synmt.cli.paths import Reads
 from synmt.cli.sections import in_section, options_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
@@ -41,7 +42,7 @@ def references(required: bool) -> Callable[..., Any]:
         multiple=True,
         required=required,
         metavar="REF",
-        type=click.Path(),
+        type=Reads(),
         callback=lambda context, parameter, names: reference_files(names),
         help="A file of references, once for each; or sacreBLEU's, such as sacrebleu:wmt17/en-de.",
     )

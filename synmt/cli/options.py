@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import click
 
+from synmt.cli.paths import Reads
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.bpe import Bpe
 
@@ -12,11 +13,7 @@ Command = Callable[..., None]
 Segment = Callable[[str], list[str]]  # a word to its subwords
 
 input_files = click.argument(
-    "files",
-    nargs=-1,
-    metavar="[FILE]...",
-    type=click.Path(),
-    callback=lambda context, parameter, files: or_stdin(files),
+    "files", nargs=-1, metavar="[FILE]...", type=Reads(), callback=lambda context, parameter, files: or_stdin(files)
 )
 
 on_error = click.option(
@@ -36,7 +33,7 @@ bpe = click.option(
     "--bpe",
     "segment",
     metavar="CODES",
-    type=click.Path(),
+    type=Reads(),
     callback=_segmenter,
     help="Split the words by the BPE codes of this file.",
 )
@@ -68,5 +65,5 @@ def bad_input() -> Iterator[None]:
 
 def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:
     return click.option(
-        "--max-tokens", type=click.IntRange(1), default=default, show_default=True, metavar="N", help=help_text
+        "--max-tokens", type=click.IntRange(1, 10**6), default=default, show_default=True, metavar="N", help=help_text
     )

@@ -7,7 +7,7 @@ import click
 
 from synmt.cli.options import input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section, options_of
-from synmt.options import config_of
+from synmt.options import MOST_JOBS, config_of
 from synmt.parsers.config import ParserConfig
 from synmt.parsers.stream import Again, write_parses, write_parses_again
 from synmt.streams import BadLines, OnError, WrongUsage, convert_files, read_lines
@@ -40,7 +40,7 @@ Examples:
 )
 @options_of(ParserConfig, "Parser")
 @in_section("Parser")(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Parser processes."
+    "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, show_default=True, metavar="N", help="Parser processes."
 )
 @click.option(
     "--format",

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from synmt.cli.options import input_files, on_error, usage
+from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import config_of
 from synmt.projection.config import ProjectionConfig
@@ -26,7 +27,7 @@ of_links = in_section("Links")
 @of_links(
     "--aligner",
     metavar="MODEL",
-    type=click.Path(),
+    type=Reads(),
     help="Link the words by this folder of synmt align; lines have no links.",
 )
 @options_of(ProjectionConfig, "Trees", common=True)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from synmt.cli.metric_options import output_format
+from synmt.cli.paths import Reads, Writes, check_apart
+from synmt.cli.sections import SectionCommand
 from synmt.model.config import ModelConfig
+from synmt.options import MOST_JOBS
 from synmt.streams import BadInput, write_lines
 
 if TYPE_CHECKING:
@@ -37,17 +40,15 @@ Examples:
 """
 
 
-@click.command("run", epilog=EPILOG)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.command("run", cls=SectionCommand, epilog=EPILOG)
+@click.argument("file", type=Reads(path_type=Path))
 @click.option(
     "--data", type=click.Path(path_type=Path), help="Folder of the data that FILE names, if not that of FILE."
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder of all that is made, if not FILE without its suffix."
-)
+@click.option("--out", type=Writes(path_type=Path), help="Folder of all that is made, if not FILE without its suffix.")
 @click.option(
     "--jobs",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST_JOBS),
     default=1,
     show_default=True,
     metavar="N",
@@ -67,10 +68,12 @@ def command(file: Path, data: Path | None, out: Path | None, jobs: int, form: st
     from synmt.runs.work import Workplace, train_all
 
     run = read_run(file, data)
+    out = out or file.with_suffix("")
+    check_apart([("--out", str(out))], [str(file), *map(str, run.files())])
     check_translate(run, file)
     check_dev(run)
     planned = plan(run, model_of)
-    place = Workplace(out or file.with_suffix(""), run)
+    place = Workplace(out, run)
     with place.opened():
         ready = place.prepare(planned, jobs)
         trained = train_all(place, planned, ready, jobs)

@@ -6,6 +6,7 @@ import click
 
 from synmt.cli.metric_options import metric_options, output_format, references
 from synmt.cli.options import bad_input, or_stdin
+from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.testsets import source_file
@@ -38,13 +39,13 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
 
 
 @click.command(cls=SectionCommand, epilog=EPILOG)
-@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=click.Path())
+@click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
 @references(required=True)
 @in_input(
-    "--source", metavar="FILE", type=click.Path(), callback=lambda context, parameter, name: source_file(name),
+    "--source", metavar="FILE", type=Reads(), callback=lambda context, parameter, name: source_file(name),
     help="The source sentences: text, or parse records; or those of a set as in --references.",
 )  # fmt: skip
-@in_input("--target", metavar="FILE", type=click.Path(), help="With --source: the sentences that links must not leave.")
+@in_input("--target", metavar="FILE", type=Reads(), help="With --source: the sentences that links must not leave.")
 @in_input(
     "--by-length",
     "limits",

@@ -7,9 +7,21 @@ from typing import Any
 
 import click
 
+from synmt.cli.paths import Reads, Writes, check_paths
 from synmt.options import Preset, Setting, settings_of
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Finite(click.FloatRange):
+    """A range that refuses nan, which compares with no bound and so passes click's own range."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        """Fail for what is no number in the range."""
+        number = super().convert(value, parameter, context)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", parameter, context)
+        return number
 
 
 class SectionOption(click.Option):
@@ -33,6 +45,11 @@ def in_section(name: str) -> Callable[..., Decorator]:
 
 class SectionCommand(click.Command):
     """A command whose help has sections. With options that are not common it has --help-all."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Refuse paths that would be read and written, before anything is done."""
+        check_paths(context)
+        return super().invoke(context)
 
     def get_params(self, context: click.Context) -> list[click.Parameter]:
         more = [] if all(map(is_common, self.params)) else [HELP_ALL]
@@ -144,15 +161,13 @@ def _option(
 
 def _type(setting: Setting) -> Any:
     """Return what click checks a value by."""
-    most = None if setting.most == math.inf else setting.most
     if setting.metavar in PATHS:
-        return click.Path()
+        return Writes() if setting.writes else Reads()
     if setting.choices:
         return click.Choice([str(each) for each in setting.choices])
     if setting.kind is int:
-        return click.IntRange(int(setting.least), None if most is None else int(most))
+        return click.IntRange(int(setting.least), int(setting.most))
     if setting.kind is float:
         below_one = setting.most == math.nextafter(1, 0)
-        least = None if setting.least == -math.inf else setting.least
-        return click.FloatRange(least, 1 if below_one else most, max_open=below_one)
+        return Finite(setting.least, 1 if below_one else setting.most, max_open=below_one)
     return setting.kind

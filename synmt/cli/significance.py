@@ -6,6 +6,7 @@ import click
 
 from synmt.cli.metric_options import metric_options, output_format, references
 from synmt.cli.options import bad_input, or_stdin
+from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, options_of
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.options import config_of
@@ -21,7 +22,7 @@ Examples:
 
 
 @click.command(cls=SectionCommand, epilog=EPILOG)
-@click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]", type=click.Path())
+@click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]", type=Reads())
 @references(required=False)
 @options_of(SignificanceConfig, "Test", short={"test": "-t"})
 @metric_options

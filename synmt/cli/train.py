@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from synmt.cli.options import usage
+from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
 from synmt.model.config import ModelConfig
 from synmt.nn.config import TransformerConfig
+from synmt.options import MOST_JOBS
 from synmt.streams import OnError
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig, with_languages
@@ -58,7 +60,7 @@ def _opened(context: click.Context, parameter: click.Parameter, path: str | None
 @of_model(
     "--init",
     metavar="MODEL",
-    type=click.Path(),
+    type=Reads(),
     callback=_opened,
     help="Begin with this model, and learn from other data what it lacks.",
 )
@@ -76,34 +78,32 @@ def _opened(context: click.Context, parameter: click.Parameter, path: str | None
     common=False,
     help="Have the decoder write an arc for the root as well, at the end.",
 )
-@of_data("--source", metavar="FILE", type=click.Path(), help="Source sentences: text, parse records or mask records.")
+@of_data("--source", metavar="FILE", type=Reads(), help="Source sentences: text, parse records or mask records.")
 @of_data(
     "--target",
     metavar="FILE",
-    type=click.Path(),
+    type=Reads(),
     help="Target sentences: text, parse records or lines of synmt transitions.",
 )
-@of_data(
-    "--tsv", metavar="FILE", type=click.Path(), help="Both as `source TAB target` lines, instead; - is standard input."
-)
-@of_data("--dev-source", metavar="FILE", type=click.Path(), help="Validation sources.")
-@of_data("--dev-target", metavar="FILE", type=click.Path(), help="Validation targets.")
-@of_data("--dev-tsv", metavar="FILE", type=click.Path(), help="Both as `source TAB target` lines, instead.")
+@of_data("--tsv", metavar="FILE", type=Reads(), help="Both as `source TAB target` lines, instead; - is standard input.")
+@of_data("--dev-source", metavar="FILE", type=Reads(), help="Validation sources.")
+@of_data("--dev-target", metavar="FILE", type=Reads(), help="Validation targets.")
+@of_data("--dev-tsv", metavar="FILE", type=Reads(), help="Both as `source TAB target` lines, instead.")
 @options_of(TextConfig, "Data")
 @of_data(
     "--on-error", type=click.Choice(["fail", "blank"]), default="fail",
     help="A bad line stops the command, or its pair is left out and counted.  [fail]",
 )  # fmt: skip
 @of_data(
-    "--prepared", metavar="FOLDER", type=click.Path(path_type=Path), common=False,
+    "--prepared", metavar="FOLDER", type=Writes(path_type=Path), common=False,
     help="Keep the training pairs here as ids, and take them from here once they are here.",
 )  # fmt: skip
 @of_data(
-    "--jobs", metavar="N", type=click.IntRange(1), default=1, common=False,
+    "--jobs", metavar="N", type=click.IntRange(1, MOST_JOBS), default=1, common=False,
     help="Processes that prepare the training pairs.  [1]",
 )  # fmt: skip
-@of_data("--codes", metavar="FILE", type=click.Path(), help="BPE codes to use, instead of learning some.")
-@of_output("--out", type=click.Path(path_type=Path), required=True, help="The model folder to make.")
+@of_data("--codes", metavar="FILE", type=Reads(), help="BPE codes to use, instead of learning some.")
+@of_output("--out", type=Writes(path_type=Path), required=True, help="The model folder to make.")
 @of_output("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
 @of_output("--device", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]")
 @options_of(TrainingConfig, "Training", defaults=defaults_of_presets(TrainingConfig, SHOWN))

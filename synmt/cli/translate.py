@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from synmt.cli.options import input_files, on_error, or_stdin, usage
+from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.options import config_of
@@ -22,7 +23,7 @@ Examples:
 
 
 @click.command("translate", cls=SectionCommand, epilog=EPILOG)
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=Reads(path_type=Path))
 @input_files
 @options_of(SearchConfig, "Search", common=True)
 @options_of(TranslateConfig, "Output", common=True)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from synmt.options import check_settings, setting
+from synmt.options import MOST_JOBS, check_settings, setting
 from synmt.text.tokenization import TokenizerName
 from synmt.trees.transition_state import Constraints
 
@@ -16,15 +16,21 @@ class SearchConfig:
     """A length penalty divides a hypothesis' log-probability by ((5+L)/6)^alpha (gnmt; Wu et al. 2016, eq. 14) or by
     L^alpha (plain), L its tokens with the end of sentence; without arcs, if words compete."""
 
-    beam: int = setting(4, "hypotheses a sentence", 1)
+    beam: int = setting(4, "hypotheses a sentence", 1, 1000)
     length_penalty: Literal["gnmt", "plain"] = setting("gnmt", "scores are divided by ((5+L)/6)^alpha, or by L^alpha")
-    alpha: float = setting(0.6, "0 is no length penalty", -float("inf"))
-    max_length_offset: int = setting(50, "subwords that a translation may have beyond its source's")
-    max_length_ratio: float | None = setting(None, "subwords that it may have for each of its source's, at most")
-    min_length_ratio: float = setting(0.0, "subwords that it must have for each of its source's, without arcs")
-    no_repeat: int = setting(0, "no sequence of N subwords comes twice in a translation without arcs; 0: any may")
+    alpha: float = setting(0.6, "0 is no length penalty", -10, 10)
+    max_length_offset: int = setting(50, "subwords that a translation may have beyond its source's", most=10**5)
+    max_length_ratio: float | None = setting(
+        None, "subwords that it may have for each of its source's, at most", most=1000
+    )
+    min_length_ratio: float = setting(
+        0.0, "subwords that it must have for each of its source's, without arcs", most=1000
+    )
+    no_repeat: int = setting(
+        0, "no sequence of N subwords comes twice in a translation without arcs; 0: any may", most=1000
+    )
     sample: bool = setting(False, "draw each token at random instead; --n-best: so many translations, one without it")
-    top_k: int = setting(0, "draw among the N likeliest tokens; 0: among all")
+    top_k: int = setting(0, "draw among the N likeliest tokens; 0: among all", most=2**22)
     seed: int = setting(1, "of what is drawn: a sentence gets the same translations again")
     search: SearchName = setting(
         "tokens",
@@ -66,13 +72,14 @@ class SearchConfig:
 
 @dataclass(frozen=True)
 class TranslateConfig:
-    n_best: int | None = setting(None, "translations a line, as JSON lines; at most the beam", 1)
+    n_best: int | None = setting(None, "translations a line, as JSON lines; at most the beam", 1, 10**4)
     task: Literal["translate", "parse"] = setting("translate", "a multitask model parses too: brackets without words")
     score: bool = setting(False, "read source TAB target lines, and write the log-probability of each target")
     sum_trees: int = setting(
         0,
-        "with --score: that of the words alone; of a model that writes arcs among them, summed over as many of their"
-        " trees as a beam of N finds; 0: of words and tree, given or parsed",
+        "with --score: that of the words alone; of a model that writes arcs among them, summed over the strings with"
+        " arcs that a beam of N finds, some of which may spell the same tree; 0: of words and tree, given or parsed",
+        most=10**4,
     )
     format: Literal["text", "jsonl", "conllu"] = setting(
         "text", "text; JSON lines; or, of a model that writes arcs, trees as CoNLL-U"
@@ -80,12 +87,12 @@ class TranslateConfig:
     tokenizer: TokenizerName | None = setting(
         None, "of raw text, if not as in training; none: words already stand between spaces"
     )
-    batch_tokens: int = setting(4096, "source tokens of a batch", 1)
+    batch_tokens: int = setting(4096, "source tokens of a batch", 1, 2**24)
     precision: Literal["auto", "fp32", "bf16", "int8"] = setting(
         "auto", "of matrix products, logits aside; auto: bf16 on a GPU, fp32 on a CPU; int8: on a CPU, logits too"
     )
-    jobs: int = setting(1, "processes, each with all models and one thread", 1, common=True)
-    max_tokens: int = setting(2000, "a longer sentence, in source tokens, gets no translation and is counted", 1)
+    jobs: int = setting(1, "processes, each with all models and one thread", 1, MOST_JOBS, common=True)
+    max_tokens: int = setting(2000, "a longer sentence, in source tokens, gets no translation and is counted", 1, 10**6)
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds, or that exclude each other."""

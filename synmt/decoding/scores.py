@@ -19,7 +19,7 @@ from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.decoding.stream import source_words
 from synmt.decoding.translation import WINDOW, Translator
-from synmt.decoding.tree_search import sums_over_trees
+from synmt.decoding.tree_search import sums_over_strings
 from synmt.device import autocast, local_device
 from synmt.model.batches import in_batches
 from synmt.model.config import ModelConfig
@@ -169,9 +169,9 @@ def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair
 
 
 def force_words(
-    translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcVocabulary, trees: int
+    translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcVocabulary, beam: int
 ) -> list[ForcedTarget]:
-    """Return what the model gives the words of targets, in order, over so many of their trees as a beam finds.
+    """Return what the model gives the words of targets, in order, summed over the strings that a beam finds.
 
     Raises BadInput where it gives none a probability.
     """
@@ -183,7 +183,7 @@ def force_words(
         targets = [vocabulary.encode_target(some[index].target) for index in indices]
         try:
             with autocast(translator.device, translator.precision):
-                return sums_over_trees(translator.model, source, targets, trees, arcs)
+                return sums_over_strings(translator.model, source, targets, beam, arcs)
         except FloatingPointError as error:
             raise BadInput(f"the numbers of this model overflow: {error}", str(translator.path)) from None
 

@@ -57,8 +57,9 @@ def tree_search(
 ) -> list[list[Hypothesis]]:
     """Return the finished hypotheses of each sentence as `beam_search` does, each with other words.
 
-    Scores are of words: the logarithm of the sum over all trees of a hypothesis that were found, over a penalty for its
-    words. With `greedy-arcs`, a hypothesis goes on with an arc if that is its likeliest token, else with words alone.
+    Scores are of words: the logarithm of the sum over all target strings with these words that were found, over a
+    penalty for the words. Several of these strings may spell the same tree, with its arcs in another order. With
+    `greedy-arcs`, a hypothesis goes on with an arc if that is its likeliest token, else with words alone.
     """
     search = _Search(model, source, config, arcs)
     search.run()
@@ -66,18 +67,21 @@ def tree_search(
 
 
 @torch.inference_mode()
-def sums_over_trees(
-    model: TranslationModel, source: SourceBatch, targets: Sequence[Sequence[int]], trees: int, arcs: ArcVocabulary
+def sums_over_strings(
+    model: TranslationModel, source: SourceBatch, targets: Sequence[Sequence[int]], beam: int, arcs: ArcVocabulary
 ) -> list[float]:
-    """Return log P(words) of given translations, summed over as many of their trees as a beam finds: no more than it
-    is over all trees. targets: their subwords and the end.
+    """Return log P(words) of given translations, summed over the target strings with arcs that a beam finds: a lower
+    bound of the sum over all of them. targets: their subwords and the end.
 
-    Raises FloatingPointError where the model gives no tree a probability.
+    A tree counts once for each string that spells it. A word with dependents on both sides may take them in either
+    order, so that three words have seven trees and eight strings.
+
+    Raises FloatingPointError where the model gives no string a probability.
     """
-    search = _Search(model, source, SearchConfig(trees, search="words"), arcs, targets)
+    search = _Search(model, source, SearchConfig(beam, search="words"), arcs, targets)
     search.run()
     if not all(search.finished):
-        raise FloatingPointError("no tree has a probability")
+        raise FloatingPointError("no string of these words has a probability")
     return [reduce(_log_sum, (each.log_probability for each in found)) for found in search.finished]
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import orjson
 
 from synmt.inspection.matrix import Legend, Matrix
-from synmt.streams import BadInput, Line
+from synmt.streams import BadInput, Line, readable
 from synmt.text.links import Link, check_inside, read_links
 
 ROUNDING = 1e-3  # by which a score may leave its bounds
@@ -111,6 +111,6 @@ def alignment_matrices(alignments: Sequence[Alignment], files: Sequence[str]) ->
     """Return one matrix a file."""
     matrices = [
         Matrix(PurePath(file).name, each.target, each.source, each.scores.T, [(j, i) for i, j in each.links])
-        for file, each in zip(files, alignments, strict=True)
+        for file, each in zip(map(readable, files), alignments, strict=True)
     ]
     return matrices, Legend("target", "source", "score (frames: links)", "Blues", 0.0, 1.0)

@@ -11,7 +11,7 @@ import orjson
 
 from synmt.inspection.matrix import label
 from synmt.model.files import check_inside
-from synmt.streams import BadInput
+from synmt.streams import BadInput, readable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +62,7 @@ def read_curves(path: Path) -> Curves:
         raise BadInput(str(error), str(file)) from None
     if not points:
         raise BadInput("a log without numbers", str(file))
-    return Curves(str(file.parent), points)
+    return Curves(readable(str(file.parent)), points)
 
 
 def as_json(runs: Sequence[Curves]) -> Iterator[str]:

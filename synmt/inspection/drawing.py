@@ -11,6 +11,7 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from synmt.inspection.config import PictureConfig
+from synmt.streams import readable
 
 PictureForm = Literal["png", "svg", "pdf"]
 METADATA: dict[PictureForm, Any] = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -38,7 +39,7 @@ def picture(draw: Callable[[Figure], None], form: PictureForm, look: PictureConf
         figure = Figure(layout="constrained")
         draw(figure)
         if look.title:
-            figure.suptitle(look.title, fontsize=TITLE_POINTS)
+            figure.suptitle(readable(look.title), fontsize=TITLE_POINTS)
         if look.width:
             figure.set_size_inches(look.width, look.width * figure.get_figheight() / figure.get_figwidth())
         figure.savefig(file, format=form, dpi=look.dpi, metadata=METADATA[form])

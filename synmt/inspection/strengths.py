@@ -16,7 +16,7 @@ from synmt.inspection.matrix import Legend, Matrix, decimals
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
-from synmt.streams import BadInput
+from synmt.streams import BadInput, readable
 from synmt.systems.mask.attention import Masks
 
 Array = npt.NDArray[np.float32]
@@ -54,7 +54,7 @@ class Strengths:
 
 def open_strengths(folder: ModelFolder[ModelConfig]) -> Strengths:
     """Return those of a model. Raises BadInput if it has no masks."""
-    found = mask_strengths(folder.load_model(torch.device("cpu")), str(folder.path))
+    found = mask_strengths(folder.load_model(torch.device("cpu")), readable(str(folder.path)))
     if found is None:
         raise BadInput(f"has no masks: it is {'+'.join(folder.config.source.ideas)}", str(folder.path))
     return found

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from synmt.options import setting
+from synmt.options import check_settings, setting
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,20 @@ class MetricConfig:
     effective_order: bool = setting(
         False, "let BLEU leave out orders of n-grams that a text is too short for, as it does by sentence"
     )
-    chrf_beta: int = setting(2, "weight of recall in chrF", 1)
+    chrf_beta: int = setting(2, "weight of recall in chrF", 1, 1000)
     chrf_average: Literal["sacrebleu", "script"] = setting(
         "sacrebleu", "chrF over n-gram orders: F of the means, as sacreBLEU; or mean of the Fs, as the script chrF++.py"
     )
-    ribes_alpha: float = setting(0.25, "weight of precision in RIBES")
-    ribes_beta: float = setting(0.1, "weight of brevity in RIBES")
+    ribes_alpha: float = setting(0.25, "weight of precision in RIBES", most=100)
+    ribes_beta: float = setting(0.1, "weight of brevity in RIBES", most=100)
     link_base: int | None = setting(
         None, "number of the first word in hypotheses that are links; else 0 if a file has a 0, or 1", most=1
     )
     reference_base: int | None = setting(None, "the same in the references", most=1)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for settings out of bounds."""
+        check_settings(self)
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,16 @@ class SignificanceConfig:
     test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"] = setting(
         "bootstrap-wins", "one of the tests above", common=True
     )
-    resamples: int = setting(10_000, "resamples, or random trials", 1, common=True)
+    resamples: int = setting(10_000, "resamples, or random trials", 1, 10**7, common=True)
     seed: int = setting(12345, "seed of the random numbers", common=True)
     against: Literal["first", "best"] = setting(
         "first", "compare systems with the first one, or by each metric with the best one", common=True
     )
     level: float = setting(0.05, "mark differences below this p", most=1, common=True)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for settings out of bounds."""
+        check_settings(self)
 
 
 DEFAULTS = MetricConfig()

@@ -12,7 +12,7 @@ from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Compared, Metric, Row
 from synmt.metrics.prediction import Prediction, read_prediction
 from synmt.metrics.reliability import Scored, read_scored
-from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, side_by_side
+from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, readable, side_by_side
 from synmt.text.links import Link, Links, check_inside, detect_base, read_links
 from synmt.text.moses import MosesTokenizer
 from synmt.trees.parses import lines_of_trees
@@ -75,7 +75,7 @@ def open_input(names: Sequence[str], files: Files, config: MetricConfig, buckets
     if compared not in get_args(Compared):
         raise ValueError(f"{names[0]} compares {compared}, which are none of {', '.join(get_args(Compared))}")
     rows, notes = open_rows(names[0], compared, files, config, buckets)
-    return Input(files.hypotheses, metrics, rows, notes)
+    return Input([*map(readable, files.hypotheses)], metrics, rows, notes)
 
 
 def open_rows(

@@ -8,6 +8,7 @@ from synmt.metrics.attachment import las
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_rows
 from synmt.metrics.report import Part, Table, in_form
+from synmt.streams import readable
 from synmt.trees.record import ParseRecord
 
 HEADER = ["relation", "words", "heads", "precision", "recall", "F1"]
@@ -54,7 +55,7 @@ def report_relations(files: Files, config: MetricConfig, form: str) -> Iterator[
             with line.naming():
                 add_relations(counts, row.references[0], predicted)
     systems = [
-        (name, sorted(counts.items(), key=lambda each: (-each[1].words, -each[1].claimed, each[0])))
+        (readable(name), sorted(counts.items(), key=lambda each: (-each[1].words, -each[1].claimed, each[0])))
         for name, counts in zip(files.hypotheses, found, strict=True)
     ]
     fields = (

@@ -8,6 +8,7 @@ from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_rows
 from synmt.metrics.reliability import BINS, Bin, Reliability
 from synmt.metrics.report import Part, Table, in_form
+from synmt.streams import readable
 
 HEADER = ["score", "links", "mean", "right"]
 
@@ -17,7 +18,7 @@ def report_reliability(files: Files, config: MetricConfig, form: str) -> Iterato
     rows, notes = open_rows("--reliability", "scored links", files, config)
     kept = [(row.hypotheses, row.references[0]) for row in rows]
     found = [
-        (name, note, Reliability.of((items[place], gold) for items, gold in kept))
+        (readable(name), note, Reliability.of((items[place], gold) for items, gold in kept))
         for place, (name, note) in enumerate(zip(files.hypotheses, notes, strict=True))
     ]
     fields = (

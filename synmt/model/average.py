@@ -17,7 +17,7 @@ from synmt import __version__
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new, save_tensors
 from synmt.model.folder import ModelFolder
-from synmt.streams import BadInput, Notes
+from synmt.streams import BadInput, Notes, readable
 
 Folder = ModelFolder[ModelConfig]
 
@@ -46,7 +46,11 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
         for name, tensor in folder.load_model(torch.device("cpu")).state_dict().items():
             sums[name] = sums.get(name, 0) + tensor.double()
     mean = {name: (total / len(folders)).float() for name, total in sums.items()}
-    made_by = {"synmt": __version__, "command": sys.argv[1:], "mean_of": [folder.checksum() for folder in folders]}
+    made_by = {
+        "synmt": __version__,
+        "command": [*map(readable, sys.argv[1:])],
+        "mean_of": [folder.checksum() for folder in folders],
+    }
     replace(first, path=out, training=made_by).save()
     save_tensors(out / first.parameters.name, mean)
 

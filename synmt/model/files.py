@@ -47,6 +47,10 @@ def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
     """
     if resume != ((folder / CONFIG_FILE).exists() if begun is None else begun):
         raise BadInput("holds no run to resume" if resume else "holds a model; --resume goes on with it", str(folder))
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise BadInput("the name of a model folder is UTF-8", str(folder)) from None
     with naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()

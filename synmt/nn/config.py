@@ -14,7 +14,7 @@ class TransformerConfig:
     feedforward: int = setting(2048, "channels inside a feed-forward sublayer", 1, 2**20)
     encoder_layers: int = setting(6, "layers of the encoder", 1, 256)
     decoder_layers: int = setting(6, "layers of the decoder", 1, 256)
-    heads: int = setting(8, "attention heads of a layer", 1)
+    heads: int = setting(8, "attention heads of a layer", 1, 2**16)
     cross_attention: Literal["all", "last"] = setting("all", "decoder layers that attend to the source")
     norm: Literal["pre", "post"] = setting("pre", "layer norm before each sublayer, or after each residual")
     dropout: float = rate(0.3, "of embeddings and of each sublayer's output")

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from synmt.options import setting
+from synmt.caller import random_numbers_kept
+from synmt.options import check_settings, setting
 from synmt.parsers.embedded import CONSTITUENCY, DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError, Parser
 from synmt.parsers.tokenization import SpacyTokenizer, tokenize
@@ -29,18 +30,24 @@ class ParserConfig:
     device: str = setting("cpu", "where benepar computes: auto, cpu, cuda or cuda:N", common=True)
     trust_pickle: bool = setting(False, "load a benepar model that is a pickle, which can run code", common=True)
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for settings out of bounds."""
+        check_settings(self)
+
 
 def open_parser(config: ParserConfig) -> Parser:
     """Open the parser, or both as one. Raises ModelError, and WrongUsage for more models than parsers."""
     if config.parser == "benepar":
-        from synmt.parsers.benepar_parser import BeneparParser
+        with random_numbers_kept():  # which spaCy seeds
+            from synmt.parsers.benepar_parser import BeneparParser
 
         return BeneparParser(_only_model(config, CONSTITUENCY, config.model), config.device, config.trust_pickle)
     if config.parser == "udpipe":
         from synmt.parsers.udpipe_process import open_udpipe
 
         return open_udpipe(_only_model(config, DEPENDENCY, config.model))
-    from synmt.parsers.combined_parser import CombinedParser
+    with random_numbers_kept():
+        from synmt.parsers.combined_parser import CombinedParser
 
     of_udpipe = tuple(model for model in config.model if model.endswith(".udpipe"))
     of_benepar = tuple(model for model in config.model if model not in of_udpipe)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from synmt.caller import random_numbers_kept
 from synmt.text.tokenization import spaces_after
 from synmt.trees.record import ParseRecord
 
@@ -107,7 +108,8 @@ class SpacyTokenizer:
     """spaCy's rule-based tokenizer of a language (`en`, …; `xx` for no language in particular)."""
 
     def __init__(self, language: str) -> None:
-        import spacy
+        with random_numbers_kept():  # which spaCy seeds
+            import spacy
 
         self._language = spacy.blank(language)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from synmt.options import setting
+from synmt.options import check_settings, setting
 from synmt.text.tokenization import TokenizerName
 
 Method = Literal["votes", "direct"]
@@ -24,6 +24,10 @@ class ProjectionConfig:
         None, "of targets that are text, for the Moses tokenizer, if not en", metavar="LANGUAGE"
     )
     tokenizer: TokenizerName | None = setting(None, "of targets that are text, if not moses; none: split at spaces")
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for settings out of bounds."""
+        check_settings(self)
 
     @property
     def threshold(self) -> float | None:

@@ -55,6 +55,10 @@ class RunFile:
     options: Mapping[str, Options] = field(default_factory=dict)
     tuned: Tuned | None = None
 
+    def files(self) -> list[Path]:
+        """Return all files that are read."""
+        return [path for pair in (self.train, self.dev, *self.tests.values()) for path in (pair.source, pair.target)]
+
 
 def read_run(path: Path, folder: Path | None = None) -> RunFile:
     """Return the run of a file. Names of files in it are relative to a folder, or else to its own. Raises BadInput."""

@@ -12,9 +12,11 @@ from synmt.options import check_settings, rate, setting
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    merges: int = setting(8000, "BPE merges learned jointly on both sides, if no --codes are given", 1, common=True)
+    merges: int = setting(
+        8000, "BPE merges learned jointly on both sides, if no --codes are given", 1, 2**22, common=True
+    )
     batch_tokens: int = setting(
-        4096, "size of a batch: sentences × tokens of the longest, or what --batch-by says", 1, common=True
+        4096, "size of a batch: sentences × tokens of the longest, or what --batch-by says", 1, 2**24, common=True
     )
     batch_by: BatchBy = setting(
         "tokens",
@@ -25,13 +27,16 @@ class TrainingConfig:
         0,
         "prefixes of each target that bitran, parent and gcn learn from in an update, drawn at random; 0 is all:"
         " fewer are cheaper and teach less",
+        most=10**6,
     )
-    prefix_tokens: int = setting(16384, "tokens of prefixes computed at a time; more of a batch come one by one", 1)
-    accumulate: int = setting(1, "batches of one update", 1)
+    prefix_tokens: int = setting(
+        16384, "tokens of prefixes computed at a time; more of a batch come one by one", 1, 2**24
+    )
+    accumulate: int = setting(1, "batches of one update", 1, 10**5)
     max_length: int = setting(
-        1000, "longer training pairs are left out (tokens, either side, arcs aside) and counted", 1
+        1000, "longer training pairs are left out (tokens, either side, arcs aside) and counted", 1, 10**6
     )
-    learning_rate: float = setting(3e-4, "Adam's learning rate at its peak", common=True)
+    learning_rate: float = setting(3e-4, "Adam's learning rate at its peak", most=100, common=True)
     schedule: Literal["constant", "inverse-sqrt", "cosine"] = setting("constant", "after the warm-up")
     warmup: int = setting(0, "updates of linear warm-up", common=True)
     adam_beta2: float = rate(0.999, "decay of Adam's second moment")
@@ -48,8 +53,8 @@ class TrainingConfig:
     patience: int = setting(0, "stop after N validations without a better score; 0 is off", common=True)
     select: Literal["bleu", "chrf", "loss"] = setting("bleu", "validation score that picks the best model", common=True)
     validate_every: int = setting(0, "updates between validations; 0 is once an epoch")
-    validation_beam: int = setting(4, "beam of the BLEU validation", 1)
-    average: int = setting(1, "validate and keep the mean of the last N validated parameters", 1)
+    validation_beam: int = setting(4, "beam of the BLEU validation", 1, 1000)
+    average: int = setting(1, "validate and keep the mean of the last N validated parameters", 1, 1000)
     checkpoint_minutes: float = setting(10.0, "minutes between checkpoints, besides those of validations; 0 is off")
     report_every: int = setting(100, "updates between rows of log.tsv", 1)
     tensorboard: bool = setting(False, "also write the rows of log.tsv for TensorBoard, to tensorboard/ in --out")

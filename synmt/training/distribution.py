@@ -67,10 +67,12 @@ class Processes:
 @contextmanager
 def joined_processes(device_name: str) -> Iterator[Processes]:
     """Join the processes that torchrun has started, or give this one alone. `device_name` as for local_device."""
+    precision = torch.get_float32_matmul_precision()
     processes = _join(device_name)
     try:
         yield processes
     finally:
+        torch.set_float32_matmul_precision(precision)
         processes.close()
 
 

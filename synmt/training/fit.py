@@ -14,7 +14,7 @@ from torch import nn
 from synmt import __version__
 from synmt.model.files import CONFIG_FILE, locked, naming
 from synmt.model.folder import FolderConfig, ModelFolder
-from synmt.streams import BadInput
+from synmt.streams import BadInput, readable
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.checkpoint import Progress
@@ -129,7 +129,7 @@ def _new(
         "synmt": __version__,
         "torch": torch.__version__,
         "python": sys.version.split()[0],
-        "command": sys.argv[1:],
+        "command": [*map(readable, sys.argv[1:])],
         "processes": processes.size,
         "pairs": len(bitext),
         "data": bitext.checksum,

@@ -1,6 +1,7 @@
 """A beam of words against the blackboard, and against all translations there are."""
 
 import math
+from itertools import permutations, product
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,13 @@ import torch
 
 from synmt.decoding.config import SearchConfig, SearchName, TranslateConfig
 from synmt.decoding.hypotheses import ArcVocabulary
-from synmt.decoding.scores import ForcedPair, force
+from synmt.decoding.scores import ForcedPair, force, force_words
 from synmt.decoding.translation import Translator
-from synmt.decoding.tree_search import sums_over_trees, tree_search
+from synmt.decoding.tree_search import sums_over_strings, tree_search
 from synmt.text.vocabulary import END
 from synmt.trees.record import check_heads
 from synmt.trees.transition_state import Constraints
-from synmt.trees.transitions import read_transitions
+from synmt.trees.transitions import TransitionError, read_transitions
 from tests import tiny
 from tests.decoding.slow_search import SlowArcs
 from tests.decoding.slow_tree_search import all_translations, slow_tree_search
@@ -80,16 +81,41 @@ def test_the_trees_of_given_words_add_up(target: str) -> None:
     targets = sorted(expected, key=lambda words: (-len(words), words))[:: max(1, len(expected) // 12)]
     assert all(words[-1] == END for words in targets) and {len(words) for words in targets} > {3}
     wide, narrow = (
-        [total for words in targets for total in sums_over_trees(model, batch, [words], trees, transitions)]
+        [total for words in targets for total in sums_over_strings(model, batch, [words], trees, transitions)]
         for trees in (1000, 1)
     )
     assert wide == pytest.approx([expected[words][0] for words in targets], abs=1e-4)
     assert all(few <= all_of_them + 1e-5 for few, all_of_them in zip(narrow, wide, strict=True))
     assert any(few < all_of_them - 1e-3 for few, all_of_them in zip(narrow, wide, strict=True))
     together = sources.batch([2] * len(targets), vocabulary.padding, CPU)
-    assert sums_over_trees(model, together, targets, 3, transitions) == pytest.approx(
-        [total for words in targets for total in sums_over_trees(model, batch, [words], 3, transitions)], abs=1e-4
+    assert sums_over_strings(model, together, targets, 3, transitions) == pytest.approx(
+        [total for words in targets for total in sums_over_strings(model, batch, [words], 3, transitions)], abs=1e-4
     )
+
+
+def test_strings_are_added_up_and_not_trees(tmp_path: Path) -> None:
+    """Three words have eight strings of seven trees, each with nine pairs of labels: all 72 strings are in the sum."""
+    folder = write_model(tmp_path / "model", "mask", "transitions")
+    translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(score=True, sum_trees=1000))
+    assert isinstance(translator.arcs, ArcVocabulary)
+    words, labels = ["er", "ist", "alt"], ["rel0", "rel1", "rel2"]
+    strings, trees = [], set()
+    for places in set(permutations(["WORD", "WORD", "WORD", "LEFT", "RIGHT", "LEFT", "RIGHT"], 5)):
+        for left, right in product(labels, labels):
+            following, names = iter(words), iter((left, right))
+            entries = [next(following, "") if each == "WORD" else f" {each}-ARC:{next(names, '')}" for each in places]
+            try:
+                record = read_transitions(entries, translator.arcs.style)
+            except TransitionError:
+                continue
+            if record.tokens == words:
+                strings.append(entries)
+                trees.add((tuple(record.heads), tuple(record.deprels)))
+    assert (len(strings), len(trees)) == (8 * 9, 7 * 9)
+    source = tiny.source_features("mask")[0]
+    each = [found.total() for found in force(translator, folder.config, [ForcedPair(source, one) for one in strings])]
+    (summed,) = force_words(translator, [ForcedPair(source, words)], translator.arcs, 1000)
+    assert summed.total() == pytest.approx(math.log(math.fsum(map(math.exp, each))), abs=1e-4)
 
 
 @pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
@@ -120,5 +146,5 @@ def test_without_a_number_there_is_no_translation() -> None:
     transitions = ArcVocabulary(tiny.TARGET_SYSTEMS["compose"], vocabulary)
     batch = sources.batch([0, 1], vocabulary.padding, CPU)
     assert tree_search(model, batch, SearchConfig(search="words"), transitions) == [[], []]
-    with pytest.raises(FloatingPointError, match="no tree has a probability"):
-        sums_over_trees(model, batch, [[2, END], [2, END]], 3, transitions)
+    with pytest.raises(FloatingPointError, match="no string of these words has a probability"):
+        sums_over_strings(model, batch, [[2, END], [2, END]], 3, transitions)

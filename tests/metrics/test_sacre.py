@@ -90,7 +90,7 @@ def test_bleu_of_the_specification() -> None:
 
 
 def test_tokenizations_that_cannot_be_had() -> None:
-    with pytest.raises(ValueError, match="tokenization 14b"):
+    with pytest.raises(ValueError, match="tokenize cannot be '14b'"):
         bleu(MetricConfig("14b"))  # type: ignore[arg-type]
 
 

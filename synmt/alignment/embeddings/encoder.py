@@ -1,6 +1,5 @@
 """A pretrained encoder of transformers, as states of the subwords of sentences."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from synmt.caller import quiet
 from synmt.device import autocast
 from synmt.model.batches import in_batches, pad
 from synmt.streams import BadInput
@@ -22,14 +22,17 @@ class States(NamedTuple):
     words: list[int]
 
 
+LIBRARIES = "transformers", "huggingface_hub"
+
+
 class Encoder:
+    @quiet(*LIBRARIES)
     def __init__(self, name: str, layer: int, device: torch.device, trust_pickle: bool = False) -> None:
         """Load an encoder from a folder or the hub, and no code with it. Raises BadInput."""
         from transformers import AutoModel, AutoTokenizer
-        from transformers.utils.logging import disable_progress_bar
+        from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
-        for library in ("transformers", "huggingface_hub"):  # what they complain of, their exceptions say too
-            logging.getLogger(library).setLevel(logging.CRITICAL)
+        has_bars = is_progress_bar_enabled()
         disable_progress_bar()
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(name, use_fast=True, trust_remote_code=False)
@@ -38,6 +41,9 @@ class Encoder:
             )
         except Exception as error:  # transformers raises whatever a bad file makes it stumble over
             raise BadInput(f"encoder {name}: {_first_line(error)}") from None
+        finally:
+            if has_bars:
+                enable_progress_bar()
         if not self._tokenizer.is_fast:
             raise BadInput(f"encoder {name}: its tokenizer does not tell which word a subword is of")
         layers = model.config.num_hidden_layers
@@ -56,6 +62,7 @@ class Encoder:
         first = next(start for start in range(len(whole)) if whole[start : start + len(bare)] == bare)
         return whole[:first], whole[first + len(bare) :]
 
+    @quiet(*LIBRARIES)
     @torch.inference_mode()
     def states(self, sentences: Sequence[Sequence[str]]) -> list[States]:
         """Return the states of sentences as words; one that is too long for the encoder is read in pieces."""

@@ -25,12 +25,14 @@ Rule = Literal["argmax", "itermax", "softmax"]
 @dataclass(frozen=True)
 class Embeddings:
     encoder: str = setting(
-        "bert-base-multilingual-cased", "pretrained encoder: its name on Hugging Face's hub, or a folder"
+        "bert-base-multilingual-cased",
+        "pretrained encoder: its name on Hugging Face's hub, or a folder",
+        metavar="NAME|PATH",
     )
-    layer: int = setting(8, "whose states are compared; 0 is the embeddings below the first")
+    layer: int = setting(8, "whose states are compared; 0 is the embeddings below the first", most=256)
     rule: Rule = setting("softmax", "how likeness makes links")
     threshold: float = setting(0.001, "of softmax", 0, 1)
-    iterations: int = setting(2, "of itermax, argmax being the first", 1)
+    iterations: int = setting(2, "of itermax, argmax being the first", 1, 1000)
     alpha: float = setting(0.9, "α of itermax", 0, 1)
     trust_pickle: bool = setting(False, "load an encoder that is a pickle, which can run code")
 

@@ -155,12 +155,21 @@ def _load(options: Hmm, folder: Path) -> tuple[Model, tuple[Compounds, Compounds
         links = _counts(tensors, "links", len(types))
         lexicon = Lexicon.new(seen, options.concentration)
         lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
+        _check_jumps(options, tensors)
         model = Model.new(options, lexicon)
         for name, direction, side in zip(DIRECTIONS, model.directions, reversed(words), strict=True):
             for kind, jumps in zip(KINDS, direction.jumps, strict=False):
                 jumps.weights = _counts(tensors, f"{name}.{kind}", jumps.weights.shape, least=1e-12)
             direction.unlinked[:-1] = _counts(tensors, f"{name}.unlinked", len(side))
     return model, (source, target)
+
+
+def _check_jumps(options: Hmm, tensors: Mapping[str, Floats]) -> None:
+    """Raise ValueError or KeyError for other jumps than a folder holds, before they take memory."""
+    for name in DIRECTIONS:
+        kinds = tensors[f"{name}.jumps"].shape[1:]
+        if kinds != (2 * options.jump + 1,):
+            raise ValueError(f"tensor {name}.jumps has no jumps of up to {options.jump} words")
 
 
 def _read_words(folder: Path, path: Path) -> dict[str, Parts]:

@@ -46,14 +46,14 @@ HEADS = frozenset({"heads"})
 
 @dataclass(frozen=True)
 class Hmm:
-    agreement: int = setting(2, "steps in which both directions give way to each other", 0)
-    compounds: int = setting(4, "letters of each word that a compound is cut into, at least; 0 cuts none", 0)
-    concentration: float = setting(2.0, "α, the weight of what is known of words that begin alike", 0.01)
+    agreement: int = setting(2, "steps in which both directions give way to each other", 0, 100)
+    compounds: int = setting(4, "letters of each word that a compound is cut into, at least; 0 cuts none", 0, 1000)
+    concentration: float = setting(2.0, "α, the weight of what is known of words that begin alike", 0.01, 10**6)
     null: float = rate(0.04, "p₀, the share of words that come from none")
-    frequent: int = setting(200, "words of a side with jumps of their own", 0)
-    jump: int = setting(10, "the longest jump with a probability of its own", 1)
+    frequent: int = setting(200, "words of a side with jumps of their own", 0, 10**4)
+    jump: int = setting(10, "the longest jump with a probability of its own", 1, 1000)
     pairs: int = setting(0, "pairs to learn from, at most, spread over all; 0 is all")
-    rounds: int = setting(5, "rounds of learning, after three without jumps")
+    rounds: int = setting(5, "rounds of learning, after three without jumps", most=1000)
     trees: bool = setting(False, "let words depend on their heads, too; both sides need dependency trees")
 
     def __post_init__(self) -> None:

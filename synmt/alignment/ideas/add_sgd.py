@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AddSgd(LinkIdea):
-    steps: int = setting(3, "steps of gradient descent on the logits of each word")
-    rate: float = setting(1.0, "their learning rate")
+    steps: int = setting(3, "steps of gradient descent on the logits of each word", most=1000)
+    rate: float = setting(1.0, "their learning rate", most=1000)
 
     def part(self, config: TransformerConfig) -> "nn.ModuleDict":
         return prediction_layer(config)

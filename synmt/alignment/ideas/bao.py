@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Bao(LinkIdea):
     ties_subwords = True
-    steps: int = setting(3, "steps of gradient descent on the logits of each pair")
-    rate: float = setting(1.0, "their learning rate")
+    steps: int = setting(3, "steps of gradient descent on the logits of each pair", most=1000)
+    rate: float = setting(1.0, "their learning rate", most=1000)
     contiguity: float = setting(1.0, "λ, the weight of the loss that favours linked neighbours")
 
     def part(self, config: TransformerConfig) -> "nn.ModuleDict":

@@ -18,6 +18,7 @@ from typing import Any
 from synmt.alignment.aligner import FitConfig, KnownWords, Needs
 from synmt.alignment.config import Heuristic
 from synmt.alignment.statistical import NO_NEEDS, check_settings, library, lines_of, new_folder, read_folder
+from synmt.caller import quiet
 from synmt.model.files import check_inside, naming
 from synmt.model.records import SentencePair
 from synmt.streams import BadInput
@@ -40,7 +41,7 @@ class Eflomal:
 
     def fit(self, config: FitConfig) -> "EflomalAligner":
         eflomal = library(NAME, NAME)
-        with new_folder(config) as folder:
+        with new_folder(config) as folder, quiet(NAME):
             sources, targets = lines_of(config.bitext)
             texts = list(zip(sources, targets, strict=True))
             forward, backward = _run(texts)
@@ -53,7 +54,7 @@ class Eflomal:
         text = read_folder(NAME, folder)
         eflomal = library(NAME, NAME)
         check_inside(folder, folder / PRIORS_FILE)
-        with naming(folder / PRIORS_FILE), (folder / PRIORS_FILE).open(encoding="utf-8") as stream:
+        with quiet(NAME), naming(folder / PRIORS_FILE), (folder / PRIORS_FILE).open(encoding="utf-8") as stream:
             try:
                 eflomal.read_priors(stream)
             except (ValueError, IndexError):
@@ -88,13 +89,14 @@ def _run(texts: Sequence[Texts], priors: Path | None = None) -> tuple[list[str],
         files = [Path(folder, name) for name in ("forward", "backward")]
         counts = priors.read_text(encoding="utf-8").splitlines() if priors else None
         try:
-            eflomal.Aligner().align(
-                [source for source, _ in texts],
-                [target for _, target in texts],
-                links_filename_fwd=str(files[0]),
-                links_filename_rev=str(files[1]),
-                priors_input=counts,
-            )
+            with quiet(NAME):
+                eflomal.Aligner().align(
+                    [source for source, _ in texts],
+                    [target for _, target in texts],
+                    links_filename_fwd=str(files[0]),
+                    links_filename_rev=str(files[1]),
+                    priors_input=counts,
+                )
             forward, backward = (file.read_text().splitlines() for file in files)
         except (OSError, CalledProcessError) as error:
             raise BadInput(f"eflomal failed: {error}") from None

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 class MtlFullc(LinkIdea):
     guide = "naive-att"
     trains_model = True
-    layer: int = setting(0, "decoder layer whose first head learns links, counted from 1; 0 is the last but one")
+    layer: int = setting(
+        0, "decoder layer whose first head learns links, counted from 1; 0 is the last but one", most=256
+    )
     weight: float = setting(0.05, "λ, the weight of the links' loss")
 
     def fixed_layer(self, config: TransformerConfig) -> int:

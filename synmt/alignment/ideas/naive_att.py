@@ -30,7 +30,9 @@ PAPER_LAYERS = 6
 @dataclass(frozen=True)
 class NaiveAtt(LinkIdea):
     layer: int = setting(
-        0, "decoder layer that is read, counted from 1; 0 is the last but one of six, or of fewer the one that agrees"
+        0,
+        "decoder layer that is read, counted from 1; 0 is the last but one of six, or of fewer the one that agrees",
+        most=256,
     )
 
     def fixed_layer(self, config: TransformerConfig) -> int:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class ShiftAet(LinkIdea):
     guide = "shift-att"
-    layer: int = setting(0, "decoder layer beside which the heads stand; 0 is where the two directions agree best")
+    layer: int = setting(
+        0, "decoder layer beside which the heads stand; 0 is where the two directions agree best", most=256
+    )
 
     def fixed_layer(self, config: TransformerConfig) -> int:
         return self.layer

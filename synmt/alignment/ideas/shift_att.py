@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShiftAtt(LinkIdea):
-    layer: int = setting(0, "decoder layer that is read, counted from 1; 0 is where the two directions agree best")
+    layer: int = setting(
+        0, "decoder layer that is read, counted from 1; 0 is where the two directions agree best", most=256
+    )
 
     def fixed_layer(self, config: TransformerConfig) -> int:
         return self.layer

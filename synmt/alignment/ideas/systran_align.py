@@ -22,6 +22,7 @@ from synmt.alignment.statistical import (
     plain_words,
     read_folder,
 )
+from synmt.caller import quiet
 from synmt.model.files import check_inside
 from synmt.model.records import SentencePair
 from synmt.text.links import DirectedLinks
@@ -42,7 +43,7 @@ class SystranAlign:
 
     def fit(self, config: FitConfig) -> "SystranAligner":
         systran_align = library("systran_align", NAME)
-        with new_folder(config) as folder:
+        with new_folder(config) as folder, quiet("systran_align"):
             bitext = folder / "bitext"
             lines = (f"{source} ||| {target}\n" for source, target in zip(*lines_of(config.bitext), strict=True))
             bitext.write_text("".join(lines), encoding="utf-8")
@@ -61,7 +62,8 @@ class SystranAlign:
         systran_align = library("systran_align", NAME)
         for file in FILES:
             check_inside(folder, folder / file)
-        return SystranAligner(systran_align.Aligner(*(str(folder / file) for file in FILES)), *text)
+        with quiet("systran_align"):
+            return SystranAligner(systran_align.Aligner(*(str(folder / file) for file in FILES)), *text)
 
 
 @dataclass
@@ -78,5 +80,6 @@ class SystranAligner:
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         sources = [plain_words(pair.source.tokens) for pair in pairs]
         targets = [plain_words(pair.target.tokens) for pair in pairs]
-        links = [frozenset(aligned["alignments"]) for aligned in self.model.align_batch(sources, targets)]
+        with quiet("systran_align"):
+            links = [frozenset(aligned["alignments"]) for aligned in self.model.align_batch(sources, targets)]
         return [DirectedLinks(each, each) for each in links]

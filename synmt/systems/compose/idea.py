@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 class Compose(TargetIdea):
     """Words, arcs, and the stack of words that wait for a head. The heads that compose are the first of a layer."""
 
-    heads: int = setting(1, "heads of a layer that compose: an arc sees the two words that it links", 0)
-    stack_heads: int = setting(1, "heads of a layer that see the words that wait for a head", 0)
-    layers: int = setting(0, "how many decoder layers have them, the lowest first; 0 is all", 0)
+    heads: int = setting(1, "heads of a layer that compose: an arc sees the two words that it links", 0, 2**16)
+    stack_heads: int = setting(1, "heads of a layer that see the words that wait for a head", 0, 2**16)
+    layers: int = setting(0, "how many decoder layers have them, the lowest first; 0 is all", 0, 256)
     mask: Literal["tree", "random"] = setting("tree", "what they see; random: as many positions, as a control")
 
     writes_arcs = True

@@ -36,7 +36,7 @@ class LabelFeatures(SourceIdea):
     """Labels: those of some fields of the record, by their names, and subword tags."""
 
     fields: str = setting("deprels", f"labels of the parse record, joined by +, of {', '.join(FIELDS)}; and bieo")
-    size: int = setting(10, "channels of each", 1)
+    size: int = setting(10, "channels of each", 1, 2**16)
 
     def __post_init__(self) -> None:
         super().__post_init__()

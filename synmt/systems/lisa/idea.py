@@ -30,7 +30,7 @@ class Lisa(SourceIdea):
     """Columns: `parent_subwords`, the first token of each token's parent, -1 where there is none or it is not known;
     `word_starts`, 1 for the first token of a word, by which its parent is scored."""
 
-    layer: int = setting(1, "encoder layer with the head", 1)
+    layer: int = setting(1, "encoder layer with the head", 1, 256)
     weight: float = setting(1.0, "of the parser's loss: λ")
     train_parents: Literal["predicted", "gold", "mixed"] = setting(
         "predicted", "what the head attends to in training; mixed: half of the rows gold"
