@@ -117,7 +117,7 @@ class SupervisedHeads(SourceIdea):
         f"what each head learns to attend to, joined by +: {', '.join(PATTERNS)}; parent@3 is in layer 3,"
         " parent@3.2 its second head",
     )
-    layer: int = setting(2, "encoder layer of heads that name none", 1)
+    layer: int = setting(2, "encoder layer of heads that name none", 1, 256)
     weight: float = setting(0.3, "of the loss of attention: λ")
 
     def __post_init__(self) -> None:
