@@ -1,5 +1,6 @@
 """Settings of metrics and of significance tests."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,6 +51,12 @@ class SignificanceConfig:
         "first", "compare systems with the first one, or by each metric with the best one", common=True
     )
     level: float = setting(0.05, "mark differences below this p", most=1, common=True)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for too few resamples to find any difference below the level."""
+        if self.test != "sign" and self.resamples * self.level < 1 and self.level:
+            least = math.ceil(1 / self.level)
+            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: it takes {least}")
 
 
 DEFAULTS = MetricConfig()
