@@ -41,10 +41,10 @@ Examples:
 @click.command("run", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--data", type=click.Path(path_type=Path), help="Folder of the data that FILE names, if not that of FILE."
+    "--data", type=click.Path(path_type=Path), help="Folder of the data that FILE names.  [the folder of FILE]"
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder of all that is made, if not FILE without its suffix."
+    "--out", type=click.Path(path_type=Path), help="Folder to write everything to.  [FILE without its suffix]"
 )
 @click.option(
     "--jobs",
@@ -52,7 +52,7 @@ Examples:
     default=1,
     show_default=True,
     metavar="N",
-    help="Models that are trained at a time, and parsers.",
+    help="Train this many models at a time, and parse with as many processes.",
 )
 @output_format("Tables")
 def command(file: Path, data: Path | None, out: Path | None, jobs: int, form: str) -> None:

@@ -169,7 +169,9 @@ def test_parses_of_other_options_are_refused(run: Path) -> None:
 
 
 def test_what_a_command_said_is_said(run: Path) -> None:
-    (run.parent / "train.jsonl").write_text("{\n" * 8)
+    (run.parent / "train.de").write_bytes(b"Er ist\n" * 7 + b"\0\n")
+    run.write_text(RUN.replace('seen = ["train.jsonl", "train.de"]', 'seen = ["train.jsonl", "test.de"]'))
+    (run.parent / "test.de").write_text("Er ist\n" * 8)
     done = synmt("run", run)
     assert is_one_line_of_error(done)
     assert "all/sequence.1.log: synmt train ended with 1: synmt train: " in done.stderr
@@ -247,7 +249,7 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 lines"]
         (SEEN, 'seen = ["bare.jsonl", "train.de"]', NO_TREE),
         (TRAIN, 'train = ["bare.jsonl", "train.de"]', NO_TREE),
         (DEV, 'dev = ["train.jsonl", "short.de"]', SHORT),
-        ("mask = {}", '"ma\\tsk" = { model = "mask" }', ["systems.toml: 'ma\\\\tsk' is no name of a file"]),
+        ("mask = {}", '"ma\\tsk" = { model = "mask" }', ["systems.toml: 'ma\\tsk' is no name of a file"]),
         ("mask = {}", '"ma\\nsk" = { model = "mask" }', ["is no name of a file"]),
         ("mask = {}", '"mask.2" = { model = "mask" }', ["systems.toml: 'mask.2' is no name of a system: it has a dot"]),
         ("mask = {}", f'{"x" * 101} = {{ model = "mask" }}', ["has 101 bytes, and a name has at most 100"]),

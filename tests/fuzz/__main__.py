@@ -106,12 +106,13 @@ def fuzz_commands(wanted: int, chosen: str | None, seed: int, session: int | Non
 
 @cli.command("runs")
 @click.option("--interruptions", "wanted", default=100, show_default=True, help="How many, over all runs.")
+@click.option("--real", is_flag=True, help="Train models, which takes a minute for each.")
 @click.option("--seed", default=1, show_default=True)
-def fuzz_runs(wanted: int, seed: int) -> None:
+def fuzz_runs(wanted: int, real: bool, seed: int) -> None:
     """One line: interruptions; runs that then gave the table of a run that nobody killed; and those that refused."""
     found: Counter[str] = Counter()
     with AT_THE_END:
-        for counts in interruptions(random.Random(seed)):
+        for counts in interruptions(random.Random(seed), real):
             found += counts
             if found["interruptions"] >= wanted:
                 break

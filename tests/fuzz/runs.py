@@ -1,10 +1,14 @@
 """Runs that are killed at a random moment, edited, and started again: they give the table of a run that nobody killed,
-or refuse, and then nothing is spoilt: with the edit undone, they give the table of the file before."""
+or refuse, and then nothing is spoilt: with the edit undone, they give the table of the file before.
+
+Trainings, translations and parses are those of tests/fuzz/cheap.py, or real ones, which take minutes.
+"""
 
 import json
 import os
 import re
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +27,7 @@ from synmt.runs import work
 from synmt.trees.record import write_record
 from tests import tiny
 from tests.cli.commands import HANGS, warm_command
+from tests.fuzz import cheap
 from tests.fuzz.commands import Done, Wrong, ended
 from tests.fuzz.commands import _be as be
 from tests.hostile import FORKS
@@ -55,7 +60,9 @@ sequence = {}
 SYSTEM = {}
 """
 ARGUMENTS = ["run", "run.toml", "--format", "json"]
+CHEAP = [sys.executable, "-IS", str(Path(cheap.__file__))]
 Rows = list[dict[str, Any]]
+Command = tuple[str, ...]  # that stands for `synmt` in what the run starts
 
 
 @dataclass(frozen=True)
@@ -141,30 +148,31 @@ def _line(asked: Asked, number: int) -> str:
     return next(content for name, content in asked.files if name.startswith("train.")).splitlines()[number]
 
 
-def interruptions(source: Random) -> Iterator[Counter[str]]:
-    """Yield what came of each interrupted run, as a count; raises Wrong."""
+def interruptions(source: Random, real: bool = False) -> Iterator[Counter[str]]:
+    """Yield what came of each interrupted run, as a count; raises Wrong. real: whether models are trained."""
+    command = tuple(warm_command("synmt.runs.child") if real else CHEAP)
     while True:
         before = (of_text if source.random() < 0.25 else of_records)()
-        expected, seconds = uninterrupted(before)
+        expected, seconds = uninterrupted(before, command)
         with TemporaryDirectory(prefix="fuzz-run-") as name:
             folder = Path(name)
             before.write(folder)
-            found = Counter(interruptions=killed(folder, source, seconds))
+            found = Counter(interruptions=killed(folder, command, source, seconds))
             if source.random() < 0.3:
-                found["interruptions"] += killed(folder, source, seconds)
+                found["interruptions"] += killed(folder, command, source, seconds)
             edit = source.choice([*REFUSED, *TAKEN])
             after = {**REFUSED, **TAKEN}[edit](before)
             after.write(folder)
-            done = finished(folder)
+            done = finished(folder, command)
             what = f"after {found['interruptions']} interruptions and the edit of {edit}"
             if not done.code:
-                check(table(done), uninterrupted(after)[0], what)
+                check(table(done), uninterrupted(after, command)[0], what)
                 yield found + Counter(same=1)
                 continue
             if edit not in REFUSED or "name another --out" not in done.said:
                 raise Wrong(f"{what}: {done.code}: {done.said}")
             before.write(folder)
-            check(table(finished(folder)), expected, f"{what}, refused and undone")
+            check(table(finished(folder, command)), expected, f"{what}, refused and undone")
             yield found + Counter(refused=1)
 
 
@@ -174,12 +182,12 @@ def check(found: Rows, expected: Rows, what: str) -> None:
 
 
 @cache
-def uninterrupted(asked: Asked) -> tuple[Rows, float]:
+def uninterrupted(asked: Asked, command: Command) -> tuple[Rows, float]:
     """The table of a run that nobody kills, and how many seconds it takes."""
     with TemporaryDirectory(prefix="fuzz-run-") as name:
         asked.write(Path(name))
         began = time.monotonic()
-        return table(finished(Path(name))), time.monotonic() - began
+        return table(finished(Path(name), command)), time.monotonic() - began
 
 
 def table(done: Done) -> Rows:
@@ -188,15 +196,15 @@ def table(done: Done) -> Rows:
     return [{**json.loads(line), "cpu_minutes": 0} for line in done.lines]
 
 
-def finished(folder: Path) -> Done:
-    done = ended(start(folder), ARGUMENTS, folder)
+def finished(folder: Path, command: Command) -> Done:
+    done = ended(start(folder, command), ARGUMENTS, folder)
     done.check()
     return done
 
 
-def killed(folder: Path, source: Random, seconds: float) -> int:
+def killed(folder: Path, command: Command, source: Random, seconds: float) -> int:
     """Kill a run at some moment of so many seconds; return whether it was still at work."""
-    process = start(folder)
+    process = start(folder, command)
     process.join(source.uniform(0, seconds))
     children = []
     with suppress(psutil.NoSuchProcess, ProcessLookupError):
@@ -209,13 +217,12 @@ def killed(folder: Path, source: Random, seconds: float) -> int:
     return int(process.exitcode != 0)
 
 
-def start(folder: Path) -> BaseProcess:
-    """Start the run, whose commands are forked from a warm process."""
-    process: BaseProcess = FORKS.Process(target=_be_run, args=(warm_command("synmt.runs.child"), str(folder)))
+def start(folder: Path, command: Command) -> BaseProcess:
+    process: BaseProcess = FORKS.Process(target=_be_run, args=(command, str(folder)))
     process.start()
     return process
 
 
-def _be_run(command: list[str], folder: str) -> None:
+def _be_run(command: Command, folder: str) -> None:
     work.COMMAND[:] = command
     be(ARGUMENTS, Path(folder), HANGS, {"OMP_NUM_THREADS": "1"})
