@@ -14,11 +14,12 @@ from synmt.streams import BadInput
 # Of a command, such as `learning-rate`, without the two hyphens. A value that is a Path names a file or folder; it is
 # one that `safe_path` gives.
 Options = Mapping[str, Any]
-# Options that the run itself gives to a command, or that make something else than it needs of the output.
+# Options that the run itself gives to a command, that make something else than it needs of the output, or that decide
+# how text is read, which training does.
 OWN = {
     "train": ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "prepared", "resume", "seed"),
     "parse": ("input", "strip", "again", "format", "jobs"),
-    "translate": ("format", "n-best", "score", "sum-trees", "task"),
+    "translate": ("format", "n-best", "score", "sum-trees", "task", "tokenizer"),
 }
 LONGEST_NAME = 100  # bytes; two of them and a suffix make the name of a file
 SECTIONS = {

@@ -125,7 +125,7 @@ class Workplace:
             raise BadInput(f"parse: systems need trees of {lacking.pop()}, and parser is {options['parser']}")
         if tokenizer == "none":
             options = {**options, "input": "tokens"}
-        path = self.folder / "data" / "parsed" / text.part / f"{text.path.name}.jsonl"
+        path = self.folder / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
 
         def work() -> float:
             print(f"synmt run: parsing {text.path}", file=sys.stderr)

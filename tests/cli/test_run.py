@@ -261,6 +261,7 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 lines"]
         ("beam = 1", 'format = "jsonl"', ["translate: format is up to the run itself"]),
         ("beam = 1", "score = true", ["translate: score is up to the run itself"]),
         ("beam = 1", 'task = "parse"', ["translate: task is up to the run itself"]),
+        ("beam = 1", 'tokenizer = "none"', ["translate: tokenizer is up to the run itself"]),
         ("beam = 1", "device = true", ["translate: device takes a value"]),
         ("beam = 1", 'sample = "--help"', ["translate: sample takes no value"]),
         ("beam = 1", 'beam = "--help"', ["translate: Invalid value for '--beam': '--help' is not"]),
@@ -292,7 +293,7 @@ def test_every_option_of_translate_leaves_text_or_is_up_to_the_run() -> None:
     }
     harmless = {
         "beam", "length-penalty", "alpha", "max-length-offset", "max-length-ratio", "min-length-ratio", "no-repeat",
-        "sample", "top-k", "seed", "search", "constraints", "tokenizer", "batch-tokens", "precision", "jobs",
+        "sample", "top-k", "seed", "search", "constraints", "batch-tokens", "precision", "jobs",
         "max-tokens",
     }  # fmt: skip
     assert asked == harmless | set(OWN["translate"])
