@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain, count, product
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from random import Random
@@ -149,10 +150,14 @@ def _line(asked: Asked, number: int) -> str:
 
 
 def interruptions(source: Random, real: bool = False) -> Iterator[Counter[str]]:
-    """Yield what came of each interrupted run, as a count; raises Wrong. real: whether models are trained."""
+    """Yield what came of each interrupted run, as a count, for all edits of all data again and again; raises Wrong.
+
+    real: whether models are trained.
+    """
     command = tuple(warm_command("synmt.runs.child") if real else CHEAP)
-    while True:
-        before = (of_text if source.random() < 0.25 else of_records)()
+    pairs = list(product((of_records, of_text), [*REFUSED, *TAKEN]))
+    for make, edit in chain.from_iterable(source.sample(pairs, len(pairs)) for _ in count()):
+        before = make()
         expected, seconds = uninterrupted(before, command)
         with TemporaryDirectory(prefix="fuzz-run-") as name:
             folder = Path(name)
@@ -160,7 +165,6 @@ def interruptions(source: Random, real: bool = False) -> Iterator[Counter[str]]:
             found = Counter(interruptions=killed(folder, command, source, seconds))
             if source.random() < 0.3:
                 found["interruptions"] += killed(folder, command, source, seconds)
-            edit = source.choice([*REFUSED, *TAKEN])
             after = {**REFUSED, **TAKEN}[edit](before)
             after.write(folder)
             done = finished(folder, command)
