@@ -33,6 +33,12 @@ def check_data(run: RunFile, plan: Plan) -> None:
         _check_reference(run.dev.target, f"scored to choose {run.tuned.option}")
 
 
+def form_of(path: Path, side: int) -> Form:
+    """Return what the lines of a file hold; side: 0 for a source, 1 for a target."""
+    form, _ = target_form(read_lines([str(path)]), WITH_ARCS) if side else source_form(read_lines([str(path)], "blank"))
+    return form
+
+
 def _count(source: Path, target: Path) -> int:
     """Return how many lines both files have."""
     pairs = sum(1 for _ in read_parallel([str(source), str(target)], "blank"))

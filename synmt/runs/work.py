@@ -18,10 +18,11 @@ from synmt.inputs import without_compression
 from synmt.interruption import Interruption
 from synmt.model.files import CONFIG_FILE, locked, naming, write_aside
 from synmt.model.words import parser_of
+from synmt.runs.data import form_of
 from synmt.runs.file import Options, Pair, RunFile, arguments
 from synmt.runs.notes import Made, check, identity, make
 from synmt.runs.plan import Fields, Plan, Training
-from synmt.streams import BadInput, read_lines, sniff
+from synmt.streams import BadInput, read_lines
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -109,10 +110,9 @@ class Workplace:
         )
 
     def _parse(self, text: "Text", plan: Plan, jobs: int) -> "Parse | None":
-        """Return how a file of sentences becomes their records, None if these are not needed or the file has them.
+        """Return how a file of sentences becomes their records, None if no system needs trees or the file has them.
         Raises BadInput."""
-        first, _ = sniff(read_lines([str(text.path)]))
-        if not text.needs or first.startswith("{"):
+        if not text.needs or form_of(text.path, text.side) != "text":
             return None
         read = {name: (languages[text.side], tokenizer) for name, (languages, tokenizer) in plan.texts.items()}
         (first_system, how), *others = read.items()

@@ -346,3 +346,14 @@ def test_the_parser_reads_the_language_of_training(run: Path, warm: None) -> Non
     output_of("run", run)
     note = json.loads((run.parent / "systems/notes/data/parsed/train/source/train.txt.jsonl.json").read_text())
     assert note["of"]["language"] == "de"
+
+
+def test_targets_with_arcs_are_not_parsed(run: Path, warm: None) -> None:
+    (run.parent / "target.jsonl").write_text("".join(f"{write_record(each)}\n" for each in tiny.target_records() * 2))
+    (run.parent / "arcs.de").write_bytes(output_of("transitions", run.parent / "target.jsonl"))
+    text = RUN.replace("mask = {}", "").replace("sequence = {}", "transitions = {}")
+    for part in ("train", "dev"):
+        text = text.replace(f'{part} = ["train.jsonl", "train.de"]', f'{part} = ["train.jsonl", "arcs.de"]')
+    run.write_text(text)
+    assert [row["system"] for row in rows_of(run)] == ["transitions"] * 2
+    assert not (run.parent / "systems/data/parsed").exists()
