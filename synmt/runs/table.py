@@ -106,7 +106,7 @@ def _minutes(trained: Mapping[Training, Made]) -> dict[tuple[int | None, str], f
     """Return the mean CPU minutes of a training run, for each size and system."""
     seconds: dict[tuple[int | None, str], list[float]] = {}
     for training, model in trained.items():
-        seconds.setdefault((training.size, training.system), []).append(model.cpu_seconds)
+        seconds.setdefault((training.size, training.system), []).append(model.cpu_seconds or 0.0)
     return {each: float(np.mean(values)) / 60 for each, values in seconds.items()}
 
 

@@ -56,13 +56,12 @@ def train(options: dict[str, str]) -> None:
     out.mkdir(exist_ok=True)
     if resume != (out / "config.json").exists():
         sys.exit(f"synmt train: resume is {resume}")
-    state = json.loads((out / "config.json").read_text()) if resume else {"update": 0, "history": ""}
-    while state["update"] < int(options["--updates"]):
+    update, history = json.loads((out / "config.json").read_text()) if resume else (0, "")
+    while update < int(options["--updates"]):
         step()
-        history = digest(state["history"], of, seed, ids.read_text())
-        state = {"update": state["update"] + 1, "history": history}
-        aside(out / "config.json", json.dumps(state))
-    aside(out / "model", state["history"])
+        update, history = update + 1, digest(history, of, seed, ids.read_text())
+        aside(out / "config.json", json.dumps([update, history]))
+    aside(out / "model", history)
 
 
 def step() -> None:

@@ -37,7 +37,7 @@ def done(tmp_path: Path) -> tuple[Workplace, Plan, RunFile]:
     reference.write_text("".join(f"{line}\n" for line in REFERENCE))
     pair = Pair(reference, reference)
     run = RunFile(pair, pair, {"flickr": pair}, {"base": {}, "new": {}}, (1, 2))
-    trainings = [Training(system, seed, None, ()) for seed in (1, 2) for system in ("base", "new")]
+    trainings = [Training(system, seed, None, {}) for seed in (1, 2) for system in ("base", "new")]
     place, plan = Workplace(tmp_path / "out", run), Plan(trainings, (frozenset(), frozenset()))
     for training in trainings:
         path = translation_of(place, training, "flickr")
@@ -75,7 +75,7 @@ def test_with_one_seed_the_table_says_what_p_lacks(done: tuple[Workplace, Plan, 
     found = list(results(place, plan, one, {}))
     new = found[2]
     assert new.difference and new.p and new.deviation != new.deviation  # of one seed there is none
-    text = "\n".join(report(found, {each: Made([], 60.0) for each in plan.trainings}, "text"))
+    text = "\n".join(report(found, {each: Made({}, 60.0) for each in plan.trainings}, "text"))
     assert "with one seed, the variance between training runs is unknown and not in p" in text
 
 
@@ -115,7 +115,7 @@ def test_an_improvement_has_a_plus_by_each_metric(done: tuple[Workplace, Plan, R
         found = list(results(place, Plan(trainings, plan.needs), asked, {}))
         assert [each.verdict for each in found] == ["", verdict]
         assert (found[1].difference or 0) * (-1 if metric == "ter" else 1) * (1 if mark == "+" else -1) > 0
-        trained = {each: Made([], 60.0) for each in trainings}
+        trained = {each: Made({}, 60.0) for each in trainings}
         assert list(report(found, trained, "text"))[3].split()[-2] == mark
 
 
@@ -130,7 +130,7 @@ def test_more_seeds_are_no_more_sentences(done: tuple[Workplace, Plan, RunFile],
 
 
 def test_forms_of_the_table(done: tuple[Workplace, Plan, RunFile]) -> None:
-    trained = {each: Made([], 60.0 * each.seed) for each in done[1].trainings}
+    trained = {each: Made({}, 60.0 * each.seed) for each in done[1].trainings}
     title, header, base, new, *notes = report(found(done), trained, "text")
     assert title == "flickr, trained on all pairs"
     assert header.split() == ["system", "BLEU", "Δ", "p", "chrF2", "Δ", "p", "CPU", "min"]
@@ -149,7 +149,7 @@ def test_forms_of_the_table(done: tuple[Workplace, Plan, RunFile]) -> None:
 def test_several_systems_have_a_corrected_p(done: tuple[Workplace, Plan, RunFile]) -> None:
     place, plan, run = done
     three = replace(run, systems={"base": {}, "new": {}, "other": {}})
-    trainings = [Training(system, seed, None, ()) for seed in (1, 2) for system in three.systems]
+    trainings = [Training(system, seed, None, {}) for seed in (1, 2) for system in three.systems]
     planned = Plan(trainings, plan.needs)
     for seed in (1, 2):
         write((place, planned, three), "other", seed, spoiled(4, seed))
@@ -157,5 +157,5 @@ def test_several_systems_have_a_corrected_p(done: tuple[Workplace, Plan, RunFile
     for metric in ("BLEU", "chrF2"):
         _, *others = (each for each in found if each.metric == metric)
         assert [each.holm for each in others] == holm([each.p or 0.0 for each in others])
-    header = list(report(found, {each: Made([], 60.0) for each in trainings}, "text"))[1]
+    header = list(report(found, {each: Made({}, 60.0) for each in trainings}, "text"))[1]
     assert header.split() == ["system", *["BLEU", "Δ", "p", "Holm"], *["chrF2", "Δ", "p", "Holm"], "CPU", "min"]
