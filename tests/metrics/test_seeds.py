@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sacrebleu import corpus_bleu
 
-from synmt.metrics.metric import Score, Statistics
+from synmt.metrics.metric import Compared, Score, Statistics
 from synmt.metrics.sacre import bleu, ter
 from synmt.metrics.seeds import Trained, holm, p_value, trained, two_sided
 from tests.metrics.test_significance import NONE, REFERENCE, noisy
@@ -18,7 +18,8 @@ from tests.metrics.test_significance import NONE, REFERENCE, noisy
 class Mean:
     """The mean of a number per sentence."""
 
-    compares, higher_is_better = "translations", True
+    compares: Compared = "translations"
+    higher_is_better = True
 
     def statistics(self, hypotheses: Sequence[Any], references: Sequence[Sequence[Any]]) -> Statistics:
         return np.array([[float(each), 1.0] for each in hypotheses])
@@ -66,10 +67,10 @@ def slow_p(one: list[list[str]], other: list[list[str]], resamples: int, seed: i
 def test_p_is_that_of_loops(seeds: int) -> None:
     metric = bleu(NONE)
     systems = [models(system, seeds) for system in (0, 1)]
-    found = [
+    one, other = (
         trained([metric], [[metric.statistics(model, [REFERENCE])] for model in system], 30, 7)[0] for system in systems
-    ]
-    assert p_value(*found, len(REFERENCE)) == pytest.approx(slow_p(systems[0], systems[1], 30, 7), rel=1e-6)
+    )
+    assert p_value(one, other, len(REFERENCE)) == pytest.approx(slow_p(systems[0], systems[1], 30, 7), rel=1e-6)
 
 
 def test_each_metric_is_alone() -> None:
