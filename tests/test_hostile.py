@@ -1,6 +1,7 @@
-"""The short forms of `python -m tests.hostile`, `python -m tests.fuzz readers` and `python -m tests.fuzz commands`."""
+"""The short forms of `python -m tests.hostile`, and of `python -m tests.fuzz` readers, commands and runs."""
 
 import random
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from tests.fuzz.readers import fuzz, readers
+from tests.fuzz.runs import interruptions
 from tests.fuzz.sessions import SESSIONS
 from tests.hostile import Case, cases, run
 from tests.hostile_configs import KINDS, PARSED, some_failures
@@ -51,3 +53,8 @@ def test_mutated_files_are_read_or_refused(name: str) -> None:
 def test_random_commands_give_right_answers_or_one_line(kind: str, tmp_path: Path) -> None:
     torch.set_num_threads(1)
     assert list(islice(SESSIONS[kind](tmp_path, random.Random(1)), 8))
+
+
+def test_interrupted_and_edited_runs_give_the_same_table_or_refuse() -> None:
+    counts = sum(islice(interruptions(random.Random(3)), 5), Counter[str]())
+    assert counts["same"] + counts["refused"] == 5

@@ -10,7 +10,7 @@ import torch
 from synmt.api.given import Doubts, Pair, Sentence, config_of_all, lines_of, lines_of_pairs
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.scores import ForcedTarget, forced_pairs, forced_targets
-from synmt.decoding.stream import source_sentences, source_words
+from synmt.decoding.stream import source_sentences, words_of_sides
 from synmt.decoding.translation import WINDOW, Translation, Translator, load
 from synmt.device import Precision, local_device
 from synmt.model.config import ModelConfig
@@ -94,7 +94,7 @@ class Model:
         self, translator: Translator, config: TranslateConfig, pairs: Iterable[Pair], on_error: OnError
     ) -> Iterator[ForcedTarget]:
         model, bad = self.folders[0].config, BadLines(on_error)
-        sides = source_words(model, config), model.sides()[1]
+        sides = words_of_sides(model, config)
         lines = lines_of_pairs(pairs, "pairs")
         for window in windows(forced_pairs(translator, model, sides, lines, config, bad, Latest()), WINDOW):
             yield from forced_targets(translator, model, window, config)
@@ -107,7 +107,7 @@ class Model:
 def _translations(
     translator: Translator, config: TranslateConfig, sentences: Iterable[Sentence], on_error: OnError
 ) -> Iterator[list[Translation]]:
-    bad, words = BadLines(on_error), source_words(translator.config, config)
+    bad, (words, _) = BadLines(on_error), words_of_sides(translator.config, config)
     lines = lines_of(sentences, "sentences")
     yield from translator.translate(source_sentences(translator, words, lines, config, bad, Latest()))
     doubts = Doubts("translate")

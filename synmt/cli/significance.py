@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from synmt.cli.metric_options import metric_options, output_format, references
-from synmt.cli.options import bad_input, or_stdin
+from synmt.cli.options import bad_input, or_stdin, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, options_of
 from synmt.metrics.config import MetricConfig, SignificanceConfig
@@ -44,12 +44,14 @@ def command(
     bootstrap-sacrebleu: that of the sizes of differences, (1 + count) / (1 + resamples), as sacreBLEU's --paired-bs.
 
     randomization: (1 + count) / (1 + trials) of trials that swap outputs at random and make a difference of the
-    observed size (approximate randomization, two-sided), as sacreBLEU's --paired-ar.
+    observed size (approximate randomization, two-sided). Unlike sacreBLEU's --paired-ar, it also counts trials whose
+    difference equals the observed one.
 
     sign: the chance of as many wins over test sets, of those without ties. It reads no hypotheses but tables of scores,
     one or several after each other, as synmt score --format tsv writes them.
     """
-    config = config_of(SignificanceConfig, settings)
+    with usage():
+        config = config_of(SignificanceConfig, settings)
     is_sign = config.test == "sign"
     if is_sign and (references or config.against == "best"):
         raise WrongUsage("--test sign reads tables of scores: they have no references, and no best system")

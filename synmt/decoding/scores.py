@@ -6,7 +6,7 @@ Shapes: B sentences of t target tokens, of which R are predicted.
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import tee
 from operator import itemgetter
 from pathlib import Path
@@ -17,7 +17,7 @@ import torch
 
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.hypotheses import ArcVocabulary
-from synmt.decoding.stream import source_words
+from synmt.decoding.stream import words_of_sides
 from synmt.decoding.translation import WINDOW, Translator
 from synmt.decoding.tree_search import sums_over_strings
 from synmt.device import autocast, local_device
@@ -76,7 +76,7 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
     folder = ModelFolder.open(model, ModelConfig)
     translator = Translator.open(folder, local_device(device), SearchConfig(), config)
     bad = BadLines(on_error)
-    sides = source_words(folder.config, config), folder.config.sides()[1]
+    sides = words_of_sides(folder.config, config)
     unknown = 0
     latest = Latest()
     pairs = forced_pairs(translator, folder.config, sides, read_lines(files, on_error), config, bad, latest)
@@ -112,7 +112,8 @@ def forced_pairs(
     sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
     form, of_targets = target_form(rights, model.target)
     side = WORDS if config.sum_trees and form != "strings" else model.target
-    targets = target_records(of_targets, side, model.open_tokenizers()[1], sides[1], bad, form)
+    _, tokenizer = replace(model, tokenizer=config.tokenizer or model.tokenizer).open_tokenizers()
+    targets = target_records(of_targets, side, tokenizer, sides[1], bad, form)
     entries = WORDS.entries if config.sum_trees else model.target.entries
     for (left, right), (_, source), (_, target) in zip(both, sources, targets, strict=True):
         pair = NOTHING

@@ -12,10 +12,9 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.records import source_records
 from synmt.model.source import SourceFeatures
-from synmt.model.words import SideWords, note_doubts
+from synmt.model.words import Sides, SideWords, note_doubts, sides_of
 from synmt.pool import processes
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines
-from synmt.text.tokenization import Words
 from synmt.trees.dependency import conllu_of_record
 
 
@@ -39,7 +38,7 @@ def translate_stream(
     if config.format == "conllu" and not translator.writes_trees:
         raise BadInput("writes no dependency trees", str(models[0]))
     bad = BadLines(on_error)
-    words = source_words(translator.config, config)
+    words, _ = words_of_sides(translator.config, config)
     latest = Latest()
     sentences = source_sentences(translator, words, read_lines(files, on_error), config, bad, latest)
     with LineWriter() as output, processes(config.jobs, translator.translate_batch, _open_batches, *opened) as run:
@@ -66,10 +65,9 @@ def _open_batches(
     return _open(models, search, config, device).translate_batch
 
 
-def source_words(model: ModelConfig, config: TranslateConfig) -> SideWords:
-    """Return the words of sources, which a tokenizer of the user's own may make."""
-    words, _ = model.sides()
-    return SideWords("source", words.language, Words(config.tokenizer), known=False) if config.tokenizer else words
+def words_of_sides(model: ModelConfig, config: TranslateConfig) -> Sides:
+    """Return the words of sources and of targets, which --tokenizer may make in place of the one of training."""
+    return sides_of(model.languages, config.tokenizer) if config.tokenizer else model.sides()
 
 
 def source_sentences(

@@ -1,5 +1,6 @@
 """Settings of metrics and of significance tests."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,8 +57,11 @@ class SignificanceConfig:
     level: float = setting(0.05, "mark differences below this p", most=1, common=True)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds."""
+        """Raise ValueError for settings out of bounds, and for too few resamples to find any difference."""
         check_settings(self)
+        if self.test != "sign" and self.resamples * self.level < 1 and self.level:
+            least = math.ceil(1 / self.level)
+            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: it takes {least}")
 
 
 DEFAULTS = MetricConfig()

@@ -55,7 +55,13 @@ def in_form(form: str, parts: Iterable[Part], fields: Iterable[Fields]) -> Itera
     if form in ("tsv", "json"):
         return tsv(fields) if form == "tsv" else json_lines(fields)
     write, comment = (latex, "% ") if form == "latex" else (table, "")
-    return (line for part in parts for line in (write(part.rows) if isinstance(part, Table) else [f"{comment}{part}"]))
+    lines = (line for part in parts for line in (write(part.rows) if isinstance(part, Table) else [f"{comment}{part}"]))
+    return map(_printable, lines)
+
+
+def _printable(text: str) -> str:
+    """Return a text that stays in its cell and on its line, whatever a file or a system is called."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def latex(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -73,13 +79,16 @@ def latex(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
-    | {"Δ": r"$\Delta$", "<": "$<$", ">": "$>$"}
+    | {"Δ": r"$\Delta$", "<": "$<$", ">": "$>$", "|": r"\textbar{}"}
 )
+_AFTER_ROW = "[", "*"  # at the start of a row, these would be arguments of the \\ that ended the row before
 
 
 def _latex_cell(cell: str) -> str:
-    cell = cell.strip()
+    cell = _printable(cell.strip())
     sign, rest = (cell[0], cell[1:]) if cell[:1] in ("+", "-") else ("", cell)
+    if cell.startswith(_AFTER_ROW):
+        return f"{{{cell[0]}}}{cell[1:].translate(_LATEX)}"
     return (sign and f"${sign}$") + rest.translate(_LATEX)
 
 
@@ -106,14 +115,14 @@ def tsv(rows: Iterable[Fields]) -> Iterator[str]:
     """Yield a header and a row a number, with four decimals; what is not known is empty."""
     for number, row in enumerate(rows):
         if number == 0:
-            yield "\t".join(row)
+            yield "\t".join(map(_printable, row))
         yield "\t".join(map(_cell, row.values()))
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"{value:.4f}" if isinstance(value, float) else _printable(str(value))
 
 
 def json_lines(rows: Iterable[Fields]) -> Iterator[str]:

@@ -204,10 +204,11 @@ def _parsed(
     under_way: deque[Line] = deque()  # read, but not yet parsed
     latest = Latest()
 
-    def texts() -> Iterator[str]:
+    def texts() -> Iterator[str | list[str]]:
         for line in latest.follow(lines):
             under_way.append(line)
-            yield words.parsed(needs, line.text)
+            text = words.parsed(needs, line.text)
+            yield text.split() if words.words.tokenizer == "none" else text
 
     try:
         parser = open_parser(ParserConfig(words.parser(needs), language=words.language))

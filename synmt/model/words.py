@@ -61,7 +61,7 @@ class SideWords:
     def without_trees(self, needs: frozenset[str]) -> "SideWords":
         """Return a side of the same words that needs no parser."""
         name: WordsName = self.words.tokenizer
-        if needs:
+        if needs and name != "none":  # a parser, too, takes the words that stand between spaces
             name = "udpipe" if "udpipe" in self.parser(needs) else "spacy"
         return SideWords(self.side, self.language, Words(name), known=False)
 

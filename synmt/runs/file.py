@@ -6,9 +6,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from synmt.metrics import METRICS
+from synmt.metrics.config import MetricConfig
+from synmt.options import LARGEST
 from synmt.streams import BadInput
 
-Options = Mapping[str, Any]  # of a command, such as `learning-rate`, without the two hyphens
+# Of a command, such as `learning-rate`, without the two hyphens. A value that is a Path names a file or folder; it is
+# one that `safe_path` gives.
+Options = Mapping[str, Any]
+# Options that the run itself gives to a command, that make something else than it needs of the output, or that decide
+# how text is read, which training does.
+OWN = {
+    "train": ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "prepared", "resume", "seed"),
+    "parse": ("input", "strip", "again", "format", "jobs"),
+    "translate": ("format", "n-best", "score", "sum-trees", "task", "tokenizer"),
+}
+LONGEST_NAME = 100  # bytes; two of them and a suffix make the name of a file
 SECTIONS = {
     "seeds": list, "sizes": list, "metrics": list, "data": dict, "tests": dict, "parse": dict, "train": dict,
     "translate": dict, "systems": dict,
@@ -17,7 +30,7 @@ SECTIONS = {
 
 @dataclass(frozen=True)
 class Pair:
-    """The files of a source and of a target."""
+    """The files of a source and of a target. Their paths are those that `safe_path` gives."""
 
     source: Path
     target: Path
@@ -41,8 +54,8 @@ class RunFile:
 
     train, dev, tests: sentence pairs to learn from, to validate on, and by name those to be scored on.
     systems: by name the options of `synmt train` that are its own; options: by command, those for all systems.
-    sizes: how many pairs are learnt from, the first ones; None for all.
-    tuned: what is chosen on dev.
+    sizes: how many of the first pairs systems learn from; None for all.
+    tuned: the option that is chosen on dev.
     """
 
     train: Pair
@@ -84,10 +97,15 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
     if not tests or not fields.get("systems"):
         raise ValueError("names no tests" if not tests else "names no systems")
     for name in [*tests, *fields["systems"]]:
-        if not name or "/" in name or name.startswith("."):
+        if not name.strip() or "/" in name or name.startswith(".") or not name.isprintable():
             raise ValueError(f"{name!r} is no name of a file")
-    if "log" in tests:
-        raise ValueError("'log' is no name of a test: logs have it")
+        if len(name.encode()) > LONGEST_NAME:
+            raise ValueError(f"{name[:20]}… has {len(name.encode())} bytes, and a name has at most {LONGEST_NAME}")
+    for name in fields["systems"]:
+        if "." in name:  # then files SYSTEM.SEED and SYSTEM.SEED.TEST of two systems may be the same
+            raise ValueError(f"{name!r} is no name of a system: it has a dot")
+    metrics = fields.get("metrics", list(RunFile.metrics))
+    _check_metrics(metrics)
     translate, tuned = _tuned(fields.get("translate", {}))
     tables = {"parse": fields.get("parse", {}), "train": fields.get("train", {}), "translate": translate}
     return RunFile(
@@ -97,7 +115,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
         {name: _options(own) for name, own in fields["systems"].items()},
         _numbers("seeds", fields.get("seeds", [1]), 0),
         _numbers("sizes", fields["sizes"], 1) if "sizes" in fields else (None,),
-        tuple(map(str, fields.get("metrics", RunFile.metrics))),
+        tuple(metrics),
         {command: _options(table) for command, table in tables.items()},
         tuned,
     )
@@ -106,15 +124,31 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
 def _pair(name: str, files: Any, folder: Path) -> Pair:
     if not isinstance(files, list) or len(files) != 2 or not all(isinstance(each, str) for each in files):
         raise ValueError(f"{name} is not [source file, target file]")
-    source, target = (folder / each for each in files)
+    source, target = (safe_path(folder / each) for each in files)
     return Pair(source, target)
+
+
+def safe_path(path: Path) -> Path:
+    """Return a path that no command takes for an option or for standard input."""
+    return path.absolute() if str(path).startswith("-") else path
+
+
+def _check_metrics(names: list[Any]) -> None:
+    """Raise ValueError for what are no metrics of translations."""
+    for name in names:
+        if not isinstance(name, str) or name not in METRICS:
+            raise ValueError(f"metrics: {name!r} is none of {', '.join(METRICS)}")
+        if METRICS[name](MetricConfig()).compares != "translations":
+            raise ValueError(f"metrics: {name} does not compare translations")
+    if not names or len(set(names)) < len(names):
+        raise ValueError("metrics has a name twice" if names else "metrics has no names")
 
 
 def _numbers(name: str, values: list[Any], least: int) -> tuple[int, ...]:
     if not values or len(set(map(str, values))) < len(values):
         raise ValueError(f"{name} has a number twice" if values else f"{name} has no numbers")
-    if not all(type(each) is int and each >= least for each in values):
-        raise ValueError(f"{name} holds what is no number from {least} on")
+    if not all(type(each) is int and least <= each <= LARGEST for each in values):
+        raise ValueError(f"{name} holds what is no number from {least} to {LARGEST}")
     return tuple(values)
 
 
@@ -139,7 +173,7 @@ def _options(table: Any) -> Options:
     for name, value in table.items():
         if value is False:
             raise ValueError(f"{name} = false: leave it out, or give the option that says no, as {name}-no-… = true")
-        if not isinstance(value, str | int | float):
+        if not isinstance(value, str | int | float) or (isinstance(value, str) and not value.isprintable()):
             raise ValueError(f"{name} is no text, number or true")
     return table
 

@@ -1,39 +1,46 @@
-"""What a run has to do: which trainings there are, with which options, and what each system needs."""
+"""What a run has to do: which training runs there are, with which options, and what each system reads."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from synmt.model.config import ModelConfig
 from synmt.runs.file import Options, RunFile, arguments
 from synmt.streams import BadInput
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.text.tokenization import TokenizerName
 
 MODEL = ("model", "source-syntax", "target-syntax")  # options that say what a system is
-OWN = ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "prepared", "resume", "seed")  # a run's
 Fields = frozenset[str]  # of a parse record
 
 
 @dataclass(frozen=True)
 class Training:
-    """One model. size: how many pairs it learns from, None for all; options: as arguments of `synmt train`."""
+    """One model. size: how many pairs it learns from, None for all; options: of `synmt train`."""
 
     system: str
     seed: int
     size: int | None
-    options: tuple[str, ...]
+    options: Options = field(compare=False)
 
     @property
     def name(self) -> str:
-        """Return its place among the models of the run."""
+        """Return its place among the models of the run. No system has a dot in its name, so each place has one model
+        or one of its translations."""
         return f"{self.size or 'all'}/{self.system}.{self.seed}"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """needs: fields that the records of sources, and of targets, must have for some system."""
+    """needs: fields that the records of sources, and of targets, must have for some system to learn; reads: those that
+    sources must have for some model to translate.
+
+    texts: by system, the languages of both sides and the tokenizer of raw text.
+    """
 
     trainings: Sequence[Training]
     needs: tuple[Fields, Fields]
+    reads: Fields = frozenset()
+    texts: Mapping[str, tuple[tuple[str, str], TokenizerName]] = field(default_factory=dict)
 
 
 def plan(run: RunFile, model_of: Callable[[Sequence[str]], ModelConfig]) -> Plan:
@@ -42,31 +49,32 @@ def plan(run: RunFile, model_of: Callable[[Sequence[str]], ModelConfig]) -> Plan
     model_of: what `synmt train` makes of its arguments; raises ValueError for those it does not take.
     Raises BadInput.
     """
-    options = {name: _arguments(name, own, run.options["train"]) for name, own in run.systems.items()}
-    needs = Fields(), Fields()
+    files = arguments({"source": run.train.source, "target": run.train.target})
+    options = {name: _options_of(name, own, run.options.get("train", {})) for name, own in run.systems.items()}
+    models = {}
     for name, own in options.items():
         try:
-            model = model_of(own)
+            models[name] = model_of([*arguments(own), *files])
         except ValueError as error:
             raise BadInput(f"system {name}: {error}") from None
-        needs = needs[0] | model.source.needs(training=True), needs[1] | model.target.needs
     trainings = [
-        Training(name, seed, size, tuple(own))
-        for size in run.sizes
-        for seed in run.seeds
-        for name, own in options.items()
+        Training(name, seed, size, own) for size in run.sizes for seed in run.seeds for name, own in options.items()
     ]
-    return Plan(trainings, needs)
+    return Plan(
+        trainings,
+        (
+            Fields().union(*(model.source.needs(training=True) for model in models.values())),
+            Fields().union(*(model.target.needs for model in models.values())),
+        ),
+        Fields().union(*(model.source.needs(training=False) for model in models.values())),
+        {name: (model.languages, model.tokenizer) for name, model in models.items()},
+    )
 
 
-def _arguments(name: str, own: Options, shared: Options) -> list[str]:
-    """Return the arguments of a system: its own go before those of all."""
-    together: Mapping[str, object] = {**shared, **own}
-    if taken := [each for each in OWN if each in together]:
-        raise BadInput(f"system {name}: {taken[0]} is what the run itself decides")
-    if not any(each in together for each in MODEL):
-        together = {_kind(name): name, **together}
-    return arguments(together)
+def _options_of(name: str, own: Options, shared: Options) -> Options:
+    """Return the options of a system: its own go before those of all."""
+    together = {**shared, **own}
+    return together if any(each in together for each in MODEL) else {_kind(name): name, **together}
 
 
 def _kind(name: str) -> str:

@@ -9,23 +9,25 @@ from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.metric import Statistics
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form
-from synmt.metrics.significance import ROUNDING, TESTS, Contrast, bootstrap_differences, sentence_statistics
+from synmt.metrics.seeds import RESAMPLES, SEED, holm, p_value, trained
+from synmt.metrics.significance import ROUNDING, sentence_statistics
 from synmt.runs.file import Options, RunFile
 from synmt.runs.notes import Made
 from synmt.runs.plan import Plan, Training
 from synmt.runs.translations import Chosen, translation_of
 from synmt.runs.work import Workplace
 
-CONFIG = SignificanceConfig()
+LEVEL = SignificanceConfig().level
+SMALLEST_P = 1e-4  # that is printed
 
 
 @dataclass(frozen=True)
 class Result:
-    """One system by one metric on one test, after training on so many pairs (None: all).
+    """One system by one metric on one test, trained on `size` sentence pairs (None: all).
 
-    scores: of each seed; difference: of the mean from that of the first system; p: whether that is more than chance,
-    by resampling the sentences of the test, each with what all seeds made of it; None of the first system. chosen: the
-    option of `synmt translate` that the system has by dev.
+    scores: of each seed. difference: of their mean from that of the first system; better: whether it is an improvement;
+    p: of that difference, as in `metrics.seeds`; holm: p corrected for the number of systems that are compared with the
+    first one. All four are None for the first system. chosen: the option of `synmt translate` that was chosen on dev.
     """
 
     size: int | None
@@ -34,8 +36,10 @@ class Result:
     metric: str
     scores: Sequence[float]
     signature: str
-    difference: float | None
-    p: float | None
+    difference: float | None = None
+    better: bool | None = None
+    p: float | None = None
+    holm: float | None = None
     chosen: Options = field(default_factory=dict)
 
     @property
@@ -44,8 +48,15 @@ class Result:
 
     @property
     def deviation(self) -> float:
-        """Return the standard deviation of a sample; nan of one seed."""
+        """Return the standard deviation over seeds, that of a sample; nan of one seed."""
         return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else float("nan")
+
+    @property
+    def verdict(self) -> str:
+        """Return `better` or `worse` than the first system where p is below LEVEL after Holm's correction."""
+        if self.holm is None or self.holm >= LEVEL:
+            return ""
+        return "better" if self.better else "worse"
 
 
 def results(place: Workplace, plan: Plan, run: RunFile, chosen: Chosen) -> Iterator[Result]:
@@ -65,74 +76,93 @@ def _of_test(
         own = tuple(str(translation_of(place, each, test)) for each in trainings if each.seed == seed)
         given = open_input(run.metrics, Files(own, (reference,)), MetricConfig())
         by_seed.append(sentence_statistics(given))
-    summed = [[np.sum(parts, axis=0) for parts in zip(*systems, strict=True)] for systems in zip(*by_seed, strict=True)]
-    pairs = [Contrast(metric, system, 0) for system in range(1, len(run.systems)) for metric in range(len(run.metrics))]
-    found = bootstrap_differences(given.metrics, summed, pairs, CONFIG.resamples, CONFIG.seed)
-    differences = dict(zip(pairs, found, strict=True))
-    base: list[float] = []
-    for system, name in enumerate(run.systems):
-        for number, metric in enumerate(given.metrics):
-            scored = [metric.score(seed[system][number].sum(axis=0)) for seed in by_seed]
-            scores = [each.score for each in scored]
-            mean, difference, p = float(np.mean(scores)), None, None
-            if system == 0:
-                base.append(mean)
-            else:
-                difference = mean - base[number]
-                resampled = differences[Contrast(number, system, 0)]
-                p = TESTS[CONFIG.test].p_value(np.sign(difference) * resampled, abs(difference))
-                p = p if abs(difference) > ROUNDING else 1.0
-            yield Result(trainings[0].size, test, name, scored[0].name, scores, scored[0].signature, difference, p)
+    sentences = len(by_seed[0][0][0])
+    systems = [trained(given.metrics, models) for models in zip(*by_seed, strict=True)]  # [systems][metrics]
+    bases, others = systems[0], systems[1:]
+    ps = [[p_value(*pair, sentences) for pair in zip(other, bases, strict=True)] for other in others]
+    corrected = [list(each) for each in zip(*map(holm, zip(*ps, strict=True)), strict=True)]
+    for number, name in enumerate(run.systems):
+        for column, metric in enumerate(given.metrics):
+            scores = systems[number][column].scores
+            shown = metric.score(by_seed[0][number][column].sum(axis=0))
+            result = Result(trainings[0].size, test, name, shown.name, scores.tolist(), shown.signature)
+            if number:
+                difference = float(scores.mean() - bases[column].scores.mean())
+                better = difference * (1 if metric.higher_is_better else -1) > ROUNDING
+                of_difference = ps[number - 1][column], corrected[number - 1][column]
+                result = replace(
+                    result, difference=difference, better=better, p=of_difference[0], holm=of_difference[1]
+                )
+            yield result
 
 
 def report(found: Sequence[Result], trained: Mapping[Training, Made], form: str) -> Iterator[str]:
-    """Return the results in a form: tables, one a size and test; or a row of TSV or JSON each."""
+    """Return the results in a form: one table per size and test; or one row of TSV or JSON per result."""
     minutes = _minutes(trained)
     return in_form(form, _parts(found, minutes), (_fields(each, minutes) for each in found))
 
 
 def _minutes(trained: Mapping[Training, Made]) -> dict[tuple[int | None, str], float]:
-    """Return the mean CPU minutes of the trainings of each size and system."""
+    """Return the mean CPU minutes of a training run, for each size and system."""
     seconds: dict[tuple[int | None, str], list[float]] = {}
     for training, model in trained.items():
-        seconds.setdefault((training.size, training.system), []).append(model.cpu_seconds)
+        seconds.setdefault((training.size, training.system), []).append(model.cpu_seconds or 0.0)
     return {each: float(np.mean(values)) / 60 for each, values in seconds.items()}
 
 
 def _parts(found: Sequence[Result], minutes: Mapping[tuple[int | None, str], float]) -> Iterator[Part]:
     tables = list(dict.fromkeys((each.size, each.test) for each in found))
+    systems = len({each.system for each in found})
     for size, test in tables:
         own = [each for each in found if (each.size, each.test) == (size, test)]
-        metrics, systems = (
-            list(dict.fromkeys(map(key, own))) for key in (lambda each: each.metric, lambda each: each.system)
-        )
+        metrics = list(dict.fromkeys(each.metric for each in own))
         yield f"{test}, trained on {f'{size} pairs' if size else 'all pairs'}"
         of_dev = list(own[0].chosen)
-        header = ["system", *of_dev, *(cell for metric in metrics for cell in (metric, "Δ", "p  ")), "CPU min"]
+        ps = ["p", "Holm  "] if systems > 2 else ["p  "]
+        header = ["system", *of_dev, *(cell for metric in metrics for cell in (metric, "Δ", *ps)), "CPU min"]
         rows = []
-        for system in systems:
+        for system in dict.fromkeys(each.system for each in own):
             of_system = [each for each in own if each.system == system]
             values = [f"{of_system[0].chosen[option]}" for option in of_dev]
-            scores = [cell for each in of_system for cell in _cells(each)]
+            scores = [cell for each in of_system for cell in _cells(each, systems)]
             rows.append([system, *values, *scores, f"{minutes[size, system]:.1f}"])
         yield Table([header, *rows])
-    seeds, base = len(found[0].scores), found[0].system
     for option in found[0].chosen:
-        yield f"{option}: of each system, by the first metric on dev over its seeds"
-    yield f"mean{f' ± standard deviation over {seeds} seeds' if seeds > 1 else ' of one seed'}; Δ from {base}"
-    yield f"p: {TESTS[CONFIG.test].definition}, of the sentences of a test with what all seeds made of them"
-    yield f"+ better, - worse with p < {CONFIG.level:g}; resamples:{CONFIG.resamples}|seed:{CONFIG.seed}"
+        yield f"{option}: chosen for each system by its mean score on dev over all seeds, by the first metric"
+    yield from _legend(found[0].system, len(found[0].scores), systems)
     yield from dict.fromkeys(f"{each.metric}|{each.signature}" for each in found)
 
 
-def _cells(result: Result) -> tuple[str, str, str]:
+def _legend(first: str, seeds: int, systems: int) -> Iterator[str]:
+    """Yield what the numbers are."""
+    resampled = f"{RESAMPLES} bootstrap resamples, seed {SEED}"
+    if seeds > 1:
+        yield f"mean ± standard deviation over {seeds} seeds; Δ: difference of the means from {first}"
+        yield f"p: two-sided t-test of Δ, with its variance between seeds and between test sentences ({resampled})"
+    else:
+        yield f"score of one seed; Δ: difference from {first}"
+        yield (
+            f"p: two-sided t-test of Δ, with its variance between test sentences ({resampled}); with one seed, the"
+            " variance between training runs is unknown and not in p"
+        )
+    if systems > 2:
+        yield f"Holm: p corrected for {systems - 1} systems that are compared with {first}, for each metric"
+    yield f"+ better, - worse than {first} with {'Holm' if systems > 2 else 'p'} < {LEVEL:g}"
+
+
+def _cells(result: Result, systems: int) -> list[str]:
     spread = f" ±{result.deviation:.2f}" if len(result.scores) > 1 else ""
     score = f"{result.mean:.2f}{spread}"
-    if result.difference is None or result.p is None:
-        return score, "", ""
-    mark = " " if result.p >= CONFIG.level else "+" if result.difference > 0 else "-"
-    p = f"{result.p:.4f}" if result.p else f"<{1 / CONFIG.resamples:.4f}"
-    return score, f"{result.difference:+.2f}", f"{p} {mark}"
+    ps = [_shown(each) for each in ((result.p, result.holm) if systems > 2 else (result.p,))]
+    mark = {"better": "+", "worse": "-"}.get(result.verdict, " ")
+    difference = "" if result.difference is None else f"{result.difference:+.2f}"
+    return [score, difference, *ps[:-1], f"{ps[-1]} {mark}" if ps[-1] else ""]
+
+
+def _shown(p: float | None) -> str:
+    if p is None:
+        return ""
+    return f"<{SMALLEST_P:.4f}" if p < SMALLEST_P else f"{p:.4f}"
 
 
 def _fields(result: Result, minutes: Mapping[tuple[int | None, str], float]) -> Fields:
@@ -147,6 +177,8 @@ def _fields(result: Result, minutes: Mapping[tuple[int | None, str], float]) -> 
         "seeds": len(result.scores),
         "difference": result.difference,
         "p": result.p,
+        "holm": result.holm,
+        "verdict": result.verdict,
         "cpu_minutes": minutes[result.size, result.system],
         "signature": result.signature,
     }

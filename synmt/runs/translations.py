@@ -2,34 +2,29 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
-from synmt.model.records import target_form
-from synmt.model.target import target_side
 from synmt.runs.file import Options, RunFile, Tuned, arguments
-from synmt.runs.notes import make, noted
+from synmt.runs.notes import digest, make, noted
 from synmt.runs.plan import Plan, Training
 from synmt.runs.work import Workplace, in_parallel
-from synmt.streams import BadInput, read_lines
 
 Chosen = Mapping[tuple[int | None, str], Options]  # what a system, after training on so many pairs, has by dev
 
 
-def translation_of(place: Workplace, training: Training, name: str) -> Path:
-    return place.folder / f"{training.name}.{name}"
+def translation_of(place: Workplace, training: Training, test: str) -> Path:
+    return place.folder / f"{training.name}.{test}"
 
 
-def check_dev(run: RunFile) -> None:
-    """Raise BadInput for a target of dev that is no text, where something is chosen by it."""
-    if run.tuned:
-        path = str(run.dev.target)
-        form, _ = target_form(read_lines([path]), target_side({"transitions": {}}))
-        if form != "text":
-            raise BadInput(f"holds {form}, and {run.tuned.option} is chosen on dev by a score of text", path)
+def translation_of_dev(place: Workplace, training: Training, own: Options) -> Path:
+    """own: the option that is chosen on dev, with a value."""
+    ((option, value),) = own.items()
+    return place.folder / "data" / "dev" / training.name / f"{option}-{quote(str(value), safe='')}"
 
 
 def translate_all(place: Workplace, plan: Plan, run: RunFile, jobs: int) -> Chosen:
@@ -41,7 +36,8 @@ def translate_all(place: Workplace, plan: Plan, run: RunFile, jobs: int) -> Chos
     def work(item: tuple[Training, str]) -> None:
         training, name = item
         own = chosen.get((training.size, training.system), {})
-        translate(place, training, name, run.tests[name].source, {**run.options["translate"], **own})
+        path = translation_of(place, training, name)
+        translate(place, training, path, run.tests[name].source, {**run.options.get("translate", {}), **own})
 
     in_parallel(place, jobs, todo, work, "translation")
     return chosen
@@ -55,9 +51,10 @@ def choose(place: Workplace, plan: Plan, run: RunFile, jobs: int, tuned: Tuned) 
 
     def work(item: tuple[Training, int]) -> float:
         training, number = item
-        options = {**run.options["translate"], **tuned.choices[number]}
-        made = translate(place, training, f"dev.{tuned.option}-{tuned.values[number]}", run.dev.source, options)
-        return _score(run.metrics[0], made, reference)
+        path = translation_of_dev(place, training, tuned.choices[number])
+        options = {**run.options.get("translate", {}), **tuned.choices[number]}
+        translate(place, training, path, run.dev.source, options)
+        return _score(run.metrics[0], path, reference)
 
     scores: dict[tuple[int | None, str], dict[int, list[float]]] = {}
     for (training, number), score in zip(todo, in_parallel(place, jobs, todo, work, "translation"), strict=True):
@@ -75,13 +72,14 @@ def _score(metric: str, translation: Path, reference: Path) -> float:
     return score if given.metrics[0].higher_is_better else -score
 
 
-def translate(place: Workplace, training: Training, name: str, source: Path, options: Options) -> Path:
-    """Return a translation by a model, made unless it is there, of the same model and options. Raises BadInput."""
-    model, output = place.folder / training.name, translation_of(place, training, name)
-    trained, known = noted(model), noted(output)
-    own = [str(source), *arguments(options)]
-    words = [*(trained.words if trained else []), "translate", *own]
-    if known is None or known.words != words:
-        command = ["translate", str(model), *own]
-        make(output, words, lambda: place.write(output, command, place.log(training)))
-    return output
+def translate(place: Workplace, training: Training, path: Path, source: Path, options: Options) -> None:
+    """Write a translation by a model, unless it is there, of the same model, source and options. Raises BadInput."""
+    model = place.model(training)
+    trained = noted(model, place.note(model))
+    of = {
+        "model": digest(trained.of) if trained else "none",
+        "source": place.identity(source),
+        **place.of_options(options),
+    }
+    words = ["translate", *arguments(options), str(model), str(source)]
+    make(path, place.note(path), of, lambda: place.write(path, words), anew=True)

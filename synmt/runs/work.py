@@ -1,6 +1,5 @@
 """Does what a plan says, each step in a process of its own; what is done already is not done again."""
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -13,33 +12,38 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-import orjson
 from tqdm import tqdm
 
 from synmt.inputs import without_compression
 from synmt.interruption import Interruption
 from synmt.model.files import CONFIG_FILE, locked, naming, write_aside
 from synmt.model.words import parser_of
-from synmt.runs.file import Pair, RunFile, arguments
-from synmt.runs.notes import Made, make, noted
+from synmt.runs.data import form_of
+from synmt.runs.file import Options, Pair, RunFile, arguments
+from synmt.runs.notes import Made, check, identity, make
 from synmt.runs.plan import Fields, Plan, Training
-from synmt.streams import BadInput, read_lines, sniff
-from synmt.text.tokenization import with_languages
+from synmt.streams import BadInput, read_lines
 
 T = TypeVar("T")
 U = TypeVar("U")
-CHECKSUMS = "data/checksums.json"
+COMMAND = [sys.executable, "-m", "synmt.runs.child"]
 
 
 @dataclass
 class Workplace:
-    """The folder of a run: data/, and for each training SIZE/SYSTEM.SEED with its model, and beside that the log of
-    its commands and a translation of each test."""
+    """The folder of a run. Each kind of thing has places of its own:
+
+    SIZE/SYSTEM.SEED: a model; SIZE/SYSTEM.SEED.TEST: its translation of a test.
+    data/parsed/, data/cut/, data/prepared/: the data as systems read it; data/dev/: translations of dev.
+    notes/, logs/, unfinished/: under the place of each thing, what it was made of, what the command said that made it,
+    and the output of a command that has not ended.
+    """
 
     folder: Path
     run: RunFile
     processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
     stopped: threading.Event = field(default_factory=threading.Event)
+    identities: dict[Path, str] = field(default_factory=dict)
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -49,98 +53,137 @@ class Workplace:
         with locked(self.folder):
             yield
 
+    def beside(self, kind: str, path: Path, suffix: str) -> Path:
+        """Return the place of what belongs to a thing, in a folder of its kind."""
+        place = self.folder / kind / path.relative_to(self.folder)
+        return place.with_name(f"{place.name}{suffix}")
+
+    def note(self, path: Path) -> Path:
+        return self.beside("notes", path, ".json")
+
+    def log(self, path: Path) -> Path:
+        """Return the file of what the commands said that made a thing."""
+        return self.beside("logs", path, ".log")
+
+    def unfinished(self, path: Path) -> Path:
+        """Return the file of what a command has written so far of a thing."""
+        return self.beside("unfinished", path, "")
+
+    def model(self, training: Training) -> Path:
+        return self.folder / training.name
+
+    def identity(self, path: Path) -> str:
+        """Return the name of a file that is read, with a checksum of its content. Raises BadInput."""
+        if path not in self.identities:
+            self.identities[path] = identity(path)
+        return self.identities[path]
+
+    def of_options(self, options: Options) -> dict[str, str]:
+        """Return options as what something is made of."""
+        return {name: self.identity(each) if isinstance(each, Path) else f"{each}" for name, each in options.items()}
+
     def prepare(self, plan: Plan, jobs: int) -> RunFile:
-        """Return the run on the data as all systems read it: parsed where some system needs it, cut to the sizes.
+        """Return the run with the data as all systems read it: parsed where some system needs trees. Raises BadInput,
+        before anything is parsed where something was made of other data or with other options."""
+        parts = {"train": self.run.train, "dev": self.run.dev}
+        texts = [
+            Text(f"{name}/{side}", path, plan.needs[number], number)
+            for name, pair in parts.items()
+            for number, (side, path) in enumerate((("source", pair.source), ("target", pair.target)))
+        ]
+        texts += [
+            Text(f"tests/{name}/source", pair.source, plan.reads, 0, True) for name, pair in self.run.tests.items()
+        ]
+        parses = [parse for text in texts if (parse := self._parse(text, plan, jobs))]
+        for parse in parses:
+            if not parse.text.is_test:
+                check(parse.path, self.note(parse.path), parse.of)
+        made = {parse.text.part: parse.path for parse in parses}
+        for parse in parses:
+            make(parse.path, self.note(parse.path), parse.of, parse.work, anew=parse.text.is_test)
+        of = {text.part: made.get(text.part, text.path) for text in texts}
+        return replace(
+            self.run,
+            train=Pair(of["train/source"], of["train/target"]),
+            dev=Pair(of["dev/source"], of["dev/target"]),
+            tests={name: Pair(of[f"tests/{name}/source"], pair.target) for name, pair in self.run.tests.items()},
+        )
 
-        Raises BadInput.
-        """
-        self.check_data()
-        with_tests = {"train": self.run.train, "dev": self.run.dev, **self.run.tests}
-        parsed = {}
-        for name, pair in with_tests.items():
-            source = self._records(f"{name}.source", pair.source, plan.needs[0], jobs)
-            is_test = name not in ("train", "dev")
-            target = pair.target if is_test else self._records(f"{name}.target", pair.target, plan.needs[1], jobs)
-            parsed[name] = Pair(source, target)
-        return replace(self.run, train=parsed.pop("train"), dev=parsed.pop("dev"), tests=parsed)
+    def _parse(self, text: "Text", plan: Plan, jobs: int) -> "Parse | None":
+        """Return how a file of sentences becomes their records, None if no system needs trees or the file has them.
+        Raises BadInput."""
+        if not text.needs or form_of(text.path, text.side) != "text":
+            return None
+        read = {name: (languages[text.side], tokenizer) for name, (languages, tokenizer) in plan.texts.items()}
+        (first_system, how), *others = read.items()
+        for name, other in others:
+            if other != how:
+                cause = (
+                    f"all systems read the same words, but {first_system} and {name} differ in language or tokenizer"
+                )
+                raise BadInput(cause, str(text.path))
+        language, tokenizer = how
+        options: Options = {"parser": parser_of(text.needs), "language": language, **self.run.options.get("parse", {})}
+        if lacking := set(parser_of(text.needs).split("+")) - set(str(options["parser"]).split("+")):
+            raise BadInput(f"parse: systems need trees of {lacking.pop()}, and parser is {options['parser']}")
+        if tokenizer == "none":
+            options = {**options, "input": "tokens"}
+        path = self.folder / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
 
-    def check_data(self) -> None:
-        """Note checksums of all that models read, or raise BadInput where one is no longer that of a run before."""
-        pairs = {"train": self.run.train, "dev": self.run.dev}
-        files = {f"{name}.{side}": getattr(pair, side) for name, pair in pairs.items() for side in ("source", "target")}
-        files |= {f"test {name}.source": pair.source for name, pair in self.run.tests.items()}
-        path = self.folder / CHECKSUMS
-        noted: dict[str, str] = {}
-        if path.exists():
-            with naming(path):
-                noted = dict(orjson.loads(path.read_bytes()))
-        known = dict(noted)
-        for part, file in files.items():
-            with naming(file), file.open("rb") as stream:
-                found = hashlib.file_digest(stream, "sha256").hexdigest()
-            if known.setdefault(part, found) != found:
-                raise BadInput(f"has changed since it was used in {self.folder}; name another --out", str(file))
-        if known != noted:
-            write_aside(path, orjson.dumps(known, option=orjson.OPT_INDENT_2))
+        def work() -> float:
+            print(f"synmt run: parsing {text.path}", file=sys.stderr)
+            return self.write(path, ["parse", "--jobs", str(jobs), *arguments(options), str(text.path)])
 
-    def _records(self, part: str, path: Path, needs: Fields, jobs: int) -> Path:
-        """Return a file of sentences, or their records if these are needed and the file has none."""
-        first, _ = sniff(read_lines([str(path)]))
-        if not needs or first.startswith("{"):
-            return path
-        made = self.folder / "data" / f"{part}.{path.name}.jsonl"
-        language = with_languages({}, str(path), None).get("source_language", "en")
-        words = arguments({"parser": parser_of(needs), "language": language, **self.run.options["parse"]})
-        known = noted(made)
-        if known is None:
-            print(f"synmt run: parsing {path}", file=sys.stderr)
-            command = ["parse", "--jobs", str(jobs), *words, str(path)]
-            make(made, words, lambda: self.write(made, command, self.folder / "data" / f"{part}.log"))
-        elif known.words != words:
-            raise BadInput("was parsed with other options; name another --out", str(made))
-        return made
+        return Parse(text, path, {"text": self.identity(text.path), **self.of_options(options)}, work)
 
     def cut(self, side: str, path: Path, size: int | None) -> Path:
-        """Return a file of the first lines of another, the source or the target. Raises BadInput if it has fewer."""
+        """Return a file of the first lines of another, the source or the target. Raises BadInput if it has fewer, or
+        if it was cut from another file."""
         if size is None:
             return path
-        made = self.folder / "data" / f"{size}.{side}.{without_compression(path.name)}"
-        if not made.exists():
+        made = self.folder / "data" / "cut" / str(size) / side / without_compression(path.name)
+
+        def work() -> float:
             lines = [line.text for line in islice(read_lines([str(path)]), size)]
             if len(lines) < size:
                 raise BadInput(f"{len(lines)} lines, and a size of the run is {size}", str(path))
             write_aside(made, "".join(f"{line}\n" for line in lines).encode())
+            return 0.0
+
+        make(made, self.note(made), {"lines": str(size), "file": self.identity(path)}, work)
         return made
 
     def prepared(self, training: Training) -> Path:
         """Return the folder of the pairs as ids, which all seeds of a system share."""
         return self.folder / "data" / "prepared" / str(training.size or "all") / training.system
 
-    def log(self, training: Training) -> Path:
-        """Return the file of what the commands of a training say."""
-        return self.folder / f"{training.name}.log"
-
     def command(self, words: Sequence[str], log: Path, output: Path | None = None) -> float:
-        """Run a command of synmt; return the CPU seconds that it took. Raises BadInput with the last line it said."""
+        """Run a command of synmt; return the CPU seconds that it took. Raises BadInput with the last line it said.
+
+        It ends with this process: its standard input is a pipe that only this process can close.
+        """
+        for path in (log, output):
+            if path:
+                path.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as errors, (output or Path(os.devnull)).open("wb") as stream:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "synmt", *words], stdin=subprocess.DEVNULL, stdout=stream, stderr=errors
-            )
+            process = subprocess.Popen([*COMMAND, *words], stdin=subprocess.PIPE, stdout=stream, stderr=errors)
             self.processes.add(process)
             if self.stopped.is_set():
                 process.terminate()
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             self.processes.discard(process)
+            if process.stdin:
+                process.stdin.close()
         if process.returncode:
             said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:] or ["no word"]
             raise BadInput(f"synmt {words[0]} ended with {process.returncode}: {said[0]}", str(log))
         return usage.ru_utime + usage.ru_stime
 
-    def write(self, path: Path, words: Sequence[str], log: Path) -> float:
+    def write(self, path: Path, words: Sequence[str]) -> float:
         """Write what a command prints to a file, which is there once it is whole; as `command`."""
-        part = path.with_name(f"{path.name}.part")
-        seconds = self.command(words, log, part)
+        part = self.unfinished(path)
+        seconds = self.command(words, self.log(path), part)
         part.replace(path)
         return seconds
 
@@ -151,13 +194,65 @@ class Workplace:
             process.terminate()
 
 
+@dataclass(frozen=True)
+class Text:
+    """A file of sentences. part: its place in the run; needs: what systems read of its records; side: 0 is source.
+
+    is_test: whether no model depends on it, so that it may be parsed again.
+    """
+
+    part: str
+    path: Path
+    needs: Fields
+    side: int
+    is_test: bool = False
+
+
+@dataclass(frozen=True)
+class Parse:
+    """The records of a text. of: what they are made of; work: makes them."""
+
+    text: Text
+    path: Path
+    of: dict[str, str]
+    work: Callable[[], float]
+
+
 def train_all(place: Workplace, plan: Plan, run: RunFile, jobs: int) -> dict[Training, Made]:
-    """Train what is not there yet, so many models at a time. Raises as `in_parallel`, and BadInput."""
-    words = {training: _arguments(place, training, run) for training in plan.trainings}
-    for training in plan.trainings:  # before any work is done
-        _known(place, training, words[training])
-    trained = in_parallel(place, jobs, plan.trainings, lambda each: _train(place, each, words[each]), "model")
-    return dict(zip(plan.trainings, trained, strict=True))
+    """Train what is not there yet, so many models at a time. Raises as `in_parallel`, and BadInput, before anything is
+    trained where a model was made of other data or with other options."""
+    files = {training.size: _files(place, run, training.size) for training in plan.trainings}
+    of = {each: {**place.of_options({**each.options, **files[each.size]})} for each in plan.trainings}
+    for training, pairs_of in of.items():
+        prepared = place.prepared(training)
+        check(prepared, place.note(prepared), pairs_of)
+        check(place.model(training), place.note(place.model(training)), {**pairs_of, "seed": str(training.seed)})
+    for training, pairs_of in of.items():
+        prepared = place.prepared(training)
+        make(prepared, place.note(prepared), pairs_of, lambda: 0.0)  # training itself writes it, and can go on with it
+
+    def train(training: Training) -> Made:
+        model = place.model(training)
+
+        def work() -> float:
+            options = {**training.options, **files[training.size], "seed": training.seed}
+            own = {"out": model, "prepared": place.prepared(training)}
+            resume = ["--resume"] if (model / CONFIG_FILE).exists() else []
+            return place.command(["train", *arguments({**options, **own}), *resume], place.log(model))
+
+        return make(model, place.note(model), {**of[training], "seed": str(training.seed)}, work)
+
+    return dict(zip(plan.trainings, in_parallel(place, jobs, plan.trainings, train, "model"), strict=True))
+
+
+def _files(place: Workplace, run: RunFile, size: int | None) -> Options:
+    """Return what models of a size are trained and validated on."""
+    return {
+        "source": place.cut("source", run.train.source, size),
+        "target": place.cut("target", run.train.target, size),
+        "dev-source": run.dev.source,
+        "dev-target": run.dev.target,
+    }
 
 
 def in_parallel(place: Workplace, jobs: int, items: Sequence[T], work: Callable[[T], U], unit: str) -> list[U]:
@@ -184,35 +279,3 @@ def in_parallel(place: Workplace, jobs: int, items: Sequence[T], work: Callable[
             pool.shutdown(cancel_futures=True)
             raise
     return [future.result() for future in futures]
-
-
-def _known(place: Workplace, training: Training, words: list[str]) -> Made | None:
-    """Return what is noted of a model that was trained before. Raises BadInput if that was with other options."""
-    folder = place.folder / training.name
-    known = noted(folder)
-    if known is not None and known.words != words:
-        raise BadInput("was trained with other options or data; name another --out, or remove it", str(folder))
-    return known
-
-
-def _arguments(place: Workplace, training: Training, run: RunFile) -> list[str]:
-    files = {
-        "source": place.cut("source", run.train.source, training.size),
-        "target": place.cut("target", run.train.target, training.size),
-        "dev-source": run.dev.source,
-        "dev-target": run.dev.target,
-        "seed": training.seed,
-    }
-    return [*training.options, *arguments({name: str(value) for name, value in files.items()})]
-
-
-def _train(place: Workplace, training: Training, words: list[str]) -> Made:
-    folder = place.folder / training.name
-
-    def work() -> float:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        resume = ["--resume"] if (folder / CONFIG_FILE).exists() else []
-        own = ["--out", str(folder), "--prepared", str(place.prepared(training))]
-        return place.command(["train", *words, *own, *resume], place.log(training))
-
-    return _known(place, training, words) or make(folder, words, work)

@@ -6,8 +6,9 @@ The command line takes its options from these fields: a name, a default and a li
 from dataclasses import dataclass
 from typing import Literal
 
-from synmt.model.config import BatchBy
+from synmt.model.config import BatchBy, ModelConfig
 from synmt.options import check_settings, rate, setting
+from synmt.streams import WrongUsage
 
 
 @dataclass(frozen=True)
@@ -66,3 +67,8 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Raise ValueError for settings that no run can have."""
         check_settings(self)
+
+    def check_model(self, model: ModelConfig) -> None:
+        """Raise WrongUsage for a setting that this model has no use for."""
+        if self.tree_dropout and not model.source.reads_trees:
+            raise WrongUsage(f"--tree-dropout: {'+'.join(model.source.ideas)} reads sentences without trees")

@@ -157,8 +157,7 @@ def train(
     with, from whose config that of `model` is made. prepared: a folder where the pairs are kept as ids, and taken from
     if they are there; jobs: processes that prepare them.
     """
-    if config.tree_dropout and not model.source.reads_trees:
-        raise WrongUsage(f"--tree-dropout: {'+'.join(model.source.ideas)} reads sentences without trees")
+    config.check_model(model)
     if config.tensorboard:
         check_installed()
     check_new(path, resume)  # before hours of parsing, not after

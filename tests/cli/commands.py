@@ -25,6 +25,7 @@ RECORD = (
     ' "heads": [4, 4, 4, 0, 4], "deprels": ["nsubj", "cop", "nmod:poss", "root", "punct"]}'
 )
 BRACKETS = "(S (NP (PRP He ) ) (VP (VBZ is ) (NP (PRP$ my ) (NN father ) ) ) (. . ) )"
+HANGS = 1200  # seconds, after which a command has not been slow but stuck, on a machine ten times slower, too
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 CODES = "#version: 0.2\nf a\nt h\nth e\nthe r</w>\nH e</w>\ni s</w>\nm y</w>\n"
 
@@ -66,12 +67,12 @@ def synmt(*arguments: object, text: str | bytes = b"", cold: bool = False) -> su
     given = text.encode() if isinstance(text, str) else text
     slow = bool(arguments) and arguments[0] in SLOW and not cold
     command = [*(warm_command() if slow else [sys.executable, "-m", "synmt"]), *map(str, arguments)]
-    done = subprocess.run(command, input=given, capture_output=True, timeout=60, env=BUFFERED)
+    done = subprocess.run(command, input=given, capture_output=True, timeout=HANGS, env=BUFFERED)
     stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     return subprocess.CompletedProcess(command, done.returncode, stdout, stderr)
 
 
-def shell(line: str, directory: Path, seconds: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
+def shell(line: str, directory: Path, seconds: float = HANGS, **environment: str) -> subprocess.CompletedProcess[str]:
     """A line for bash, in which `synmt` is the command, and `python` the one that runs the tests."""
     start = start_synmt() if any(name in line for name in SLOW) else f'{COLD} "$@"'
     program = f"python() {{ '{sys.executable}' \"$@\"; }}\nsynmt() {{ {start}; }}\n{line}"

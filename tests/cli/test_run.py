@@ -2,15 +2,26 @@
 
 import json
 import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 import sacrebleu
 
+from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.model.files import locked
+from synmt.options import settings_of
+from synmt.runs import work
+from synmt.runs.file import OWN
+from synmt.streams import BadInput
 from synmt.trees.record import write_record
 from tests import tiny
-from tests.cli.commands import is_one_line_of_error, synmt
+from tests.cli.commands import HANGS, is_one_line_of_error, is_wrong_usage, output_of, synmt, warm_command
 
 RUN = """
 [data]
@@ -45,6 +56,16 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "systems.toml"
 
 
+@pytest.fixture
+def warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of a run are forked from a process that has imported what they need."""
+    monkeypatch.setattr(work, "COMMAND", warm_command("synmt.runs.child"))
+
+
+def rows_of(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output_of("run", run, "--format", "json").splitlines()]
+
+
 def test_one_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     done = synmt("run", run, "--jobs", 2, "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -64,8 +85,7 @@ def test_one_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == made
 
     run.write_text(RUN.replace("updates = 2", "updates = 3"))
-    changed = synmt("run", run)
-    assert is_one_line_of_error(changed) and "trained with other options" in changed.stderr
+    assert is_one_line_of_error(synmt("run", run), "was made with updates 2, not 3; name another --out, or remove it")
 
 
 def test_what_has_several_values_is_chosen_on_dev(run: Path) -> None:
@@ -78,7 +98,7 @@ def test_what_has_several_values_is_chosen_on_dev(run: Path) -> None:
     for row in map(json.loads, done.stdout.splitlines()):
         means = {}
         for alpha in (2.0, 0.0, 1.0):
-            files = [folder / f"{row['system']}.{seed}.dev.alpha-{alpha}" for seed in (1, 2)]
+            files = [folder.parent / "data/dev/all" / f"{row['system']}.{seed}" / f"alpha-{alpha}" for seed in (1, 2)]
             texts = [file.read_text().splitlines() for file in files]
             means[alpha] = sum(sacrebleu.corpus_chrf(text, [reference]).score for text in texts)
         assert row["alpha"] == max(means, key=lambda alpha: means[alpha])
@@ -86,7 +106,7 @@ def test_what_has_several_values_is_chosen_on_dev(run: Path) -> None:
         of_test = synmt("translate", model, "--beam", 2, "--alpha", row["alpha"], run.parent / "train.jsonl")
         assert (folder / f"{row['system']}.2.seen").read_text() == of_test.stdout
     table = synmt("run", run).stdout
-    assert "alpha" in table.splitlines()[1] and "\nalpha: of each system, by the first metric on dev" in table
+    assert "alpha" in table.splitlines()[1] and "\nalpha: chosen for each system by its mean score on dev" in table
 
 
 def test_other_options_of_translate_translate_again(run: Path) -> None:
@@ -102,7 +122,8 @@ def test_a_model_that_is_trained_anew_translates_anew(run: Path) -> None:
     assert synmt("run", run).returncode == 0
     folder = run.parent / "systems" / "all"
     before = {name: (folder / f"{name}.1.seen").stat().st_mtime_ns for name in ("sequence", "mask")}
-    shutil.rmtree(folder / "mask.1")
+    for path in (folder / "mask.1", run.parent / "systems/data/prepared/all/mask"):
+        shutil.rmtree(path)
     run.write_text(RUN.replace("mask = {}", "mask = { updates = 3 }"))
     assert synmt("run", run).returncode == 0
     after = {name: (folder / f"{name}.1.seen").stat().st_mtime_ns for name in ("sequence", "mask")}
@@ -120,8 +141,7 @@ def test_two_runs_do_not_share_a_folder(run: Path) -> None:
 def test_options_of_translate_are_checked_before_hours_of_training(run: Path) -> None:
     for wrong, cause in (("max-length = 3", "No such option '--max-length'"), ("alpha = [1.0, 'x']", "'--alpha': 'x'")):
         run.write_text(RUN.replace("beam = 1", wrong))
-        done = synmt("run", run)
-        assert is_one_line_of_error(done) and "systems.toml: translate: " in done.stderr and cause in done.stderr
+        assert is_one_line_of_error(synmt("run", run), "systems.toml: translate: ", cause)
     assert not (run.parent / "systems").exists()
 
 
@@ -129,10 +149,10 @@ def test_records_are_no_reference_to_choose_by(run: Path) -> None:
     targets = "".join(f"{write_record(record)}\n" for record in tiny.target_records() * 2)
     (run.parent / "dev.jsonl").write_text(targets)
     text = RUN.replace("beam = 1", "alpha = [0.0, 1.0]")
-    run.write_text(text.replace('dev = ["train.jsonl", "train.de"]', 'dev = ["train.jsonl", "dev.jsonl"]'))
+    run.write_text(text.replace(DEV, 'dev = ["train.jsonl", "dev.jsonl"]'))
     done = synmt("run", run)
     assert is_one_line_of_error(done)
-    assert "dev.jsonl: holds records, and alpha is chosen on dev by a score of text" in done.stderr
+    assert "dev.jsonl: holds records, and translations are scored to choose alpha as text" in done.stderr
     assert not (run.parent / "systems").exists()
 
 
@@ -145,12 +165,195 @@ def test_parses_of_other_options_are_refused(run: Path) -> None:
     assert done.returncode == 0 and "parsing" in done.stderr
     assert synmt("run", run).stdout == done.stdout
     run.write_text(f'{text}[parse]\nlanguage = "de"\n')
-    again = synmt("run", run)
-    assert is_one_line_of_error(again) and "was parsed with other options; name another --out" in again.stderr
+    assert is_one_line_of_error(synmt("run", run), "was made with language en, not de; name another --out")
 
 
 def test_what_a_command_said_is_said(run: Path) -> None:
-    (run.parent / "train.jsonl").write_text("{\n")
+    (run.parent / "train.de").write_bytes(b"Er ist\n" * 7 + b"\0\n")
+    run.write_text(RUN.replace('seen = ["train.jsonl", "train.de"]', 'seen = ["train.jsonl", "test.de"]'))
+    (run.parent / "test.de").write_text("Er ist\n" * 8)
     done = synmt("run", run)
     assert is_one_line_of_error(done)
-    assert "sequence.1.log: synmt train ended with 1: synmt train: " in done.stderr
+    assert "all/sequence.1.log: synmt train ended with 1: synmt train: " in done.stderr
+
+
+def test_an_unfinished_model_is_not_finished_with_other_options(run: Path) -> None:
+    """Whatever has been written of it when its run was killed."""
+    text = RUN.replace("updates = 2", "updates = 100000\ncheckpoint-minutes = 0.0001").replace("mask = {}\n", "")
+    run.write_text(text)
+    folder = run.parent / "systems" / "all" / "sequence.1"
+    killed(run, lambda: list((folder / "checkpoint").glob("update-*.safetensors")))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for old, new, named in (
+        ("updates = 100000", "updates = 2", "updates 100000, not 2"),
+        ('select = "loss"', "", "select loss, not none"),
+        ("width = 16", "width = 32", "width 16, not 32"),
+    ):
+        run.write_text(text.replace(old, new))
+        assert is_one_line_of_error(synmt("run", run), f"was made with {named}; name another --out, or remove it") or (
+            is_one_line_of_error(synmt("run", run), f"was begun with {named}; name another --out, or remove it")
+        )
+    run.write_text(text)
+    lines = (run.parent / "train.de").read_text().splitlines()
+    (run.parent / "train.de").write_text("".join(f"{line}\n" for line in [lines[-1], *lines[1:]]))
+    assert is_one_line_of_error(synmt("run", run), "target train.de ", ", not train.de ", "name another --out")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def killed(run: Path, far_enough: Callable[[], object]) -> None:
+    """Start a run, and kill it once it is far enough; return once its training has ended, too."""
+    process = subprocess.Popen([sys.executable, "-m", "synmt", "run", run], stderr=subprocess.PIPE)
+    while not far_enough():
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        time.sleep(0.05)
+    training = psutil.Process(process.pid).children(recursive=True)
+    assert training
+    process.kill()
+    process.wait()
+    gone, alive = psutil.wait_procs(training, timeout=HANGS)
+    assert gone and not alive
+
+
+def test_a_training_ends_with_its_run(run: Path) -> None:
+    """A run that is killed cannot end it."""
+    run.write_text(RUN.replace("updates = 2", "updates = 1000000"))
+    killed(run, (run.parent / "systems/all/sequence.1/config.json").exists)
+
+
+def test_a_run_file_is_not_its_own_folder(run: Path) -> None:
+    file = run.with_suffix("")
+    run.rename(file)
+    assert is_wrong_usage(synmt("run", file), "has no suffix, and would be its own folder: give --out")
+
+
+SEEN, TRAIN, DEV = (f'{name} = ["train.jsonl", "train.de"]' for name in ("seen", "train", "dev"))
+NO_TREE = ["bare.jsonl: no sentence has tree, and some system reads them"]
+SHORT = ["train.jsonl: 8 lines", "short.de: 1 lines"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "causes"),
+    [
+        ("[data]", "metrics = ['blue']\n[data]", ["systems.toml: metrics: 'blue' is none of bleu, chrf"]),
+        ("[data]", "metrics = []\n[data]", ["systems.toml: metrics has no names"]),
+        ("[data]", "metrics = ['bleu', 'bleu']\n[data]", ["systems.toml: metrics has a name twice"]),
+        ("[data]", "metrics = [1]\n[data]", ["systems.toml: metrics: 1 is none of bleu"]),
+        ("[data]", "metrics = ['aer']\n[data]", ["systems.toml: metrics: aer does not compare translations"]),
+        ("[data]", "sizes = [2, 9]\n[data]", ["train.jsonl: 8 lines, and a size of the run is 9"]),
+        ("[data]", "seeds = [4294967296]\n[data]", ["seeds holds what is no number from 0 to 4294967295"]),
+        (SEEN, 'seen = ["train.jsonl", "no.de"]', ["no.de: No such file"]),
+        (SEEN, 'seen = ["no.en", "train.de"]', ["no.en: No such file"]),
+        (SEEN, 'seen = ["train.jsonl", "short.de"]', SHORT),
+        (SEEN, 'seen = ["train.jsonl", "train.jsonl"]', ["train.jsonl: holds records"]),
+        (SEEN, 'seen = ["empty", "empty"]', ["empty: has no lines"]),
+        (SEEN, 'seen = ["bare.jsonl", "train.de"]', NO_TREE),
+        (TRAIN, 'train = ["bare.jsonl", "train.de"]', NO_TREE),
+        (DEV, 'dev = ["train.jsonl", "short.de"]', SHORT),
+        ("mask = {}", '"ma\\tsk" = { model = "mask" }', ["systems.toml: 'ma\\tsk' is no name of a file"]),
+        ("mask = {}", '"ma\\nsk" = { model = "mask" }', ["is no name of a file"]),
+        ("mask = {}", '"mask.2" = { model = "mask" }', ["systems.toml: 'mask.2' is no name of a system: it has a dot"]),
+        ("mask = {}", f'{"x" * 101} = {{ model = "mask" }}', ["has 101 bytes, and a name has at most 100"]),
+        ("mask = {}", 'mask = { codes = "no.bpe" }', ["system mask: codes: no file no.bpe"]),
+        ("mask = {}", "plain = { model = 'sequence', tree-dropout = 0.1 }", ["system plain: --tree-dropout"]),
+        ("beam = 1", "help = true", ["translate: No such option '--help'"]),
+        ("beam = 1", "n-best = 1", ["translate: n-best is up to the run itself"]),
+        ("beam = 1", "n-best = [1, 2]", ["translate: n-best is up to the run itself"]),
+        ("beam = 1", 'format = "jsonl"', ["translate: format is up to the run itself"]),
+        ("beam = 1", "score = true", ["translate: score is up to the run itself"]),
+        ("beam = 1", 'task = "parse"', ["translate: task is up to the run itself"]),
+        ("beam = 1", 'tokenizer = "none"', ["translate: tokenizer is up to the run itself"]),
+        ("beam = 1", "device = true", ["translate: device takes a value"]),
+        ("beam = 1", 'sample = "--help"', ["translate: sample takes no value"]),
+        ("beam = 1", 'beam = "--help"', ["translate: Invalid value for '--beam': '--help' is not"]),
+        ("[translate]", "[parse]\nhelp = true\n[translate]", ["parse: No such option '--help'"]),
+        ("[translate]", '[parse]\nformat = "conllu"\n[translate]', ["parse: format is up to the run itself"]),
+        ("[translate]", "[parse]\nwidth = 3\n[translate]", ["parse: No such option '--width'"]),
+        ('preset = "small"', "help = true", ["train: No such option '--help'"]),
+        ('preset = "small"', 'out = "elsewhere"', ["train: out is up to the run itself"]),
+    ],
+)  # fmt: skip
+def test_what_a_run_refuses_it_refuses_before_all_work(run: Path, old: str, new: str, causes: list[str]) -> None:
+    texts = [record.text or " ".join(record.tokens) for record in tiny.records() * 2]
+    (run.parent / "bare.jsonl").write_text("".join(f'{{"tokens": {json.dumps(text.split())}}}\n' for text in texts))
+    (run.parent / "short.de").write_text("Er\n")
+    (run.parent / "empty").write_text("")
+    (run.parent / "latin.de").write_bytes(b"\xfcber\n" * 7)
+    assert old in RUN
+    run.write_text(RUN.replace(old, new, 1))
+    with pytest.raises(BadInput) as error:
+        output_of("run", run)
+    assert all(cause in str(error.value) for cause in causes)
+    assert not (run.parent / "systems").exists()
+
+
+def test_every_option_of_translate_leaves_text_or_is_up_to_the_run() -> None:
+    """Whoever adds an option decides which."""
+    asked = {
+        f"{each.name}".replace("_", "-") for config in (TranslateConfig, SearchConfig) for each in settings_of(config)
+    }
+    harmless = {
+        "beam", "length-penalty", "alpha", "max-length-offset", "max-length-ratio", "min-length-ratio", "no-repeat",
+        "sample", "top-k", "seed", "search", "constraints", "batch-tokens", "precision", "jobs",
+        "max-tokens",
+    }  # fmt: skip
+    assert asked == harmless | set(OWN["translate"])
+
+
+@pytest.mark.parametrize(
+    "names", [("train", "dev"), ("--help", "made.json"), ("-", "log"), ("1.1", "$x_1^2$ & \\\\"), ("x y", "[1]")]
+)
+def test_names_in_a_run_file_are_nothing_else(
+    run: Path, names: tuple[str, str], warm: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the training data, nor options, nor files of the run: any name gives the same table."""
+    expected = rows_of(run)
+    folder = run.parent / "other"
+    folder.mkdir()
+    for number, name in enumerate(("train.jsonl", "train.de")):
+        shutil.copy(run.parent / name, folder / names[number])
+    files, system = json.dumps(list(names)), names[1].replace(".", ":")
+    lines = [f"{json.dumps(name)} = {files}" for name in names]
+    text = RUN.replace('["train.jsonl", "train.de"]', files).replace(f"seen = {files}", "\n".join(lines))
+    text = text.replace("mask = {}", f"{json.dumps(system)} = {{ model = 'mask' }}")
+    (folder / "run.toml").write_text(text)
+    monkeypatch.chdir(folder)
+    rows = rows_of(Path("run.toml"))
+    for test in names:
+        found = [row for row in rows if row["test"] == test]
+        assert [row["system"] for row in found] == ["sequence", "sequence", system, system]
+        assert [row["mean"] for row in found] == [row["mean"] for row in expected]
+
+
+def test_words_between_spaces_stay_words_for_the_parser(run: Path, warm: None) -> None:
+    texts = ["He is n't my father @-@ in @-@ law .", "(my father )", "is father ?", "my father 's father is old !"] * 2
+    (run.parent / "train.en").write_text("".join(f"{text}\n" for text in texts))
+    text = RUN.replace("train.jsonl", "train.en").replace("updates = 2", 'updates = 2\ntokenizer = "none"')
+    run.write_text(text)
+    output_of("run", run)
+    for part in ("train", "dev", "tests/seen"):
+        lines = (run.parent / f"systems/data/parsed/{part}/source/train.en.jsonl").read_text().splitlines()
+        assert [json.loads(line)["tokens"] for line in lines] == [text.split() for text in texts]
+    run.write_text(text.replace("mask = {}", 'mask = { tokenizer = "moses" }'))
+    with pytest.raises(BadInput, match="all systems read the same words, but sequence and mask differ in language or"):
+        output_of("run", run)
+
+
+def test_the_parser_reads_the_language_of_training(run: Path, warm: None) -> None:
+    """As --source-language says, not only as the names of files do."""
+    (run.parent / "train.txt").write_text("Er ist mein Vater .\n" * 8)
+    text = RUN.replace("train.jsonl", "train.txt").replace("mask = {}", "pascal = {}")
+    run.write_text(text.replace("updates = 2", 'updates = 2\nsource-language = "de"'))
+    output_of("run", run)
+    note = json.loads((run.parent / "systems/notes/data/parsed/train/source/train.txt.jsonl.json").read_text())
+    assert note["of"]["language"] == "de"
+
+
+def test_targets_with_arcs_are_not_parsed(run: Path, warm: None) -> None:
+    (run.parent / "target.jsonl").write_text("".join(f"{write_record(each)}\n" for each in tiny.target_records() * 2))
+    (run.parent / "arcs.de").write_bytes(output_of("transitions", run.parent / "target.jsonl"))
+    text = RUN.replace("mask = {}", "").replace("sequence = {}", "transitions = {}")
+    for part in ("train", "dev"):
+        text = text.replace(f'{part} = ["train.jsonl", "train.de"]', f'{part} = ["train.jsonl", "arcs.de"]')
+    run.write_text(text)
+    assert [row["system"] for row in rows_of(run)] == ["transitions"] * 2
+    assert not (run.parent / "systems/data/parsed").exists()

@@ -84,3 +84,13 @@ def test_what_cannot_be_tested(files: Path) -> None:
 )
 def test_wrong_usage(files: Path, arguments: str) -> None:
     assert is_wrong_usage(shell(f"synmt significance {arguments}", files), "synmt significance: ")
+
+
+@pytest.mark.parametrize("test", ["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization"])
+@pytest.mark.parametrize(("resamples", "level"), [(1, 0.05), (19, 0.05), (99, 0.01)])
+def test_too_few_resamples_for_the_level_are_refused(files: Path, test: str, resamples: int, level: float) -> None:
+    command = ["significance", files / "base", files / "good", "-r", files / "ref", "--test", test, "--level", level]
+    done = synmt(*command, "--resamples", resamples)
+    least = round(1 / level)
+    assert is_wrong_usage(done, f"--resamples {resamples} cannot show p < {level}: it takes {least}")
+    assert synmt(*command, "--resamples", least).returncode == 0

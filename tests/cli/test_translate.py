@@ -281,6 +281,14 @@ def test_text_that_is_tokenized_already(mask_model: Path, tmp_path: Path) -> Non
     assert "already" not in done.stderr
 
 
+def test_a_tokenizer_is_that_of_both_sides(mask_model: Path) -> None:
+    for option, words in (([], "Er ist n &apos;t @ - @ da !"), (["--tokenizer", "none"], "Er ist n't @-@ da!")):
+        text = f"{RECORDS[0]}\tEr ist n't @-@ da!\n"
+        done = synmt("translate", mask_model, "--score", *option, "--format", "jsonl", text=text)
+        *tokens, _ = json.loads(done.stdout)["tokens"]
+        assert " ".join(tokens).replace("@@ ", "").replace("&apos;", "'") == words.replace("&apos;", "'")
+
+
 def test_other_formats_are_not_taken_for_text(mask_model: Path) -> None:
     for number, text in enumerate(("# text = He is.\n1\tHe\t", f"\n1\tHe{8 * chr(9)}_\n"), 1):
         done = synmt("translate", mask_model, text=text)

@@ -1,11 +1,13 @@
 """`python -m tests.fuzz readers [--seconds 60] [--reader NAME]`: mutated files through every reader.
 `python -m tests.fuzz commands [--commands 1000] [--kind NAME]`: random command lines, checked against slow twins.
+`python -m tests.fuzz runs [--interruptions 100]`: runs that are killed, edited and started again.
 """
 
 import random
 import sys
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -13,8 +15,10 @@ from tempfile import mkdtemp
 import click
 import torch
 
+from tests.cli.commands import AT_THE_END
 from tests.fuzz.commands import TooLong
 from tests.fuzz.readers import fuzz, readers
+from tests.fuzz.runs import interruptions
 from tests.fuzz.sessions import SESSIONS
 
 
@@ -98,6 +102,21 @@ def fuzz_commands(wanted: int, chosen: str | None, seed: int, session: int | Non
         print(f"{kind}\t{counts}\t{rate:.0f} a minute", flush=True)
         failed += failures
     sys.exit(bool(failed))
+
+
+@cli.command("runs")
+@click.option("--interruptions", "wanted", default=100, show_default=True, help="How many, over all runs.")
+@click.option("--real", is_flag=True, help="Train models, which takes a minute for each.")
+@click.option("--seed", default=1, show_default=True)
+def fuzz_runs(wanted: int, real: bool, seed: int) -> None:
+    """One line: interruptions; runs that then gave the table of a run that nobody killed; and those that refused."""
+    found: Counter[str] = Counter()
+    with AT_THE_END:
+        for counts in interruptions(random.Random(seed), real):
+            found += counts
+            if found["interruptions"] >= wanted:
+                break
+    print(f"{found['interruptions']} interruptions\t{found['same']} the same table\t{found['refused']} refused")
 
 
 if __name__ == "__main__":

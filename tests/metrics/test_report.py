@@ -1,6 +1,9 @@
 import json
+import re
 from dataclasses import replace
 from itertools import islice
+
+import pytest
 
 from synmt.metrics.metric import Score
 from synmt.metrics.report import latex, report
@@ -73,3 +76,40 @@ def test_latex_has_the_table_and_comments() -> None:
 def test_numbers_have_the_signs_of_mathematics_in_latex() -> None:
     (row,) = islice(latex([["system", "Δ"], ["x", "-0.31"]]), 4, 5)
     assert row == r"x & $-$0.31 \\"
+
+
+NASTY = [
+    "a\tb",
+    "a\nb",
+    "a\r",
+    "\x1b[2J",
+    "\u2028",
+    "[1] x",
+    "*",
+    "a|b",
+    "\\",
+    "{",
+    "%",
+    "&",
+    "a\\\nb",
+    "$x_1^2$",
+    "~",
+    "#",
+]
+
+
+@pytest.mark.parametrize("form", ["text", "tsv", "latex", "json"])
+def test_a_name_never_leaves_its_cell(form: str) -> None:
+    end = r" & 27.30 & 55.50 \\"
+    plain = list(report([("x", [BLEU, CHRF]), ("y", [BLEU, CHRF])], form))
+    for name in NASTY:
+        lines = list(report([("x", [BLEU, CHRF]), (name, [BLEU, CHRF])], form))
+        assert len(lines) == len(plain)
+        if form in ("text", "latex"):
+            assert all(map(str.isprintable, lines))
+        if form == "tsv":
+            assert [line.count("\t") for line in lines] == [line.count("\t") for line in plain]
+        if form == "latex":
+            cell = lines[5].removesuffix(end)
+            assert lines[5].endswith(end) and not cell.startswith(("[", "*"))
+            assert not re.search(r"(?<!\\)[&%#_]|\\\\", cell)

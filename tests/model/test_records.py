@@ -25,9 +25,9 @@ def lines(texts: Iterable[str]) -> list[Line]:
     return [Line(text, "in", number) for number, text in enumerate(texts, 1)]
 
 
-def read(*texts: str, needs_tree: bool = False) -> list[ParseRecord]:
+def read(*texts: str, needs_tree: bool = False, words: SideWords | None = None) -> list[ParseRecord]:
     given = lines(texts)
-    found = list(source_records(given, TREE if needs_tree else NONE, plain_words()))
+    found = list(source_records(given, TREE if needs_tree else NONE, words or plain_words()))
     assert [line for line, _ in found] == given
     return [record for _, record in found]
 
@@ -37,10 +37,19 @@ def test_text_without_a_tree_is_tokenized() -> None:
 
 
 def test_text_for_a_tree_goes_through_the_embedded_parser() -> None:
-    first, second, empty = read("", "He is my father.", " ", needs_tree=True)
+    moses = SideWords("source", "en", Words("moses"))
+    first, second, empty = read("", "He is my father.", " ", needs_tree=True, words=moses)
     assert (first.tree, empty.tree) == (None, None)
     assert second.tokens == ["He", "is", "my", "father", "."]
     assert second.tree is not None and second.tree.leaves() == second.tokens
+
+
+@pytest.mark.parametrize("needs_tree", [False, True])
+def test_words_between_spaces_stay_words(needs_tree: bool) -> None:
+    texts = ["He is n't my father .", "", "don't do-it in (3.5%) @-@ places."]
+    found = read(*texts, needs_tree=needs_tree)
+    assert [record.tokens for record in found] == [text.split() for text in texts]
+    assert all(bool(record.tree) == (needs_tree and bool(text)) for record, text in zip(found, texts, strict=True))
 
 
 @pytest.mark.parametrize("needs_tree", [False, True])

@@ -1,45 +1,105 @@
 """Notes of what made a path."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from synmt.runs.notes import Made, make, noted
+from synmt.runs.notes import Made, check, digest, identity, make, noted
 from synmt.streams import BadInput
 
 
-def written(path: Path, seconds: float = 2.5) -> float:
-    path.write_text("made\n")
-    return seconds
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "models" / "model.1"
 
 
-def test_a_path_is_noted_once_it_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "model.1"
-    assert noted(path) is None
-    made = make(path, ["--seed", "1"], lambda: written(path))
-    assert made == noted(path) == Made(["--seed", "1"], 2.5)
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    return tmp_path / "notes" / "models" / "model.1.json"
 
-    def stopped() -> float:
+
+def writing(path: Path, text: str = "made\n") -> Callable[[], float]:
+    def work() -> float:
+        path.write_text(text)
+        return 2.5
+
+    return work
+
+
+def stopped(path: Path) -> Callable[[], float]:
+    def work() -> float:
         path.write_text("half")
         raise KeyboardInterrupt
 
+    return work
+
+
+def test_what_is_made_is_not_made_again(path: Path, note: Path) -> None:
+    assert noted(path, note) is None
+    made = make(path, note, {"seed": "1"}, writing(path))
+    assert made == noted(path, note) == check(path, note, {"seed": "1"}) == Made({"seed": "1"}, 2.5)
+    assert make(path, note, {"seed": "1"}, stopped(path)) == made
+
+
+def test_what_is_begun_is_finished_with_the_same_things_alone(path: Path, note: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        make(path, ["--seed", "2"], stopped)
-    assert path.read_text() == "half" and noted(path) is None
+        make(path, note, {"updates": "300"}, stopped(path))
+    assert noted(path, note) == Made({"updates": "300"})
+    for others, named in (
+        ({"updates": "120"}, "updates 300, not 120"),
+        ({}, "updates 300, not none"),
+        ({"updates": "300", "beam": "2"}, "beam none, not 2"),
+    ):
+        with pytest.raises(BadInput, match=f"was begun with {named}; name another --out, or remove it"):
+            make(path, note, others, writing(path))
+    assert path.read_text() == "half"
+    assert make(path, note, {"updates": "300"}, writing(path)).cpu_seconds == 2.5
 
 
-def test_what_was_removed_is_not_there(tmp_path: Path) -> None:
-    path = tmp_path / "test.de"
-    make(path, [], lambda: written(path))
+def test_what_is_cheap_is_made_anew(path: Path, note: Path) -> None:
+    make(path, note, {"beam": "1"}, writing(path))
+    with pytest.raises(KeyboardInterrupt):
+        make(path, note, {"beam": "2"}, stopped(path), anew=True)
+    made = make(path, note, {"beam": "1"}, writing(path, "again"), anew=True)  # what stopped may have left anything
+    assert (path.read_text(), made.of) == ("again", {"beam": "1"})
+    assert make(path, note, {"beam": "1"}, stopped(path), anew=True) == made
+
+
+def test_what_was_removed_is_made_of_anything(path: Path, note: Path) -> None:
+    make(path, note, {"seed": "1"}, writing(path))
     path.unlink()
-    assert noted(path) is None
+    assert noted(path, note) is None
+    assert make(path, note, {"seed": "2"}, writing(path)).of == {"seed": "2"}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"words": []}', '{"words": 1, "cpu_seconds": 1.0}'])
-def test_a_spoiled_note_is_named(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "model.1"
-    make(path, [], lambda: written(path))
-    note = tmp_path / "model.1.made.json"
+def test_what_has_no_note_is_not_of_the_run(path: Path, note: Path) -> None:
+    """Such as a model of a run before there were notes of what is unfinished."""
+    path.mkdir(parents=True)
+    with pytest.raises(BadInput, match=r"model\.1: is not part of this run: there is no .*; name another --out"):
+        make(path, note, {}, writing(path))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"of": []}', '{"of": {}, "cpu_seconds": "1"}', '{"words": []}'])
+def test_a_spoiled_note_is_named(path: Path, note: Path, text: str) -> None:
+    make(path, note, {}, writing(path))
     note.write_text(text)
-    with pytest.raises(BadInput, match=r"model\.1\.made\.json: "):
-        noted(path)
+    with pytest.raises(BadInput, match=r"model\.1\.json: "):
+        noted(path, note)
+
+
+def test_identities_are_those_of_content(tmp_path: Path) -> None:
+    file, folder = tmp_path / "train.en", tmp_path / "model"
+    file.write_text("a\n")
+    (folder / "inner").mkdir(parents=True)
+    (folder / "inner" / "config.json").write_text("{}")
+    before = identity(file), identity(folder)
+    assert before == (identity(file), identity(folder)) and all(
+        each.split()[0] in ("train.en", "model") for each in before
+    )
+    file.write_text("b\n")
+    (folder / "inner" / "config.json").write_text("[]")
+    assert identity(file) != before[0] and identity(folder) != before[1]
+    with pytest.raises(BadInput, match="missing: No such file"):
+        identity(tmp_path / "missing")
+    assert digest({"a": "1", "b": "2"}) == digest({"b": "2", "a": "1"}) != digest({"a": "2", "b": "1"})

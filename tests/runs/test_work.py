@@ -1,10 +1,14 @@
 """What a run makes of its data."""
 
+import os
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from synmt.runs.file import Pair, RunFile
+from synmt.runs.plan import Training
+from synmt.runs.translations import translation_of, translation_of_dev
 from synmt.runs.work import Workplace
 from synmt.streams import BadInput
 
@@ -14,8 +18,7 @@ def test_both_sides_may_have_one_name(tmp_path: Path) -> None:
         (tmp_path / language).mkdir()
         (tmp_path / language / "train").write_text(f"{language} 1\n{language} 2\n{language} 3\n")
     pair = Pair(tmp_path / "en" / "train", tmp_path / "de" / "train")
-    place = Workplace(tmp_path, RunFile(pair, pair, {}, {}))
-    (tmp_path / "data").mkdir()
+    place = Workplace(tmp_path / "out", RunFile(pair, pair, {}, {}))
     assert place.cut("source", pair.source, 2).read_text() == "en 1\nen 2\n"
     assert place.cut("target", pair.target, 2).read_text() == "de 1\nde 2\n"
     assert place.cut("target", pair.target, None) == pair.target
@@ -23,28 +26,55 @@ def test_both_sides_may_have_one_name(tmp_path: Path) -> None:
         place.cut("source", pair.source, 4)
 
 
-def test_data_that_has_changed_is_refused(tmp_path: Path) -> None:
-    """But not a reference, on which no model depends, nor another test."""
-    for name in ("train", "dev", "test", "other"):
-        for language in ("en", "de"):
-            (tmp_path / f"{name}.{language}").write_text(f"{name} {language}\n")
-    pairs = {name: Pair(tmp_path / f"{name}.en", tmp_path / f"{name}.de") for name in ("train", "dev", "test", "other")}
-    out = tmp_path / "out"
-    (out / "data").mkdir(parents=True)
+def test_a_cut_of_another_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "train"
+    file.write_text("1\n2\n3\n")
+    run = RunFile(Pair(file, file), Pair(file, file), {}, {})
+    cut = Workplace(tmp_path / "out", run).cut("source", file, 2)
+    assert Workplace(tmp_path / "out", run).cut("source", file, 2) == cut
+    file.write_text("2\n3\n4\n")
+    with pytest.raises(BadInput, match=r"was made with file train \w+, not train \w+; name another --out"):
+        Workplace(tmp_path / "out", run).cut("source", file, 2)
 
-    def check(*tests: str) -> None:
-        Workplace(out, RunFile(pairs["train"], pairs["dev"], {name: pairs[name] for name in tests}, {})).check_data()
 
-    check("test")
-    (tmp_path / "test.de").write_text("a better reference\n")
-    check("test", "other")
-    for name in ("train.en", "train.de", "dev.en", "dev.de", "test.en", "other.en"):
-        before = (tmp_path / name).read_bytes()
-        (tmp_path / name).write_bytes(before + b"more\n")
-        with pytest.raises(BadInput, match=f"{name}: has changed since it was used in .*out; name another --out"):
-            check("test", "other")
-        (tmp_path / name).write_bytes(before)
-    check("test")
-    (tmp_path / "dev.de").unlink()
-    with pytest.raises(BadInput, match=r"dev\.de: No such file"):
-        check("test")
+NAMES = [
+    "a",
+    "a1",
+    "1",
+    "01",
+    "json",
+    "log",
+    "train",
+    "dev",
+    "made",
+    "--help",
+    "-",
+    "all",
+    "notes",
+    "new",
+    "part",
+    "x y",
+]
+TESTS = [*NAMES, "1.json", "json.new", "made.json", "1.1", "a.1", "log.log", "x.part", "x.new", "source", "tests"]
+
+
+def test_no_two_things_of_a_run_have_one_place() -> None:
+    """With all names that are allowed, of systems, tests, files and values, every place is that of one thing."""
+    place = Workplace(Path("out"), RunFile(Pair(Path("a"), Path("b")), Pair(Path("c"), Path("d")), {}, {}))
+    things = []
+    for size in (None, 1, 11):
+        for system in NAMES:
+            for seed in (1, 11):
+                training = Training(system, seed, size, {})
+                things += [place.model(training)]
+                things += [translation_of(place, training, test) for test in TESTS]
+                things += [translation_of_dev(place, training, {"alpha": value}) for value in (1, 1.0, "../x", "1.")]
+            things.append(place.prepared(training))
+    places = [each for path in things for each in (path, place.note(path), place.log(path), place.unfinished(path))]
+    asides = [each.with_name(f"{each.name}.new") for each in map(place.note, things)]
+    every = [os.path.normpath(each) for each in [*places, *asides]]
+    assert len(set(every)) == len(every)
+    assert all(each.startswith("out/") for each in every)
+    folders = {str(parent) for each in every for parent in Path(each).parents}
+    models = {str(place.model(Training(*key, {}))) for key in product(NAMES, (1, 11), (None, 1, 11))}
+    assert not folders & (set(every) - models)

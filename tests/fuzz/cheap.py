@@ -1,0 +1,95 @@
+"""A stand-in for `synmt train`, `translate` and `parse` that costs next to nothing, and whose output shows any mixture.
+
+A model is a checksum over its updates, each with the options and data of the start that made it. It resumes whatever
+it finds, and translates into letters of a checksum of model, source and options.
+"""
+
+import hashlib
+import json
+import select
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+SECONDS = 0.01  # of an update, and of a translation
+
+
+def main(command: str, *words: str) -> None:
+    options, files = read_arguments(words)
+    if command == "train":
+        train(options)
+    elif command == "translate":
+        model, source = files
+        of = digest((Path(model) / "model").read_text(), Path(source).read_text(), options)
+        write(translated(of, line) for line in Path(source).read_text().splitlines())
+    else:
+        (source,) = files
+        of = digest(options)
+        write(json.dumps({"tokens": [*line.split(), of]}) for line in Path(source).read_text().splitlines())
+
+
+def read_arguments(words: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
+    options, files, rest = {}, [], list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--resume":
+            options[word] = ""
+        elif word.startswith("--"):
+            options[word] = rest.pop(0)
+        else:
+            files.append(word)
+    options.pop("--jobs", None)
+    return options, files
+
+
+def train(options: dict[str, str]) -> None:
+    out, prepared = Path(options.pop("--out")), Path(options.pop("--prepared"))
+    resume = options.pop("--resume", None) is not None
+    seed = options.pop("--seed")
+    names = ("--source", "--target", "--dev-source", "--dev-target")
+    of = digest({**options, **{name: Path(options[name]).read_text() for name in names}})
+    prepared.mkdir(parents=True, exist_ok=True)
+    ids = prepared / "ids"
+    if not ids.exists():
+        step()
+        aside(ids, of)
+    out.mkdir(exist_ok=True)
+    if resume != (out / "config.json").exists():
+        sys.exit(f"synmt train: resume is {resume}")
+    update, history = json.loads((out / "config.json").read_text()) if resume else (0, "")
+    while update < int(options["--updates"]):
+        step()
+        update, history = update + 1, digest(history, of, seed, ids.read_text())
+        aside(out / "config.json", json.dumps([update, history]))
+    aside(out / "model", history)
+
+
+def step() -> None:
+    """Work for a while, unless the run has ended, which has the other end of the pipe."""
+    if select.select([0], [], [], SECONDS)[0]:
+        sys.exit(1)
+
+
+def write(lines: Iterable[str]) -> None:
+    for line in lines:
+        step()
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+
+def translated(of: str, line: str) -> str:
+    return " ".join(digest(of, line)[:12])
+
+
+def digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def aside(path: Path, text: str) -> None:
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text)
+    new.replace(path)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
