@@ -282,11 +282,11 @@ def test_text_that_is_tokenized_already(mask_model: Path, tmp_path: Path) -> Non
 
 
 def test_a_tokenizer_is_that_of_both_sides(mask_model: Path) -> None:
-    for option, words in (([], "Er ist n &apos;t @ - @ da !"), (["--tokenizer", "none"], "Er ist n't @-@ da!")):
+    for option, words in (([], "Er ist n ' t @ - @ da !"), (["--tokenizer", "none"], "Er ist n't @-@ da!")):
         text = f"{RECORDS[0]}\tEr ist n't @-@ da!\n"
         done = synmt("translate", mask_model, "--score", *option, "--format", "jsonl", text=text)
         *tokens, _ = json.loads(done.stdout)["tokens"]
-        assert " ".join(tokens).replace("@@ ", "").replace("&apos;", "'") == words.replace("&apos;", "'")
+        assert " ".join(tokens).replace("@@ ", "").replace("&apos;", "'") == words
 
 
 def test_other_formats_are_not_taken_for_text(mask_model: Path) -> None:
