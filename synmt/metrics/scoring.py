@@ -79,14 +79,15 @@ def report_sentences(sentences: Iterable[SystemScores], form: str) -> Iterator[s
     metric. Raises ValueError for another form."""
     if form == "latex":
         raise WrongUsage("LaTeX has tables of whole corpora, not of sentences")
-    lines = ("\t".join(f"{score.score:.2f}" for _, row in systems for score in row) for systems in sentences)
+    if form == "text":
+        return ("\t".join(f"{score.score:.2f}" for _, row in systems for score in row) for systems in sentences)
     fields = (
         {"sentence": number, "system": system, "metric": score.name, "score": score.score}
         for number, systems in enumerate(sentences, 1)
         for system, row in systems
         for score in row
     )
-    return in_form(form, lines, fields)
+    return in_form(form, (), fields)
 
 
 def score_by_length(given: Input, buckets: LengthBuckets) -> list[Bucket]:

@@ -26,7 +26,7 @@ from synmt.streams import BadInput, read_lines
 
 T = TypeVar("T")
 U = TypeVar("U")
-COMMAND = [sys.executable, "-m", "synmt.runs.child"]
+COMMAND = [sys.executable, "-m", "synmt.cli.child"]
 
 
 @dataclass

@@ -37,7 +37,7 @@ SCORES = [
     for form in ("text", "tsv", "json", "latex")
     for command in (
         "score TEXT TEXT -r TEXT", "score RECORD RECORD -r RECORD --by-relation",
-        "score LINKS LINKS -r GOLD --reliability", "significance TEXT TEXT -r TEXT --resamples 9",
+        "score LINKS LINKS -r GOLD --reliability", "significance TEXT TEXT -r TEXT --resamples 99",
     )
 ]  # fmt: skip
 SHOWN = [

@@ -59,7 +59,7 @@ def run(tmp_path: Path) -> Path:
 @pytest.fixture
 def warm(monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands of a run are forked from a process that has imported what they need."""
-    monkeypatch.setattr(work, "COMMAND", warm_command("synmt.runs.child"))
+    monkeypatch.setattr(work, "COMMAND", warm_command("synmt.cli.child"))
 
 
 def rows_of(run: Path) -> list[dict[str, Any]]:

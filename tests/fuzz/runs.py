@@ -154,7 +154,7 @@ def interruptions(source: Random, real: bool = False) -> Iterator[Counter[str]]:
 
     real: whether models are trained.
     """
-    command = tuple(warm_command("synmt.runs.child") if real else CHEAP)
+    command = tuple(warm_command("synmt.cli.child") if real else CHEAP)
     pairs = list(product((of_records, of_text), [*REFUSED, *TAKEN]))
     for make, edit in chain.from_iterable(source.sample(pairs, len(pairs)) for _ in count()):
         before = make()

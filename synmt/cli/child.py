@@ -1,4 +1,4 @@
-"""`python -m synmt.runs.child COMMAND...`: a command of synmt that ends with the run that started it.
+"""`python -m synmt.cli.child COMMAND...`: a command of synmt that ends with the run that started it.
 
 Its standard input is a pipe of which the run holds the other end, so that it closes however the run ends.
 """
