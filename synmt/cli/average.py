@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from synmt.cli.sections import SectionCommand
 from synmt.streams import Notes
 
 EPILOG = """
@@ -14,7 +15,7 @@ Examples:
 """
 
 
-@click.command("average", epilog=EPILOG)
+@click.command("average", cls=SectionCommand, epilog=EPILOG)
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The model folder to make.")
 def command(models: tuple[Path, ...], out: Path) -> None:

@@ -5,6 +5,8 @@ from typing import Literal
 
 import click
 
+from synmt.cli.sections import SectionCommand
+
 EPILOG = """
 \b
 Examples:
@@ -13,12 +15,12 @@ Examples:
 """
 
 
-@click.command("export", epilog=EPILOG)
+@click.command("export", cls=SectionCommand, epilog=EPILOG)
 @click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))
 @click.option("--out", metavar="FOLDER", type=click.Path(path_type=Path), required=True, help="The folder to make.")
 @click.option(
     "--precision", type=click.Choice(["fp32", "int8"]), default="fp32",
-    help="Of the products, as they are stored; CTranslate2 can round them later.  [fp32]",
+    help="Of the products, as they are stored; CTranslate2 can round them later.",
 )  # fmt: skip
 def command(model: Path, out: Path, precision: Literal["fp32", "int8"]) -> None:
     """Write a model for CTranslate2, which runs without PyTorch.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from synmt.cli.metric_options import output_format
+from synmt.cli.sections import SectionCommand
 from synmt.model.config import ModelConfig
-from synmt.streams import BadInput, write_lines
+from synmt.streams import BadInput, WrongUsage, write_lines
 
 if TYPE_CHECKING:
     from synmt.runs.file import RunFile
@@ -37,7 +38,7 @@ Examples:
 """
 
 
-@click.command("run", epilog=EPILOG)
+@click.command("run", cls=SectionCommand, epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--data", type=click.Path(path_type=Path), help="Folder of the data that FILE names, if not that of FILE."
@@ -46,12 +47,7 @@ Examples:
     "--out", type=click.Path(path_type=Path), help="Folder of all that is made, if not FILE without its suffix."
 )
 @click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Models that are trained at a time, and parsers.",
+    "--jobs", type=click.IntRange(1), default=1, metavar="N", help="Models that are trained at a time, and parsers."
 )
 @output_format("Tables")
 def command(file: Path, data: Path | None, out: Path | None, jobs: int, form: str) -> None:
@@ -87,8 +83,8 @@ def check_translate(run: "RunFile", file: Path) -> None:
     for own in run.tuned.choices if run.tuned else [{}]:
         try:
             translate.make_context("translate", ["model", *arguments({**run.options["translate"], **own})])
-        except click.ClickException as error:
-            raise BadInput(f"translate: {error.format_message()}", str(file)) from None
+        except (click.ClickException, WrongUsage) as error:
+            raise BadInput(f"translate: {_cause(error)}", str(file)) from None
 
 
 def model_of(arguments: Sequence[str]) -> ModelConfig:
@@ -97,8 +93,12 @@ def model_of(arguments: Sequence[str]) -> ModelConfig:
     from synmt.cli.train import configs_of
 
     try:
-        context = train.make_context("train", [*arguments, "--out", os.devnull])
+        context = train.make_context("train", [*arguments, "--dev-tsv", os.devnull, "--out", os.devnull])
     except click.ClickException as error:
-        raise ValueError(error.format_message()) from None
+        raise ValueError(_cause(error)) from None
     model, _ = configs_of(**context.params)
     return model
+
+
+def _cause(error: Exception) -> str:
+    return error.format_message() if isinstance(error, click.ClickException) else str(error)

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from synmt.cli.metric_options import metric_options, output_format, references
+from synmt.cli.metric_options import metric_options, output_format, references, scope_of_metrics
 from synmt.cli.options import bad_input, or_stdin
 from synmt.cli.sections import SectionCommand, options_of
 from synmt.metrics.config import MetricConfig, SignificanceConfig
@@ -20,7 +20,7 @@ Examples:
 """
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG)
+@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics)
 @click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]", type=click.Path())
 @references(required=False)
 @options_of(SignificanceConfig, "Test", short={"test": "-t"})
@@ -50,8 +50,6 @@ def command(
     """
     config = config_of(SignificanceConfig, settings)
     is_sign = config.test == "sign"
-    if is_sign and (references or config.against == "best"):
-        raise WrongUsage("--test sign reads tables of scores: they have no references, and no best system")
     if not is_sign and not (references and len(systems) > 1):
         raise WrongUsage("a test needs the files of two systems or more, and --references")
 

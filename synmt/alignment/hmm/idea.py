@@ -46,7 +46,7 @@ HEADS = frozenset({"heads"})
 
 @dataclass(frozen=True)
 class Hmm:
-    agreement: int = setting(2, "steps in which both directions give way to each other", 0)
+    agreement: int = setting(2, "steps towards the same links in both directions", 0, unless="trees")
     compounds: int = setting(4, "letters of each word that a compound is cut into, at least; 0 cuts none", 0)
     concentration: float = setting(2.0, "α, the weight of what is known of words that begin alike", 0.01)
     null: float = rate(0.04, "p₀, the share of words that come from none")
