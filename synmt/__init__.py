@@ -1,7 +1,7 @@
 """synmt: syntax in neural machine translation.
 
 Imports run one way: (cli, api) → (inspection, alignment) → training → decoding → model → systems → nn, and
-(parsers, challenge) → metrics → trees → text → (streams, options, registry); tests/test_imports.py holds it.
+(parsers, challenge) → metrics → trees → text → options → (streams, registry); tests/test_imports.py holds it.
 
 What Python code finds here (docs/python.md) is loaded when it is asked for; its types are in `__init__.pyi`.
 """

@@ -1,11 +1,25 @@
-"""Configs are dataclasses of settings, from whose fields the command line takes its options."""
+"""Configs are dataclasses of settings. The command line takes its options from their fields.
+
+Every option is either used or refused, and whatever decides that is declared once:
+
+- A setting declares what it needs and what rules it out (`needs`, `unless`): another setting of its config
+  ("sample", "format jsonl"), an option of the command ("--guide"), or a circumstance ("a model that writes arcs").
+- A method, system or metric declares the options that it uses. A command collects these in a `Scope`: who owns which
+  option, which options are used now, and which circumstances hold.
+
+`refusal` compares the two. The command line derives from it what it refuses, what `--help` shows and what a shell
+completes; the API refuses keywords by it.
+"""
 
 import math
 import types
 import typing
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from typing import Any, Literal, TypeVar
+
+from synmt.streams import WrongUsage
 
 Config = TypeVar("Config")
 LARGEST = 2**32 - 1  # of numbers, as of most seeds: beyond it, sizes overflow before memory is asked for
@@ -18,23 +32,29 @@ def setting(
     least: float = 0,
     most: float = math.inf,
     *,
-    common: bool = False,
     metavar: str = "",
     writes: bool = False,
+    needs: str | tuple[str, ...] = (),
+    unless: str | tuple[str, ...] = (),
 ) -> Any:
     """Make a field of a config, with its line of help and the bounds of a number, which LARGEST bounds in any case: no
     setting can be infinite, or nan.
 
-    common: whether the short help of a command shows it; metavar: what stands for its value there; writes: whether it
-    is a file that is written.
+    metavar: the name of its value in the help; writes: whether it is a file to write; needs: conditions of which one
+    must hold for the setting to have an effect; unless: conditions under which it has none, as in `Option`. A condition
+    may name a field of the same config.
     """
-    about = {"help": help_text, "least": least, "most": most, "common": common, "metavar": metavar, "writes": writes}
-    return field(default=default, metadata=about)
+    about = {"help": help_text, "least": least, "most": most, "metavar": metavar, "writes": writes}
+    return field(default=default, metadata={**about, "needs": conditions(needs), "unless": conditions(unless)})
 
 
-def rate(default: float, help_text: str) -> Any:
+def conditions(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else given
+
+
+def rate(default: float, help_text: str, **rest: Any) -> Any:
     """Make a setting that is a probability below one."""
-    return setting(default, help_text, most=math.nextafter(1, 0))
+    return setting(default, help_text, most=math.nextafter(1, 0), **rest)
 
 
 @dataclass(frozen=True)
@@ -64,9 +84,10 @@ class Setting:
     help: str
     least: float
     most: float
-    common: bool
     metavar: str
     writes: bool
+    needs: tuple[str, ...]
+    unless: tuple[str, ...]
 
     def fits(self, value: Any) -> bool:
         """Return whether the setting can have this value."""
@@ -85,8 +106,13 @@ class Setting:
         return type(value) is self.kind
 
 
-def settings_of(config: type) -> list[Setting]:
-    """Return the fields of a config that were made by `setting`, in their order."""
+def settings_of(config: Any) -> tuple[Setting, ...]:
+    """Return the fields of a config, a dataclass, that were made by `setting`, in their order."""
+    return _settings_of(config)
+
+
+@cache
+def _settings_of(config: Any) -> tuple[Setting, ...]:
     hints = typing.get_type_hints(config)
     found = []
     for each in fields(config):
@@ -95,7 +121,7 @@ def settings_of(config: type) -> list[Setting]:
             default = None if each.default is MISSING else each.default
             bounds = {"least": max(each.metadata["least"], -LARGEST), "most": min(each.metadata["most"], LARGEST)}
             found.append(Setting(each.name, default, *kind, **{**each.metadata, **bounds}))
-    return found
+    return tuple(found)
 
 
 def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool, bool]:
@@ -127,10 +153,127 @@ def config_of(config: type[Config], settings: Mapping[str, Any]) -> Config:
     return config(**chosen(config, settings))
 
 
-def check_owners(
-    configs: Iterable[tuple[str, type]], owners: Collection[str], settings: Mapping[str, Any], system: str
-) -> None:
-    """Raise ValueError for a setting of a config that is not among the owners; system: what was asked for."""
-    for name, config in configs:
-        if name not in owners and chosen(config, settings, f"{name}-"):
-            raise ValueError(f"an option of {name} for {system}")
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option by its name without dashes, such as `mask-align-guidance`, and what decides whether it has an effect.
+
+    needs: groups of conditions; of each group, one must hold. unless: conditions of which none may hold.
+    A condition is an option ("--sample"), an option with a value ("--format jsonl"), or a circumstance, in words.
+    default: its value where it is not given, as far as conditions are about it.
+    """
+
+    name: str
+    default: Any = None
+    needs: tuple[tuple[str, ...], ...] = ()
+    unless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a command knows about its options, in the names of `Option`.
+
+    chosen: the method, system or metric at work, for messages.
+    owners: for each option that is not for every choice, the choices that use it, such as "--method hmm".
+    used: which of these options the choice at work uses.
+    lost: options that it would use but for another option, with this option.
+    circumstances: whether each holds; one that is missing is not known yet, and refuses nothing.
+    bring: for a circumstance, what makes it hold, by name, for messages.
+    defaults: the values of options that are not given, where these are not the defaults of their fields.
+    """
+
+    chosen: str = ""
+    owners: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    used: Collection[str] = ()
+    lost: Mapping[str, str] = field(default_factory=dict)
+    circumstances: Mapping[str, bool] = field(default_factory=dict)
+    bring: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def uses(self, name: str) -> bool:
+        """Return whether the choice at work uses an option, as far as this depends on the choice."""
+        return name not in self.owners or name in self.used
+
+    def holds(self, condition: str, values: Mapping[str, Any]) -> bool:
+        """Return whether a condition holds, given the values of all options."""
+        if not condition.startswith("--"):
+            return self.circumstances.get(condition, True)
+        name, _, wanted = condition.removeprefix("--").partition(" ")
+        value = values.get(name)
+        several = value if isinstance(value, list | tuple) else [value]
+        return wanted in map(str, several) if wanted else value not in (None, False, "", ())
+
+    def named(self, circumstance: str) -> str:
+        """Return a circumstance with what makes it hold."""
+        names = self.bring.get(circumstance)
+        return f"{circumstance} ({', '.join(names)})" if names else circumstance
+
+    def rules_out(self, condition: str, values: Mapping[str, Any]) -> bool:
+        """Return whether a condition is known to hold that must not."""
+        return (condition.startswith("--") or condition in self.circumstances) and self.holds(condition, values)
+
+
+def refusal(option: Option, scope: Scope, values: Mapping[str, Any]) -> str:
+    """Return why an option would have no effect, naming what it belongs to or needs; "" if it has one.
+
+    values: of all options, as the command would have them.
+    """
+    flag = f"--{option.name}"
+    for condition in option.unless:
+        if scope.rules_out(condition, values):
+            return f"{flag} has no effect with {condition}"
+    unmet = [group for group in option.needs if not any(scope.holds(each, values) for each in group)]
+    for group in unmet:
+        if group[0].startswith("--"):
+            return f"{flag} needs {' or '.join(group)}"
+    if not scope.uses(option.name):
+        if option.name in scope.lost:
+            return f"{flag} has no effect with {scope.lost[option.name]}"
+        owners = scope.owners[option.name]
+        names = ", ".join(owner.rpartition(" ")[2] for owner in owners)
+        others = f"it belongs to {names}: add {owners[0]}" if owners else "nothing uses it here"
+        return f"{scope.chosen} does not use {flag}; {others}"
+    return f"{flag} needs {' or '.join(map(scope.named, unmet[0]))}" if unmet else ""
+
+
+def check_used(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> None:
+    """Raise WrongUsage for an option among those given, by name with its value, that would have no effect."""
+    values = {**{each.name: each.default for each in options}, **scope.defaults, **given}
+    for option in options:
+        if option.name in given and (cause := refusal(option, scope, values)):
+            raise WrongUsage(cause)
+
+
+def option_names(config: type, prefix: str = "") -> list[str]:
+    """Return the names of a config's options, such as `pascal-heads` for `heads` under the prefix `pascal-`."""
+    return [f"{prefix}{each.name}".replace("_", "-") for each in settings_of(config)]
+
+
+def options_in(
+    config: type,
+    prefix: str = "",
+    needs: tuple[str, ...] = (),
+    unless: tuple[str, ...] = (),
+    means: Mapping[str, tuple[str, ...]] | None = None,
+) -> dict[str, Option]:
+    """Return the options of a config by the names of its fields.
+
+    needs, unless: conditions of all of them, for this command; means: what a circumstance is here, such as
+    "validation data" that comes with --dev-source; () if it always holds.
+    """
+    settings = settings_of(config)
+    fields_here = {each.name for each in settings}
+
+    def here(condition: str) -> tuple[str, ...]:
+        name, space, wanted = condition.partition(" ")
+        if name in fields_here:
+            return (f"--{prefix}{name.replace('_', '-')}{space}{wanted}",)
+        return (means or {}).get(condition, (condition,))
+
+    found = {}
+    for each in settings:
+        own = tuple(flat for condition in each.needs for flat in here(condition))
+        ruled_out = tuple(flat for condition in each.unless for flat in here(condition))
+        groups = tuple(group for group in (needs, own) if group)
+        name = f"{prefix}{each.name}".replace("_", "-")
+        found[each.name] = Option(name, each.default, groups, (*unless, *ruled_out))
+    return found

@@ -14,8 +14,10 @@ WIDTH = 100
 HEAD = """\
 # Commands
 
-What `--help` says of every command, and `--help-all` of those that have it:
-{links}.
+{links}
+
+For `synmt align` and `synmt train`, this page lists the options of all methods and systems. `synmt align --method
+METHOD --help` and `synmt train --model SYSTEM --help` show the options that one of them uses, with its defaults.
 
 `python -m tests.cli_page` writes this page from the commands themselves.
 """
@@ -26,7 +28,9 @@ def page() -> str:
     contexts = list(with_those_below(root(terminal_width=WIDTH)))
     links = ", ".join(f"[{name}](#synmt-{name})" for name in COMMANDS)
     blocks = (f"\n## {each.command_path}\n\n```text\n{each.get_help().rstrip()}\n```\n" for each in contexts)
-    return HEAD.format(links=fill(links, 120, break_on_hyphens=False)) + "".join(blocks)
+    return HEAD.format(links=fill(f"The help of every command: {links}.", 120, break_on_hyphens=False)) + "".join(
+        blocks
+    )
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ PACKAGE = Path(__file__).parents[1] / "synmt"
 # From the ground; those of one floor do not import each other.
 FLOORS = [
     ["inputs", "garbage", "caller"],
-    ["streams", "interruption", "options", "registry"],
+    ["streams", "interruption", "registry"],
+    ["options"],
     ["device", "parameters", "pool", "text"],
     ["trees", "nn"],
     ["metrics", "demo"],

@@ -86,7 +86,14 @@ class FitConfig:
 class Method(Protocol):
     """What ALIGNERS holds: a dataclass whose fields are the options of a method; or a LinkIdea, which makes one.
 
-    All of it raises BadInput.
+    All of it raises BadInput. A method can have further attributes:
+    uses(given), a class method: the names of the options that it uses besides its own, such as `guide`, `resume`, those
+    of training, of the network and of links (OF_LINKS and larger sets); it may depend on the options that are given.
+    Without it, a method uses OF_WEIGHTS.
+    parts: other methods, whose options are its own, too.
+    guide: the method that it learns from unless it is given links.
+    presets: what --preset names; the first one is the default.
+    several: whether several processes can fit it together.
     """
 
     def needs(self, settings: Mapping[str, Any]) -> Needs:

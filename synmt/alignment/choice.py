@@ -1,17 +1,29 @@
-"""Which method is fitted where none is named. Free of torch."""
+"""Which method is at work where none is named, and which options a method uses. Free of torch."""
 
-import os
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from synmt.alignment.aligner import Method
-from synmt.alignment.hmms.method import HmmsMethod
+from synmt.alignment import ALIGNERS
+from synmt.alignment.config import ALL_OF_LINKS, OF_LINKS, OF_WEIGHTS, AlignConfig
 from synmt.alignment.neural_hmm.config import epochs_for
 from synmt.model.files import CONFIG_FILE, read_config
-from synmt.streams import Notes, WrongUsage
+from synmt.model.source import ENCODERS, encoders_of
+from synmt.nn.config import TransformerConfig
+from synmt.options import Option, Preset, Scope, option_names, options_in
+from synmt.streams import Notes
+from synmt.systems import SOURCE_IDEAS
+from synmt.text.tokenization import TextConfig
+from synmt.training.config import TREES, VALIDATION, TrainingConfig
+from synmt.training.presets import bringing
 
+DEFAULT = "hmms"
+OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
+# The options that are shared by methods, of which each uses some.
+SHARED = ALL_OF_LINKS.union(option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
 # of a word of one side with one of the other, to `hmm` and, each time that it is read, to `neural-hmm`; measured, as in
 # docs/results.md
 SECONDS, SECONDS_READ, BYTES = 5e-6, 4.2e-6, 42
@@ -19,25 +31,108 @@ MOST_CELLS = 3 << 23  # of which `hmm` takes memory at once
 START = 13, 0.6e9
 
 
-def default_method(settings: Mapping[str, Any], guide: str | None, resumed: Path | None) -> str:
-    """Return `hmms`, which makes the fewest errors in a time that one accepts (docs/results.md); `mask-align` where
-    there is what that does not take, such as links to learn from or layers, or there are several processes; or the
-    method of the run that is resumed. Raises BadInput.
+def options() -> list[Option]:
+    """Return the options of `synmt align` that are settings, for the API, with their conditions."""
+    fit = ("--fit",)
+    found = {**options_in(AlignConfig), **options_in(TextConfig)}
+    found |= options_in(TrainingConfig, needs=fit, means={VALIDATION: ()}) | options_in(TransformerConfig, needs=fit)
+    ideas = [*ALIGNERS.items(), *SOURCE_IDEAS.items()]
+    of_ideas = [each for name, idea in ideas for each in options_in(idea, f"{name}-", fit).values()]
+    found = {name: each for name, each in found.items() if owners().get(each.name, True)}
+    return [*found.values(), *of_ideas, *(Option(name, needs=(fit,)) for name in OF_FIT)]
+
+
+def default_method(resumed: Path | None) -> str:
+    """Return `hmms`, which makes the fewest errors in a time that one accepts (docs/results.md); or the method of the
+    run that is resumed. Raises BadInput.
     """
     if resumed and (resumed / CONFIG_FILE).exists():
         made = read_config(resumed).get("aligner")
-        return made if isinstance(made, str) else "mask-align"
-    alone = guide is None and int(os.environ.get("WORLD_SIZE", "1")) == 1
-    named = any(name.startswith(("hmm_", "neural_hmm_")) for name in settings)
-    return "hmms" if alone and (named or _takes(HmmsMethod(), settings)) else "mask-align"
+        return made if isinstance(made, str) else DEFAULT
+    return DEFAULT
 
 
-def _takes(method: Method, settings: Mapping[str, Any]) -> bool:
-    try:
-        method.needs(settings)
-    except WrongUsage:
-        return False
-    return True
+def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
+    """Return the options that a method uses: its own, those of its parts and of the method that it learns from, and
+    shared ones. given: those that are given, by name, on which this may depend."""
+    made = ALIGNERS[name]
+    used = made.uses(given) if hasattr(made, "uses") else OF_WEIGHTS
+    used |= frozenset(option_names(made, f"{name}-")).union(
+        *(used_by(part, given) for part in getattr(made, "parts", ()))
+    )
+    if (teacher := getattr(made, "guide", "")) and not given.get("guide"):
+        used |= used_by(teacher, given) - used_by(teacher, {}).intersection(SHARED)
+    for option in used.intersection(ENCODERS):
+        ideas = str(given.get(option, "")).split("+")
+        used |= {
+            each for idea in ideas if idea in SOURCE_IDEAS for each in option_names(SOURCE_IDEAS[idea], f"{idea}-")
+        }
+    return used
+
+
+@cache
+def owners() -> dict[str, tuple[str, ...]]:
+    """Return for each option of `synmt align` that not all methods use, what it takes to use it."""
+    found: dict[str, list[str]] = {name: [] for name in SHARED}
+    for method in ALIGNERS:
+        for name in used_by(method, {}):
+            found.setdefault(name, []).append(f"--method {method}")
+    for idea in SOURCE_IDEAS:
+        found |= {name: [f"--source-syntax {idea}"] for name in option_names(SOURCE_IDEAS[idea], f"{idea}-")}
+    return {name: tuple(ways) for name, ways in found.items()}
+
+
+def scope_of(given: Mapping[str, Any]) -> Scope:
+    """Return what `synmt align` knows about its options; given: those of the command line and its `paths`, by name.
+
+    Raises BadInput for a folder that is no model.
+    """
+    of_links = {name: owners()[name] for name in ALL_OF_LINKS}
+    if files := given.get("links-from"):
+        votes = given.get("symmetrize") == "mean" or (len(files) > 2 and not given.get("symmetrize"))
+        used = OF_WEIGHTS if votes else OF_LINKS
+        mean = {name: ("--symmetrize mean",) if name in OF_WEIGHTS else () for name in of_links}
+        return Scope("--links-from", mean, used)
+    if given.get("paths") and not given.get("fit"):
+        fields = read_config(Path(given["paths"][0]))
+        method = given.get("method") or fields.get("aligner")
+        if not isinstance(method, str) or method not in ALIGNERS:  # which is found once the folder is opened
+            return Scope()
+        return Scope(method, of_links, used_by(method, {"guide": fields.get("guided")}))
+    out = given.get("out") if given.get("resume") else None
+    method = given.get("method") or default_method(Path(out) if out else None)
+    if method not in ALIGNERS:
+        return Scope()
+    trees: dict[str, bool] = {}
+    with suppress(ValueError):  # encoders that cannot be made are found once the method is opened
+        encoders = encoders_of({name.replace("-", "_"): value for name, value in given.items()})
+        trees[TREES] = any(side.reads_trees for side in encoders)
+    used, lost = used_by(method, given), dict[str, str]()
+    for name in ("models", "guide"):  # what is there already need not be fitted
+        others = {each: value for each, value in given.items() if each != name}
+        lost |= dict.fromkeys(used_by(method, others) - used, f"--{name}")
+    others = {name: value for name, value in defaults_of_others().items() if name not in used}
+    defaults = others | defaults_of(method, given.get("preset"))
+    return Scope(method, owners(), used, lost, trees, bringing(), defaults)
+
+
+@cache
+def defaults_of_others() -> dict[str, Any]:
+    """Return the default of each shared option by the first method that uses it, as a manual shows it."""
+    first = {name: ways[0].removeprefix("--method ") for name, ways in owners().items() if name in SHARED and ways}
+    known = {method: defaults_of(method, None) for method in first.values()}
+    return {name: known[method][name] for name, method in first.items() if name in known[method]}
+
+
+def defaults_of(method: str, preset: str | None) -> dict[str, Any]:
+    """Return the settings of a method's preset, or of its first one, by the names of their options."""
+    defaults: dict[str, Any] = {}
+    for name in (method, *getattr(ALIGNERS[method], "parts", ())):
+        presets: Mapping[str, Preset] = getattr(ALIGNERS[name], "presets", {})
+        if presets:
+            chosen = presets.get(preset or "") or next(iter(presets.values()))
+            defaults |= {each.replace("_", "-"): value for each, value in chosen.settings.items()}
+    return defaults
 
 
 def note_choice(notes: Notes, method: str, settings: Mapping[str, Any], pairs: int, cells: int) -> None:
@@ -45,7 +140,7 @@ def note_choice(notes: Notes, method: str, settings: Mapping[str, Any], pairs: i
 
     cells: Σ J × I of the pairs.
     """
-    if method != "hmms":
+    if method != DEFAULT:
         return
     learnt = cells * min(settings.get("hmm_pairs") or pairs, pairs) // pairs
     of_hmm, reads = SECONDS * learnt, 1 + settings.get("epochs", epochs_for(pairs))  # once for the links

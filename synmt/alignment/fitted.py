@@ -1,5 +1,6 @@
 """An aligner that is fitted to the very pairs that it is then to align."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import Aligner, FitConfig, Needs
 from synmt.alignment.choice import note_choice
 from synmt.alignment.config import AlignConfig
@@ -17,7 +19,7 @@ from synmt.caller import random_numbers_kept
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.model.words import note_doubts, sides_of, words_of
-from synmt.streams import BadInput, BadLines, Line, Notes
+from synmt.streams import BadInput, BadLines, Line, Notes, WrongUsage
 from synmt.text.links import Link
 from synmt.text.tokenization import TextConfig
 from synmt.training.bitext import Bitext
@@ -59,6 +61,9 @@ def fitted(
     if out and (out / CONFIG_FILE).exists() and not resume:  # before hours of parsing, not after
         raise BadInput("holds a model; --resume goes on with it", str(out))
     chosen = open_method(method, settings)
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(ALIGNERS[method], "several", False):
+        joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
+        raise WrongUsage(f"one process fits {method}, not several: add --method {joined}")
     tokenizer = text.tokenizer or "moses"
     sides = sides_of(text.languages, tokenizer)
     pairs = read_pairs(lines, needed(chosen.needs(settings), config), sides, config.max_words, bad)

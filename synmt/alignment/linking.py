@@ -11,7 +11,6 @@ from synmt.alignment.config import AlignConfig
 from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
 from synmt.alignment.methods import open_aligner
 from synmt.alignment.phrases import chunks, phrases
-from synmt.alignment.translation.idea import ONE_READING
 from synmt.alignment.tree_links import tree_links
 from synmt.model.records import SentencePair
 from synmt.projection.stream import Linker
@@ -44,14 +43,10 @@ def aligned(
     """
     temperature = _temperature(aligner, config)
     how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
-    if config.links_by:
-        if not isinstance(aligner, TwoReadings):
-            raise BadInput(ONE_READING)
+    if config.links_by and isinstance(aligner, TwoReadings):
         aligner.links_by = config.links_by
     predicted: Sequence[list[bool] | None] = [None] * len(pairs)
-    if config.predictions:
-        if not isinstance(aligner, Predictor):
-            raise BadInput("--predictions are of mask-align, which predicts words")
+    if config.predictions and isinstance(aligner, Predictor):
         predicted = aligner.predicted(pairs)
     for pair, given, each in zip(pairs, aligner.align(pairs), predicted, strict=True):
         try:

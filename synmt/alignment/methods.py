@@ -13,7 +13,7 @@ from synmt.alignment.translation.fitting import fit
 from synmt.alignment.translation.idea import LinkIdea
 from synmt.caller import random_numbers_kept
 from synmt.model.files import read_config
-from synmt.options import check_owners, chosen
+from synmt.options import chosen
 from synmt.streams import BadInput, WrongUsage
 
 
@@ -36,26 +36,15 @@ class TranslationMethod:
 
 
 def open_method(name: str, settings: Mapping[str, Any]) -> Method:
-    """Return the method with its own of the settings.
-
-    Raises WrongUsage for an unknown one, and for settings of one that takes no part.
-    """
+    """Return the method with its own of the settings. Raises WrongUsage for an unknown one."""
     if name not in ALIGNERS:
         raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
     try:
-        check_owners(ALIGNERS.items(), taking_part(name), settings, name)
         made = ALIGNERS[name](**chosen(ALIGNERS[name], settings, f"{name}-"))
     except ValueError as error:
         raise WrongUsage(str(error)) from None
     method: Method = TranslationMethod(name, made) if isinstance(made, LinkIdea) else made
     return method
-
-
-def taking_part(name: str) -> list[str]:
-    """Return the method, its parts, what it learns from, and so on."""
-    made = ALIGNERS[name]
-    guide = getattr(made, "guide", "")
-    return [name, *getattr(made, "parts", ()), *(taking_part(guide) if guide else ())]
 
 
 def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:

@@ -1,9 +1,8 @@
 """What the statistical aligners share: words, a folder, and a clear message where one is not installed."""
 
 import importlib
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +15,7 @@ from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
 from synmt.model.records import SentencePair
 from synmt.model.words import read_words
-from synmt.streams import BadInput, WrongUsage
+from synmt.streams import BadInput
 from synmt.text.tokenization import TokenizerName
 
 NO_NEEDS: Needs = (frozenset(), frozenset())
@@ -31,18 +30,6 @@ def library(name: str, package: str) -> ModuleType:
             return importlib.import_module(name)
     except ImportError:
         raise BadInput(f"{package} is not installed; pip install {package}") from None
-
-
-def check_settings(name: str, settings: Mapping[str, Any]) -> None:
-    """Raise WrongUsage for any setting: these programs have no options here."""
-    for option in settings:
-        raise WrongUsage(f"--{option.replace('_', '-')} is not an option of {name}")
-
-
-def check_unguided(config: FitConfig) -> None:
-    """Raise WrongUsage for links to learn from."""
-    if config.guide is not None:
-        raise WrongUsage(f"{config.method} learns from no links, so it needs no --guide")
 
 
 def plain_words(words: Sequence[str]) -> list[str]:
@@ -62,11 +49,8 @@ def new_folder(config: FitConfig, **fields: Any) -> Iterator[Path]:
     """Give the folder to write a model into; it is whole once the body is done, and its config then has these fields,
     too. Raises BadInput."""
     name, out = config.method, config.out
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise BadInput(f"one process fits {name}, not several")
     if (out / CONFIG_FILE).exists() or config.resume:
         raise BadInput(f"{name} always begins anew, in a folder that holds no model", str(out))
-    check_unguided(config)
     if not len(config.bitext):
         raise BadInput("no sentence pairs to train on")
     check_new(out, resume=False)

@@ -2,29 +2,25 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from synmt.alignment import ALIGNERS
 from synmt.alignment.aligner import Aligner as AnyAligner
-from synmt.alignment.choice import default_method
+from synmt.alignment.choice import DEFAULT, options, scope_of
 from synmt.alignment.config import AlignConfig
 from synmt.alignment.fitted import fitted, needed
 from synmt.alignment.linking import aligned
 from synmt.alignment.methods import open_aligner
 from synmt.alignment.pairs import read_pairs
 from synmt.alignment.stream import WINDOW, sides_for
-from synmt.api.given import Doubts, Pair, config_of_all, lines_of_pairs
+from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pairs
 from synmt.model.records import SentencePair
 from synmt.model.words import SideWords, note_doubts
-from synmt.nn.config import TransformerConfig
-from synmt.options import settings_of
+from synmt.options import Scope, check_used, settings_of
 from synmt.streams import BadLines, OnError, windows
-from synmt.systems import SOURCE_IDEAS
 from synmt.text.links import Link, write_links
 from synmt.text.tokenization import TextConfig
-from synmt.training.config import TrainingConfig
 
 HOW = ("symmetrize", "threshold", "links_by", "end_punctuation", "tree_links", "temperature", "max_words")
 
@@ -58,15 +54,15 @@ def align(
 ) -> Iterator[WordLinks]:
     """Fit an aligner to (source, target) pairs, then yield the links of each, in order; as `synmt align --fit`.
 
-    method: hmms, or with a guide or settings that this does not take mask-align; out: a new folder to keep the aligner
-    in; guide: a file of links to learn from. settings: those of `Aligner.align`, and the other options of
-    `synmt align --fit`. on_error: fail, or blank, by which a bad pair has no links, and is counted in a warning. Raises
-    BadInput, TypeError and ValueError.
+    method: hmms by default; out: a new folder to save the aligner in; guide: a file of links to learn from, for methods
+    that do. settings: those of `Aligner.align`, and the other options of `synmt align --fit` that the method uses.
+    on_error: fail, or blank, by which a bad pair has no links, and is counted in a warning. Raises BadInput, TypeError,
+    and ValueError, also for a setting that has no effect.
     """
     config, text, others = _configs(settings)
-    if unknown := others.keys() - _of_methods():
-        raise TypeError(f"unknown setting {min(unknown)!r}")
-    chosen, kept = method or default_method(others, guide, None), Path(out) if out else None
+    chosen, kept = method or DEFAULT, Path(out) if out else None
+    own = {"fit": True, "method": chosen, "out": out, "guide": guide}
+    _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
     bad, doubts, lines = BadLines(on_error), Doubts("align"), lines_of_pairs(pairs, "pairs")
     with ExitStack() as stack:
         fitting = stack.enter_context(
@@ -78,9 +74,10 @@ def align(
 
 @dataclass(frozen=True)
 class Aligner:
-    """An aligner in memory."""
+    """An aligner in memory. scope: what is known about its settings."""
 
     aligner: AnyAligner
+    scope: Scope = field(default_factory=Scope, repr=False)
 
     @classmethod
     def load(cls, folder: str | Path, method: str | None = None, device: str = "auto") -> Self:
@@ -88,7 +85,8 @@ class Aligner:
 
         method: another way to read links off it, as `--method`.
         """
-        return cls(open_aligner(Path(folder), method, device))
+        given = {"paths": [folder]} | ({"method": method} if method else {})
+        return cls(open_aligner(Path(folder), method, device), scope_of(given))
 
     def align(self, pairs: Iterable[Pair], *, on_error: OnError = "fail", **settings: Any) -> Iterator[WordLinks]:
         """Yield the links of each pair, in order; none of one with an empty side.
@@ -100,6 +98,7 @@ class Aligner:
         config, text, others = _configs(settings)
         if others:
             raise TypeError(f"unknown setting {min(others)!r}")
+        _check(settings, self.scope, {})
         sides, bad, doubts = sides_for(self.aligner, text), BadLines(on_error), Doubts("align")
         needs = needed(self.aligner.needs, config)
         found = read_pairs(lines_of_pairs(pairs, "pairs"), needs, sides, config.max_words, bad)
@@ -116,12 +115,17 @@ def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict
     return config, text, {name: value for name, value in settings.items() if name not in of_text.union(HOW)}
 
 
-def _of_methods() -> set[str]:
-    """Return the settings that some method can have."""
-    of_ideas = ((name, idea) for ideas in (ALIGNERS, SOURCE_IDEAS) for name, idea in ideas.items())
-    own = {f"{name}-{each.name}".replace("-", "_") for name, idea in of_ideas for each in settings_of(idea)}
-    shared = {each.name for config in (TrainingConfig, TransformerConfig) for each in settings_of(config)}
-    return own | shared | {"models", "preset", "source_syntax", "target_syntax"}
+def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) -> None:
+    """Raise TypeError for a setting that there is not, and WrongUsage for one that has no effect.
+
+    own: what the function decides.
+    """
+    known = options()
+    if unknown := as_given(settings).keys() - {each.name for each in known}:
+        raise TypeError(f"unknown setting {min(unknown).replace('-', '_')!r}")
+    decided = {name: value for name, value in own.items() if value} | {"format": "jsonl"}
+    given = {**as_given(settings), **{name: value for name, value in decided.items() if name == "guide"}}
+    check_used(given, known, replace(scope, defaults={**scope.defaults, **decided}))
 
 
 def _links(

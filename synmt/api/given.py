@@ -63,6 +63,11 @@ def config_of_all(kind: type[Config], settings: Mapping[str, Any]) -> Config:
     return config
 
 
+def as_given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by the names of their options."""
+    return {name.replace("_", "-"): value for name, value in settings.items()}
+
+
 class Doubts(Notes):
     """Notes that are warnings."""
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from synmt.api.given import Sentence, config_of_all, lines_of
+from synmt.api.given import Sentence, as_given, config_of_all, lines_of
 from synmt.metrics import METRICS
-from synmt.metrics.config import MetricConfig
+from synmt.metrics.config import MetricConfig, scope_of
 from synmt.metrics.metric import Score
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.scoring import score_systems
+from synmt.options import check_used, options_in
 from synmt.streams import BadInput, WrongUsage
 
 
@@ -22,7 +23,7 @@ def score(
 
     metrics: names, as `synmt score --metric`. Translations are text, parses records or brackets, and links lines such
     as `0-0 1-2`. settings: options of `synmt score` under Metrics. Raises BadInput, also for lengths that differ,
-    TypeError and ValueError.
+    TypeError, and ValueError, also for a setting that no metric uses.
     """
     names = metrics.split(",") if isinstance(metrics, str) else metrics
     for name in names:
@@ -35,6 +36,7 @@ def score(
     lines = {name: lines_of(sentences, name) for name, sentences in given.items()}
     files = Files(["hypotheses"], numbers, given=lines)
     config = config_of_all(MetricConfig, settings)
+    check_used(as_given(settings), list(options_in(MetricConfig).values()), scope_of(list(names)))
     try:
         ((_, scores),) = score_systems(open_input(list(names), files, config))
     except WrongUsage:

@@ -1,14 +1,14 @@
 """Translations, as `synmt translate` makes them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import torch
 
-from synmt.api.given import Doubts, Pair, Sentence, config_of_all, lines_of, lines_of_pairs
-from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs
+from synmt.decoding.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
 from synmt.decoding.scores import ForcedTarget, forced_pairs, forced_targets
 from synmt.decoding.stream import source_sentences, words_of_sides
 from synmt.decoding.translation import WINDOW, Translation, Translator, load
@@ -17,10 +17,11 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.model.words import note_doubts
-from synmt.options import settings_of
+from synmt.options import check_used, options_in, settings_of
 from synmt.streams import BadLines, Latest, OnError, windows
 
 OWN = ("n_best", "score", "format", "precision", "jobs")  # settings that the methods of Model decide
+OPTIONS = [*options_in(SearchConfig, unless=OF_SEARCHES).values(), *options_in(TranslateConfig).values()]
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ class Model:
         decided = {"n_best": n, "score": score, "format": "jsonl", "precision": self.precision}
         config = config_of_all(TranslateConfig, {**others, **decided})
         config.check_search(search)
+        scope = scope_of(self.folders[0].config.target, config)
+        check_used(as_given(settings), OPTIONS, replace(scope, defaults=as_given(decided)))
         return Translator.open_all(self.folders, self.device, search, config, self.models), config
 
     def _found(

@@ -19,13 +19,13 @@ Direction = Literal["before", "after"]
 class WordQuery:
     """What a word must be: patterns, in which * is any text and ? any letter; case does not count."""
 
-    relation: str | None = setting(None, "its relation to its head", common=True, metavar="PATTERN")
-    upos: str | None = setting(None, "its part of speech", common=True, metavar="PATTERN")
+    relation: str | None = setting(None, "its relation to its head", metavar="PATTERN")
+    upos: str | None = setting(None, "its part of speech", metavar="PATTERN")
     feature: tuple[str, ...] = setting(
-        (), "a feature that it has, such as Case=Acc; once more for another one", common=True, metavar="PATTERN"
+        (), "a feature that it has, such as Case=Acc; once more for another one", metavar="PATTERN"
     )
-    lemma: str | None = setting(None, "its lemma", common=True, metavar="PATTERN")
-    word: str | None = setting(None, "the word itself", common=True, metavar="PATTERN")
+    lemma: str | None = setting(None, "its lemma", metavar="PATTERN")
+    word: str | None = setting(None, "the word itself", metavar="PATTERN")
 
     @property
     def patterns(self) -> list[tuple[str, str]]:

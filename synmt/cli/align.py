@@ -6,38 +6,45 @@ from typing import Any
 import click
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.config import AlignConfig, check_command
+from synmt.alignment.choice import DEFAULT, default_method, owners, scope_of
+from synmt.alignment.config import AlignConfig
 from synmt.alignment.mask_align.presets import PRESETS
 from synmt.cli.options import on_error, or_stdin, usage
 from synmt.cli.paths import Reads, Writes
-from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
+from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
 from synmt.nn.config import TransformerConfig
-from synmt.options import config_of
-from synmt.streams import OnError
+from synmt.options import Option, config_of
+from synmt.streams import OnError, WrongUsage
 from synmt.systems import SOURCE_IDEAS
 from synmt.text.tokenization import TextConfig
-from synmt.training.config import TrainingConfig
+from synmt.training.config import VALIDATION, TrainingConfig
 
 EPILOG = """
 \b
 Examples:
   paste train.de train.en | synmt align --fit --out aligner > train.links
   paste train.de train.en | synmt align --fit --method eflomal > eflomal.links
-  paste train.de train.en | synmt align --fit --guide old.links > new.links
+  synmt align --fit --method mask-align --guide old.links bitext.tsv > links
   paste test.de test.en | synmt align aligner --format jsonl --jobs 2
   synmt align --links-from de-en.links --links-from en-de.links bitext.tsv
 """
 
 
-of_aligner, of_fit = in_section("Aligner"), in_section("--fit")
+FIT = ("--fit",)
+USED = {name for name, ways in owners().items() if ways}  # shared options that some method uses
+of_aligner, of_fit = in_section("Aligner"), in_section("--fit", needs=FIT)
 
 
-@click.command("align", cls=SectionCommand, epilog=EPILOG)
+@click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of)
 @click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...", type=Reads())
-@of_aligner("--fit", is_flag=True, help="Make an aligner of the very pairs that are given; then there is no MODEL.")
 @of_aligner(
-    "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)),
-    help=f"One of {', '.join(ALIGNERS)}.  [hmms; mask-align with --guide, or settings of its own; or the MODEL's]",
+    "--fit", is_flag=True, unless="--links-from", help="Make an aligner of the very pairs that are given; then there is"
+    " no MODEL.",
+)  # fmt: skip
+@of_aligner(
+    "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)), unless="--links-from",
+    help=f"One of {', '.join(ALIGNERS)}; `synmt align --method METHOD --help` shows its options. Without it, --fit uses"
+    f" {DEFAULT}, and a MODEL the method that made it.",
 )  # fmt: skip
 @of_aligner(
     "--links-from", multiple=True, metavar="LINKS", type=Reads(),
@@ -47,18 +54,21 @@ of_aligner, of_fit = in_section("Aligner"), in_section("--fit")
 @options_of(AlignConfig, "Links")
 @options_of(TextConfig, "Text")
 @on_error
-@of_aligner("--device", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]")
+@of_aligner("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
 @of_fit("--guide", metavar="LINKS", type=Reads(), help="Links to learn from, Pharaoh or A3.")
-@of_fit("--out", type=Writes(path_type=Path), help="The model folder to keep.")
-@of_fit("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
+@of_fit("--out", type=Writes(path_type=Path), help="The model folder to make.")
+@of_fit(
+    "--resume", is_flag=True, option=Option("resume", needs=(FIT, ("--out",))),
+    help="Continue the run in --out, with the same command.",
+)  # fmt: skip
 @of_fit("--models", metavar="FOLDER", type=Reads(), help="An aligner whose translation models are taken over.")
-@of_fit("--preset", type=click.Choice(list(PRESETS)), help="Settings by name, for all that follows.  [small]")
+@of_fit("--preset", type=click.Choice(list(PRESETS)), help="Settings by name, for all that follows.")
 @of_fit("--source-syntax", metavar="IDEA+IDEA", help="Ideas of `synmt train` in the encoder of the source.")
 @of_fit("--target-syntax", metavar="IDEA+IDEA", help="The same for the encoder of the target.")
-@options_of(TrainingConfig, "Training, with --fit", defaults=defaults_of_presets(TrainingConfig, PRESETS))
-@options_of(TransformerConfig, "Network", defaults=defaults_of_presets(TransformerConfig, PRESETS))
-@options_of_ideas(ALIGNERS)
-@options_of_ideas(SOURCE_IDEAS)
+@options_of(TrainingConfig, "Training, with --fit", preset=True, needs=FIT, means={VALIDATION: ()}, only=USED)
+@options_of(TransformerConfig, "Network, with --fit", preset=True, needs=FIT)
+@options_of_ideas(ALIGNERS, FIT)
+@options_of_ideas(SOURCE_IDEAS, FIT)
 def command(
     paths: tuple[str, ...],
     fit: bool,
@@ -81,14 +91,16 @@ def command(
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, settings)
     own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
-    check_command(paths, fit, links_from, guide, out, resume, given, config.jobs, config.symmetrize)
-    from synmt.alignment.choice import default_method
+    if not (paths or fit or links_from):
+        raise WrongUsage("a MODEL folder, --fit or --links-from")
+    if len(links_from) > 2 and config.symmetrize not in (None, "mean"):
+        raise WrongUsage("more than two files of links vote; that is --symmetrize mean")
     from synmt.alignment.given import Kept, KnownLinks
     from synmt.alignment.stream import align_stream, fit_stream
 
     files = or_stdin(paths if fit or links_from else paths[1:])
     if fit:
-        chosen = method or default_method(given, guide, out if resume else None)
+        chosen = method or default_method(out if resume else None)
         fit_stream(chosen, given, guide, out, resume, device, files, config, text, on_error, say=method is None)
     elif links_from:
         heuristic = config.symmetrize or ("mean" if len(links_from) > 2 else "grow-diag-final-and")

@@ -4,6 +4,7 @@ import click
 
 from synmt.cli.options import bad_input, input_files, on_error
 from synmt.cli.paths import Reads
+from synmt.cli.sections import SectionGroup
 from synmt.streams import BadLines, OnError, convert_files, read_lines, write_lines
 from synmt.text.bpe import Bpe, join_subwords, learn_bpe
 
@@ -16,7 +17,7 @@ Examples:
 """
 
 
-@click.group(epilog=EPILOG)
+@click.group(cls=SectionGroup, epilog=EPILOG)
 def command() -> None:
     """Learn, apply and undo byte pair encoding."""
 

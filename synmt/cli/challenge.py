@@ -12,7 +12,7 @@ from synmt.challenge.query import Direction, Query, WordQuery
 from synmt.challenge.sets import Form, Translation, query_set, reordering_set
 from synmt.cli.options import input_files, on_error
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionCommand, in_section, options_of
+from synmt.cli.sections import SectionCommand, SectionGroup, in_section, options_of
 from synmt.options import chosen
 from synmt.streams import BadLines, OnError, WrongUsage, write_lines
 
@@ -46,13 +46,12 @@ def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
         "--min-distance",
         type=click.IntRange(0, 10**6),
         default=default,
-        show_default=True,
         metavar="N",
         help=f"Only words that are more than N positions from {apart}.",
     )
 
 
-@click.group(epilog=EPILOG)
+@click.group(cls=SectionGroup, epilog=EPILOG)
 def command() -> None:
     """Find syntactic challenge sets.
 
@@ -62,7 +61,9 @@ def command() -> None:
 
 
 def phenomenon_command(name: str) -> click.Command:
-    @click.command(name, help=f"{PHENOMENA[name].title}.\n\nFind the sentences among parse records or CoNLL-U.")
+    about = f"{PHENOMENA[name].title}.\n\nFind the sentences among parse records or CoNLL-U."
+
+    @click.command(name, cls=SectionCommand, help=about)
     @input_files
     @min_distance(1, "their heads")
     @set_format
@@ -83,26 +84,33 @@ for each in PHENOMENA:
     command.add_command(phenomenon_command(each))
 
 
+LINKS = ("--links",)
 of_links = in_section("Links")
 
 
-@command.command(cls=SectionCommand)
+@command.command()
 @input_files
 @options_of(WordQuery, "Word")
 @options_of(WordQuery, "Its head", prefix="head-")
 @in_section("Its head")(
     "--min-distance", type=click.IntRange(0, 10**6), default=0, metavar="N",
-    help="The head is more than N positions away; that of a root is before the sentence.  [0]",
+    help="The head is more than N positions away; that of a root is before the sentence.",
 )  # fmt: skip
 @in_section("Its head")("--direction", type=click.Choice(get_args(Direction)), help="Where the word stands from it.")
-@of_links("--links", metavar="LINKS", type=Reads(), help="Links of the sentences, a line for each: 0-0 1-2.")
-@of_links("--target", metavar="FILE", type=Reads(), help="What they lead to, in records or CoNLL-U.")
-@of_links("--source", metavar="FILE", type=Reads(), help="The same where the sentences are the targets.")
 @of_links(
-    "--min-move", type=click.IntRange(0, 10**6), metavar="N",
+    "--links", metavar="LINKS", type=Reads(), needs=("--target", "--source"),
+    help="Links of the sentences, a line for each: 0-0 1-2.",
+)  # fmt: skip
+@of_links(
+    "--target", metavar="FILE", type=Reads(), needs=LINKS, unless="--source",
+    help="What they lead to, in records or CoNLL-U.",
+)  # fmt: skip
+@of_links("--source", metavar="FILE", type=Reads(), needs=LINKS, help="The same where the sentences are the targets.")
+@of_links(
+    "--min-move", type=click.IntRange(0, 10**6), metavar="N", needs=LINKS,
     help="The word is linked to one whose position differs by more than N.",
 )  # fmt: skip
-@options_of(WordQuery, "A word that it is linked to", prefix="linked-")
+@options_of(WordQuery, "A word that it is linked to", prefix="linked-", needs=LINKS)
 @set_format
 @texts
 @on_error
@@ -129,8 +137,6 @@ def query(
     if asked == Query():
         raise WrongUsage("say what is to be found, such as --relation or --word")
     other = target or source
-    if (links is None) != (other is None) or (target and source) or (asked.of_links and links is None):
-        raise WrongUsage("--links go with --target or --source, and what is asked of linked words with them")
     beside = Translation(other, links, is_source=source is not None) if other and links else None
     bad = BadLines(on_error)
     write_lines(query_set(asked, files, beside, form, texts, bad))
@@ -157,7 +163,6 @@ def reordering(source: str, target: str, links: str, min_distance: int, texts: t
     "form",
     type=click.Choice(list(FORMS)),
     default="text",
-    show_default=True,
     help="tsv: also what case marks, the subject, the object and a translation; records: with dependency trees.",
 )
 @click.option("--subject-first", is_flag=True, help="The same clauses in their usual order.")

@@ -21,7 +21,7 @@ Examples:
 @click.option("--out", metavar="FOLDER", type=Writes(path_type=Path), required=True, help="The folder to make.")
 @click.option(
     "--precision", type=click.Choice(["fp32", "int8"]), default="fp32",
-    help="Of the products, as they are stored; CTranslate2 can round them later.  [fp32]",
+    help="Of the products, as they are stored; CTranslate2 can round them later.",
 )  # fmt: skip
 def command(model: Path, out: Path, precision: Literal["fp32", "int8"]) -> None:
     """Write a model for CTranslate2, which runs without PyTorch.

@@ -1,13 +1,14 @@
 """`synmt inspect`: what models have learnt, as tables, pictures and pages."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from synmt.cli.paths import Reads
-from synmt.cli.sections import options_of
+from synmt.cli.sections import SectionGroup, SectionOption, options_of
 from synmt.inspection.config import PictureConfig
 from synmt.options import config_of
 from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, readable, write_lines
@@ -26,26 +27,22 @@ Examples:
   synmt inspect curves base model --format png > curves.png
 """
 PICTURES = ("png", "svg", "pdf")
+of_matrices = partial(click.option, cls=SectionOption, unless="--format html")  # whose page shows all layers and heads
 
 sentence_number = click.option(
-    "--sentence",
-    type=click.IntRange(1, 10**9),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Which line, counted from 1.",
+    "--sentence", type=click.IntRange(1, 10**9), default=1, metavar="N", help="Which line, counted from 1."
 )
 
 
 def form(*names: str) -> Any:
     """Make the option of what to write, and those of how pictures look."""
     chosen = click.option(
-        "--format", "form", type=click.Choice(names), default=names[0], show_default=True, help="What to write."
+        "--format", "form", cls=SectionOption, type=click.Choice(names), default=names[0], help="What to write."
     )
     return lambda command: chosen(options_of(PictureConfig, "Pictures")(command))
 
 
-@click.group(epilog=EPILOG)
+@click.group(cls=SectionGroup, epilog=EPILOG)
 def command() -> None:
     """Look at what models have learnt.
 
@@ -74,18 +71,17 @@ def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
 @click.argument("model", type=Reads(path_type=Path))
 @click.argument("file", default="-", type=Reads())
 @sentence_number
-@click.option(
-    "--side", type=click.Choice(["source", "target"]), default="source", show_default=True, help="Encoder or decoder."
-)
-@click.option("--layer", type=click.IntRange(1, 256), default=1, show_default=True, help="Which layer.")
-@click.option("--head", type=click.IntRange(1, 2**16), help="One head of the layer, instead of all.")
-@click.option(
-    "--show", type=click.Choice(["weights", "strengths"]), default="weights", show_default=True,
+@click.option("--side", type=click.Choice(["source", "target"]), default="source", help="Encoder or decoder.")
+@of_matrices("--layer", type=click.IntRange(1, 256), default=1, help="Which layer.")
+@of_matrices("--head", type=click.IntRange(1, 2**16), help="One head of the layer, instead of all.")
+@of_matrices(
+    "--show", type=click.Choice(["weights", "strengths"]), default="weights",
     help="What each token attends to, or the strength of the mask between each two.",
 )  # fmt: skip
 @click.option(
-    "--links", metavar="FILE", type=Reads(), help="For html: links of the sentence, as `synmt align` writes them."
-)
+    "--links", cls=SectionOption, needs="--format html", metavar="FILE", type=Reads(),
+    help="For html: links of the sentence, as `synmt align` writes them.",
+)  # fmt: skip
 @form("tsv", "json", *PICTURES, "html")
 def attention(
     model: Path,
@@ -114,8 +110,6 @@ def attention(
     from synmt.model.folder import ModelFolder
 
     check_stdin_once([file, links or ""])
-    if links and form != "html":
-        raise WrongUsage("links are shown on a page: --format html")
     folder = ModelFolder.open(model, ModelConfig)
     read = (read_sentence if side == "source" else read_translation)(folder, nth_line(file, sentence))
     if form == "html":

@@ -3,6 +3,7 @@
 import click
 
 from synmt.cli.options import Segment, bpe, input_files, on_error
+from synmt.cli.sections import SectionCommand
 from synmt.streams import BadLines, OnError, convert_files
 from synmt.trees.linearization import LINEARIZATIONS, linearized
 
@@ -14,14 +15,13 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=SectionCommand, epilog=EPILOG)
 @input_files
 @click.option(
     "--format",
     "form",
     type=click.Choice(list(LINEARIZATIONS)),
     default="brackets",
-    show_default=True,
     help="brackets: '(NP (PRP He ) )'; preorder: 'NP PRP He'; labels: '(NP (PRP ) )'.",
 )
 @bpe

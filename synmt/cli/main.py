@@ -12,6 +12,7 @@ from click.shell_completion import shell_complete
 
 from synmt import __version__
 from synmt.cli.scarcity import watch_limit
+from synmt.cli.sections import SectionGroup
 from synmt.garbage import search_rarely
 from synmt.interruption import Interrupted
 from synmt.streams import BadInput, WrongUsage, complain, discard_output
@@ -52,7 +53,7 @@ COMPLETE = "_SYNMT_COMPLETE"  # in the environment: what a shell asks that compl
 OF_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # what it lacks, whatever it was about to do
 
 
-class LazyCommands(click.Group):
+class LazyCommands(SectionGroup):
     """Imports a command's file only when that command is asked for, so that each starts fast."""
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -82,7 +83,10 @@ def _show_versions(context: click.Context, _: click.Parameter, asked: bool) -> N
         context.exit()
 
 
-@click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+
+
+@click.command(cls=LazyCommands, context_settings=CONTEXT)
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_versions,
     help="Show the version, and those of Python and the libraries that decide what comes out.",

@@ -3,6 +3,7 @@
 import click
 
 from synmt.cli.options import Segment, bpe, input_files, max_tokens, on_error
+from synmt.cli.sections import SectionCommand
 from synmt.streams import BadLines, OnError, convert_files
 
 EPILOG = """
@@ -20,7 +21,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=SectionCommand, epilog=EPILOG)
 @input_files
 @bpe
 @max_tokens(5000, "A tree of more nodes gets {} and is counted: its relations grow with the square.")

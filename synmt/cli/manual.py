@@ -66,7 +66,7 @@ def with_those_below(context: click.Context) -> Iterator[click.Context]:
         for name in group.list_commands(context):
             command = group.get_command(context, name)
             assert command
-            yield from with_those_below(click.Context(command, context, name))
+            yield from with_those_below(command.context_class(command, context, name))
 
 
 def page(context: click.Context) -> str:

@@ -1,6 +1,6 @@
 """Options of the commands that score: what is compared, and how each metric goes about it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -8,8 +8,12 @@ import click
 from synmt.cli.paths import Reads
 from synmt.cli.sections import in_section, options_of
 from synmt.metrics import METRICS
-from synmt.metrics.config import MetricConfig
+from synmt.metrics.config import CATEGORIES, MetricConfig, scope_of
 from synmt.metrics.testsets import reference_files
+from synmt.options import Scope, option_names
+
+DEFAULT = "bleu", "chrf"
+WITHOUT = "--errors", "--by-relation", "--reliability", "--test sign"  # what goes without metrics
 
 
 def metric_names(context: click.Context, parameter: click.Parameter, names: str) -> list[str]:
@@ -22,21 +26,29 @@ def metric_names(context: click.Context, parameter: click.Parameter, names: str)
 
 def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that every scoring command has: `metrics`, and the settings of MetricConfig."""
-    names = in_section("Metrics")(
+    names = in_section("Metrics", unless=WITHOUT)(
         "-m",
         "--metric",
         "metrics",
-        default="bleu,chrf",
-        show_default=True,
+        default=",".join(DEFAULT),
         callback=metric_names,
         metavar="NAME,...",
         help=f"Any of {', '.join(METRICS)}.",
     )
-    return names(options_of(MetricConfig, "Metrics")(command))
+    return names(options_of(MetricConfig, "Metrics", unless=("--by-relation", "--test sign"))(command))
+
+
+def scope_of_metrics(given: Mapping[str, Any]) -> Scope:
+    """Return which of the options of metrics are used; given: those of the command line, by name."""
+    if not set(given) & set(option_names(MetricConfig)):
+        return Scope()  # no metric has to be imported
+    if "reliability" in given:
+        return scope_of((), "--reliability", "scored links")
+    return scope_of(CATEGORIES if "errors" in given else given.get("metric", DEFAULT))
 
 
 def references(required: bool) -> Callable[..., Any]:
-    return in_section("Input")(
+    return in_section("Input", unless="--test sign")(
         "-r",
         "--references",
         multiple=True,
@@ -55,6 +67,5 @@ def output_format(text: str) -> Callable[..., Any]:
         "form",
         type=click.Choice(["text", "tsv", "json", "latex"]),
         default="text",
-        show_default=True,
         help=f"{text}; TSV; JSON lines; or tables of LaTeX.",
     )

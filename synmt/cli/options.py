@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import click
 
 from synmt.cli.paths import Reads
+from synmt.cli.sections import in_section
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.bpe import Bpe
 
@@ -20,7 +21,6 @@ on_error = click.option(
     "--on-error",
     type=click.Choice(["fail", "blank"]),
     default="fail",
-    show_default=True,
     help="A bad line stops the command, or becomes an empty record and is counted.",
 )
 
@@ -29,9 +29,10 @@ def _segmenter(context: click.Context, parameter: click.Parameter, codes: str | 
     return Bpe.load(codes).segment if codes else None
 
 
-bpe = click.option(
+bpe = in_section("Options")(
     "--bpe",
     "segment",
+    unless="--invert",
     metavar="CODES",
     type=Reads(),
     callback=_segmenter,
@@ -64,6 +65,4 @@ def bad_input() -> Iterator[None]:
 
 
 def max_tokens(default: int, help_text: str) -> Callable[[Command], Command]:
-    return click.option(
-        "--max-tokens", type=click.IntRange(1, 10**6), default=default, show_default=True, metavar="N", help=help_text
-    )
+    return click.option("--max-tokens", type=click.IntRange(1, 10**6), default=default, metavar="N", help=help_text)

@@ -1,5 +1,6 @@
 """`synmt parse`: sentences to parse records."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, get_args
 
@@ -7,8 +8,8 @@ import click
 
 from synmt.cli.options import input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section, options_of
-from synmt.options import MOST_JOBS, config_of
-from synmt.parsers.config import ParserConfig
+from synmt.options import MOST_JOBS, Scope, config_of
+from synmt.parsers.config import EMBEDDED, ParserConfig
 from synmt.parsers.stream import Again, write_parses, write_parses_again
 from synmt.streams import BadLines, OnError, WrongUsage, convert_files, read_lines
 from synmt.trees.parses import READERS, WRITERS, blank, reader, sentences
@@ -22,32 +23,39 @@ Examples:
 """
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG)
+PARSED = "--input text", "--input tokens", "--again"
+
+
+def _scope(given: Mapping[str, Any]) -> Scope:
+    parsers = given.get("parser", ParserConfig.parser).count("+") + 1
+    return Scope(circumstances={EMBEDDED: len(given.get("model", ())) < parsers})
+
+
+@click.command(cls=SectionCommand, epilog=EPILOG, scope=_scope)
 @input_files
 @in_section("Input")(
     "--input",
     "kind",
     type=click.Choice(["text", "tokens", "ptb", "conllu", "records"]),
     default="text",
-    show_default=True,
     help="Raw text, tokens between spaces, or finished trees: brackets, CoNLL-U, parse records.",
 )
-@in_section("Input")("--strip", is_flag=True, help="Take traces and function tags out of ptb trees.")
+@in_section("Input")(
+    "--strip", is_flag=True, needs="--input ptb", help="Take traces and function tags out of ptb trees."
+)
 @in_section("Input")(
     "--again",
     type=click.Choice(get_args(Again)),
+    needs=("--input ptb", "--input conllu", "--input records"),
     help="Parse the tokens of finished trees: for new trees, or for parts of speech beside the old ones.",
 )
-@options_of(ParserConfig, "Parser")
-@in_section("Parser")(
-    "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, show_default=True, metavar="N", help="Parser processes."
-)
+@options_of(ParserConfig, "Parser", needs=PARSED)
+@in_section("Parser")("--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N", help="Parser processes.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["records", "ptb", "conllu"]),
     default="records",
-    show_default=True,
     help="Parse records; only the constituency trees, one a line; only the dependency trees, as CoNLL-U.",
 )
 @on_error
@@ -67,8 +75,6 @@ def command(
     The record of a line with a sentence that is too long for the parser has no tree, and is counted on stderr.
     """
     bad, config = BadLines(on_error), config_of(ParserConfig, settings)
-    if again and kind not in READERS:
-        raise WrongUsage("--again is for finished trees: --input ptb, conllu or records")
     if kind in READERS:
         read = reader("stripped ptb" if strip and kind == "ptb" else kind, partial=True)
         if again is None:

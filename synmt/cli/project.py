@@ -30,7 +30,7 @@ of_links = in_section("Links")
     type=Reads(),
     help="Link the words by this folder of synmt align; lines have no links.",
 )
-@options_of(ProjectionConfig, "Trees", common=True)
+@options_of(ProjectionConfig, "Trees")
 @on_error
 def command(files: tuple[str, ...], aligner: str | None, on_error: OnError, **settings: Any) -> None:
     """Carry the trees of sources over links, and write records of the targets.

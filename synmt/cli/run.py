@@ -44,17 +44,15 @@ Examples:
 @click.command("run", cls=SectionCommand, epilog=EPILOG)
 @click.argument("file", type=Reads(path_type=Path))
 @click.option(
-    "--data", type=click.Path(path_type=Path), help="Folder of the data that FILE names.  [the folder of FILE]"
+    "--data", type=click.Path(path_type=Path), help="Folder of the data that FILE names.  [default: the folder of FILE]"
 )
-@click.option("--out", type=Writes(path_type=Path), help="Folder to write everything to.  [FILE without its suffix]")
 @click.option(
-    "--jobs",
-    type=click.IntRange(1, MOST_JOBS),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Train this many models at a time, and parse with as many processes.",
+    "--out", type=Writes(path_type=Path), help="Folder to write everything to.  [default: FILE without its suffix]"
 )
+@click.option(
+    "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N",
+    help="Train this many models at a time, and parse with as many processes.",
+)  # fmt: skip
 @output_format("Tables")
 def command(file: Path, data: Path | None, out: Path | None, jobs: int, form: str) -> None:
     """Train, translate with and score all systems of a run file, with all seeds and sizes of the data.
@@ -142,8 +140,8 @@ def make_context(command: click.Command, place: str, options: "Options", words: 
 
     try:
         return command.make_context(place, [*arguments(options), *words])
-    except click.ClickException as error:
-        raise ValueError(f"{place}: {error.format_message()}") from None
+    except (click.ClickException, WrongUsage) as error:
+        raise ValueError(f"{place}: {_cause(error)}") from None
 
 
 def model_of(arguments: Sequence[str]) -> ModelConfig:
@@ -152,9 +150,12 @@ def model_of(arguments: Sequence[str]) -> ModelConfig:
     from synmt.cli.train import configs_of
 
     try:
-        context = train.make_context("train", [*arguments, "--out", os.devnull])
-    except click.ClickException as error:
-        raise ValueError(error.format_message()) from None
-    model, training = configs_of(**context.params)
-    training.check_model(model)
+        context = train.make_context("train", [*arguments, "--dev-tsv", os.devnull, "--out", os.devnull])
+    except (click.ClickException, WrongUsage) as error:
+        raise ValueError(_cause(error)) from None
+    model, _ = configs_of(**context.params)
     return model
+
+
+def _cause(error: Exception) -> str:
+    return error.format_message() if isinstance(error, click.ClickException) else str(error)

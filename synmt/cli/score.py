@@ -4,13 +4,13 @@ from typing import Any
 
 import click
 
-from synmt.cli.metric_options import metric_options, output_format, references
+from synmt.cli.metric_options import metric_options, output_format, references, scope_of_metrics
 from synmt.cli.options import bad_input, or_stdin
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, in_section
-from synmt.metrics.config import MetricConfig
+from synmt.metrics.config import CATEGORIES, MetricConfig
 from synmt.metrics.testsets import source_file
-from synmt.streams import WrongUsage, write_lines
+from synmt.streams import write_lines
 
 EPILOG = """
 \b
@@ -25,7 +25,8 @@ Examples:
 """
 
 
-in_input = in_section("Input")
+WHOLE_FILES = "--by-relation", "--reliability"  # reports of whole files, without metrics
+in_input, of_output = in_section("Input"), in_section("Options")
 
 
 def lengths(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
@@ -38,34 +39,45 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
     return limits
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG)
+@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics)
 @click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
 @references(required=True)
 @in_input(
-    "--source", metavar="FILE", type=Reads(), callback=lambda context, parameter, name: source_file(name),
+    "--source", metavar="FILE", needs=("--by-length", "--target"), unless="--by-relation", type=Reads(),
+    callback=lambda context, parameter, name: source_file(name),
     help="The source sentences: text, or parse records; or those of a set as in --references.",
 )  # fmt: skip
-@in_input("--target", metavar="FILE", type=Reads(), help="With --source: the sentences that links must not leave.")
+@in_input(
+    "--target", metavar="FILE", type=Reads(), needs="--source", unless="--by-relation",
+    help="With --source: the sentences that links must not leave.",
+)  # fmt: skip
 @in_input(
     "--by-length",
     "limits",
     callback=lengths,
     metavar="N,...",
+    unless=WHOLE_FILES,
     help="Also score sentences of at most N words each, of more than the last, and all: words of --source, or"
     " without it of the first reference.",
 )
 @metric_options
-@click.option("--by-sentence", is_flag=True, help="The scores of each sentence instead, line by line.")
-@click.option(
-    "--confidence", is_flag=True, help="Also where 95 % of the scores of 10,000 resamples lie, for each score."
-)
-@click.option(
-    "--errors", is_flag=True, help="Instead of metrics: target words by right and wrong predictions and links."
-)
-@click.option("--by-relation", is_flag=True, help="Instead of metrics: how well each relation of trees is found.")
-@click.option(
-    "--reliability", is_flag=True, help="Instead of metrics: links by their scores, and how many of them are right."
-)
+@of_output(
+    "--by-sentence", is_flag=True, unless=(*WHOLE_FILES, "--by-length", "--confidence"),
+    help="The scores of each sentence instead, line by line.",
+)  # fmt: skip
+@of_output(
+    "--confidence", is_flag=True, unless=(*WHOLE_FILES, "--by-length"),
+    help="Also where 95 % of the scores of 10,000 resamples lie, for each score.",
+)  # fmt: skip
+@of_output(
+    "--errors", is_flag=True, unless=WHOLE_FILES,
+    help="Instead of metrics: target words by right and wrong predictions and links.",
+)  # fmt: skip
+@of_output("--by-relation", is_flag=True, help="Instead of metrics: how well each relation of trees is found.")
+@of_output(
+    "--reliability", is_flag=True, unless="--by-relation",
+    help="Instead of metrics: links by their scores, and how many of them are right.",
+)  # fmt: skip
 @output_format("One line a metric, or a table of several systems")
 def command(
     hypotheses: tuple[str, ...],
@@ -94,7 +106,6 @@ def command(
     scores; --by-relation parse records: heads has the right heads of a relation's words in percent, the rest is of
     heads with relations.
     """
-    from synmt.metrics.prediction import CATEGORIES
     from synmt.metrics.reading import Files
     from synmt.metrics.relation_report import report_relations
     from synmt.metrics.reliability_report import report_reliability
@@ -102,14 +113,9 @@ def command(
 
     files = Files(or_stdin(hypotheses), references, source, target)
     with bad_input():
-        for is_asked, option, write in (
-            (by_relation, "--by-relation", report_relations),
-            (reliability, "--reliability", report_reliability),
-        ):
-            if is_asked:
-                if errors or limits or by_sentence or confidence:
-                    raise WrongUsage(f"{option} is of whole files")
-                return write_lines(write(files, MetricConfig(**settings), form))
+        if by_relation or reliability:
+            write = report_relations if by_relation else report_reliability
+            return write_lines(write(files, MetricConfig(**settings), form))
         names = CATEGORIES if errors else metrics
         lines = score_files(names, files, MetricConfig(**settings), limits, form, by_sentence, confidence)
     write_lines(lines)

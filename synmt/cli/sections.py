@@ -1,16 +1,28 @@
-"""Options made from the fields of configs, and a help that shows them in sections, the common ones first."""
+"""Options made from the fields of configs; commands that refuse options without effect, and whose help, in sections,
+shows the options that have one."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial, reduce
 from typing import Any
 
 import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from synmt.cli.paths import Reads, Writes, check_paths
-from synmt.options import Preset, Setting, settings_of
+from synmt.options import Option, Scope, Setting, check_used, conditions, options_in, settings_of
+from synmt.streams import BadInput, WrongUsage
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+GIVEN = ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT
+ARGUMENTS = "synmt.arguments"  # of the command line, for help, which click shows as soon as it reads --help
+SHOW_ALL = "synmt.show-all"  # options of all methods and systems, for manuals
+PATHS = "FILE", "NAME|PATH"  # metavars of files, which a shell can complete
+METAVARS = {int: "N", float: "X"}
+LONGEST_CHOICES = 60  # characters that fit next to the name of an option
+WHOLE_HYPHEN = "\u2011"  # at which no line is broken
 
 
 class Finite(click.FloatRange):
@@ -25,96 +37,198 @@ class Finite(click.FloatRange):
 
 
 class SectionOption(click.Option):
-    """An option in a section of the help; one that is not `common` is in that of --help-all alone."""
+    """An option in a section of the help, with the conditions under which it has an effect.
 
-    def __init__(self, *names: Any, section: str = "Options", common: bool = True, **rest: Any) -> None:
+    option: these conditions, if they are those of a setting; else `needs` and `unless`, as `setting` takes them.
+    """
+
+    def __init__(
+        self,
+        *names: Any,
+        section: str = "Options",
+        option: Option | None = None,
+        needs: str | tuple[str, ...] = (),
+        unless: str | tuple[str, ...] = (),
+        **rest: Any,
+    ) -> None:
         super().__init__(*names, **rest)
-        self.section, self.common = section, common
+        groups = (conditions(needs),) if needs else ()
+        self.option = option or Option(_name(self), rest.get("default"), groups, conditions(unless))
+        self.section = section
 
     def get_help_extra(self, context: click.Context) -> Any:
-        """Leave out bounds, which an error names."""
+        """Show the default of the method or system that is asked for, and no bounds, which an error names."""
         extra = super().get_help_extra(context)
         extra.pop("range", None)
+        if isinstance(context.command, SectionCommand):
+            default = context.command.help_scope(context).defaults.get(self.option.name, self.option.default)
+            if "default" not in extra and not isinstance(default, bool) and default not in (None, "", ()):
+                extra["default"] = str(default)
         return extra
 
 
-def in_section(name: str) -> Callable[..., Decorator]:
-    """Return `click.option` for options of a section."""
-    return partial(click.option, cls=SectionOption, section=name)
+class WholeWords(click.HelpFormatter):
+    """Writes a help in which no name is broken at its hyphens."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        super().write_usage(prog, _whole(args), prefix)
+
+    def write_text(self, text: str) -> None:
+        super().write_text(_whole(text))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(term, _whole(text)) for term, text in rows], col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        return super().getvalue().replace(WHOLE_HYPHEN, "-")
+
+
+def _whole(text: str) -> str:
+    return re.sub(r"(?<=\w)-(?=\w)", WHOLE_HYPHEN, text)
+
+
+class HelpContext(click.Context):
+    formatter_class = WholeWords
+    help_scope: Scope | None = None
 
 
 class SectionCommand(click.Command):
-    """A command whose help has sections. With options that are not common it has --help-all."""
+    """A command that refuses options without effect, and whose help has sections.
+
+    scope: what the command knows about its options, from the values of those that are given.
+    """
+
+    context_class = HelpContext
+
+    def __init__(self, *names: Any, scope: Callable[[Mapping[str, Any]], Scope] | None = None, **rest: Any) -> None:
+        super().__init__(*names, **rest)
+        self.scope_of = scope or (lambda given: Scope())
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Raise WrongUsage for an option without effect."""
+        context.meta[ARGUMENTS] = list(args)
+        rest = super().parse_args(context, args)
+        if not context.resilient_parsing:
+            try:
+                self.check(context, self.scope_of(given_in(context)))
+            except ValueError as error:
+                raise WrongUsage(str(error)) from None
+        return rest
 
     def invoke(self, context: click.Context) -> Any:
         """Refuse paths that would be read and written, before anything is done."""
         check_paths(context)
         return super().invoke(context)
 
-    def get_params(self, context: click.Context) -> list[click.Parameter]:
-        more = [] if all(map(is_common, self.params)) else [HELP_ALL]
-        return [*super().get_params(context), *more]
+    def check(self, context: click.Context, scope: Scope) -> None:
+        """Raise WrongUsage for an option that has no effect in this scope."""
+        options = [each.option for each in self.get_params(context) if isinstance(each, SectionOption)]
+        check_used(given_in(context), options, scope)
+
+    def help_scope(self, context: click.Context) -> Scope:
+        """Return the scope of what stands on the command line so far, before or after --help."""
+        assert isinstance(context, HelpContext)
+        if context.help_scope is None:
+            try:
+                context.help_scope = self.scope_of(self._scanned(context, list(context.meta.get(ARGUMENTS, []))))
+            except (BadInput, ValueError):  # help is shown for a wrong command, too
+                context.help_scope = self.scope_of({})
+        return context.help_scope
+
+    def _scanned(self, context: click.Context, arguments: list[str]) -> dict[str, Any]:
+        """Return the values of a command line, as far as it can be read, by the names of options and arguments."""
+        resilient, context.resilient_parsing = context.resilient_parsing, True
+        try:
+            found, _, _ = self.make_parser(context).parse_args(arguments)
+        finally:
+            context.resilient_parsing = resilient
+        values = {_name(each): found.get(each.name or "") for each in self.get_params(context)}
+        return {name: value for name, value in values.items() if isinstance(value, str | bool | list | tuple) and value}
+
+    def shows(self, parameter: click.Parameter, context: click.Context) -> bool:
+        """Return whether the method or system that is asked for uses an option."""
+        if context.meta.get(SHOW_ALL) or not isinstance(parameter, SectionOption):
+            return True
+        scope, option = self.help_scope(context), parameter.option
+        groups = [group for group in option.needs if not group[0].startswith("--")]
+        return scope.uses(option.name) and all(any(scope.holds(each, {}) for each in group) for group in groups)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(context):
             row = parameter.get_help_record(context)
-            if row and row[1] and (is_common(parameter) or context.meta.get(SHOW_ALL)):
+            if row and row[1] and self.shows(parameter, context):
                 sections.setdefault(getattr(parameter, "section", "Options"), []).append(row)
         for name in sorted(sections, key=lambda name: name == "Options"):
             with formatter.section(name):
                 formatter.write_dl(sections[name])
 
-
-SHOW_ALL = "synmt.help-all"
-PATHS = "FILE", "NAME|PATH"  # what stands for files, which a shell can complete
-METAVARS = {int: "N", float: "X"}
-LONGEST_CHOICES = 60  # characters that stand beside the name of an option
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        hidden = {flag for each in self.get_params(ctx) if not self.shows(each, ctx) for flag in each.opts}
+        return [item for item in super().shell_complete(ctx, incomplete) if item.value not in hidden]
 
 
-def is_common(parameter: click.Parameter) -> bool:
-    return getattr(parameter, "common", True)
+class SectionGroup(click.Group):
+    context_class = HelpContext
+    command_class = SectionCommand
 
 
-def _show_all(context: click.Context, _: click.Parameter, asked: bool) -> None:
-    if asked:
-        context.meta[SHOW_ALL] = True
-        click.echo(context.get_help())
-        context.exit()
+def _name(parameter: click.Parameter) -> str:
+    """Return the name of an option without dashes, or of an argument."""
+    if isinstance(parameter, click.Option):
+        return max(parameter.opts, key=len).lstrip("-")
+    return parameter.name or ""
 
 
-HELP_ALL = click.Option(
-    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help="Show all options."
-)
+def given_in(context: click.Context) -> dict[str, Any]:
+    """Return the values of the options and arguments that stand on the command line or in the environment."""
+    return {
+        _name(each): context.params.get(each.name or "")
+        for each in context.command.get_params(context)
+        if context.get_parameter_source(each.name or "") in GIVEN
+    }
+
+
+def check_given(scope: Scope) -> None:
+    """Raise WrongUsage for an option of the command at work that has no effect in a scope, such as one that its model
+    has no use for."""
+    context = click.get_current_context()
+    assert isinstance(context.command, SectionCommand)
+    context.command.check(context, scope)
+
+
+def in_section(name: str, **rest: Any) -> Callable[..., Decorator]:
+    """Return `click.option` for options of a section."""
+    return partial(click.option, cls=SectionOption, section=name, **rest)
 
 
 def options_of(
     config: type,
     section: str = "Options",
     prefix: str = "",
-    defaults: Mapping[str, str] | None = None,
-    common: bool | None = None,
+    preset: bool = False,
+    needs: tuple[str, ...] = (),
+    unless: tuple[str, ...] = (),
+    means: Mapping[str, tuple[str, ...]] | None = None,
     short: Mapping[str, str] | None = None,
+    only: Collection[str] | None = None,
 ) -> Decorator:
     """Add an option for each setting of a config, such as --pascal-heads for `heads` under the prefix `pascal-`.
 
-    defaults: in words, of configs whose defaults a preset gives: options that are not given are then None. Without
-    them each option has the default of its field. common: whether all are, whatever the settings say of themselves.
-    short: a second name of some, such as -t.
+    preset: whether a preset may give other defaults, so that options that are not given are None; needs, unless,
+    means: as `options_in` takes them. short: a second name of some, such as -t; only: the options that are wanted.
     """
+    options = options_in(config, prefix, needs, unless, means)
+    return _all(
+        _option(each, options[each.name], section, prefix, preset, (short or {}).get(each.name, ""))
+        for each in settings_of(config)
+        if only is None or options[each.name].name in only
+    )
 
-    def option(each: Setting) -> Decorator:
-        is_common = each.common if common is None else common
-        return _option(each, section, prefix, defaults, is_common, (short or {}).get(each.name, ""))
 
-    return _all(map(option, settings_of(config)))
-
-
-def options_of_ideas(ideas: Mapping[str, type]) -> Decorator:
+def options_of_ideas(ideas: Mapping[str, type], needs: tuple[str, ...] = ()) -> Decorator:
     """Add the options of each idea, in a section of its own under its name."""
-
-    unset = {name: {each.name: str(each.default) for each in settings_of(idea)} for name, idea in ideas.items()}
-    return _all(options_of(idea, name, f"{name}-", unset[name], common=False) for name, idea in ideas.items())
+    return _all(options_of(idea, name, f"{name}-", preset=True, needs=needs) for name, idea in ideas.items())
 
 
 def _all(options: Iterable[Decorator]) -> Decorator:
@@ -122,34 +236,19 @@ def _all(options: Iterable[Decorator]) -> Decorator:
     return lambda command: reduce(lambda done, option: option(done), reversed(list(options)), command)
 
 
-def defaults_of_presets(config: type, presets: Mapping[str, Preset]) -> dict[str, str]:
-    """Return in words what the first preset gives to each setting of a config, and others where that differs."""
-    shown = {}
-    for setting in settings_of(config):
-        values = {name: preset.settings.get(setting.name, setting.default) for name, preset in presets.items()}
-        first = next(iter(values.values()))
-        others = (f"{name} {value}" for name, value in values.items() if value != first)
-        shown[setting.name] = ", ".join([str(first), *others])
-    return shown
-
-
-def _option(
-    setting: Setting, section: str, prefix: str, defaults: Mapping[str, str] | None, common: bool, short: str
-) -> Decorator:
-    flag = f"--{prefix}{setting.name.replace('_', '-')}"
-    shown = str(setting.default) if defaults is None else defaults[setting.name]
+def _option(setting: Setting, option: Option, section: str, prefix: str, preset: bool, short: str) -> Decorator:
+    flag = f"--{option.name}"
+    word = setting.help.split(maxsplit=1)[0]
     first = setting.help[0]
-    about = f"{first.upper() if first.isascii() else first}{setting.help[1:]}."  # λ is a name, and stays
-    if shown not in ("None", "", "False", "()"):
-        about += f"  [{shown}]"
+    about = f"{first.upper() if word.isascii() else first}{setting.help[1:]}."  # λ and p₀ are names, and stay
     metavar = setting.metavar or (None if setting.choices else METAVARS.get(setting.kind))
     if len(choices := ", ".join(map(str, setting.choices))) > LONGEST_CHOICES:  # what no terminal shows on a line
         about, metavar = f"{about}  One of {choices}.", setting.metavar or "NAME"
     more: dict[str, Any] = {
-        "default": setting.default if defaults is None else None,
+        "default": None if preset else setting.default,
         "help": about,
         "section": section,
-        "common": common,
+        "option": option,
         "metavar": metavar,
     }
     if setting.kind is bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from synmt.cli.metric_options import metric_options, output_format, references
+from synmt.cli.metric_options import metric_options, output_format, references, scope_of_metrics
 from synmt.cli.options import bad_input, or_stdin, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, options_of
@@ -21,7 +21,7 @@ Examples:
 """
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG)
+@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics)
 @click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]", type=Reads())
 @references(required=False)
 @options_of(SignificanceConfig, "Test", short={"test": "-t"})
@@ -53,8 +53,6 @@ def command(
     with usage():
         config = config_of(SignificanceConfig, settings)
     is_sign = config.test == "sign"
-    if is_sign and (references or config.against == "best"):
-        raise WrongUsage("--test sign reads tables of scores: they have no references, and no best system")
     if not is_sign and not (references and len(systems) > 1):
         raise WrongUsage("a test needs the files of two systems or more, and --references")
 

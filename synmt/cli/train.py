@@ -1,5 +1,6 @@
 """`synmt train`"""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,21 +8,20 @@ import click
 
 from synmt.cli.options import usage
 from synmt.cli.paths import Reads, Writes
-from synmt.cli.sections import SectionCommand, defaults_of_presets, in_section, options_of, options_of_ideas
+from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
 from synmt.model.config import ModelConfig
 from synmt.nn.config import TransformerConfig
-from synmt.options import MOST_JOBS
+from synmt.options import MOST_JOBS, Scope
 from synmt.streams import OnError
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig, with_languages
-from synmt.training.config import TrainingConfig
-from synmt.training.presets import PRESETS, model_and_training
+from synmt.training.config import OTHER_IDEAS, SPELLED_ARCS, VALIDATION, TrainingConfig
+from synmt.training.presets import PRESETS, model_and_training, scope_of
 from synmt.training.start import model_and_training_of
 
 if TYPE_CHECKING:
     from synmt.model.folder import ModelFolder
 
-SHOWN = {name: PRESETS[name] for name in ("paper", "small", "medium", "large")}
 EPILOG = """
 \b
 Examples:
@@ -31,6 +31,7 @@ Examples:
 """
 
 
+INIT, DEV = "--init", ("--dev-source", "--dev-tsv")
 of_model, of_data, of_output = in_section("Model"), in_section("Data"), in_section("Output")
 
 
@@ -42,20 +43,27 @@ def _opened(context: click.Context, parameter: click.Parameter, path: str | None
     return ModelFolder.open(Path(path), ModelConfig)
 
 
-@click.command("train", cls=SectionCommand, epilog=EPILOG)
+def _scope(given: Mapping[str, Any]) -> Scope:
+    start = given.get("init")  # of --help, it is no more than a path
+    return scope_of(given, None if start is None or isinstance(start, str) else start.config)
+
+
+@click.command("train", cls=SectionCommand, epilog=EPILOG, scope=_scope)
 @of_model(
-    "--model", metavar="SYSTEM", type=click.Choice(list(systems())),
-    help=f"One of {', '.join(systems())}.  [sequence]",
+    "--model", metavar="SYSTEM", type=click.Choice(list(systems())), unless=(INIT, OTHER_IDEAS),
+    help=f"One of {', '.join(systems())}; `synmt train --model SYSTEM --help` shows its options. Without it, sequence.",
 )  # fmt: skip
 @of_model(
-    "--source-syntax", metavar="IDEA+IDEA", help=f"Ideas at work in the encoder instead: {', '.join(SOURCE_IDEAS)}."
-)
+    "--source-syntax", metavar="IDEA+IDEA", unless=INIT,
+    help=f"Ideas at work in the encoder instead: {', '.join(SOURCE_IDEAS)}.",
+)  # fmt: skip
 @of_model(
-    "--target-syntax", metavar="IDEA+IDEA", help=f"Those of the decoder, with any encoder: {', '.join(TARGET_IDEAS)}."
-)
+    "--target-syntax", metavar="IDEA+IDEA", unless=INIT,
+    help=f"Ideas at work in the decoder, with any encoder: {', '.join(TARGET_IDEAS)}.",
+)  # fmt: skip
 @of_model(
     "--preset", type=click.Choice(list(PRESETS)), metavar="NAME", default="paper",
-    help=f"Settings by name: {', '.join(PRESETS)}.  [paper]",
+    help=f"Settings by name: {', '.join(PRESETS)}; `synmt train --preset NAME --help` shows them.",
 )  # fmt: skip
 @of_model(
     "--init",
@@ -67,15 +75,17 @@ def _opened(context: click.Context, parameter: click.Parameter, path: str | None
 @of_model(
     "--split-arcs",
     is_flag=True,
+    needs=SPELLED_ARCS,
+    unless=INIT,
     default=None,
-    common=False,
     help="Have the decoder write an arc as two tokens: direction, relation.",
 )
 @of_model(
     "--root-arc",
     is_flag=True,
+    needs=SPELLED_ARCS,
+    unless=INIT,
     default=None,
-    common=False,
     help="Have the decoder write an arc for the root as well, at the end.",
 )
 @of_data("--source", metavar="FILE", type=Reads(), help="Source sentences: text, parse records or mask records.")
@@ -92,22 +102,22 @@ def _opened(context: click.Context, parameter: click.Parameter, path: str | None
 @options_of(TextConfig, "Data")
 @of_data(
     "--on-error", type=click.Choice(["fail", "blank"]), default="fail",
-    help="A bad line stops the command, or its pair is left out and counted.  [fail]",
+    help="A bad line stops the command, or its pair is left out and counted.",
 )  # fmt: skip
 @of_data(
-    "--prepared", metavar="FOLDER", type=Writes(path_type=Path), common=False,
+    "--prepared", metavar="FOLDER", type=Writes(path_type=Path),
     help="Keep the training pairs here as ids, and take them from here once they are here.",
 )  # fmt: skip
 @of_data(
-    "--jobs", metavar="N", type=click.IntRange(1, MOST_JOBS), default=1, common=False,
-    help="Processes that prepare the training pairs.  [1]",
+    "--jobs", metavar="N", type=click.IntRange(1, MOST_JOBS), default=1,
+    help="Processes that prepare the training pairs.",
 )  # fmt: skip
-@of_data("--codes", metavar="FILE", type=Reads(), help="BPE codes to use, instead of learning some.")
+@of_data("--codes", metavar="FILE", type=Reads(), unless=INIT, help="BPE codes to use, instead of learning some.")
 @of_output("--out", type=Writes(path_type=Path), required=True, help="The model folder to make.")
-@of_output("--resume", is_flag=True, help="Go on with the run in --out, with the same command.")
-@of_output("--device", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]")
-@options_of(TrainingConfig, "Training", defaults=defaults_of_presets(TrainingConfig, SHOWN))
-@options_of(TransformerConfig, "Network", defaults=defaults_of_presets(TransformerConfig, SHOWN))
+@of_output("--resume", is_flag=True, help="Continue the run in --out, with the same command.")
+@of_output("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+@options_of(TrainingConfig, "Training", preset=True, means={VALIDATION: DEV})
+@options_of(TransformerConfig, "Network", preset=True)
 @options_of_ideas(SOURCE_IDEAS)
 @options_of_ideas(TARGET_IDEAS)
 def command(

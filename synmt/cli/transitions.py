@@ -7,7 +7,7 @@ import click
 
 from synmt.cli.options import Segment, bpe, input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section
-from synmt.streams import BadLines, OnError, WrongUsage, convert_files
+from synmt.streams import BadLines, OnError, convert_files
 from synmt.text.moses import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.parses import WRITERS, blank, reader, sentences
@@ -34,17 +34,19 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
     "kind",
     type=click.Choice(["records", "conllu"]),
     default="records",
-    show_default=True,
+    unless="--invert",
     help="Parse records with dependencies, one a line; CoNLL-U.",
 )
 @in_section("Trees")("--invert", is_flag=True, help="Read target strings, and write their trees.")
-@in_section("Trees")("--repair", is_flag=True, help="With --invert, make a tree of every string, and count the others.")
+@in_section("Trees")(
+    "--repair", is_flag=True, needs="--invert", help="With --invert, make a tree of every string, and count the others."
+)
 @in_section("Trees")(
     "--format",
     "form",
     type=click.Choice(["text", "records", "conllu"]),
     default="text",
-    show_default=True,
+    needs="--invert",
     help="What --invert writes: the words alone, parse records, or CoNLL-U.",
 )
 @in_section("Strings")(
@@ -83,8 +85,6 @@ def command(
     """
     style, bad = ArcStyle(split_arcs, root_arc), BadLines(on_error)
     tokenizer = MosesTokenizer(moses) if moses else None
-    if repair and not invert:
-        raise WrongUsage("--repair is of --invert")
     if invert:
         repairs: list[str] | None = [] if repair else None
         convert_files(

@@ -7,8 +7,8 @@ import click
 
 from synmt.cli.options import input_files, on_error, or_stdin, usage
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionCommand, in_section, options_of
-from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.cli.sections import SectionCommand, check_given, in_section, options_of
+from synmt.decoding.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
 from synmt.options import config_of
 from synmt.streams import OnError, WrongUsage
 
@@ -25,9 +25,9 @@ Examples:
 @click.command("translate", cls=SectionCommand, epilog=EPILOG)
 @click.argument("model", type=Reads(path_type=Path))
 @input_files
-@options_of(SearchConfig, "Search", common=True)
-@options_of(TranslateConfig, "Output", common=True)
-@in_section("Output")("--device", default="auto", help="auto, cpu, cuda or cuda:N.  [auto]")
+@options_of(SearchConfig, "Search", unless=OF_SEARCHES)
+@options_of(TranslateConfig, "Output")
+@in_section("Output")("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
 @on_error
 def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError, **settings: Any) -> None:
     """Translate text, parse records or mask records with the MODEL folder.
@@ -48,9 +48,13 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
         config.check_search(search)
     models = [model, *(Path(each) for each in files if Path(each).is_dir())]
     files = tuple(each for each in files if not Path(each).is_dir())
+    if config.score and len(models) > 1:
+        raise WrongUsage("--score is of one model")
+    from synmt.model.config import ModelConfig
+    from synmt.model.folder import ModelFolder
+
+    check_given(scope_of(ModelFolder.open(model, ModelConfig).config.target, config))
     if config.score:
-        if len(models) > 1:
-            raise WrongUsage("--score is of one model")
         from synmt.decoding.scores import score_stream
 
         return score_stream(model, or_stdin(files), config, device, on_error)

@@ -2,13 +2,20 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from synmt.options import MOST_JOBS, check_settings, setting
+from synmt.options import MOST_JOBS, Scope, check_settings, setting
 from synmt.text.tokenization import TokenizerName
 from synmt.trees.transition_state import Constraints
 
+if TYPE_CHECKING:
+    from synmt.model.target import TargetSide
+
 SearchName = Literal["tokens", "words", "greedy-arcs"]
+# What a model does, or what is asked of it, as far as settings depend on it.
+AMONG_WORDS = "a model that writes arcs among its words"
+OF_SEARCHES = ("--score",)  # which rules out the settings of a search
+SHOWS_ARCS = "translations that are written with their arcs"
 
 
 @dataclass(frozen=True)
@@ -16,45 +23,42 @@ class SearchConfig:
     """A length penalty divides a hypothesis' log-probability by ((5+L)/6)^alpha (gnmt; Wu et al. 2016, eq. 14) or by
     L^alpha (plain), L its tokens with the end of sentence; without arcs, if words compete."""
 
-    beam: int = setting(4, "hypotheses a sentence", 1, 1000)
+    beam: int = setting(4, "hypotheses per sentence", 1, unless="sample", most=1000)
     length_penalty: Literal["gnmt", "plain"] = setting("gnmt", "scores are divided by ((5+L)/6)^alpha, or by L^alpha")
-    alpha: float = setting(0.6, "0 is no length penalty", -10, 10)
+    alpha: float = setting(0.6, "0 is no length penalty", -10, most=10)
     max_length_offset: int = setting(50, "subwords that a translation may have beyond its source's", most=10**5)
     max_length_ratio: float | None = setting(
         None, "subwords that it may have for each of its source's, at most", most=1000
     )
     min_length_ratio: float = setting(
-        0.0, "subwords that it must have for each of its source's, without arcs", most=1000
+        0.0, "subwords that it must have for each of its source's, without arcs", unless=AMONG_WORDS, most=1000
     )
     no_repeat: int = setting(
-        0, "no sequence of N subwords comes twice in a translation without arcs; 0: any may", most=1000
+        0,
+        "no sequence of N subwords occurs twice in a translation without arcs; 0 allows all",
+        unless=AMONG_WORDS,
+        most=1000,
     )
     sample: bool = setting(False, "draw each token at random instead; --n-best: so many translations, one without it")
-    top_k: int = setting(0, "draw among the N likeliest tokens; 0: among all", most=2**22)
-    seed: int = setting(1, "of what is drawn: a sentence gets the same translations again")
+    top_k: int = setting(0, "draw among the N likeliest tokens; 0: among all", needs="sample", most=2**22)
+    seed: int = setting(1, "seed of --sample: a sentence gets the same translations again", needs="sample")
     search: SearchName = setting(
         "tokens",
         "of a model that writes arcs: hypotheses compete after as many tokens; or words, the same ones in other trees"
         " as one; or words, each with its likeliest arcs",
+        needs=AMONG_WORDS,
+        unless="sample",
     )
     constraints: Constraints = setting(
         "strict",
         "of a model that writes arcs. none: those that make no sense do nothing; legal: they are not written;"
         " strict: and every translation is one tree",
+        needs=SHOWS_ARCS,
     )
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""
         check_settings(self)
-        if self.top_k and not self.sample:
-            raise ValueError("--top-k is of --sample")
-        if self.sample and self.search != "tokens":
-            raise ValueError(f"--sample draws tokens, and --search {self.search} searches")
-
-    @property
-    def is_of_words(self) -> bool:
-        """Return whether something is asked for that a search among trees does not have."""
-        return bool(self.no_repeat or self.min_length_ratio)
 
     def shortest(self, words: int) -> int:
         """Return how many subwords a translation of so many must have: at least one, and no more than it may have."""
@@ -72,13 +76,18 @@ class SearchConfig:
 
 @dataclass(frozen=True)
 class TranslateConfig:
-    n_best: int | None = setting(None, "translations a line, as JSON lines; at most the beam", 1, 10**4)
-    task: Literal["translate", "parse"] = setting("translate", "a multitask model parses too: brackets without words")
+    n_best: int | None = setting(
+        None, "translations per line, as JSON lines; at most the beam", 1, unless=("score", "format conllu"), most=10**4
+    )
+    task: Literal["translate", "parse"] = setting(
+        "translate", "a multitask model parses too: brackets without words", unless="score"
+    )
     score: bool = setting(False, "read source TAB target lines, and write the log-probability of each target")
     sum_trees: int = setting(
         0,
         "with --score: that of the words alone; of a model that writes arcs among them, summed over the strings with"
         " arcs that a beam of N finds, some of which may spell the same tree; 0: of words and tree, given or parsed",
+        needs="score",
         most=10**4,
     )
     format: Literal["text", "jsonl", "conllu"] = setting(
@@ -91,22 +100,18 @@ class TranslateConfig:
     precision: Literal["auto", "fp32", "bf16", "int8"] = setting(
         "auto", "of matrix products, logits aside; auto: bf16 on a GPU, fp32 on a CPU; int8: on a CPU, logits too"
     )
-    jobs: int = setting(1, "processes, each with all models and one thread", 1, MOST_JOBS, common=True)
-    max_tokens: int = setting(2000, "a longer sentence, in source tokens, gets no translation and is counted", 1, 10**6)
+    jobs: int = setting(1, "processes, each with all models and one thread", 1, unless="score", most=MOST_JOBS)
+    max_tokens: int = setting(
+        2000, "a longer sentence, in source tokens, gets no translation and is counted", 1, most=10**6
+    )
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds, or that exclude each other."""
         check_settings(self)
-        if self.n_best and self.format == "conllu":
-            raise ValueError("--n-best gives JSON lines, not --format conllu")
-        if self.score and (self.n_best or self.task == "parse" or self.format == "conllu"):
-            raise ValueError("--score gives log-probabilities of translations, as text or JSON lines")
+        if self.score and self.format == "conllu":
+            raise ValueError("--score writes log-probabilities as text or JSON lines, not as --format conllu")
         if self.score and self.precision == "int8":
             raise ValueError("--score gives the numbers of the model, not those of --precision int8")
-        if self.sum_trees and not self.score:
-            raise ValueError("--sum-trees is of --score")
-        if self.score and self.jobs > 1:
-            raise ValueError("--score takes one process")
 
     def check_search(self, search: SearchConfig) -> None:
         """Raise ValueError for a search that cannot find what is asked for."""
@@ -114,3 +119,14 @@ class TranslateConfig:
             self.n_best and self.n_best > search.beam and not search.sample
         ):  # a wider beam would find another best translation
             raise ValueError(f"--n-best {self.n_best} needs a --beam of {self.n_best} or more")
+
+
+def scope_of(side: "TargetSide", config: TranslateConfig) -> Scope:
+    """Return which circumstances hold where a model with this target side translates as the config asks."""
+    writes_arcs = side.writes_arcs and config.task == "translate"
+    with_trees = config.format != "text" or config.n_best is not None
+    holding = {
+        AMONG_WORDS: writes_arcs and not side.writes_tags,
+        SHOWS_ARCS: writes_arcs and (with_trees or not side.writes_tags),
+    }
+    return Scope(circumstances=holding)

@@ -106,18 +106,9 @@ class Translator:
         model: TranslationModel | None = None,
     ) -> "Translator":
         """Take the model of a folder as `load` has given it, or load it. Raises BadInput, also for a task that it has
-        not learnt, and for a search among trees where it writes none."""
+        not learned."""
         if config.task not in folder.config.source.tasks:
-            raise BadInput(f"has not learnt to {config.task}", str(folder.path))
-        writes_arcs = config.task == "translate" and folder.config.target.writes_arcs
-        if search.search != "tokens" and not writes_arcs:
-            raise BadInput(f"writes no arcs, and --search {search.search} is among trees", str(folder.path))
-        if search.search != "tokens" and folder.config.target.writes_tags:
-            raise BadInput(
-                f"says its arcs beside the words, so that --search {search.search} is --search tokens", str(folder.path)
-            )
-        if search.is_of_words and writes_arcs and not folder.config.target.writes_tags:
-            raise BadInput("writes arcs, and --no-repeat and --min-length-ratio are of words", str(folder.path))
+            raise BadInput(f"has not learned to {config.task}", str(folder.path))
         if model is None:
             model = load(folder, device, config.precision)
         trees = None if config.n_best else int(config.format != "text")

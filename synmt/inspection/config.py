@@ -4,14 +4,16 @@ from dataclasses import dataclass
 
 from synmt.options import check_settings, setting
 
+PICTURES = "--format png", "--format svg", "--format pdf"
+
 
 @dataclass(frozen=True)
 class PictureConfig:
-    title: str | None = setting(None, "text above a picture", common=True, metavar="TEXT")
+    title: str | None = setting(None, "text above a picture", metavar="TEXT", needs=PICTURES)
     width: float | None = setting(
-        None, "width of a picture in inches, its height in proportion; letters stay as large", 0.1, 100, common=True
+        None, "width of a picture in inches, its height in proportion; letters stay as large", 0.1, 100, needs=PICTURES
     )
-    dpi: int = setting(150, "dots an inch of a PNG", 10, 2400, common=True)
+    dpi: int = setting(150, "dots per inch of a PNG", 10, 2400, needs="--format png")
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.config import MetricConfig
-from synmt.metrics.metric import Compared, Score, Statistics
+from synmt.metrics.config import Compared, MetricConfig
+from synmt.metrics.metric import Score, Statistics
 from synmt.trees.constituency import Tree, read_brackets, subtree_ends
 from synmt.trees.record import read_tree
 

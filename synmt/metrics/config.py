@@ -1,10 +1,17 @@
 """Settings of metrics and of significance tests."""
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
-from synmt.options import check_settings, setting
+from synmt.metrics import METRICS
+from synmt.options import Scope, check_settings, option_names, setting
+
+Maker = TypeVar("Maker", bound=Callable[..., Any])  # of a metric
+# What a metric compares, and its items: text as str, Tree | None, ParseRecord, Links, Prediction with Links, and
+# Scored with Links.
+Compared = Literal["translations", "trees", "records", "links", "predictions", "scored links"]
 
 
 @dataclass(frozen=True)
@@ -12,19 +19,18 @@ class MetricConfig:
     """Settings of all metrics, and of how their input is read."""
 
     tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = setting(
-        "13a", "tokenization by sacreBLEU for BLEU and RIBES; none if the text is tokenized already", common=True
+        "13a", "tokenization by sacreBLEU for BLEU and RIBES; none if the text is tokenized already"
     )
     case: Literal["mixed", "lower"] | None = setting(
-        None, "whether case counts, if not mixed for BLEU and chrF, lower for TER and RIBES", common=True
+        None, "whether case counts, if not mixed for BLEU and chrF, lower for TER and RIBES"
     )
     detokenize: str | None = setting(
-        None,
-        "language of hypotheses that are Moses tokens, to be joined to text first",
-        common=True,
-        metavar="LANGUAGE",
+        None, "language of hypotheses that are Moses tokens, to be joined to text first", metavar="LANGUAGE"
     )
     effective_order: bool = setting(
-        False, "let BLEU leave out orders of n-grams that a text is too short for, as it does by sentence"
+        False,
+        "let BLEU leave out orders of n-grams that a text is too short for, as it does by sentence",
+        unless="--by-sentence",
     )
     chrf_beta: int = setting(2, "weight of recall in chrF", 1, 1000)
     chrf_average: Literal["sacrebleu", "script"] = setting(
@@ -47,14 +53,14 @@ class SignificanceConfig:
     """How systems are compared. level: reports mark p below it."""
 
     test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"] = setting(
-        "bootstrap-wins", "one of the tests above", common=True
+        "bootstrap-wins", "one of the tests above"
     )
-    resamples: int = setting(10_000, "resamples, or random trials", 1, 10**7, common=True)
-    seed: int = setting(12345, "seed of the random numbers", common=True)
+    resamples: int = setting(10_000, "resamples, or random trials", 1, unless="test sign", most=10**7)
+    seed: int = setting(12345, "seed of the random numbers", unless="test sign")
     against: Literal["first", "best"] = setting(
-        "first", "compare systems with the first one, or by each metric with the best one", common=True
+        "first", "compare systems with the first one, or by each metric with the best one", unless="test sign"
     )
-    level: float = setting(0.05, "mark differences below this p", most=1, common=True)
+    level: float = setting(0.05, "mark differences below this p", most=1, unless="test sign")
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds, and for too few resamples to find any difference."""
@@ -65,3 +71,38 @@ class SignificanceConfig:
 
 
 DEFAULTS = MetricConfig()
+CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # the metrics of --errors: predictions right and wrong, links as well
+# The settings by which what a metric compares is read.
+OF_READING: Mapping[Compared, tuple[str, ...]] = {
+    "translations": ("detokenize",),
+    "links": ("link-base", "reference-base"),
+    "predictions": ("reference-base",),
+    "scored links": ("reference-base",),
+}
+
+
+def using(*options: str) -> Callable[[Maker], Maker]:
+    """Declare which options of MetricConfig a metric reads."""
+
+    def declare(make: Maker) -> Maker:
+        vars(make)["uses"] = options
+        return make
+
+    return declare
+
+
+def scope_of(names: Sequence[str], report: str = "", compared: Compared | None = None) -> Scope:
+    """Return which options of MetricConfig are used by metrics of these names; or by a report, such as --reliability,
+    on what is compared."""
+
+    def used_by(name: str) -> frozenset[str]:
+        made = METRICS[name]
+        return frozenset((*getattr(made, "uses", ()), *OF_READING.get(made(DEFAULTS).compares, ())))
+
+    known = {name: used_by(name) for name in METRICS}
+    owners = {
+        option: tuple(f"--metric {name}" for name, used in known.items() if option in used)
+        for option in option_names(MetricConfig)
+    }
+    used = frozenset(OF_READING[compared] if compared else ()).union(*(known[name] for name in names))
+    return Scope(report or " with ".join(names), owners, used)

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.metric import Compared, Score, Statistics
+from synmt.metrics.config import Compared
+from synmt.metrics.metric import Score, Statistics
 from synmt.text.links import Links
 
 NAMES = ("AER", "Precision", "Recall", "F1")

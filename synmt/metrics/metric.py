@@ -6,19 +6,17 @@ sentences without scoring them again.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from synmt.metrics.config import Compared
 from synmt.streams import Line, windows
 
 Item = TypeVar("Item", contravariant=True)
 T = TypeVar("T")
 
-# What a metric compares, and its items: text as str, Tree | None, ParseRecord, Links, Prediction with Links, and
-# Scored with Links.
-Compared = Literal["translations", "trees", "records", "links", "predictions", "scored links"]
 # Whole numbers where the metric counts, so that its details read as counts; else float64.
 Statistics = npt.NDArray[np.number]
 

@@ -13,10 +13,9 @@ import numpy.typing as npt
 import orjson
 
 from synmt import __version__
-from synmt.metrics.metric import Compared, Score, Statistics
+from synmt.metrics.config import CATEGORIES, Compared
+from synmt.metrics.metric import Score, Statistics
 from synmt.text.links import Link, Links, check_numbers
-
-CATEGORIES = ("cPcA", "wPcA", "cPwA", "wPwA")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 from synmt.metrics import METRICS
 from synmt.metrics.bracketing import read_parse
-from synmt.metrics.config import MetricConfig
+from synmt.metrics.config import Compared, MetricConfig
 from synmt.metrics.lengths import LengthBuckets
-from synmt.metrics.metric import Compared, Metric, Row
+from synmt.metrics.metric import Metric, Row
 from synmt.metrics.prediction import Prediction, read_prediction
 from synmt.metrics.reliability import Scored, read_scored
 from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, readable, side_by_side

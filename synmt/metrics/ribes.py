@@ -20,14 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.config import DEFAULTS, MetricConfig
-from synmt.metrics.metric import Compared, Score, Statistics
+from synmt.metrics.config import DEFAULTS, Compared, MetricConfig
+from synmt.metrics.metric import Score, Statistics
 from synmt.metrics.sacre import sacre_bleu
 
 
 class Ribes:
     """The metric over texts. Statistics: 100 times the score of the sentence, and 1."""
 
+    uses = "tokenize", "case", "ribes-alpha", "ribes-beta"
     compares: Compared = "translations"
     higher_is_better = True
 

@@ -12,8 +12,10 @@ import numpy.typing as npt
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric as SacreMetric
 
-from synmt.metrics.config import DEFAULTS, MetricConfig
-from synmt.metrics.metric import Compared, Score, Statistics
+from synmt.metrics.config import DEFAULTS, Compared, MetricConfig, using
+from synmt.metrics.metric import Score, Statistics
+
+OF_CHRF = "case", "chrf-beta", "chrf-average"
 
 
 class SacreBleuMetric:
@@ -38,6 +40,7 @@ class SacreBleuMetric:
         return Score(result.name, result.score, self._metric.get_signature().format(), details)
 
 
+@using("tokenize", "case", "effective-order")
 def bleu(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
     """Return corpus BLEU. Raises ValueError as `sacre_bleu`."""
     return SacreBleuMetric(sacre_bleu(config))
@@ -59,6 +62,7 @@ def sacre_bleu(config: MetricConfig) -> BLEU:
         raise ValueError(f"tokenization {config.tokenize}: sacreBLEU cannot download its model: {error}") from None
 
 
+@using(*OF_CHRF)
 def chrf(config: MetricConfig = DEFAULTS, word_order: int = 0) -> SacreBleuMetric:
     """Return corpus chrF over character 1- to 6-grams and word 1- to `word_order`-grams: 1 is chrF+, 2 is chrF++.
 
@@ -73,9 +77,10 @@ def chrf(config: MetricConfig = DEFAULTS, word_order: int = 0) -> SacreBleuMetri
     )
 
 
-chrf_plus, chrf_plus_plus = partial(chrf, word_order=1), partial(chrf, word_order=2)
+chrf_plus, chrf_plus_plus = (using(*OF_CHRF)(partial(chrf, word_order=order)) for order in (1, 2))
 
 
+@using("case")
 def ter(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
     """Return corpus TER on Tercom's tokens; as in Tercom, case does not count unless asked for."""
     return SacreBleuMetric(TER(case_sensitive=config.case == "mixed"))

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from synmt.nn.config import TransformerConfig
-from synmt.options import check_owners
 from synmt.systems import SOURCE_IDEAS
 from synmt.systems.idea import (
     Layout,
@@ -24,6 +23,8 @@ from synmt.trees.record import ParseRecord
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+ENCODERS = "source-syntax", "target-syntax"  # the options by which an aligner's encoders are chosen
 
 
 @dataclass(slots=True)
@@ -154,8 +155,7 @@ def source_side_of(names: Sequence[str], settings: Mapping[str, Any]) -> SourceS
 def encoders_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
     """Return what the encoders of source and target read, by the settings `source_syntax` and `target_syntax`.
 
-    Raises ValueError, also for options of neither.
+    Raises ValueError.
     """
     source, target = ((settings.get(f"{side}_syntax") or "sequence").split("+") for side in ("source", "target"))
-    check_owners(SOURCE_IDEAS.items(), [*source, *target], settings, "+".join([*source, *target]))
     return source_side_of(source, settings), source_side_of(target, settings)

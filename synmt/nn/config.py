@@ -5,18 +5,22 @@ from typing import Literal
 
 from synmt.options import check_settings, rate, setting
 
+DECIDED = "--init"  # the model that training begins with has decided all sizes
+
 
 @dataclass(frozen=True)
 class TransformerConfig:
     """The defaults are those of McDonald & Chiang (2021)."""
 
-    width: int = setting(512, "channels of a state", 2, 2**16)
-    feedforward: int = setting(2048, "channels inside a feed-forward sublayer", 1, 2**20)
-    encoder_layers: int = setting(6, "layers of the encoder", 1, 256)
-    decoder_layers: int = setting(6, "layers of the decoder", 1, 256)
-    heads: int = setting(8, "attention heads of a layer", 1, 2**16)
-    cross_attention: Literal["all", "last"] = setting("all", "decoder layers that attend to the source")
-    norm: Literal["pre", "post"] = setting("pre", "layer norm before each sublayer, or after each residual")
+    width: int = setting(512, "channels of a state", 2, 2**16, unless=DECIDED)
+    feedforward: int = setting(2048, "channels inside a feed-forward sublayer", 1, 2**20, unless=DECIDED)
+    encoder_layers: int = setting(6, "layers of the encoder", 1, 256, unless=DECIDED)
+    decoder_layers: int = setting(6, "layers of the decoder", 1, 256, unless=DECIDED)
+    heads: int = setting(8, "attention heads of a layer", 1, unless=DECIDED, most=2**16)
+    cross_attention: Literal["all", "last"] = setting("all", "decoder layers that attend to the source", unless=DECIDED)
+    norm: Literal["pre", "post"] = setting(
+        "pre", "layer norm before each sublayer, or after each residual", unless=DECIDED
+    )
     dropout: float = rate(0.3, "of embeddings and of each sublayer's output")
     attention_dropout: float = rate(0.3, "of attention weights")
     activation_dropout: float = rate(0.3, "inside feed-forward sublayers")

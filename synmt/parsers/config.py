@@ -14,21 +14,23 @@ from synmt.text.tokenization import WordsName, open_tokenizer
 
 ParserName = Literal["benepar", "udpipe", "benepar+udpipe"]
 
+EMBEDDED, BENEPAR = "a parser without --model", ("parser benepar", "parser benepar+udpipe")
+
 
 @dataclass(frozen=True)
 class ParserConfig:
     """A parser and its models, at most one a parser; of two parsers, UDPipe's model is the one in `.udpipe`."""
 
     parser: ParserName = setting(
-        "benepar", "constituency trees (benepar), dependency trees (udpipe) or both, for text and tokens", common=True
+        "benepar", "constituency trees (benepar), dependency trees (udpipe) or both, for text and tokens"
     )
     model: tuple[str, ...] = setting(
         (), "name (benepar_en3), checkpoint or folder of a benepar model, or a .udpipe file, instead of the small model"
-        " that is part of synmt", common=True, metavar="NAME|PATH",
+        " that is part of synmt", metavar="NAME|PATH",
     )  # fmt: skip
-    language: str = setting("en", "language of the model that is part of synmt: en, or de (udpipe)", common=True)
-    device: str = setting("cpu", "where benepar computes: auto, cpu, cuda or cuda:N", common=True)
-    trust_pickle: bool = setting(False, "load a benepar model that is a pickle, which can run code", common=True)
+    language: str = setting("en", "language of the model that is part of synmt: en, or de (udpipe)", needs=EMBEDDED)
+    device: str = setting("cpu", "where benepar computes: auto, cpu, cuda or cuda:N", needs=BENEPAR)
+    trust_pickle: bool = setting(False, "load a benepar model that is a pickle, which can run code", needs=BENEPAR)
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""

@@ -17,7 +17,7 @@ class ProjectionConfig:
     method: Method = setting(
         "votes", "the maximum spanning tree of votes (Agić et al. 2016), or direct projection (Hwa et al. 2005)"
     )
-    fit: bool = setting(False, "learn from all pairs, before any is written, which words depend on which", common=True)
+    fit: bool = setting(False, "learn from all pairs, before any is written, which words depend on which")
     projective: bool = setting(True, "let no arcs cross")
     min_confidence: float = setting(0.0, "leave words without a head where less speaks for it", most=1)
     target_language: str | None = setting(

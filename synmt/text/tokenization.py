@@ -28,11 +28,11 @@ class TextConfig:
     """The languages of raw text on both sides, and how it is tokenized."""
 
     source_language: str | None = setting(
-        None, "of the source, for the Moses tokenizer, if not the suffix of its file, or else en", common=True
+        None, "of the source, for the Moses tokenizer, if not the suffix of its file, or else en"
     )
-    target_language: str | None = setting(None, "of the target, the same", common=True)
+    target_language: str | None = setting(None, "of the target, the same")
     tokenizer: TokenizerName | None = setting(
-        None, "of raw text, if not moses; none: words already stand between spaces", common=True
+        None, "of raw text, if not moses; none: words already stand between spaces", unless="--init"
     )
 
     def __post_init__(self) -> None:

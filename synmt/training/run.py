@@ -157,7 +157,6 @@ def train(
     with, from whose config that of `model` is made. prepared: a folder where the pairs are kept as ids, and taken from
     if they are there; jobs: processes that prepare them.
     """
-    config.check_model(model)
     if config.tensorboard:
         check_installed()
     check_new(path, resume)  # before hours of parsing, not after

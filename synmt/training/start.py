@@ -2,35 +2,25 @@
 differ."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from synmt.model.config import ModelConfig
 from synmt.model.source import source_side
 from synmt.model.target import target_side
 from synmt.nn.config import TransformerConfig
-from synmt.options import Preset, check_owners, chosen, config_of
+from synmt.options import Preset, chosen, config_of
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import resolve
-
-DECIDED = frozenset(
-    {"model", "source_syntax", "target_syntax", "split_arcs", "root_arc", "merges", "codes", "tokenizer"}
-    | {field.name for field in fields(TransformerConfig) if "dropout" not in field.name}
-)
 
 
 def model_and_training_of(
     start: ModelConfig, preset: Preset, given: Mapping[str, Any]
 ) -> tuple[ModelConfig, TrainingConfig]:
     """Return what a run is that begins with a model of this config: its dropout, the options of its ideas, languages
-    and the training may be other ones. Raises ValueError for what the model has decided, and for what is of no idea
-    of its own."""
-    if decided := sorted(DECIDED & given.keys()):
-        raise ValueError(f"the model of --init has decided --{decided[0].replace('_', '-')}")
-    names = [*start.source.ideas, *start.target.ideas]
-    check_owners([*SOURCE_IDEAS.items(), *TARGET_IDEAS.items()], names, given, f"a model of {'+'.join(names)}")
+    and the training may be other ones. Raises ValueError."""
     of_target = start.target.settings()
     languages = config_of(TextConfig, given)
     model = replace(

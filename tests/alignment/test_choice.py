@@ -1,33 +1,27 @@
 """What is fitted where no method is named."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from synmt.alignment import choice
 from synmt.alignment.choice import default_method, note_choice
+from synmt.api.alignment import align
 from synmt.model.files import write_config
-from synmt.streams import Notes
-
-TAKEN: list[dict[str, Any]] = [
-    {}, {"hmm_rounds": 2, "neural_hmm_null": 0.1}, {"epochs": 3, "seed": 2}, {"hmm_rounds": -1},
-    {"hmm_rounds": 2, "heads": 3},
-]  # fmt: skip
-REFUSED: list[dict[str, Any]] = [{"heads": 2}, {"source_syntax": "mask"}, {"preset": "paper"}]
+from synmt.streams import Notes, WrongUsage
 
 
-def test_what_the_best_one_does_not_take_asks_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But it says itself what is wrong with options under its name."""
-    for settings in TAKEN:
-        assert default_method(settings, None, None) == default_method(settings, None, tmp_path) == "hmms"
-        assert default_method(settings, "links", None) == "mask-align"
-    for settings in REFUSED:
-        assert default_method(settings, None, None) == "mask-align"
+def test_the_default_is_the_same_whatever_is_given(tmp_path: Path) -> None:
+    """But a run that is resumed has its own method."""
+    assert default_method(None) == default_method(tmp_path) == "hmms"
     write_config(tmp_path, {"aligner": "bao"})
-    assert default_method({}, None, tmp_path) == "bao"
+    assert default_method(tmp_path) == "bao"
+
+
+def test_methods_that_one_process_fits_say_which_ones_several_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert default_method({}, None, None) == "mask-align"
+    with pytest.raises(WrongUsage, match="one process fits hmms, not several: add --method neural-hmm or mask-align"):
+        list(align([("a", "b")]))
 
 
 @pytest.mark.parametrize(("found", "says"), [(None, "of synmt[align]"), (object(), "installed")])

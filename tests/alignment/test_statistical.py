@@ -8,7 +8,7 @@ import pytest
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.methods import open_aligner, open_method
 from synmt.alignment.statistical import plain_words
-from synmt.streams import BadInput, WrongUsage
+from synmt.streams import BadInput
 from tests.alignment.bitexts import bitext, fitted
 from tests.alignment.words import pair
 from tests.cli.commands import synmt
@@ -43,10 +43,6 @@ def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
         assert right > 0.6 * sum(map(len, LINKS)) and right > 0.6 * found
     with pytest.raises(BadInput, match="begins anew"):
         fitted(name, PAIRS, tmp_path / "model", {})
-    with pytest.raises(WrongUsage, match="no --guide"):
-        fitted(name, PAIRS, tmp_path / "other", {}, LINKS)
-    with pytest.raises(WrongUsage, match="--preset is not an option"):
-        open_method(name, {}).needs({"preset": "small"})
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -44,7 +44,10 @@ def test_an_aligner_without_a_folder_is_fitted_at_once() -> None:
     [
         (lambda: synmt.align(PAIRS, "hm"), ValueError, "unknown method 'hm'"),
         (lambda: synmt.align(PAIRS, epoch=3), TypeError, "unknown setting 'epoch'"),
-        (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "--width is not an option of hmm"),
+        (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "hmm does not use --width; it belongs to hmms"),
+        (lambda: synmt.align(PAIRS, guide="links"), ValueError, "hmms does not use --guide; it belongs to mask-align"),
+        (lambda: synmt.align(PAIRS, links_by="posterior"), ValueError, "hmms does not use --links-by"),
+        (lambda: synmt.align(PAIRS, "embeddings", embeddings_alpha=0.5), ValueError, "needs --embeddings-rule itermax"),
         (lambda: synmt.align(PAIRS, threshold=3), ValueError, "threshold cannot be 3"),
         (lambda: synmt.align([]), synmt.BadInput, "no sentence pairs"),
         (lambda: synmt.align([("a", "b"), ("a", "")], max_words=0), ValueError, "max words cannot be 0"),

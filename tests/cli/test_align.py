@@ -33,7 +33,7 @@ def align(*arguments: object, text: str | bytes = TEXT) -> str:
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A model, and the links that came with it."""
     folder = tmp_path_factory.mktemp("fitted") / "model"
-    return folder, align("--fit", "--tokenizer", "none", *TINY, "--out", str(folder))
+    return folder, align("--fit", "--method", "mask-align", "--tokenizer", "none", *TINY, "--out", str(folder))
 
 
 def test_a_bitext_is_aligned_by_what_is_fitted_to_it_line_by_line(fitted: tuple[Path, str]) -> None:
@@ -56,11 +56,11 @@ def test_links_by_posteriors_are_of_models_that_predict_words(fitted: tuple[Path
         assert all(i < sizes[0] and j < sizes[1] for i, j in read_links(each).possible)
     (tmp_path / "links").write_text("0-0\n" * len(LINES))
     for others, cause in (
-        (["--fit", "--method", "hmm"], "--links-by is of attention that predicts words"),
-        (["--fit", "--guide", tmp_path / "links", *TINY], "models that have learnt no links"),
+        (["--method", "hmm"], "hmm does not use --links-by; it belongs to mask-align, naive-att, naive-att-last"),
+        (["--method", "mask-align", "--guide", tmp_path / "links"], "--links-by has no effect with --guide"),
     ):
-        with pytest.raises(BadInput, match=cause):
-            align(*others, "--tokenizer", "none", "--links-by", "posterior", text=TEXT)
+        with pytest.raises(WrongUsage, match=cause):
+            align("--fit", *others, "--links-by", "posterior", text="no pairs")
 
 
 def test_any_order_between_empty_and_one_sided_lines(fitted: tuple[Path, str]) -> None:
@@ -105,7 +105,7 @@ def test_several_processes_write_the_same(fitted: tuple[Path, str], tmp_path: Pa
         assert (process.returncode, said) == (130, "synmt align: interrupted\n")
         assert psutil.wait_procs(workers, timeout=60)[1] == []
     for others in (["--fit", "--method", "hmm"], ["--links-from", tmp_path / "long"]):
-        with pytest.raises(WrongUsage, match="--jobs is of a MODEL folder"):
+        with pytest.raises(WrongUsage, match=f"--jobs has no effect with {others[0]}"):
             align(*others, "--jobs", "2")
 
 
@@ -120,7 +120,7 @@ def test_a_temperature_changes_scores_and_no_links(fitted: tuple[Path, str]) -> 
             assert new == pytest.approx([each / (1 + each) for each in odds], abs=2e-3)
         assert all(after["scores"][i][j] == score for i, j, score in after["links"])
         assert after["confidence"] != before["confidence"]
-    with pytest.raises(WrongUsage, match="--temperature is of scores"):
+    with pytest.raises(WrongUsage, match="--temperature needs --scores or --format jsonl"):
         align(fitted[0], "--temperature", "2")
 
 
@@ -141,25 +141,27 @@ def test_json_lines_hold_chunks_and_phrases(tmp_path: Path) -> None:
     assert json.loads(whole)["chunks"] == [[[0], [0]], [[1, 4], [2]], [[2], [3]], [[3], [1]]]
     assert json.loads(whole)["phrases"] == [[0, 0, 0, 0], [2, 2, 3, 3], [3, 3, 1, 1]]
     assert empty == "{}"
-    with pytest.raises(WrongUsage, match="--phrases go with --format jsonl"):
+    with pytest.raises(WrongUsage, match="--phrases needs --format jsonl"):
         align("--links-from", tmp_path / "links", "--phrases", text=text)
 
 
 def test_methods_share_translation_models_which_translate(tmp_path: Path) -> None:
     fit = ["--fit", "--tokenizer", "none", *TINY]
     align(*fit, "--method", "naive-att", "--out", tmp_path / "naive")
-    links = align(*fit, "--method", "shift-att", "--models", tmp_path / "naive", "--out", tmp_path / "shift")
+    links = align(*fit[:3], "--method", "shift-att", "--models", tmp_path / "naive", "--out", tmp_path / "shift")
     with pytest.raises(
         BadInput, match=r"naive: was fitted to other words \(none en\) than those that are given \(moses en\)"
     ):
-        align("--fit", *TINY, "--method", "shift-att", "--models", tmp_path / "naive")
+        align("--fit", "--method", "shift-att", "--models", tmp_path / "naive")
+    with pytest.raises(WrongUsage, match="--width has no effect with --models"):  # of models that are there already
+        align("--fit", "--method", "shift-att", "--models", tmp_path / "naive", "--width", "8")
     with pytest.raises(BadInput, match="text is in fi, but the model was fitted to en and en"):
         align(tmp_path / "naive", "--source-language", "fi")
     assert align(tmp_path / "shift") == links
     assert align(tmp_path / "shift", "--method", "naive-att") == align(tmp_path / "naive") != links
     source = "".join(line.split("\t")[0] + "\n" for line in LINES[:2])
     assert in_process("translate", str(tmp_path / "shift" / "forward"), text=source.encode()).count(b"\n") == 2
-    with pytest.raises(BadInput, match="--predictions are of mask-align"):
+    with pytest.raises(WrongUsage, match="shift-att does not use --predictions; it belongs to mask-align"):
         align(tmp_path / "shift", "--format", "jsonl", "--predictions")
     with pytest.raises(BadInput, match="shift/forward: is no aligner; name a --method"):
         align(tmp_path / "shift" / "forward")
@@ -259,19 +261,28 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
     ("arguments", "cause"),
     [
         (["nothing"], "nothing/config.json: No such file or directory"),
-        (["model", "--epochs", "3"], "go with --fit"),
-        (["--fit", "--links-from", "x"], "not both; see --guide"),
-        (["--fit", "--resume"], "--resume goes on with the run in --out"),
-        (["--fit", "--pascal-heads", "2"], "an option of pascal for sequence"),
-        (["--fit", "--heads", "3"], "width 128 does not divide into 3 heads"),
-        (["--fit", "--tree-dropout", "0.1"], "--tree-dropout is of translation models"),
-        (["--fit", "--shift-att-layer", "2"], "an option of shift-att for mask-align"),
-        (["--fit", "--method", "bao", "--mask-align-loss-form", "paper"], "an option of mask-align for bao"),
-        (["--fit", "--method", "eflomal", "--epochs", "2"], "--epochs is not an option of eflomal"),
+        (["--links-from", "x", "--epochs", "3"], "--epochs needs --fit"),
+        (["--fit", "--links-from", "x"], "--fit has no effect with --links-from"),
+        (["--fit", "--resume"], "--resume needs --out"),
+        (
+            ["--fit", "--pascal-heads", "2"],
+            "hmms does not use --pascal-heads; it belongs to pascal: add --source-syntax",
+        ),
+        (["--fit", "--method", "mask-align", "--heads", "3"], "width 128 does not divide into 3 heads"),
+        (["--fit", "--heads", "2"], "hmms does not use --heads; it belongs to mask-align, naive-att.*: add --method"),
+        (["--fit", "--preset", "small"], "hmms does not use --preset; it belongs to mask-align"),
+        (["--fit", "--guide", "x"], "to mask-align, shift-aet, mtl-fullc, bao-guided: add --method mask-align"),
+        (
+            ["--fit", "--method", "naive-att", "--tree-dropout", "0.1"],
+            "--tree-dropout needs an encoder that reads trees",
+        ),
+        (["--fit", "--shift-att-layer", "2"], "does not use --shift-att-layer; it belongs to shift-att, shift-aet"),
+        (["--fit", "--method", "bao", "--mask-align-loss-form", "paper"], "bao does not use --mask-align-loss-form"),
+        (["--fit", "--method", "eflomal", "--epochs", "2"], "eflomal does not use --epochs"),
         (["--fit", "--method", "add-sgd", "--models", "nowhere"], "nowhere/forward/config.json: No such file"),
-        (["--fit", "--guide", "nothing"], "nothing: No such file or directory"),
-        (["model", "--format", "jsonl", "--base", "1"], "JSON lines count words from 0"),
-        (["model", "--predictions"], "--predictions go with --format jsonl"),
+        (["--fit", "--method", "mask-align", "--guide", "nothing"], "nothing: No such file or directory"),
+        (["--links-from", "x", "--format", "jsonl", "--base", "1"], "--base has no effect with --format jsonl"),
+        (["--fit", "--method", "mask-align", "--predictions"], "--predictions needs --format jsonl"),
         ([*("--links-from", "a") * 3, "--symmetrize", "union"], "more than two files of links vote"),
     ],
 )
@@ -342,7 +353,7 @@ def test_links_of_other_words_are_refused_before_any_output(
     assert is_one_line_of_error(done, f"synmt align: {cause}") and done.stdout == ""
     streamed = shell(f"{command} < pairs", tmp_path)
     assert is_one_line_of_error(streamed, cause.replace("in pairs", "in stdin"))
-    guided = "synmt align --fit --guide links --source-syntax pascal --source-language de"
+    guided = "synmt align --fit --method mask-align --guide links --source-syntax pascal --source-language de"
     if not options:
         assert is_one_line_of_error(shell(f"{guided} pairs", tmp_path), f"synmt align: {cause}")
 

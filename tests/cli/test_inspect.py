@@ -99,7 +99,7 @@ def test_bad_input_is_one_cause(arguments: str, cause: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "cause"),
     [
-        ("attention pascal in.jsonl --links aligned.jsonl", "links are shown on a page: --format html"),
+        ("attention pascal in.jsonl --links aligned.jsonl", "--links needs --format html"),
         ("attention pascal - --links - --format html", "standard input can be read only once"),
     ],
 )

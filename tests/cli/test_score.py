@@ -186,7 +186,9 @@ def test_reliability_of_the_scores_of_links(tmp_path: Path) -> None:
     assert [row["ece"] for row in rows] == [None, None, pytest.approx(12)]
     bad = synmt(*command[:-1], text='{"links": [[0, 0, 2]]}\n')
     assert is_one_line_of_error(bad, "synmt score: stdin:1: a score is not between 0 and 1")
-    assert is_wrong_usage(synmt(*command, "--by-sentence"), "synmt score: --reliability is of whole files")
+    assert is_wrong_usage(
+        synmt(*command, "--by-sentence"), "synmt score: --by-sentence has no effect with --reliability"
+    )
     assert is_one_line_of_error(synmt(*command[:-1], text="{}\n"), "synmt score: no links with scores")
 
 

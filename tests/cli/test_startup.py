@@ -81,7 +81,7 @@ def test_the_versions_that_matter() -> None:
         ("synmt tr", {"transitions", "train", "translate"}),
         ("synmt translate --n-", {"--n-best"}),
         ("synmt train --preset me", {"medium"}),
-        ("synmt train --mask-t", {"--mask-tree"}),
+        ("synmt train --model mask --mask-t", {"--mask-tree"}),
         ("synmt challenge reo", {"reordering"}),
     ],
 )

@@ -19,6 +19,7 @@ import torch
 from safetensors.numpy import load_file
 
 from synmt.alignment.aligner import TwoReadings
+from synmt.alignment.choice import used_by
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.methods import open_aligner
 from synmt.alignment.pairs import read_pairs
@@ -69,6 +70,7 @@ def train_session(folder: Path, source: Random) -> Session:
     )
     corpus = write_corpus(folder, "train", source, trees)
     dev = write_corpus(folder, "dev", source, trees) if source.random() < 0.6 else None
+    asked = asked if dev else settings.without_validation(asked)
     command = ["train", *files(corpus, source), *(files(dev, source, "dev-") if dev else [])]
     command += settings.arguments(asked, source, odd=0.1)
     done = checked([*command, "--out", "model"], folder)
@@ -453,7 +455,7 @@ def links_session(folder: Path, source: Random) -> Session:
     both = source.random() < 0.7
     given = ["--links-from", "forward", *(["--links-from", "backward"] if both else [])]
     for _ in range(4):
-        options = {"tokenizer": "none", **settings.of_links(source)}
+        options = {"tokenizer": "none", **settings.of_links(source, links_from=given[1::2])}
         command = ["align", *given, corpus.table.name, *settings.arguments(options, source, odd=0.05)]
         command += ["--on-error", source.choice(["fail", "blank"])]
         done = checked(command, folder)
@@ -517,11 +519,9 @@ def fit_session(folder: Path, source: Random) -> Session:
     )
     corpus = write_corpus(folder, "pairs", source, (trees[0], trees[1]), source.choice([0, 0.05]))
     command = ["align", "--fit", "--method", method, corpus.table.name, *settings.arguments(options, source, odd=0.1)]
-    if source.random() < 0.3:
+    if "guide" in used_by(method, {}) and source.random() < 0.3:
         write_links(folder / "guide", corpus, source)
         command += ["--guide", "guide"]
-    if method in ("eflomal", "systran-align"):
-        command = ["align", "--fit", "--method", method, corpus.table.name, "--tokenizer", "none"]
     command += ["--on-error", source.choice(["fail", "blank"])]
     done = checked([*command, "--out", "model"], folder)
     yield done
@@ -540,7 +540,7 @@ def fit_session(folder: Path, source: Random) -> Session:
 
 
 def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: bool) -> Session:
-    options = settings.of_links(source)
+    options = settings.of_links(source, paths=[str(folder / "model")])
     command = [
         "align",
         "model",

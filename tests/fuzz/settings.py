@@ -7,11 +7,15 @@ from typing import Any
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.config import AlignConfig
+from synmt.cli.align import command as align
+from synmt.cli.sections import SectionCommand, SectionOption
+from synmt.cli.train import command as train
+from synmt.cli.translate import command as translate
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.nn.config import TransformerConfig
-from synmt.options import Setting, settings_of
+from synmt.options import Setting, refusal, settings_of
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS
-from synmt.training.config import TrainingConfig
+from synmt.training.config import VALIDATION, TrainingConfig
 
 ODD = [
     "0",
@@ -96,7 +100,7 @@ def value(setting: Setting, source: Random) -> Any:
     return source.choice([1, 2])
 
 
-def given(config: type, source: Random, share: float, prefix: str = "") -> dict[str, Any]:
+def some(config: type, source: Random, share: float, prefix: str = "") -> dict[str, Any]:
     """Some of the settings of a config, by the names of their options."""
     return {
         f"{prefix}{each.name.replace('_', '-')}": value(each, source)
@@ -118,6 +122,20 @@ def arguments(options: Mapping[str, Any], source: Random, odd: float) -> list[st
         else:
             found += [f"--{name}", source.choice(ODD) if name == spoilt else str(each)]
     return found
+
+
+def used(command: SectionCommand, options: Mapping[str, Any], source: Random, **others: Any) -> dict[str, Any]:
+    """Those of the options that the command does not refuse, and at times all; others: what else is given."""
+    kept, declared = dict(options), [each.option for each in command.params if isinstance(each, SectionOption)]
+    while source.random() < 0.98:
+        given = {**kept, **{name.replace("_", "-"): each for name, each in others.items()}}
+        scope = command.scope_of(given)
+        values = {**{each.name: each.default for each in declared}, **scope.defaults, **given}
+        refused = [each.name for each in declared if each.name in kept and refusal(each, scope, values)]
+        if not refused:
+            break
+        del kept[refused[0]]
+    return kept
 
 
 SOURCES, TARGETS = list(SOURCE_IDEAS), list(TARGET_IDEAS)
@@ -146,53 +164,60 @@ def of_training(source: Random) -> dict[str, Any]:
         options["model"] = source.choice([*SOURCES, *TARGETS])
     for ideas, chosen in ((SOURCE_IDEAS, sources), (TARGET_IDEAS, targets)):
         for name in chosen if "model" not in options else [options["model"]] if options["model"] in ideas else []:
-            options |= given(ideas[name], source, 0.4, f"{name}-")
+            options |= some(ideas[name], source, 0.4, f"{name}-")
             if name == "named-masks":
                 options.setdefault("named-masks-names", "near+left")
             if name == "label-features":
                 options["label-features-size"] = source.choice([1, 2])
     if any(name in WRITE_ARCS for name in targets) and source.random() < 0.5:
         options |= {"split-arcs": source.random() < 0.5, "root-arc": source.random() < 0.5}
-    options |= given(TrainingConfig, source, 0.25) | given(TransformerConfig, source, 0.15)
+    options |= some(TrainingConfig, source, 0.25) | some(TransformerConfig, source, 0.15)
     if source.random() < 0.2:
         options["tokenizer"] = "moses"
-    return options
+    return used(train, options, source, dev_tsv="x", out="model")
+
+
+def without_validation(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a training that has no data to validate on."""
+    of_validation = {each.name.replace("_", "-") for each in settings_of(TrainingConfig) if VALIDATION in each.needs}
+    return {name: each for name, each in options.items() if name not in of_validation}
 
 
 def of_tuning(source: Random) -> dict[str, Any]:
     """Options of a training that begins with a model."""
     options = {"preset": "small", "device": "cpu", "batch-tokens": 40, "epochs": 1, "warmup": 2}
-    options |= given(TrainingConfig, source, 0.2)
-    return {name: each for name, each in options.items() if name != "merges" or source.random() < 0.1}
+    options |= some(TrainingConfig, source, 0.2)
+    return used(train, options, source, init="model")
 
 
 def of_translation(source: Random) -> dict[str, Any]:
     options: dict[str, Any] = {"device": "cpu", "max-length-offset": 3}
-    options |= given(SearchConfig, source, 0.4)
-    options |= given(TranslateConfig, source, 0.25)
+    options |= some(SearchConfig, source, 0.4)
+    options |= some(TranslateConfig, source, 0.25)
     # Of other input, of what the twin does not search: hypotheses that wait for each other, and what is drawn; and what
     # takes seconds.
     others = "score", "sum-trees", "search", "sample", "top-k", "seed", "jobs"
-    return {name: value for name, value in options.items() if name not in others}
+    return used(translate, {name: value for name, value in options.items() if name not in others}, source)
 
 
-def of_links(source: Random) -> dict[str, Any]:
-    """Options of how links are taken."""
+def of_links(source: Random, **given: Any) -> dict[str, Any]:
+    """Options of how links are taken; given: what else is on the command line."""
     others = {"jobs", "temperature"} | ({"tree-links"} if source.random() < 0.7 else set())  # the twin has none
-    return {name: each for name, each in given(AlignConfig, source, 0.25).items() if name not in others}
+    found = {name: each for name, each in some(AlignConfig, source, 0.25).items() if name not in others}
+    return used(align, found, source, **given)
 
 
 def of_fitting(source: Random) -> tuple[str, dict[str, Any]]:
     """A method of `align --fit`, and its options."""
     method = source.choice(list(ALIGNERS))
     options: dict[str, Any] = {**PREDICTABLE, "epochs": 1}
-    options |= given(ALIGNERS[method], source, 0.4, f"{method}-")
-    options |= given(TrainingConfig, source, 0.15) | given(TransformerConfig, source, 0.1)
+    options |= some(ALIGNERS[method], source, 0.4, f"{method}-")
+    options |= some(TrainingConfig, source, 0.15) | some(TransformerConfig, source, 0.1)
     if source.random() < 0.15:
         options["source-syntax"] = source.choice(SOURCES)
     if source.random() < 0.15:
         options["target-syntax"] = source.choice(SOURCES)
-    return method, options
+    return method, used(align, options, source, fit=True, method=method, out="model")
 
 
 # In place of a value of config.json.

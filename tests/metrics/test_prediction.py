@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from synmt.metrics.prediction import CATEGORIES, Prediction, PredictionCategory, read_prediction
+from synmt.metrics.config import CATEGORIES
+from synmt.metrics.prediction import Prediction, PredictionCategory, read_prediction
 from synmt.text.links import read_links
 
 FOUND = '{"links": [[0, 0, 0.9], [1, 1], [1, 2]], "predicted": [true, true, false, false], "target": ["ignored"]}'

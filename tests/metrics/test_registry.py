@@ -7,7 +7,7 @@ import pytest
 
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
-from tests.cli.commands import shell
+from tests.cli.commands import is_wrong_usage, shell
 from tests.packages import install
 
 EXACT = '''
@@ -18,6 +18,7 @@ from synmt.metrics.metric import Score
 class WrongLines:
     """The share of lines that are not the reference's. Statistics: wrong lines and lines."""
 
+    uses = ("case",)
     compares = "translations"
     higher_is_better = False
 
@@ -51,6 +52,8 @@ def test_a_metric_of_another_package(tmp_path: Path) -> None:
     score = "synmt score base good -r ref --metric wrong"
     assert [json.loads(line)["score"] for line in run(f"{score} --format json").splitlines()] == [100, 25]
     assert run(f"{score} --case lower").endswith("WRONG|by:another\n")
+    refused = shell(f"{score} --chrf-beta 3", tmp_path, PYTHONPATH=path)
+    assert is_wrong_usage(refused, "wrong does not use --chrf-beta; it belongs to chrf, chrf+, chrf++")
     test = run("synmt significance base good -r ref --metric wrong,bleu --tokenize char --format tsv")
     assert [row.split("\t")[6] for row in test.splitlines() if "WRONG" in row] == ["", "better"]
     signs = run(f"{score} --format tsv | synmt significance --test sign --format tsv")

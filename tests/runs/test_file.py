@@ -85,7 +85,7 @@ def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
         ("sequence = {}", "sequenze = {}", "system sequenze: no system has this name"),
         ("sequence = {}", "sequence = { seed = 3 }", "system sequence: seed is up to the run itself"),
         ("sequence = {}", "sequence = { rate = 3 }", "system sequence: No such option '--rate'."),
-        ("sequence = {}", "sequence = { gcn-layers = 3 }", "system sequence: an option of gcn for sequence"),
+        ("sequence = {}", "sequence = { gcn-layers = 3 }", "system sequence: sequence does not use --gcn-layers"),
         ("[systems]", "[translate]\nalpha = [1]\n[systems]", "translate: alpha has no two values"),
         ("[systems]", "[translate]\nalpha = [1, 1]\n[systems]", "translate: alpha has no two values, or one twice"),
         ("[systems]", "[translate]\nalpha = [1, []]\n[systems]", "alpha is no text, number or true"),

@@ -1,6 +1,7 @@
 """Runs that begin with a trained model."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from synmt.cli.sections import SectionOption
+from synmt.cli.train import command
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.translation import Translator
 from synmt.model.average import average
@@ -16,8 +19,9 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.model.target import target_side
-from synmt.options import Preset
-from synmt.streams import BadInput, Notes
+from synmt.options import Preset, check_used
+from synmt.streams import BadInput, Notes, WrongUsage
+from synmt.training.presets import scope_of
 from synmt.training.run import PairFiles
 from synmt.training.start import model_and_training_of
 from tests import tiny
@@ -127,17 +131,24 @@ PASCAL = ModelConfig(source_side({"pascal": {"heads": 1}}), SEQUENCE, ("en", "de
 @pytest.mark.parametrize(
     ("given", "cause"),
     [
-        ({"model": "mask"}, "the model of --init has decided --model"),
-        ({"width": 16}, "the model of --init has decided --width"),
-        ({"split_arcs": True}, "the model of --init has decided --split-arcs"),
-        ({"merges": 3, "dropout": 0.5}, "the model of --init has decided --merges"),
-        ({"mask_per_layer": True}, "an option of mask for a model of pascal."),
-        ({"pascal_heads": 3}, "pascal takes 3 heads"),
+        ({"model": "mask"}, "--model has no effect with --init"),
+        ({"width": 16}, "--width has no effect with --init"),
+        ({"split-arcs": True}, "--split-arcs has no effect with --init"),
+        ({"merges": 3, "dropout": 0.5}, "--merges has no effect with --init"),
+        ({"mask-per-layer": True}, r"pascal\+sequence does not use --mask-per-layer; it belongs to mask"),
+        ({"tree-dropout": 0.1}, ""),
+        ({"pascal-heads": 3}, ""),
     ],
 )
 def test_what_the_model_has_decided_is_refused(given: Mapping[str, Any], cause: str) -> None:
-    with pytest.raises(ValueError, match=cause):
-        model_and_training_of(PASCAL, Preset(), given)
+    options = [each.option for each in command.params if isinstance(each, SectionOption)]
+    with pytest.raises(WrongUsage, match=cause) if cause else nullcontext():
+        check_used({"init": PASCAL, **given}, options, scope_of(given, PASCAL))
+
+
+def test_ideas_of_the_model_must_fit_its_network() -> None:
+    with pytest.raises(ValueError, match="pascal takes 3 heads"):
+        model_and_training_of(PASCAL, Preset(), {"pascal_heads": 3})
 
 
 def test_what_may_differ() -> None:

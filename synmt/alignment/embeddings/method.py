@@ -6,18 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment.aligner import Aligner, FitConfig, Needs
-from synmt.alignment.embeddings.idea import NAME, Embeddings
-from synmt.alignment.statistical import NO_NEEDS, check_settings
-from synmt.options import settings_of
+from synmt.alignment.config import OF_LINKS
+from synmt.alignment.embeddings.idea import Embeddings
+from synmt.alignment.statistical import NO_NEEDS
 
 
 @dataclass(frozen=True)
 class EmbeddingsMethod(Embeddings):
     """A Method with the options of the idea."""
 
+    @classmethod
+    def uses(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        return OF_LINKS
+
     def needs(self, settings: Mapping[str, Any]) -> Needs:
-        own = {f"{NAME}_{each.name}" for each in settings_of(Embeddings)}
-        check_settings(NAME, {name: value for name, value in settings.items() if name not in own})
         return NO_NEEDS
 
     def fit(self, config: FitConfig) -> Aligner:

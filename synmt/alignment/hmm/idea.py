@@ -46,9 +46,9 @@ HEADS = frozenset({"heads"})
 
 @dataclass(frozen=True)
 class Hmm:
-    agreement: int = setting(2, "steps in which both directions give way to each other", 0, 100)
-    compounds: int = setting(4, "letters of each word that a compound is cut into, at least; 0 cuts none", 0, 1000)
-    concentration: float = setting(2.0, "α, the weight of what is known of words that begin alike", 0.01, 10**6)
+    agreement: int = setting(2, "steps towards the same links in both directions", 0, unless="trees", most=100)
+    compounds: int = setting(4, "letters of each word that a compound is cut into, at least; 0 cuts none", 0, most=1000)
+    concentration: float = setting(2.0, "α, the weight of what is known of words that begin alike", 0.01, most=10**6)
     null: float = rate(0.04, "p₀, the share of words that come from none")
     frequent: int = setting(200, "words of a side with jumps of their own", 0, 10**4)
     jump: int = setting(10, "the longest jump with a probability of its own", 1, 1000)

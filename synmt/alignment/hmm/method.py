@@ -6,18 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment.aligner import Aligner, FitConfig, Needs
-from synmt.alignment.hmm.idea import NAME, Hmm, needs_of
-from synmt.alignment.statistical import check_settings
-from synmt.options import settings_of
+from synmt.alignment.config import OF_WEIGHTS
+from synmt.alignment.hmm.idea import Hmm, needs_of
 
 
 @dataclass(frozen=True)
 class HmmMethod(Hmm):
     """A Method with the options of the idea."""
 
+    @classmethod
+    def uses(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        return OF_WEIGHTS
+
     def needs(self, settings: Mapping[str, Any]) -> Needs:
-        own = {f"{NAME}_{each.name}" for each in settings_of(Hmm)}
-        check_settings(NAME, {name: value for name, value in settings.items() if name not in own})
         return needs_of(self)
 
     def fit(self, config: FitConfig) -> Aligner:

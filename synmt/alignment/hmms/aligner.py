@@ -13,7 +13,7 @@ from synmt.alignment.hmm.aligner import HmmAligner
 from synmt.alignment.hmm.aligner import open_folder as open_hmm
 from synmt.alignment.hmms.idea import HMM, NAME, NEURAL, methods, split
 from synmt.alignment.neural_hmm.aligner import NeuralHmmAligner
-from synmt.alignment.statistical import check_unguided, read_folder, write_folder
+from synmt.alignment.statistical import read_folder, write_folder
 from synmt.device import local_device
 from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked
 from synmt.model.records import SentencePair
@@ -47,7 +47,6 @@ def _mean(pair: SentencePair, *given: SoftLinks) -> SoftLinks:
 
 def fit_folder(config: FitConfig) -> HmmsAligner:
     """Fit both to a bitext, and keep them; what an earlier run has done stays. Raises BadInput."""
-    check_unguided(config)
     out = config.out
     parts = zip((HMM, NEURAL), methods(config.settings), split(config.settings), strict=True)
     check_new(out, config.resume, begun=any((out / name).exists() for name in (CONFIG_FILE, HMM, NEURAL)))

@@ -15,6 +15,10 @@ class HmmsMethod:
 
     parts: ClassVar[tuple[str, ...]] = (HMM, NEURAL)
 
+    @classmethod
+    def uses(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        return frozenset()
+
     def needs(self, settings: Mapping[str, Any]) -> Needs:
         (hmm, neural), (own, others) = methods(settings), split(settings)
         of_hmm, of_neural = hmm.needs(own), neural.needs(others)

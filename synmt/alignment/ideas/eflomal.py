@@ -16,8 +16,8 @@ from subprocess import CalledProcessError
 from typing import Any
 
 from synmt.alignment.aligner import FitConfig, KnownWords, Needs
-from synmt.alignment.config import Heuristic
-from synmt.alignment.statistical import NO_NEEDS, check_settings, library, lines_of, new_folder, read_folder
+from synmt.alignment.config import OF_LINKS, Heuristic
+from synmt.alignment.statistical import NO_NEEDS, library, lines_of, new_folder, read_folder
 from synmt.caller import quiet
 from synmt.model.files import check_inside, naming
 from synmt.model.records import SentencePair
@@ -34,8 +34,11 @@ Texts = tuple[str, str]
 class Eflomal:
     """A Method without options."""
 
+    @classmethod
+    def uses(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        return OF_LINKS
+
     def needs(self, settings: Mapping[str, Any]) -> Needs:
-        check_settings(NAME, settings)
         library(NAME, NAME)
         return NO_NEEDS
 
@@ -72,7 +75,7 @@ class EflomalAligner:
     tokenizer: TokenizerName | None
     words: KnownWords
     heuristic: Heuristic = "grow-diag-final-and"
-    needs: Needs = (frozenset(), frozenset())
+    needs: Needs = NO_NEEDS
 
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
         sources, targets = lines_of(pairs)

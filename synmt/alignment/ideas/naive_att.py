@@ -13,8 +13,9 @@ with models whose last decoder layer alone attends to the source, and reads that
 Where their models end a source with a token of its own, whose column they cut off, ours have none.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synmt.alignment.translation.idea import Forced, LinkIdea
 from synmt.nn.config import TransformerConfig
@@ -48,6 +49,10 @@ class NaiveAtt(LinkIdea):
 
 @dataclass(frozen=True)
 class NaiveAttLast(LinkIdea):
+    @classmethod
+    def uses(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        return super().uses(settings) - {"cross-attention"}
+
     def network(self, config: TransformerConfig) -> TransformerConfig:
         return replace(config, cross_attention="last")
 

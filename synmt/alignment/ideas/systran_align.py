@@ -13,15 +13,7 @@ from typing import Any
 
 from synmt.alignment.aligner import FitConfig, KnownWords, Needs
 from synmt.alignment.config import Heuristic
-from synmt.alignment.statistical import (
-    NO_NEEDS,
-    check_settings,
-    library,
-    lines_of,
-    new_folder,
-    plain_words,
-    read_folder,
-)
+from synmt.alignment.statistical import NO_NEEDS, library, lines_of, new_folder, plain_words, read_folder
 from synmt.caller import quiet
 from synmt.model.files import check_inside
 from synmt.model.records import SentencePair
@@ -36,8 +28,11 @@ FILES = ("forward.probabilities", "backward.probabilities")
 class SystranAlign:
     """A Method without options."""
 
+    @classmethod
+    def uses(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        return frozenset()
+
     def needs(self, settings: Mapping[str, Any]) -> Needs:
-        check_settings(NAME, settings)
         library("systran_align", NAME)
         return NO_NEEDS
 

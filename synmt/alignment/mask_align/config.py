@@ -1,19 +1,30 @@
 """What a mask-align model is, in its folder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from synmt.alignment.config import ALL_OF_LINKS
 from synmt.alignment.mask_align.idea import MaskAlign
+from synmt.alignment.mask_align.presets import PRESETS
 from synmt.model.config import check_text
-from synmt.model.source import SourceSide, source_side
+from synmt.model.source import ENCODERS, SourceSide, encoders_of, source_side
 from synmt.model.words import read_words
 from synmt.nn.config import TransformerConfig
+from synmt.options import option_names
+from synmt.streams import WrongUsage
 from synmt.text.tokenization import TokenizerName, Words
 from synmt.text.vocabulary import Vocabulary
+from synmt.training.config import TrainingConfig, training_options
+from synmt.training.presets import configs, resolve
 
 if TYPE_CHECKING:
     from synmt.alignment.mask_align.model import MaskAlignModel
+
+# No link is known to be right, so no validation decides.
+USED = ALL_OF_LINKS | {*option_names(TransformerConfig), "guide", "resume", "preset", *ENCODERS} | training_options(
+    "patience", "select", "validation-beam", "prefixes", "prefix-tokens", "tree-dropout", "subword-dropout"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,3 +75,18 @@ class MaskAlignConfig:
 
         source, target = vocabularies
         return MaskAlignModel(self.network, self.options, self.guided, self.encoders, (source, target))
+
+
+def fitting_config(
+    settings: Mapping[str, Any],
+) -> tuple[tuple[SourceSide, SourceSide], TransformerConfig, TrainingConfig]:
+    """Return the encoders, the network and the training of these settings. Raises WrongUsage for those that no model
+    can have."""
+    try:
+        encoders = encoders_of(settings)
+        network, training = configs(resolve(PRESETS[settings.get("preset") or "small"], [], settings))
+        for side in encoders:
+            side.check_network(network)
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+    return encoders, network, training

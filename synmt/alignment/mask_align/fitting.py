@@ -7,13 +7,11 @@ from itertools import islice
 from synmt.alignment.aligner import FitConfig
 from synmt.alignment.corpus import AlignerCorpus, Vocabularies, encoded, vocabularies_of
 from synmt.alignment.mask_align.aligner import MaskAligner
-from synmt.alignment.mask_align.config import MaskAlignConfig
+from synmt.alignment.mask_align.config import MaskAlignConfig, fitting_config
 from synmt.alignment.mask_align.idea import MaskAlign
-from synmt.alignment.mask_align.presets import PRESETS
 from synmt.alignment.mask_align.validation import SAMPLE, LinkValidation
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
-from synmt.model.source import encoders_of
 from synmt.streams import Notes, WrongUsage
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
@@ -21,7 +19,6 @@ from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.fit import fit as fit_model
-from synmt.training.presets import configs, resolve
 
 
 @dataclass(frozen=True)
@@ -45,11 +42,9 @@ class AlignmentData:
 
 def fit(options: MaskAlign, config: FitConfig) -> MaskAligner:
     """Fit a model. Raises BadInput, and WrongUsage for settings that no model can have."""
+    encoders, network, training = fitting_config(config.settings)
+    guided = config.guide is not None
     try:
-        network, training = configs(resolve(PRESETS[config.settings.get("preset") or "small"], [], config.settings))
-        if training.tree_dropout:
-            raise ValueError("--tree-dropout is of translation models")
-        encoders, guided = encoders_of(config.settings), config.guide is not None
         model = MaskAlignConfig(options, guided, encoders, config.languages, config.tokenizer, network, config.words)
     except ValueError as error:
         raise WrongUsage(str(error)) from None

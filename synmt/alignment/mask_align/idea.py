@@ -38,10 +38,12 @@ from synmt.options import check_settings, setting
 @dataclass(frozen=True)
 class MaskAlign:
     loss_form: Literal["code", "paper"] = setting("code", "how the parts of Mask-Align's loss are normalized")
-    agreement: float = setting(5.0, "α, the weight of both directions' agreement")
-    entropy: float = setting(1.0, "β, the weight of the entropy of attention")
-    entropy_smoothing: float = setting(0.05, "λ, what is added to attention weights for their entropy", 1e-9)
-    guidance: float = setting(4.0, "γ, the weight of the links that --guide gives")
+    agreement: float = setting(5.0, "α, the weight of both directions' agreement", unless="no_agreement")
+    entropy: float = setting(1.0, "β, the weight of the entropy of attention", unless="no_agreement")
+    entropy_smoothing: float = setting(
+        0.05, "λ, what is added to attention weights for their entropy", 1e-9, unless="no_agreement"
+    )
+    guidance: float = setting(4.0, "γ, the weight of the links that --guide gives", needs="--guide")
     diagonal: float = setting(0.0, "κ, how much attention begins by favouring the diagonal; 4 with few pairs")
     causal: bool = setting(False, "words are predicted from those before them alone")
     no_leak: bool = setting(False, "every word attends to the source with all its weight")

@@ -3,24 +3,28 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from synmt.alignment.aligner import Aligner, FitConfig, Needs
+from synmt.alignment.mask_align.config import USED, fitting_config
 from synmt.alignment.mask_align.idea import MaskAlign
-from synmt.streams import WrongUsage
+from synmt.alignment.mask_align.presets import PRESETS
+from synmt.options import Preset
 
 
 @dataclass(frozen=True)
 class MaskAlignMethod(MaskAlign):
     """A Method with the options of the idea."""
 
-    def needs(self, settings: Mapping[str, Any]) -> Needs:
-        from synmt.model.source import encoders_of
+    presets: ClassVar[Mapping[str, Preset]] = PRESETS
+    several: ClassVar[bool] = True
 
-        try:
-            source, target = encoders_of(settings)
-        except ValueError as error:
-            raise WrongUsage(str(error)) from None
+    @classmethod
+    def uses(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        return USED - {"links-by"} if settings.get("guide") else USED
+
+    def needs(self, settings: Mapping[str, Any]) -> Needs:
+        (source, target), _, _ = fitting_config(settings)
         return source.needs(training=True), target.needs(training=True)
 
     def fit(self, config: FitConfig) -> Aligner:

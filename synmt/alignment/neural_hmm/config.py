@@ -4,16 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from synmt.alignment.config import OF_WEIGHTS
 from synmt.alignment.neural_hmm.idea import NAME, NeuralHmm
 from synmt.model.config import check_text
 from synmt.model.source import SourceSide, source_side
 from synmt.model.words import read_words
 from synmt.nn.config import TransformerConfig
-from synmt.options import Preset, settings_of
+from synmt.options import Preset
 from synmt.streams import WrongUsage
 from synmt.text.tokenization import TokenizerName, Words
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.config import TrainingConfig
+from synmt.training.config import TrainingConfig, training_options
 from synmt.training.presets import configs, resolve
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ SMALL = Preset(dict(
     learning_rate=1e-2, schedule="cosine", warmup=100, adam_beta2=0.98, clip=0.0,
 ))  # fmt: skip
 READ, MOST_EPOCHS = 30_000, 12  # pairs that are read in all, again and again if there are fewer
-OF_NETWORK = "width", "dropout"
-REFUSED = "label_smoothing", "word_dropout", "tree_dropout", "patience", "select", "validate_every"
+PRESETS = {"small": Preset({**SMALL.settings, "epochs": f"1 to {MOST_EPOCHS}: fewer for more pairs"})}  # in words
+USED = OF_WEIGHTS | {"width", "dropout", "resume"} | training_options(
+    "label-smoothing", "word-dropout", "tree-dropout", "subword-dropout", "patience", "select", "validate-every", "validation-beam",
+    "prefixes", "prefix-tokens",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -76,12 +80,7 @@ class NeuralHmmConfig:
 
 
 def fitting_config(settings: Mapping[str, Any]) -> tuple[TransformerConfig, TrainingConfig]:
-    """Return what the settings ask for. Raises WrongUsage for what is out of bounds or no option of this method."""
-    known = {each.name for each in settings_of(TrainingConfig)} - {*REFUSED} | {*OF_NETWORK}
-    known |= {f"neural_hmm_{each.name}" for each in settings_of(NeuralHmm)}
-    for name in settings:
-        if name not in known:
-            raise WrongUsage(f"--{name.replace('_', '-')} is not an option of {NAME}")
+    """Return the network and the training of these settings. Raises WrongUsage for those out of bounds."""
     try:
         return configs(resolve(SMALL, [], {"heads": 1, **settings}))
     except ValueError as error:

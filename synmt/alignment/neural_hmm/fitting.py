@@ -9,7 +9,6 @@ from synmt.alignment.neural_hmm.config import NeuralHmmConfig, epochs_for, fitti
 from synmt.alignment.neural_hmm.idea import NeuralHmm
 from synmt.alignment.neural_hmm.model import NeuralHmmModel
 from synmt.alignment.neural_hmm.start import start
-from synmt.alignment.statistical import check_unguided
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
 from synmt.streams import Notes
@@ -48,7 +47,6 @@ class HmmData:
 
 def fit(options: NeuralHmm, config: FitConfig) -> NeuralHmmAligner:
     """Fit a model. Raises BadInput, and WrongUsage for settings that no model can have."""
-    check_unguided(config)
     network, training = fitting_config({"epochs": epochs_for(len(config.bitext)), **config.settings})
     own = config.languages, config.tokenizer, network.width, network.dropout
     model = NeuralHmmConfig(options, *own, config.words)

@@ -36,7 +36,7 @@ NAME = "neural-hmm"
 
 @dataclass(frozen=True)
 class NeuralHmm:
-    agreement: int = setting(1, "steps in which both directions give way to each other", 0, 100)
+    agreement: int = setting(1, "steps towards the same links in both directions", 0, most=100)
     null: float = rate(0.04, "p₀, the share of subwords that come from none")
     jump: int = setting(10, "the longest jump with a probability of its own", 1, 1000)
 

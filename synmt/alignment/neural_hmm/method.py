@@ -3,20 +3,27 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from synmt.alignment.aligner import Aligner, FitConfig, Needs
+from synmt.alignment.neural_hmm.config import PRESETS, USED, fitting_config
 from synmt.alignment.neural_hmm.idea import NeuralHmm
 from synmt.alignment.statistical import NO_NEEDS
+from synmt.options import Preset
 
 
 @dataclass(frozen=True)
 class NeuralHmmMethod(NeuralHmm):
     """A Method with the options of the idea."""
 
-    def needs(self, settings: Mapping[str, Any]) -> Needs:
-        from synmt.alignment.neural_hmm.config import fitting_config
+    presets: ClassVar[Mapping[str, Preset]] = PRESETS
+    several: ClassVar[bool] = True
 
+    @classmethod
+    def uses(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        return USED
+
+    def needs(self, settings: Mapping[str, Any]) -> Needs:
         fitting_config(settings)
         return NO_NEEDS
 

@@ -5,17 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synmt.alignment.mask_align.presets import PAPER as MASK_ALIGN
-from synmt.alignment.translation.idea import LinkIdea
+from synmt.alignment.translation.idea import PRESETS, LinkIdea
 from synmt.model.source import SourceSide, encoders_of
 from synmt.nn.config import TransformerConfig
-from synmt.options import Preset
 from synmt.streams import WrongUsage
 from synmt.training.config import TrainingConfig
-from synmt.training.presets import SMALL, configs, resolve
-
-# The models of Chen et al. (2020) have the sizes and the training of Mask-Align's.
-PRESETS = {"small": SMALL, "paper": Preset({**MASK_ALIGN.settings, "cross_attention": "all"})}
+from synmt.training.presets import configs, resolve
 
 
 @dataclass(frozen=True)
@@ -30,7 +25,7 @@ class TranslationFitConfig:
 
 
 def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFitConfig:
-    """Return what the settings ask for. Raises WrongUsage for what is out of bounds or no option of this method."""
+    """Return what the settings ask for. Raises WrongUsage for what no such models can have."""
     try:
         encoders = encoders_of(settings)
         if ties_subwords(idea) and not all(side.reads_subwords for side in encoders):

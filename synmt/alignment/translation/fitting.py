@@ -5,7 +5,6 @@ the setting `models`, the translation models of another aligner are taken as the
 """
 
 import math
-import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence, Set
@@ -29,7 +28,7 @@ from synmt.model.files import CONFIG_FILE, check_new, locked
 from synmt.model.folder import ModelFolder
 from synmt.model.target import target_side
 from synmt.options import chosen, settings_of
-from synmt.streams import BadInput, Notes, WrongUsage, windows
+from synmt.streams import BadInput, Notes, windows
 from synmt.systems.idea import Task
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
@@ -48,8 +47,6 @@ Guide = Sequence[Set[Link]]
 
 def fit(idea: LinkIdea, config: FitConfig) -> TranslationAligner:
     """Fit an idea. Raises BadInput."""
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise BadInput(f"one process fits {config.method}, not several")
     begun = any((config.out / name).exists() for name in (CONFIG_FILE, GUIDE_FOLDER, *DIRECTIONS))
     check_new(config.out, config.resume, begun)
     with locked(config.out):
@@ -66,8 +63,6 @@ class _Fitting:
         asked = fitting_config(idea, config.settings)
         self.models, self.network, self.training = asked.models, asked.network, asked.training
         self.encoders = dict(zip(DIRECTIONS, asked.encoders, strict=True))
-        if config.guide is not None and not idea.guide:
-            raise WrongUsage(f"{config.method} learns from no links, so it needs no --guide")
         self.processes = Processes(0, 1, local_device(config.device))
         self.bitexts = {"forward": config.bitext, "backward": config.bitext.reversed()}
 

@@ -12,9 +12,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from synmt.alignment import ALIGNERS
+from synmt.alignment.config import OF_WEIGHTS
+from synmt.alignment.mask_align.presets import PAPER as MASK_ALIGN
+from synmt.model.source import ENCODERS
 from synmt.nn.config import TransformerConfig
-from synmt.options import check_settings
+from synmt.options import Preset, check_settings, option_names
 from synmt.streams import BadInput
+from synmt.training.config import training_options
+from synmt.training.presets import SMALL
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -25,7 +30,14 @@ if TYPE_CHECKING:
     from synmt.nn.encoding import SourceBatch
 
 
-ONE_READING = "--links-by is of attention that predicts words: of mask-align, naive-att and naive-att-last"
+# The models of Chen et al. (2020) have the sizes and the training of Mask-Align's.
+PRESETS = {"small": SMALL, "paper": Preset({**MASK_ALIGN.settings, "cross_attention": "all"})}
+UNVALIDATED = "patience", "select", "validation-beam", "prefixes", "prefix-tokens"
+OF_TRAINING = training_options(*UNVALIDATED, "subword-dropout")
+OF_PARTS = training_options(
+    *UNVALIDATED, "subword-dropout", "merges", "label-smoothing", "word-dropout", "tree-dropout"
+)
+OF_MODELS = frozenset({*option_names(TransformerConfig), *ENCODERS})
 
 
 @dataclass(slots=True)
@@ -101,6 +113,7 @@ class LinkIdea:
     ties_subwords: whether both models must read the same subwords, and nothing else.
     """
 
+    presets: ClassVar[Mapping[str, Preset]] = PRESETS
     guide: ClassVar[str] = ""
     trains_model: ClassVar[bool] = False
     ties_subwords: ClassVar[bool] = False
@@ -108,6 +121,21 @@ class LinkIdea:
     def __post_init__(self) -> None:
         """Raise ValueError for options out of bounds."""
         check_settings(self)
+
+    @classmethod
+    def uses(cls, settings: Mapping[str, Any]) -> frozenset[str]:
+        """Return the options that the method uses besides its own, as Method: with --models, only the training of what
+        is not taken over."""
+        used = OF_WEIGHTS | {"models", "resume"}
+        if not settings.get("models"):
+            used |= {"preset"} | OF_TRAINING | OF_MODELS
+        elif cls.trains_model:
+            used |= {"preset"} | OF_TRAINING - {"merges"} | OF_MODELS
+        elif cls.part is not LinkIdea.part:
+            used |= {"preset"} | OF_PARTS
+        if cls.guide:
+            used |= {"guide"}
+        return used if cls.posteriors is LinkIdea.posteriors else used | {"links-by"}
 
     def network(self, config: TransformerConfig) -> TransformerConfig:
         """Return the translation models' sizes, where the idea changes them."""
@@ -135,7 +163,7 @@ class LinkIdea:
 
     def posteriors(self, forced: Forced) -> "Tensor":
         """Return what the weights would be, were y_i known to the step that they are of, [B,I,J]. Raises BadInput."""
-        raise BadInput(ONE_READING)
+        raise NotImplementedError
 
     def matrices(self, forward: Forced, backward: Forced) -> tuple["Tensor", "Tensor"]:
         """Return the weights of both directions, x → y [B,I,J] and y → x [B,J,I]."""

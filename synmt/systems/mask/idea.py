@@ -50,7 +50,7 @@ class Mask(SourceIdea):
     With a dependency tree: tokens as they are; columns besides: `nodes` and `orders`, as in mask/attention.py.
     """
 
-    per_layer: bool = setting(False, "strengths of their own for each layer")
+    per_layer: bool = setting(False, "strengths of their own for each layer", unless="hard")
     tree: Literal["constituency", "dependency"] = setting("constituency", "whose relations the masks are")
     relations: str = setting("", f"those that have masks, joined by +, of {', '.join(RELATIONS)}")
     hard: bool = setting(False, "in place of strengths, each head sees one of the relations, in turn, and itself")

@@ -34,10 +34,12 @@ class Pascal(SourceIdea):
     """Columns: `parent_positions`, twice the position of each token's parent, -1 for tokens that are no words, and for
     those of words without a head, which keep their own attention."""
 
-    layer: int = setting(1, "encoder layer whose attention is scaled", 1, 256)
-    heads: int = setting(2, "how many of its heads", 1, 2**16)
+    layer: int = setting(1, "encoder layer whose attention is scaled", 1, unless="layers", most=256)
+    heads: int = setting(2, "how many of its heads", 1, most=2**16)
     layers: str = setting("", "several layers in place of one, with their heads, as 1:2+3:1; without a number: as many")
-    variance: float = setting(1.0, "of the Gaussian around the parent, in squared tokens", 1e-3)
+    variance: float = setting(
+        1.0, "of the Gaussian around the parent, in squared tokens", 1e-3, unless="weighting parent-only"
+    )
     dropout: float = rate(0.0, "share of rows that are plain in training: the paper's q")
     weighting: Literal["multiply", "add-log-density", "parent-only"] = setting("multiply", "how the parent counts")
 

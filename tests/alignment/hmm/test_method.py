@@ -62,10 +62,6 @@ def test_the_same_pairs_give_the_same_files(folder: Path, tmp_path: Path) -> Non
 def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="begins anew"):
         fitted("hmm", PAIRS, folder, {})
-    with pytest.raises(WrongUsage, match="no --guide"):
-        fitted("hmm", PAIRS, tmp_path / "x", {}, LINKS)
-    with pytest.raises(WrongUsage, match="--epochs is not an option of hmm"):
-        open_method("hmm", {}).needs({"epochs": 2})
     with pytest.raises(WrongUsage, match="null cannot be 1"):
         open_method("hmm", {"hmm_null": 1.0})
     assert isinstance(fitted("hmm", PAIRS, tmp_path / "few", {"hmm_rounds": 0}), HmmAligner)

@@ -71,16 +71,10 @@ def test_a_run_that_was_stopped_goes_on(missing: list[str], folder: Path, tmp_pa
         fitted("hmms", PAIRS, tmp_path / "new", QUICK, resume=True)
 
 
-def test_what_it_does_not_take_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongUsage, match="no --guide"):
-        fitted("hmms", PAIRS, tmp_path / "x", QUICK, LINKS)
-    with pytest.raises(WrongUsage, match="--heads is not an option of neural-hmm"):
-        open_method("hmms", {}).needs({"heads": 2})
+def test_what_its_parts_do_not_take_is_refused() -> None:
     for settings in ({"hmm_null": 1.0}, {"neural_hmm_null": 0.0}, {"neural_hmm_jump": 0}):
         with pytest.raises(WrongUsage, match=r"(null|jump) cannot be"):
             open_method("hmms", settings).needs(settings)
-    with pytest.raises(WrongUsage, match="an option of mask-align for hmms"):
-        open_method("hmms", {"mask_align_entropy": 0.5})
 
 
 def test_trees_are_for_the_one_that_reads_them() -> None:

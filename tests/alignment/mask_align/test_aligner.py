@@ -127,8 +127,6 @@ def test_errors_are_bad_input(tmp_path: Path) -> None:
     fit(tmp_path / "model", PAIRS[:9], **SHORT)
     with pytest.raises(BadInput, match="holds a model; --resume goes on with it"):
         fit(tmp_path / "model", PAIRS[:9], **SHORT)
-    with pytest.raises(WrongUsage, match="an option of pascal for sequence"):
-        fit(tmp_path / "other", PAIRS[:9], pascal_heads=1)
     with pytest.raises(WrongUsage, match="agreement cannot be -1"):
         fit(tmp_path / "other", PAIRS[:9], mask_align_agreement=-1.0)
     with pytest.raises(BadInput, match=r"config\.json: No such file"):

@@ -64,14 +64,9 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_model(folder: Path, tmp_path
     assert parts[0] == parts[1]
 
 
-def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_what_it_does_not_take_is_refused(folder: Path) -> None:
     with pytest.raises(BadInput, match="holds a model"):
         fitted("neural-hmm", PAIRS, folder, QUICK)
-    with pytest.raises(WrongUsage, match="no --guide"):
-        fitted("neural-hmm", PAIRS, tmp_path / "x", QUICK, LINKS)
-    for name in ("heads", "label_smoothing", "preset", "source_syntax"):
-        with pytest.raises(WrongUsage, match=f"--{name.replace('_', '-')} is not an option of neural-hmm"):
-            open_method("neural-hmm", {}).needs({name: 1})
     with pytest.raises(WrongUsage, match="width cannot be 0"):
         open_method("neural-hmm", {}).needs({"width": 0})
     with pytest.raises(WrongUsage, match="null cannot be 0"):

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from synmt.alignment import ALIGNERS
+from synmt.alignment.choice import used_by
 from synmt.alignment.methods import TranslationMethod, open_method
 from synmt.alignment.translation.config import TranslationFitConfig, fitting_config
 from synmt.alignment.translation.idea import LinkIdea
@@ -49,14 +50,10 @@ def test_options_of_a_guide_are_known_and_others_are_not() -> None:
     idea, _ = asked("shift-aet", {"shift_att_layer": 2, "shift_aet_layer": 3})
     assert idea.options() == {"layer": 3}
     assert asked("bao-guided", {"bao_contiguity": 0.5})
-    with pytest.raises(WrongUsage, match="an option of shift-aet for shift-att"):
-        asked("shift-att", {"shift_aet_layer": 2})
-    with pytest.raises(WrongUsage, match="an option of mask-align for bao"):
-        asked("bao", {"mask_align_loss_form": "paper"})
-    with pytest.raises(WrongUsage, match="an option of pascal for sequence"):
-        asked("bao", {"pascal_heads": 1})
-    with pytest.raises(WrongUsage, match="an option of bao for mask-align"):
-        open_method("mask-align", {"bao_steps": 1})
+    assert {"shift-att-layer", "shift-aet-layer", "guide"} < used_by("shift-aet", {})
+    assert "shift-att-layer" not in used_by("shift-aet", {"guide": "links"})  # which needs no teacher
+    assert "shift-aet-layer" not in used_by("shift-att", {})
+    assert "pascal-heads" not in used_by("bao", {}) and "pascal-heads" in used_by("bao", {"source-syntax": "pascal"})
 
 
 def test_a_layer_that_is_not_there_is_named_before_anything_is_trained() -> None:

@@ -126,12 +126,8 @@ def test_a_part_leaves_its_warm_up_as_early_as_its_model() -> None:
 
 
 def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:
-    with pytest.raises(WrongUsage, match="an option of bao for naive-att"):
-        fit_to("naive-att", PAIRS, tmp_path / "x", bao_steps=2)
     with pytest.raises(WrongUsage, match="steps cannot be -1"):
         fit_to("bao", PAIRS, tmp_path / "x", bao_steps=-1)
-    with pytest.raises(WrongUsage, match="no --guide"):
-        fit_to("bao", PAIRS, tmp_path / "x", LINKS)
     with pytest.raises(WrongUsage, match="nothing but subwords"):
         fit_to("bao-guided", PAIRS, tmp_path / "x", source_syntax="mask")
     with pytest.raises(BadInput, match="no run to resume"):

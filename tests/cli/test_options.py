@@ -1,0 +1,356 @@
+"""Every option is used or refused: for all commands, all methods, systems, metrics, tests and formats.
+
+Each command line that `lines` yields is parsed with each further option of its command. One that is accepted must
+change what the command would run with, which `resolved` finds without running it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, redirect_stdout
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from synmt.alignment import ALIGNERS
+from synmt.alignment.choice import default_method, defaults_of, owners, used_by
+from synmt.alignment.config import AlignConfig
+from synmt.alignment.mask_align.config import fitting_config as of_mask_align
+from synmt.alignment.methods import TranslationMethod, open_method
+from synmt.alignment.neural_hmm.config import fitting_config as of_neural_hmm
+from synmt.alignment.symmetrization import Symmetrization
+from synmt.alignment.translation.config import fitting_config as of_translation
+from synmt.api.scoring import score
+from synmt.cli.inspect import PICTURES
+from synmt.cli.main import cli
+from synmt.cli.manual import root, with_those_below
+from synmt.cli.sections import SectionCommand, SectionOption
+from synmt.cli.train import configs_of
+from synmt.decoding.config import SearchConfig, TranslateConfig, scope_of
+from synmt.metrics import METRICS
+from synmt.metrics.config import MetricConfig, SignificanceConfig
+from synmt.metrics.config import scope_of as scope_of_metrics
+from synmt.model.files import write_config
+from synmt.model.target import target_side
+from synmt.options import check_used, config_of, options_in, settings_of
+from synmt.parsers.config import ParserConfig
+from synmt.streams import WrongUsage
+from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.text.tokenization import TextConfig
+from synmt.training.presets import owners as owners_of_ideas
+from tests.cli.commands import CODES
+from tests.inspection.models import write_model
+
+# Options that change no result, each with the reason.
+OF_THE_MACHINE = {
+    "device": "where it is computed",
+    "jobs": "by how many processes",
+    "on-error": "what becomes of lines that are bad",
+    "resume": "whether finished work is done again",
+    "out": "where the result goes",
+    "data": "where the files of a run file are",
+    "prepared": "where pairs are kept between runs",
+}
+FILE = __file__
+VALUES = {
+    "source-language": "nl", "target-language": "nl", "language": "de", "detokenize": "de", "moses": "de",
+    "metric": "ter", "by-length": "10,20", "references": FILE, "model": "mask", "bpe": "codes", "init": "init",
+    "source-syntax": "label-features", "align target-syntax": "label-features", "train target-syntax": "gcn",
+    "label-features-fields": "upos", "mask-relations": "parent+child", "pascal-layers": "1:1",
+    "named-masks-names": "near", "width": "64", "heads": "2", "cross-attention": "all", "preset": "paper",
+    "n-best": "2", "layer": "2",
+}  # fmt: skip
+Line = tuple[str, list[str]]  # a command, and arguments of it
+
+
+@cache
+def commands() -> dict[str, SectionCommand]:
+    """All commands that do something, by their names."""
+    found = {context.command_path.removeprefix("synmt "): context.command for context in with_those_below(root())}
+    return {name: command for name, command in found.items() if isinstance(command, SectionCommand)}
+
+
+def lines(folder: Path) -> Iterator[Line]:
+    """Yield a command line for each choice that decides which options are used."""
+    minimal = {
+        "score": ["--references", FILE], "significance": [FILE, FILE, "--references", FILE],
+        "bpe learn": ["--merges", "3"],
+        "bpe apply": ["--codes", FILE], "average": ["model", "--out", "x"], "export": ["model", "--out", "x"],
+        "train": ["--tsv", "-", "--out", "x"], "run": ["x.toml"], "challenge reordering": ["x", "y", "z"],
+        "inspect strengths": ["model"], "inspect attention": ["model"], "inspect alignment": ["x"],
+        "inspect curves": ["model"],
+    }  # fmt: skip
+    for name in commands():
+        if name not in ("align", "translate"):
+            yield name, minimal.get(name, [])
+    yield from lines_of_align(folder)
+    for system in systems():
+        own = ["--named-masks-names", "near"] if system == "named-masks" else []
+        yield "train", [*minimal["train"], "--model", system, *own]
+    for data in (["--dev-tsv", FILE], ["--dev-source", FILE, "--dev-target", FILE, "--select", "loss"]):
+        yield "train", [*minimal["train"], *data]
+    yield "train", [*minimal["train"], "--source-syntax", "mask+pascal", "--target-syntax", "gcn"]
+    yield "train", [*minimal["train"], "--codes", FILE]
+    yield "train", [*minimal["train"], "--init", "init"]
+    for more in ([], ["--sample"], ["--score"], ["--n-best", "2"], ["--format", "conllu"], ["--task", "parse"]):
+        yield "translate", ["model", *more]
+    for metric in METRICS:
+        for more in ([], ["--by-sentence"], ["--confidence"], ["--by-length", "3"]):
+            yield "score", [*minimal["score"], "--metric", metric, *more]
+        yield "significance", [*minimal["significance"], "--metric", metric]
+    for report in ("--errors", "--by-relation", "--reliability"):
+        yield "score", [*minimal["score"], report]
+    for test in next(each for each in settings_of(SignificanceConfig) if each.name == "test").choices:
+        yield "significance", [*(minimal["significance"] if test != "sign" else [FILE]), "--test", test]
+    for name in ("strengths", "attention", "alignment", "curves"):
+        for form in (*PICTURES, "html", "json", "tsv", "text"):
+            option = next(each for each in commands()[f"inspect {name}"].params if each.name == "form")
+            if form in option.type.choices:  # type: ignore[attr-defined]
+                yield f"inspect {name}", [*minimal[f"inspect {name}"], "--format", form]
+    for kind in ("text", "tokens", "ptb", "conllu", "records"):
+        yield "parse", ["--input", kind]
+        for parser in next(each for each in settings_of(ParserConfig) if each.name == "parser").choices:
+            again = ["--again", "trees"] if kind not in ("text", "tokens") else []
+            yield "parse", ["--input", kind, *again, "--parser", str(parser)]
+            yield "parse", ["--input", kind, *again, "--parser", str(parser), "--model", "x"]
+    yield "score", [*minimal["score"], "--metric", "aer", "--source", FILE, "--target", FILE]
+    yield "transitions", ["--invert"]
+    yield "project", ["--method", "direct"]
+    for side in ("--target", "--source"):
+        yield "challenge query", ["--links", FILE, side, FILE]
+
+
+def lines_of_align(folder: Path) -> Iterator[Line]:
+    for more in ([], ["--symmetrize", "mean"], ["--links-from", FILE, "--links-from", FILE]):
+        yield "align", ["--links-from", FILE, *more]
+    for method in ALIGNERS:
+        fit = ["--fit", "--method", method]
+        yield "align", [*fit, "--out", "x", "--format", "jsonl"]
+        used = used_by(method, {})
+        for option in ("guide", "models"):
+            if option in used:
+                yield "align", [*fit, f"--{option}", FILE]
+        path = folder / method
+        path.mkdir(exist_ok=True)
+        write_config(path, {"aligner": method})
+        yield "align", [str(path), "--format", "jsonl"]
+    yield "align", ["--fit"]
+    yield "align", ["--fit", "--method", "naive-att", "--preset", "paper"]
+    for idea in SOURCE_IDEAS:
+        own = ["--named-masks-names", "near"] if idea == "named-masks" else []
+        yield "align", ["--fit", "--method", "naive-att", "--source-syntax", idea, *own]
+    yield "align", ["--fit", "--method", "mask-align", "--mask-align-no-agreement"]
+    for rule in ("argmax", "itermax"):
+        yield "align", ["--fit", "--method", "embeddings", "--embeddings-rule", rule]
+    yield "align", ["--fit", "--method", "hmm", "--hmm-trees"]
+
+
+def value_of(command: str, option: SectionOption, default: object) -> list[str]:
+    """One that is not the default, or nothing of a flag."""
+    name, kind = option.option.name, option.type
+    name = f"{command} {name}" if f"{command} {name}" in VALUES else name
+    if option.is_flag:
+        return []
+    if name in VALUES and VALUES[name] != str(default):
+        return [VALUES[name]]
+    if isinstance(kind, click.Choice):
+        return [next(each for each in reversed(kind.choices) if each != default)]
+    if isinstance(kind, click.IntRange):
+        least, most = kind.min or 0, kind.max if kind.max is not None else 2**32
+        return [str(next(each for each in (least + 1, least, least + 2) if each <= most and each != default))]
+    if isinstance(kind, click.FloatRange):
+        return [str(next(each for each in (0.5, 0.25) if each != default))]
+    return [FILE if isinstance(kind, click.Path) else "x"]
+
+
+def parsed(name: str, arguments: Sequence[str]) -> click.Context:
+    """Raise WrongUsage as the command does before it begins."""
+    return commands()[name].make_context(name, list(arguments))
+
+
+def resolved(name: str, context: click.Context) -> object:
+    """Return what the command would run with."""
+    params = dict(context.params)
+    if name == "train":
+        kept = ("dev_source", "dev_target", "dev_tsv", "tsv", "source", "target", "codes")
+        others = ("on_error", "out", "resume", "device", "prepared", "jobs", *kept[:4])
+        asked = {each: value for each, value in params.items() if each not in others}
+        return configs_of(**asked), [params[each] for each in kept]
+    if name == "translate":
+        return config_of(SearchConfig, params), config_of(TranslateConfig, params)
+    if name == "align" and params["fit"]:
+        settings = {each: value for each, value in params.items() if value is not None}
+        links = config_of(AlignConfig, params), config_of(TextConfig, params), params["lexicon"], params["guide"]
+        return links, fitted_with(params["method"] or default_method(None), settings)
+    return params
+
+
+def fitted_with(method: str, settings: dict[str, Any]) -> object:
+    """Return the configs that a method is fitted with."""
+    made = open_method(method, settings)
+    if isinstance(made, TranslationMethod):
+        teacher = fitted_with(made.idea.guide, settings) if made.idea.guide else None
+        return made.idea, of_translation(made.idea, settings), teacher
+    if method == "mask-align":
+        return made, of_mask_align(settings)
+    if method in ("hmms", "neural-hmm"):
+        parts = [open_method(each, settings) for each in getattr(made, "parts", ())]
+        return made, parts, of_neural_hmm(settings)
+    return made
+
+
+def outcomes(name: str, arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield each option of a command with these arguments, and whether it is used rather than refused."""
+    command, begun = commands()[name], parsed(name, arguments)
+    before, defaults = resolved(name, begun), command.help_scope(begun).defaults
+    for option in command.params:
+        if not isinstance(option, SectionOption) or not set(option.opts).isdisjoint(arguments):
+            continue
+        own = option.option.name
+        default = defaults.get(own, option.option.default)
+        flags = option.secondary_opts if default is True else [f"--{own}"]
+        line = [*arguments, flags[0], *value_of(name, option, default)]
+        try:
+            after = resolved(name, parsed(name, line))
+        except ValueError as error:  # WrongUsage
+            assert f"--{own}" in str(error), " ".join(line)
+            yield own, False
+            continue
+        assert own in OF_THE_MACHINE or after != before, " ".join(line)
+        yield own, True
+
+
+def test_every_option_is_used_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is refused, the error names it; and somewhere, it is used."""
+    monkeypatch.chdir(tmp_path)
+    Path("codes").write_text(CODES)
+    write_model(Path("init"), "mask", "transitions")
+    every = list(lines(tmp_path))
+    found = [(name, *each) for name, arguments in every for each in outcomes(name, arguments)]
+    used_there = {(name, each.removeprefix("--")) for name, arguments in every for each in arguments}
+    assert {(name, option) for name, option, used in found if not used} <= used_there.union(
+        (name, option) for name, option, used in found if used
+    )
+    assert len(found) > 5000 and sum(used for *_, used in found) > 2000, (len(found), sum(used for *_, used in found))
+
+
+SIDES = {name: target_side({name: {}}) for name in TARGET_IDEAS}
+
+
+@pytest.mark.parametrize("name", SIDES)
+@pytest.mark.parametrize("more", [[], ["--score"], ["--n-best", "2"], ["--format", "jsonl"]])
+def test_options_of_trees_are_of_models_that_write_trees(name: str, more: list[str]) -> None:
+    """What `synmt translate` knows once it has opened the model."""
+    side, command = SIDES[name], commands()["translate"]
+    among = side.writes_arcs and not side.writes_tags
+    wanted = {
+        "--constraints": side.writes_arcs and (among or "--n-best" in more or "--format" in more),
+        "--search": among, "--no-repeat": not among, "--min-length-ratio": not among, "--sum-trees": True,
+    }  # fmt: skip
+    for flag, is_used in wanted.items():
+        if (flag == "--sum-trees") != ("--score" in more):
+            continue
+        option = next(each for each in command.params if flag in each.opts)
+        assert isinstance(option, SectionOption)
+        context = parsed("translate", ["model", *more, flag, *value_of("translate", option, option.option.default)])
+        config = config_of(TranslateConfig, context.params)
+        with nullcontext() if is_used else pytest.raises(WrongUsage, match=f"^{flag} (needs|has no effect with) "):
+            command.check(context, scope_of(side, config))
+
+
+def shown(name: str, arguments: Sequence[str]) -> str:
+    """The help of a command line."""
+    with pytest.raises(click.exceptions.Exit), redirect_stdout(StringIO()) as output:
+        parsed(name, arguments)
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("method", ALIGNERS)
+def test_help_of_align_shows_the_options_of_a_method(method: str) -> None:
+    """With its defaults, and wherever --help stands."""
+    help_text = shown("align", ["--method", method, "--help"])
+    assert shown("align", ["--help", "--method", method]) == help_text
+    assert shown("align", ["--help", "--fit", f"--method={method}"]) == help_text
+    rows = set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", help_text, re.MULTILINE))
+    used = used_by(method, {}) - {"tree-dropout"}  # which needs trees
+    assert ("--tree-dropout" in shown("align", ["--help", "--method", method, "--source-syntax", "pascal"])) == (
+        "tree-dropout" in used_by(method, {})
+    )
+    for option in owners():
+        assert (option in rows) == (option in used), option
+    text = " ".join(help_text.split())
+    for name, value in defaults_of(method, None).items():
+        if name in used and not isinstance(value, bool):
+            row = text[text.index(f" --{name} ") :]
+            assert row[row.index("[default: ") :].startswith(f"[default: {value}]"), name
+    if method == "hmms":
+        assert shown("align", ["--help"]) == help_text
+
+
+@pytest.mark.parametrize("system", systems())
+def test_help_of_train_shows_the_options_of_a_system(system: str) -> None:
+    help_text = shown("train", ["--help", "--model", system])
+    assert shown("train", ["--model", system, "--help"]) == help_text
+    rows = set(re.findall(r"^ +--([a-z0-9-]+)", help_text, re.MULTILINE))
+    own = {option for option, ways in owners_of_ideas().items() if f"--model {system}" in ways}
+    assert rows & owners_of_ideas().keys() == own
+    reads = system in TARGET_IDEAS and TARGET_IDEAS[system].reads_prefixes
+    assert ("prefixes" in rows) == ("prefix-tokens" in rows) == reads
+    if system == "sequence":
+        assert shown("train", ["--help"]) == help_text
+        small = " ".join(shown("train", ["--help", "--preset", "small"]).split())
+        assert "[default: 0.003]" in small and "[default: 0.0003]" in " ".join(help_text.split())
+
+
+def test_no_name_is_broken_at_a_hyphen() -> None:
+    names = {*ALIGNERS, *systems(), *METRICS, *get_args(Symmetrization)}
+    for context in with_those_below(root(terminal_width=80)):
+        words = set(context.get_help().split())
+        for name in names:
+            parts = name.split("-")
+            broken = {"-".join(parts[:cut]) + "-" for cut in range(1, len(parts))}
+            assert not broken & words, (context.command_path, name)
+
+
+@pytest.mark.parametrize(
+    ("line", "has", "lacks"),
+    [
+        (["align", "--method", "hmm"], {"--hmm-trees"}, {"--heads", "--guide"}),
+        (["align", "--method", "mask-align"], {"--heads", "--guide"}, {"--hmm-trees"}),
+        (["train", "--model", "pascal"], {"--pascal-heads"}, {"--mask-tree", "--prefixes"}),
+    ],
+)
+def test_a_shell_completes_the_options_that_are_used(line: list[str], has: set[str], lacks: set[str]) -> None:
+    offered = {item.value for item in ShellComplete(cli, {}, "synmt", "_X").get_completions(line, "--")}
+    assert has <= offered and not lacks & offered
+
+
+TEXTS = ["The cat , sat .", "I'm HERE"], ["the cat, has sat on it.", "I am here, Tom"]
+OF_KINDS: dict[str, tuple[list[str], list[str]]] = {
+    "translations": TEXTS,
+    "links": (["1-1 2-2", "1-2"], ["1-1 2-3", "1-2"]),
+    "predictions": (['{"links": [[0, 0]], "predicted": [true, false, true]}'], ["1-1 2-2"]),
+}
+OTHERS: dict[str, Any] = {
+    "tokenize": "char", "case": ("lower", "mixed"), "detokenize": "en", "effective-order": True, "chrf-beta": 3,
+    "chrf-average": "script", "ribes-alpha": 0.5, "ribes-beta": 0.9, "link-base": 0, "reference-base": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_option_that_a_metric_uses_changes_its_score_or_signature(name: str) -> None:
+    hypotheses, references = OF_KINDS.get(METRICS[name](MetricConfig()).compares, ([], []))
+    plain = score(hypotheses, references, metrics=[name]) if hypotheses else []
+    used = set(scope_of_metrics([name]).used)
+    assert used <= OTHERS.keys() and bool(used) == bool(hypotheses)
+    for option in used:
+        values = OTHERS[option] if isinstance(OTHERS[option], tuple) else (OTHERS[option],)
+        found = [score(hypotheses, references, metrics=[name], **{option.replace("-", "_"): each}) for each in values]
+        assert any(each != plain for each in found), option
+    for option in OTHERS.keys() - used:
+        with pytest.raises(WrongUsage, match=f"{re.escape(name)} does not use --{option}; it belongs to "):
+            check_used({option: None}, list(options_in(MetricConfig).values()), scope_of_metrics([name]))
