@@ -105,20 +105,16 @@ class SectionCommand(click.Command):
         self.scope_of = scope or (lambda given: Scope())
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Raise WrongUsage for an option without effect."""
+        """Raise WrongUsage for a path that would be read and written, and for an option without effect."""
         context.meta[ARGUMENTS] = list(args)
         rest = super().parse_args(context, args)
         if not context.resilient_parsing:
+            check_paths(context)
             try:
                 self.check(context, self.scope_of(given_in(context)))
             except ValueError as error:
                 raise WrongUsage(str(error)) from None
         return rest
-
-    def invoke(self, context: click.Context) -> Any:
-        """Refuse paths that would be read and written, before anything is done."""
-        check_paths(context)
-        return super().invoke(context)
 
     def check(self, context: click.Context, scope: Scope) -> None:
         """Raise WrongUsage for an option that has no effect in this scope."""

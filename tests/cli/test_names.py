@@ -41,7 +41,8 @@ SCORES = [
     )
 ]  # fmt: skip
 SHOWN = [
-    *(f"inspect alignment LINKS LINKS --title TEXT --format {form}" for form in ("tsv", "json", "svg", "html")),
+    *(f"inspect alignment LINKS LINKS --format {form}" for form in ("tsv", "json", "html")),
+    "inspect alignment LINKS LINKS --title TEXT --format svg",
     *(f"inspect curves LOGS LOGS --format {form}" for form in ("json", "svg")),
     "inspect links LINKS",
     "score TEXT -r TEXT --by-sentence --format json",

@@ -1,5 +1,7 @@
 """Heads with fixed attention: a slow twin by the formulas, and the laws."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -44,7 +46,8 @@ def test_the_first_heads_of_every_layer_have_them_and_the_others_learn() -> None
     model = tiny.model("fixed heads", vocabulary)
     source, _ = data.batch([0, 1, 3], CPU)
     assert source.padding is not None
-    with Recorder([layer.attention for layer in [*model.network.encoder.layers]]) as recorder:  # type: ignore
+    layers: list[Any] = list(model.network.encoder.layers)
+    with Recorder([layer.attention for layer in layers]) as recorder:
         model.encode(source)
     (pattern,) = tiny.SYSTEMS["fixed heads"]["fixed-heads"]["patterns"].split("+")
     for weights in recorder.weights:
@@ -60,7 +63,7 @@ def test_patterns_that_are_none(patterns: str) -> None:
 
 def test_heads_that_are_not_there_or_not_free() -> None:
     for ideas, cause in (
-        ({"fixed-heads": {}}, "takes 3 heads of layer 1"),
+        ({"fixed-heads": {"patterns": "previous+self+next"}}, "takes 3 heads of layer 1"),
         ({"fixed-heads": {"patterns": "next"}, "lisa": {}}, "both take head 1 of layer 1"),
         ({"fixed-heads": {"patterns": "next"}, "supervised-heads": {}}, "both take head 1 of layer 2"),
     ):

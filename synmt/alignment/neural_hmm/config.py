@@ -27,8 +27,8 @@ SMALL = Preset(dict(
 READ, MOST_EPOCHS = 30_000, 12  # pairs that are read in all, again and again if there are fewer
 PRESETS = {"small": Preset({**SMALL.settings, "epochs": f"1 to {MOST_EPOCHS}: fewer for more pairs"})}  # in words
 USED = OF_WEIGHTS | {"width", "dropout", "resume"} | training_options(
-    "label-smoothing", "word-dropout", "tree-dropout", "subword-dropout", "patience", "select", "validate-every", "validation-beam",
-    "prefixes", "prefix-tokens",
+    "label-smoothing", "word-dropout", "tree-dropout", "subword-dropout", "patience", "select", "validate-every",
+    "validation-beam", "prefixes", "prefix-tokens",
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The tensors of `fixed-heads`. Shapes: B sentences, n positions."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -18,11 +19,16 @@ class FixedAttention(nn.Module):
 
     def forward(self, batch: SourceBatch) -> EncoderPass:
         real = torch.ones_like(batch.ids, dtype=torch.bool) if batch.padding is None else ~batch.padding
-        edits = []
-        for head, pattern in enumerate(self.patterns):
-            weights = fixed_weights(real, pattern)
-            edits.append(HeadEdit((head,), replace=lambda states, weights=weights: weights))
+        edits = (
+            HeadEdit((head,), replace=partial(_regardless, fixed_weights(real, pattern)))
+            for head, pattern in enumerate(self.patterns)
+        )
         return EncoderPass([AttentionEdit(heads=tuple(edits))] * self.layers)
+
+
+def _regardless(weights: Tensor, states: Tensor) -> Tensor:
+    """Return the weights, whatever the states are."""
+    return weights
 
 
 def fixed_weights(real: Tensor, pattern: str) -> Tensor:

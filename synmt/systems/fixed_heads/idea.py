@@ -37,7 +37,7 @@ class FixedHeads(SourceIdea):
     """Reads no columns: positions are enough."""
 
     patterns: str = setting(
-        "previous+self+next", f"what the first heads of each layer attend to, joined by +: {', '.join(PATTERNS)}"
+        "previous+next", f"what the first heads of each layer attend to, joined by +: {', '.join(PATTERNS)}"
     )
 
     def __post_init__(self) -> None:
