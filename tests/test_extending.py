@@ -40,7 +40,7 @@ def test_an_idea_an_aligner_and_a_metric_come_from_outside(tmp_path: Path) -> No
     script = CORPUS + "\n".join(blocks_of(PAGE))
     for long, short in SMALLER.items():
         script = script.replace(long, short)
-    done = shell(f"set -euo pipefail\n{script}", tmp_path, seconds=180, PYTHONPATH=path)
+    done = shell(f"set -euo pipefail\n{script}", tmp_path, PYTHONPATH=path)
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "test.depth.kel").read_text(encoding="utf-8").splitlines()) == 6
     assert len((tmp_path / "train.links").read_text(encoding="utf-8").splitlines()) == 40

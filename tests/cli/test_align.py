@@ -13,7 +13,7 @@ import pytest
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.links import read_links
 from tests.alignment.words import bitext
-from tests.cli.commands import in_process, is_one_line_of_error, is_wrong_usage, shell, synmt
+from tests.cli.commands import HANGS, in_process, is_one_line_of_error, is_wrong_usage, shell, synmt
 
 TINY = split(
     "--width 32 --feedforward 64 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 50 --batch-tokens 100"
@@ -99,11 +99,11 @@ def test_several_processes_write_the_same(fitted: tuple[Path, str], tmp_path: Pa
         workers = psutil.Process(process.pid).children()
         process.send_signal(signal.SIGINT)
         try:
-            _, said = process.communicate(timeout=60)
+            _, said = process.communicate(timeout=HANGS)
         finally:
             process.kill()
         assert (process.returncode, said) == (130, "synmt align: interrupted\n")
-        assert psutil.wait_procs(workers, timeout=60)[1] == []
+        assert psutil.wait_procs(workers, timeout=HANGS)[1] == []
     for others in (["--fit", "--method", "hmm"], ["--links-from", tmp_path / "long"]):
         with pytest.raises(WrongUsage, match=f"--jobs has no effect with {others[0]}"):
             align(*others, "--jobs", "2")
@@ -312,7 +312,7 @@ def test_errors_are_one_line() -> None:
 def test_a_stream_without_end_is_aligned_as_it_comes(fitted: tuple[Path, str], tmp_path: Path) -> None:
     """And a reader who has enough ends it quietly."""
     command = f"yes $'s1\\tt1' | synmt align {fitted[0]} | head -n 1500 | sort -u | wc -l; echo ${{PIPESTATUS[1]}}"
-    done = shell(command, tmp_path, seconds=300)
+    done = shell(command, tmp_path)
     assert (done.stdout.split(), done.stderr) == (["1", "0"], "")
 
 

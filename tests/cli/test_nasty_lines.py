@@ -38,7 +38,7 @@ def test_each_line_gives_one_record(tmp_path: Path) -> None:
     source = random.Random(7)
     lines = [nasty_line(number, source) for number in range(LINES)]
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
-    done = shell("synmt parse --parser benepar+udpipe --jobs 2 in > out", tmp_path, seconds=300)
+    done = shell("synmt parse --parser benepar+udpipe --jobs 2 in > out", tmp_path)
     assert done.returncode == 0
     assert done.stderr in ("", done.stderr.partition(" too long")[0] + " too long to parse, without a tree\n")
     records = [read_record(line.text) for line in read_lines([str(tmp_path / "out")])]

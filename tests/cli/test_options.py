@@ -61,7 +61,8 @@ VALUES = {
     "metric": "ter", "by-length": "10,20", "references": FILE, "model": "mask", "bpe": "codes", "init": "init",
     "source-syntax": "label-features", "align target-syntax": "label-features", "train target-syntax": "gcn",
     "label-features-fields": "upos", "mask-relations": "parent+child", "pascal-layers": "1:1",
-    "fixed-heads-patterns": "next", "supervised-heads-teach": "next+parent", "named-masks-names": "near", "width": "64", "heads": "2", "cross-attention": "all", "preset": "paper",
+    "fixed-heads-patterns": "next", "supervised-heads-teach": "next+parent", "named-masks-names": "near",
+    "width": "64", "heads": "2", "cross-attention": "all", "preset": "paper",
     "n-best": "2", "layer": "2",
 }  # fmt: skip
 Line = tuple[str, list[str]]  # a command, and arguments of it

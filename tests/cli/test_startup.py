@@ -39,17 +39,19 @@ def test_help_loads_no_heavy_package(name: str) -> None:
     assert done.stderr == ""
 
 
-def test_linearize_answers_in_a_fifth_of_a_second() -> None:
-    def processor_seconds() -> float:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
+def test_linearize_starts_as_fast_as_python_with_click_twice_over() -> None:
+    """Processor time; 0.1 s on the machine that this was written on."""
 
-    times = []
-    for _ in range(5):
-        before = processor_seconds()
-        assert synmt("linearize", "--help").returncode == 0
-        times.append(processor_seconds() - before)
-    assert min(times) < 0.2
+    def least_seconds(*command: str) -> float:
+        times = []
+        for _ in range(5):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            assert subprocess.run([sys.executable, *command], capture_output=True).returncode == 0
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return min(times)
+
+    assert least_seconds("-m", "synmt", "linearize", "--help") < 2.5 * least_seconds("-c", "import click")
 
 
 @pytest.mark.parametrize("arguments", [["parse"], ["translate", "model"]])

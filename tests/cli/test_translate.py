@@ -38,7 +38,7 @@ def test_several_processes_give_the_same(mask_model: Path, tmp_path: Path) -> No
     (tmp_path / "in").write_text(jsonl([*RECORDS * 20, "", *RECORDS]))
     command = f"synmt translate {mask_model} {mask_model} --batch-tokens 100 --format jsonl"
     one, two, cut = (
-        shell(line, tmp_path, seconds=300, OMP_NUM_THREADS="1")
+        shell(line, tmp_path, OMP_NUM_THREADS="1")
         for line in (
             f"{command} in",
             f"{command} --jobs 2 in",

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.cli.commands import BUFFERED, shell
+from tests.cli.commands import BUFFERED, HANGS, shell
 
 LINES = 4000
 
@@ -36,7 +36,7 @@ def start(text: Path, output: Path) -> tuple["subprocess.Popen[str]", list[psuti
 def test_a_worker_that_is_killed_is_reported_and_nothing_is_lost_or_moved(text: Path, tmp_path: Path) -> None:
     parse, workers = start(text, tmp_path / "out")
     workers[0].kill()
-    _, said = parse.communicate(timeout=60)
+    _, said = parse.communicate(timeout=HANGS)
     output = (tmp_path / "out").read_text()
     lines = output.splitlines()
     assert parse.returncode == 1
@@ -52,6 +52,6 @@ def test_workers_end_with_their_command(text: Path, tmp_path: Path, number: int)
     parse, workers = start(text, tmp_path / "out")
     assert len(workers) == 2
     os.kill(parse.pid, number)
-    parse.communicate(timeout=60)
-    gone, alive = psutil.wait_procs(workers, timeout=20)
+    parse.communicate(timeout=HANGS)
+    gone, alive = psutil.wait_procs(workers, timeout=HANGS)
     assert (len(gone), alive) == (2, [])

@@ -28,7 +28,7 @@ def training_of(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("select", ["loss", "bleu", "chrf"])
-@pytest.mark.parametrize("rate", [1e3, 1e10, 1e30])
+@pytest.mark.parametrize("rate", [1.0, 10.0, 100.0])
 def test_a_run_that_diverges_ends_in_an_error_or_in_finite_numbers(rate: float, select: Any, tmp_path: Path) -> None:
     config = replace(SHORT, learning_rate=rate, warmup=0, clip=0.0, select=select)
     try:
@@ -38,7 +38,7 @@ def test_a_run_that_diverges_ends_in_an_error_or_in_finite_numbers(rate: float, 
         assert "--learning-rate" in str(error)
     for path in (tmp_path / "model").rglob("*.safetensors"):
         assert all(tensor.float().isfinite().all() for tensor in load_file(path).values()), path
-    if rate == 1e30:
+    if rate == 100.0:
         with pytest.raises(BadInput):
             run(tmp_path / "other", write_corpus(tmp_path), config=config)
 

@@ -46,5 +46,6 @@ def fixed_weights(real: Tensor, pattern: str) -> Tensor:
         "end": (key >= 0, (key + 1) ** 3),
     }[pattern]
     weights = (weights * allowed * real.unsqueeze(1)).float()
-    weights = weights + (weights.sum(dim=2, keepdim=True) == 0) * (key == query)
+    alone = torch.where(real.unsqueeze(2), key == query, key == 0)  # padding attends to no padding either
+    weights = weights + (weights.sum(dim=2, keepdim=True) == 0) * alone
     return weights / weights.sum(dim=2, keepdim=True)
