@@ -256,11 +256,10 @@ class Trainer:
 
 
 def _in_words(scores: ValidationScores) -> str:
-    more = {**scores.metrics, **scores.measures}
     losses = [f"of {name} {loss:.4f}" for name, loss in scores.losses.items()]
-    return ", ".join(
-        [f"loss {scores.loss:.4f}", *losses, *(f"{name.upper()} {value:.2f}" for name, value in more.items())]
-    )
+    metrics = [f"{name.upper()} {value:.2f}" for name, value in scores.metrics.items()]
+    measures = [f"{name} {value:.2f}" for name, value in scores.measures.items()]
+    return ", ".join([f"loss {scores.loss:.4f}", *losses, *metrics, *measures])
 
 
 class Interval:
