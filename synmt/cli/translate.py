@@ -51,9 +51,10 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
     if config.score and len(models) > 1:
         raise WrongUsage("--score is of one model")
     from synmt.model.config import ModelConfig
-    from synmt.model.folder import ModelFolder
+    from synmt.model.folder import read_folder_config
 
-    check_given(scope_of(ModelFolder.open(model, ModelConfig).config.target, config))
+    opened, _ = read_folder_config(model, ModelConfig)
+    check_given(scope_of(opened.target, config))
     if config.score:
         from synmt.decoding.scores import score_stream
 

@@ -55,6 +55,23 @@ class FolderConfig(Protocol):
 Config = TypeVar("Config", bound=FolderConfig)
 
 
+def read_folder_config(path: Path, kind: type[Config]) -> tuple[Config, dict[str, Any]]:
+    """Return the config of a model folder, of that kind, and the record of its training. Raises BadInput."""
+    fields = read_config(path)
+    with naming(path / "config.json"):
+        if fields.get("aligner", "") != kind.aligner:
+            names = (
+                f"an aligner of {name}" if name else "a translation model"
+                for name in (fields.get("aligner", ""), kind.aligner)
+            )
+            raise ValueError(f"{next(names)}, not {next(names)}")
+        config = kind.read(dict(fields["model"]))
+        if unknown := fields["model"].keys() - config.fields().keys():
+            raise ValueError(f"unknown field {min(unknown)!r}")
+        training = dict(fields["training"])
+    return config, training
+
+
 @dataclass(frozen=True)
 class ModelFolder(Generic[Config]):
     """path; config; the subwords of words; their ids; and `training`, a record of how the model was made."""
@@ -91,18 +108,7 @@ class ModelFolder(Generic[Config]):
 
         Raises BadInput, naming the file, for a folder that is missing, incomplete or inconsistent.
         """
-        fields = read_config(path)
-        with naming(path / "config.json"):
-            if fields.get("aligner", "") != kind.aligner:
-                names = (
-                    f"an aligner of {name}" if name else "a translation model"
-                    for name in (fields.get("aligner", ""), kind.aligner)
-                )
-                raise ValueError(f"{next(names)}, not {next(names)}")
-            config = kind.read(dict(fields["model"]))
-            if unknown := fields["model"].keys() - config.fields().keys():
-                raise ValueError(f"unknown field {min(unknown)!r}")
-            training = dict(fields["training"])
+        config, training = read_folder_config(path, kind)
         files = [
             f"{folder}/{name}" if folder else name for folder in kind.vocabulary_folders for name in VOCABULARY_FILES
         ]
