@@ -35,7 +35,7 @@ class ModelConfig:
     def __post_init__(self) -> None:
         """Raise ValueError for names that are not known, and for ideas that do not fit the network."""
         self.source.check_network(self.network)
-        self.target.owners(self.network)
+        self.target.check_network(self.network)
         check_text(self.tokenizer, self.languages)
 
     def sides(self) -> Sides:

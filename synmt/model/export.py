@@ -46,12 +46,18 @@ def write_network(
 ) -> None:
     """Write a network into a folder that is there. Raises BadInput."""
     try:
-        from ctranslate2.specs import TransformerSpec
+        from ctranslate2.specs import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
     except ImportError:
         raise BadInput("ctranslate2 is not installed; pip install ctranslate2") from None
     config = network.config
-    layers = config.encoder_layers, config.decoder_layers
-    spec = TransformerSpec.from_config(layers, config.heads, pre_norm=config.norm == "pre")
+    rotary = {"rotary_dim": config.width // config.heads} if config.positions == "rotary" else {}
+    common = {"pre_norm": config.norm == "pre", **rotary}
+    spec = TransformerSpec(
+        TransformerEncoderSpec(config.encoder_layers, config.heads, **common),
+        TransformerDecoderSpec(config.decoder_layers, config.heads, **common),
+    )
+    if rotary:
+        del spec.encoder.position_encodings
     _set_network(spec, network, len(vocabulary.ids), vocabulary.begin)
     spec.register_source_vocabulary([*vocabulary.target, *vocabulary.source])
     spec.register_target_vocabulary([*vocabulary.target, BEGIN_TOKEN])
@@ -83,7 +89,8 @@ def _set_network(spec: Any, network: Any, sources: int, begin: int) -> None:
     spec.decoder.embeddings.weight = spec.decoder.projection.weight = _array(target)
     spec.decoder.projection.bias = _array(torch.cat([bias, torch.tensor([NEVER])]))
     for half, norm in ((spec.encoder, network.encoder_norm), (spec.decoder, network.decoder_norm)):
-        half.position_encodings.encodings = _array(sinusoids(POSITIONS, network.config.width))
+        if network.config.positions == "sinusoidal":
+            half.position_encodings.encodings = _array(sinusoids(POSITIONS, network.config.width))
         if network.config.norm == "pre":
             _set_norm(half.layer_norm, norm)
     for theirs, ours in zip(spec.encoder.layer, network.encoder.layers, strict=True):

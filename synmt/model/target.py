@@ -72,6 +72,12 @@ class TargetSide:
         """Return the owners of heads, as `owners_of_heads`."""
         return owners_of_heads(self.ideas, config, config.decoder_layers)
 
+    def check_network(self, config: TransformerConfig) -> None:
+        """Raise ValueError if such a network cannot do what the ideas need."""
+        self.owners(config)
+        if self.reads_prefixes and config.positions == "rotary":
+            raise ValueError(f"{'+'.join(self.ideas)} has no rotary positions")
+
     def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
         """Return what the decoder should say, as vocabulary entries.
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from synmt.nn.dropout import dropout as drop
 from synmt.nn.dropout import keeping
+from synmt.nn.positions import Rotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,13 +295,17 @@ class Recorder:
 
 
 class SelfAttention(nn.Module):
-    """Attention of a sequence over itself; query, key and value come out of one product."""
+    """Attention of a sequence over itself; query, key and value come out of one product.
+
+    rotary: whether positions turn queries and keys.
+    """
 
     recorder: Recorder | None = None
 
-    def __init__(self, width: int, heads: int, dropout: float) -> None:
+    def __init__(self, width: int, heads: int, dropout: float, rotary: bool = False) -> None:
         super().__init__()
         self.heads = heads
+        self.rotation = Rotation(width // heads) if rotary else None
         self.dropout = dropout
         self.qkv = nn.Linear(width, 3 * width)
         self.out = nn.Linear(width, width)
@@ -308,6 +313,8 @@ class SelfAttention(nn.Module):
     def forward(self, states: Tensor, edit: AttentionEdit = PLAIN, causal: bool = False) -> Tensor:
         """states [B,n,d] → [B,n,d]; causal excludes an edit."""
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
+        if self.rotation is not None:
+            query, key = self.rotation(query), self.rotation(key)
         dropout = self.dropout if self.training else 0.0
         for watch in edit.watches:
             watch.see(states, query, key, edit)
@@ -329,15 +336,23 @@ class SelfAttention(nn.Module):
         weight, bias = self.qkv.weight, self.qkv.bias
         return F.linear(states, weight[:width], bias[:width]), F.linear(memory, weight[width:], bias[width:])
 
-    def step(self, states: Tensor, cache: "KeyCache", bias: Tensor | None = None) -> Tensor:
+    def step(self, states: Tensor, cache: "KeyCache", position: int | Tensor, bias: Tensor | None = None) -> Tensor:
         """Compute one more position of K hypotheses of each sentence, after those in the cache: [B,K,d] → [B,K,d]
 
+        position: its number, or those of the hypotheses where they differ, [B,K].
         bias: as in `attend`, on the m keys of the cache and the K new ones, [B,H or 1,K,m+K]; None: all see all.
         """
         width = self.out.in_features
         query, memory = self.qkv(states).split([width, 2 * width], dim=-1)
+        query = split_heads(query, self.heads)
+        if self.rotation is not None:
+            if not isinstance(position, Tensor):  # all hypotheses are equally long
+                position = torch.full(states.shape[:2], position, device=states.device)
+            query = self.rotation(query, position)
+            key = merge_heads(self.rotation(split_heads(memory[..., :width], self.heads), position))
+            memory = torch.cat([key, memory[..., width:]], dim=-1)
         key, value = cache.grown(memory, self.heads)
-        return self.out(merge_heads(attend(split_heads(query, self.heads), key, value, bias)))
+        return self.out(merge_heads(attend(query, key, value, bias)))
 
 
 class KeyCache:

@@ -8,6 +8,9 @@ from synmt.options import check_settings, rate, setting
 DECIDED = "--init"  # the model that training begins with has decided all sizes
 
 
+Positions = Literal["sinusoidal", "rotary"]
+
+
 @dataclass(frozen=True)
 class TransformerConfig:
     """The defaults are those of McDonald & Chiang (2021)."""
@@ -20,6 +23,11 @@ class TransformerConfig:
     cross_attention: Literal["all", "last"] = setting("all", "decoder layers that attend to the source", unless=DECIDED)
     norm: Literal["pre", "post"] = setting(
         "pre", "layer norm before each sublayer, or after each residual", unless=DECIDED
+    )
+    positions: Positions = setting(
+        "sinusoidal",
+        "vectors added to the embeddings, or queries and keys of self-attention turned by their position",
+        unless=DECIDED,
     )
     dropout: float = rate(0.3, "of embeddings and of each sublayer's output")
     attention_dropout: float = rate(0.3, "of attention weights")

@@ -199,15 +199,14 @@ class CausalSteps:
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
         batch, beam, _ = prefixes.shape
-        if lengths is None:
-            states = self.network.embed(prefixes[:, :, -1].reshape(-1, 1), self.places.shape[1])
-        else:
-            tokens = prefixes.gather(2, lengths.unsqueeze(2) - 1)
-            states = self.network.embed(tokens.flatten(0, 1), lengths.view(-1, 1) - 1)
-        return self.network.logits(self.states(states.view(batch, beam, -1)), without=self.decoder.tags)
+        tokens = prefixes[:, :, -1:] if lengths is None else prefixes.gather(2, lengths.unsqueeze(2) - 1)
+        position = self.places.shape[1] if lengths is None else lengths - 1
+        start = position.view(-1, 1) if isinstance(position, Tensor) else position
+        states = self.network.embed(tokens.reshape(-1, 1), start).view(batch, beam, -1)
+        return self.network.logits(self.states(states, position), without=self.decoder.tags)
 
-    def states(self, embedded: Tensor) -> Tensor:
-        """Run over one more position of all hypotheses: [B,K,d] → [B,K,d]"""
+    def states(self, embedded: Tensor, position: int | Tensor) -> Tensor:
+        """Run over one more position of all hypotheses, which may differ, [B,K]: [B,K,d] → [B,K,d]"""
         (batch, beam, _), step = embedded.shape, self.places.shape[1]
         own = torch.arange(self.keys + 1, self.keys + 1 + beam, device=embedded.device).repeat(batch)
         self.places = torch.cat([self.places, own.unsqueeze(1)], dim=1)
@@ -217,7 +216,8 @@ class CausalSteps:
             last = torch.tensor([step], device=embedded.device)
             edits = self.decoder.edits(self.stacks, last, self.network.config.heads)
         known = {id(edit): self._of_keys(edit, batch) for edit in edits}
-        return self.network.step(embedded, self.caches, self.source_bias, [known[id(edit)] for edit in edits])
+        biases = [known[id(edit)] for edit in edits]
+        return self.network.step(embedded, self.caches, self.source_bias, position, biases)
 
     def _of_keys(self, edit: AttentionEdit | None, batch: int) -> Tensor:
         """Return what an edit says of the positions of each hypothesis as a bias on all keys of its sentence, those of

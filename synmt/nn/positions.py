@@ -1,4 +1,9 @@
-"""Sinusoidal position vectors (Vaswani et al. 2017, section 3.5)."""
+"""What tells the network where a token is.
+
+Sinusoidal vectors are added to the embeddings (Vaswani et al. 2017, section 3.5). Rotary positions turn the queries and
+keys of self-attention instead, so that their product depends on the distance of the two alone (Su et al. 2021,
+"RoFormer: Enhanced Transformer with Rotary Position Embedding", equation 34).
+"""
 
 import torch
 from torch import Tensor, nn
@@ -27,9 +32,30 @@ class Sinusoids(nn.Module):
     def forward(self, end: int, start: int = 0) -> Tensor:
         """Return those of positions start…end−1, [end−start,d]."""
         if end > len(self.vectors):
-            self.vectors = sinusoids(max(LEAST, 2 * end), self.width).to(self.vectors)
+            with torch.inference_mode(False):  # a search may be the first to ask, and training the next
+                self.vectors = sinusoids(max(LEAST, 2 * end), self.width).to(self.vectors)
         return self.vectors[start:end]
 
     def at(self, positions: Tensor) -> Tensor:
         """Return those of any positions, [..] → [..,d]."""
         return self(int(positions.max()) + 1)[positions]
+
+
+class Rotation(nn.Module):
+    """Turns each pair of channels (2i, 2i+1) of a query or key at position p by the angle p · 10000^(−2i/c), where c is
+    the number of channels per head."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.sinusoids = Sinusoids(channels)  # sines and cosines of just these angles, interleaved
+
+    def forward(self, vectors: Tensor, start: int | Tensor = 0) -> Tensor:
+        """vectors [B,H,n,c] at positions start…, or at those of a tensor [B,n] → the same shape"""
+        if isinstance(start, Tensor):
+            turns = self.sinusoids.at(start).unsqueeze(1)
+        else:
+            turns = self.sinusoids(start + vectors.shape[2], start)
+        sine, cosine = turns.unflatten(-1, (-1, 2)).unbind(-1)
+        first, second = vectors.float().unflatten(-1, (-1, 2)).unbind(-1)
+        turned = [first * cosine - second * sine, first * sine + second * cosine]
+        return torch.stack(turned, dim=-1).flatten(-2).to(vectors.dtype)

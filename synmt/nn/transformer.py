@@ -49,6 +49,10 @@ def final_norm(config: TransformerConfig) -> nn.Module:
     return nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if config.norm == "pre" else nn.Identity()
 
 
+def self_attention(config: TransformerConfig) -> SelfAttention:
+    return SelfAttention(config.width, config.heads, config.attention_dropout, config.positions == "rotary")
+
+
 class FeedForward(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -65,7 +69,7 @@ class FeedForward(nn.Module):
 class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.attention = SelfAttention(config.width, config.heads, config.attention_dropout)
+        self.attention = self_attention(config)
         self.feedforward = FeedForward(config)
         self.attention_residual = Residual(config)
         self.feedforward_residual = Residual(config)
@@ -112,7 +116,7 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig, crosses: bool = True) -> None:
         super().__init__()
-        self.attention = SelfAttention(config.width, config.heads, config.attention_dropout)
+        self.attention = self_attention(config)
         self.cross = CrossAttention(config.width, config.heads, config.attention_dropout) if crosses else None
         self.feedforward = FeedForward(config)
         self.attention_residual = Residual(config)
@@ -131,13 +135,20 @@ class DecoderLayer(nn.Module):
         """Return what cross-attention needs of the encoder's output [B,n,d]."""
         return self.cross.memory(encoded) if self.cross else None
 
-    def step(self, states: Tensor, cache: LayerCache, source_bias: Tensor | None, bias: Tensor | None = None) -> Tensor:
+    def step(
+        self,
+        states: Tensor,
+        cache: LayerCache,
+        source_bias: Tensor | None,
+        position: int | Tensor,
+        bias: Tensor | None = None,
+    ) -> Tensor:
         """Compute one more target position of each hypothesis: states [B,K,d] → [B,K,d]; the cache grows.
 
-        bias: on self-attention, as in SelfAttention.step.
+        position, and bias on self-attention: as in SelfAttention.step.
         """
         residual = self.attention_residual
-        states = residual.after(states, self.attention.step(residual.before(states), cache.prefix, bias))
+        states = residual.after(states, self.attention.step(residual.before(states), cache.prefix, position, bias))
         return self.across(states, cache.memory, source_bias)
 
     def across(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, source_bias: Tensor | None) -> Tensor:
@@ -187,18 +198,19 @@ class Transformer(nn.Module):
 
     def embed(self, ids: Tensor, start: int | Tensor = 0, features: Tensor | None = None) -> Tensor:
         """Return √d · embedding + position, dropped out; ids [B,n] at positions start…, or those of a tensor [B,n]
-        → [B,n,d]
+        → [B,n,d]. No position is added where attention turns by it.
 
         features [B,n,f] stand in for the last f channels of the embedding.
         """
         vectors = F.embedding(ids, self.embedding) * self.config.width**0.5
         if features is not None:
             vectors = torch.cat([vectors[..., : -features.shape[-1]], features], dim=-1)
-        if isinstance(start, Tensor):
-            positions = self.positions.at(start)
-        else:
-            positions = self.positions(start + ids.shape[1], start)
-        return dropout(vectors + positions, self.config.dropout, self.training)
+        if self.config.positions == "sinusoidal":
+            if isinstance(start, Tensor):
+                vectors = vectors + self.positions.at(start)
+            else:
+                vectors = vectors + self.positions(start + ids.shape[1], start)
+        return dropout(vectors, self.config.dropout, self.training)
 
     def encode(self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None) -> Tensor:
         """ids [B,n], edits: one for each layer, features as in `embed` → [B,n,d]"""
@@ -243,13 +255,14 @@ class Transformer(nn.Module):
         states: Tensor,
         caches: list[LayerCache],
         source_bias: Tensor | None,
+        position: int | Tensor,
         biases: Sequence[Tensor] | None = None,
     ) -> Tensor:
         """Run the decoder over one more position of all hypotheses: the embedded tokens there, [B,K,d] → [B,K,d]
 
-        biases: of each layer, as in SelfAttention.step.
+        position, and biases of each layer: as in SelfAttention.step.
         """
         for number, (layer, cache) in enumerate(zip(self.decoder_layers, caches, strict=True)):
-            states = layer.step(states, cache, source_bias, biases[number] if biases else None)
+            states = layer.step(states, cache, source_bias, position, biases[number] if biases else None)
         decoded: Tensor = self.decoder_norm(states)
         return decoded

@@ -1,6 +1,7 @@
 """A beam of words against the blackboard, and against all translations there are."""
 
 import math
+from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.decoding.scores import ForcedPair, force, force_words
 from synmt.decoding.translation import Translator
 from synmt.decoding.tree_search import sums_over_strings, tree_search
+from synmt.nn.config import Positions
 from synmt.text.vocabulary import END
 from synmt.trees.record import check_heads
 from synmt.trees.transition_state import Constraints
@@ -24,17 +26,19 @@ from tests.inspection.models import write_model
 CPU = torch.device("cpu")
 
 
-@pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
+@pytest.mark.parametrize(
+    ("target", "positions"), [*((each, "sinusoidal") for each in tiny.WAITING_SYSTEMS), ("transitions", "rotary")]
+)
 @pytest.mark.parametrize(
     ("search", "constraints", "end_bias"),
     [("words", "strict", 1.0), ("words", "none", -2.0), ("words", "legal", 2.0), ("greedy-arcs", "strict", 1.0)],
 )
 def test_a_batch_with_caches_finds_what_the_slow_search_finds(
-    target: str, search: SearchName, constraints: Constraints, end_bias: float
+    target: str, positions: Positions, search: SearchName, constraints: Constraints, end_bias: float
 ) -> None:
     """Of sentences that end at different times, and hypotheses of several lengths side by side."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
-    model = tiny.model("sequence", vocabulary, target=target, seed=3)
+    model = tiny.model("sequence", vocabulary, replace(tiny.CONFIG, positions=positions), target=target, seed=3)
     model.network.output_bias.data[END] = end_bias
     transitions = ArcVocabulary(tiny.TARGET_SYSTEMS[target], vocabulary)
     config = SearchConfig(beam=2, max_length_offset=1, constraints=constraints, search=search)

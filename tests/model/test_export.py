@@ -41,11 +41,11 @@ def saved(path: Path, system: str, network: TransformerConfig = tiny.CONFIG, tar
     return Translator(made, folder, GREEDY, precision="fp32")
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("norm, positions", [("pre", "sinusoidal"), ("post", "sinusoidal"), ("pre", "rotary")])
 @pytest.mark.parametrize("system", ["sequence", "linearized", "multitask", "supervised heads"])
-def test_scores_and_translations_are_the_same(system: str, norm: Any, tmp_path: Path) -> None:
+def test_scores_and_translations_are_the_same(system: str, norm: Any, positions: Any, tmp_path: Path) -> None:
     ctranslate2 = pytest.importorskip("ctranslate2")
-    ours = saved(tmp_path / "model", system, replace(tiny.CONFIG, norm=norm))
+    ours = saved(tmp_path / "model", system, replace(tiny.CONFIG, norm=norm, positions=positions))
     export(tmp_path / "model", tmp_path / "out")
     theirs = ctranslate2.Translator(str(tmp_path / "out"), intra_threads=1)
     sources = [ours.features(record) for record in tiny.records()]

@@ -1,10 +1,14 @@
 """Laws that every system keeps."""
 
+from dataclasses import replace
+from typing import get_args
+
 import pytest
 import torch
 
 from synmt.model.translation import TranslationModel
 from synmt.nn.attention import Recorder, SelfAttention, merge_heads, split_heads
+from synmt.nn.config import Positions
 from synmt.nn.transformer import EncoderLayer
 from synmt.text.vocabulary import UNKNOWN
 from tests import tiny
@@ -47,9 +51,10 @@ def test_a_later_target_token_changes_no_earlier_state(system: str) -> None:
     assert not torch.allclose(states[:, 3:], changed[:, 3:])
 
 
-def test_steps_with_caches_equal_the_whole_decoder(system: str) -> None:
+@pytest.mark.parametrize("positions", get_args(Positions))
+def test_steps_with_caches_equal_the_whole_decoder(system: str, positions: Positions) -> None:
     data, vocabulary = tiny.corpus(system)
-    model = tiny.model(system, vocabulary)
+    model = tiny.model(system, vocabulary, replace(tiny.CONFIG, positions=positions))
     source, target = data.batch([0, 1, 3], CPU)
     source_states = model.encode(source)
     network = model.network
@@ -58,7 +63,7 @@ def test_steps_with_caches_equal_the_whole_decoder(system: str) -> None:
     caches = network.start(source_states.states)
     for position in range(target.inputs.shape[1]):
         embedded = network.embed(target.inputs[:, position : position + 1], position)
-        step = network.logits(network.step(embedded, caches, source_states.bias))
+        step = network.logits(network.step(embedded, caches, source_states.bias, position))
         torch.testing.assert_close(step[:, 0], logits[:, position], atol=1e-5, rtol=1e-5)
 
 

@@ -75,7 +75,7 @@ def test_steps_with_a_cache_equal_causal_attention() -> None:
     module = SelfAttention(8, heads=2, dropout=0.0).eval()
     states = torch.randn(3, 5, 8)
     cache = KeyCache()
-    outputs = [module.step(states[:, position : position + 1], cache) for position in range(5)]
+    outputs = [module.step(states[:, position : position + 1], cache, position) for position in range(5)]
     torch.testing.assert_close(torch.cat(outputs, dim=1), module(states, causal=True))
 
 

@@ -143,7 +143,8 @@ def int8_tests(files: Iterable[Path]) -> list[str]:
         for text in [file.read_text()]
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
-        if re.search(r"\b(int8|Int8Linear|quantize)\b", ast.get_source_segment(text, node) or "")
+        if re.search(r"\b(int8|Int8Linear|quantize)\b", source := ast.get_source_segment(text, node) or "")
+        if "ctranslate2" not in source  # whose own int8 is not ours
     ]
 
 
