@@ -57,18 +57,20 @@ class TranslationModel(nn.Module):
     ) -> Loss:
         """Return those of a source that is encoded already."""
         target = replace(target, inputs=drop_words(target.inputs, word_dropout))
-        states = self.decoder(self.network, target, encoded.states, encoded.bias)
+        run = self.decoder.prepare(target)
+        states = self.decoder(self.network, target, encoded.states, encoded.bias, run)
+        accuracies = encoded.ideas.accuracies if run is None else encoded.ideas.accuracies | run.accuracies
         kinds = self.decoder.classes(self.network, target.gold)
         if torch.is_grad_enabled():
             losses = [_loss(kind, states, smoothing, target.counts) for kind in kinds]
             total = torch.stack([kind.share * each for kind, each in zip(kinds, losses, strict=True)]).sum()
             translation = total if len(kinds) == 1 else torch.stack(losses).sum().detach()
-            loss = Loss(translation, target.tokens, total, encoded.ideas.accuracies)
+            loss = Loss(translation, target.tokens, total, accuracies)
         else:
             each = _losses(kinds, states, smoothing)
             translation = each.sum() if target.counts is None else each @ target.counts
-            loss = Loss(translation, target.tokens, translation, encoded.ideas.accuracies, each)
-        for other in encoded.ideas.losses:
+            loss = Loss(translation, target.tokens, translation, accuracies, each)
+        for other in (*encoded.ideas.losses, *(run.losses if run else [])):
             loss.total = loss.total + other()
         return loss
 

@@ -9,6 +9,7 @@ from synmt.model.target import TargetSide, target_side
 from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Line
 from synmt.text.tokenization import SpaceTokenizer, Words, open_tokenizer
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.record import ParseRecord
 from tests import tiny
 from tests.tiny import segment
@@ -42,9 +43,11 @@ def test_words_or_words_and_arcs() -> None:
 
 def test_ideas_combine() -> None:
     both = target_side({"parent": {}, "gcn": {}})
-    assert both.writes_arcs and both.reads_prefixes and both.reads_graphs
+    vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN], [])
+    assert both.spelling.trees == "among" and both.reads_prefixes
+    assert [reading.name for reading in both.readings(vocabulary)] == ["graph"]
     with_arcs = target_side({"transitions": {}, "bitran": {}})
-    assert with_arcs.writes_arcs and with_arcs.reads_prefixes and not with_arcs.reads_graphs
+    assert with_arcs.spelling.trees == "among" and with_arcs.reads_prefixes and not with_arcs.readings(vocabulary)
 
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)

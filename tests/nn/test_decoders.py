@@ -11,6 +11,7 @@ from synmt.model.corpus import Corpus
 from synmt.model.translation import TranslationModel
 from synmt.nn.attention import KeyCache
 from synmt.nn.config import TransformerConfig
+from synmt.systems.arcs.graph import COLUMNS
 from synmt.text.vocabulary import Vocabulary
 from tests import tiny
 from tests.nn.slow_decoder import Edge, slow_state
@@ -21,12 +22,9 @@ POST_NORM = replace(tiny.CONFIG, norm="post")
 
 
 def edges_of(corpus: Corpus, index: int) -> list[Edge]:
-    if not corpus.edges:
+    if not corpus.columns:
         return []
-    edges = corpus.edges[index]
-    return list(
-        zip(*(each.tolist() for each in (edges.parents, edges.children, edges.labels, edges.births)), strict=True)
-    )
+    return list(zip(*(corpus.columns[name][index].tolist() for name in COLUMNS), strict=True))
 
 
 def model_of(target: str, vocabulary: Vocabulary, config: TransformerConfig = tiny.CONFIG) -> TranslationModel:
@@ -64,10 +62,10 @@ def test_a_later_token_changes_no_earlier_prediction(target: str) -> None:
     for changed in range(1, batch.inputs.shape[1]):
         other = corpus.batch([0], CPU)[1]
         other.inputs[0, changed:] = 2
-        if other.graph is not None:
-            late = (other.graph.births >= changed).all(dim=2)
-            other.graph.labels[late] = (other.graph.labels[late] + 1) % 2
-            other.graph.births.masked_fill_(other.graph.births >= changed, changed)
+        if "edge births" in other.columns:
+            late = other.columns["edge births"] >= changed
+            other.columns["edge labels"][late] = (other.columns["edge labels"][late] + 1) % 2
+            other.columns["edge births"][late] = changed
         after = model.decoder(model.network, other, encoded.states, encoded.bias)
         before_it = batch.positions < changed
         torch.testing.assert_close(after[before_it], states[before_it])
@@ -108,7 +106,7 @@ def test_hypotheses_find_their_ancestors(data: st.DataObject, beam: int, room: i
         prefixes = torch.full((len(BATCH), 1, 1), vocabulary.begin)
         for _ in range(5):
             each = (part.repeat_interleave(prefixes.shape[1], dim=0) for part in (states, bias))
-            whole = model.decoder.read(network, prefixes.flatten(0, 1), None, *each)[:, -1]
+            whole = model.decoder.read(network, prefixes.flatten(0, 1), {}, *each)[:, -1]
             torch.testing.assert_close(
                 steps.logits(prefixes).flatten(0, 1), network.logits(whole), atol=1e-5, rtol=1e-5
             )

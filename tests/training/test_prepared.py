@@ -16,9 +16,9 @@ import torch
 from synmt.model.config import ModelConfig
 from synmt.model.files import locked
 from synmt.model.folder import ModelFolder
-from synmt.model.prefixes import PrefixPlan
 from synmt.model.records import SentencePair
 from synmt.model.source import source_side
+from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, WrongUsage
 from synmt.text.tokenization import Words
 from synmt.training import bitext, ids
