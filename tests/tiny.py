@@ -56,7 +56,7 @@ TARGET_SYSTEMS: dict[str, TargetSide] = {
     "compose": target_side({"compose": {}}),
     "compose, one head": target_side({"compose": {"stack_heads": 0}}, {"split": True, "root_arc": True}),
     "compose, stack alone": target_side({"compose": {"heads": 0, "layers": 1}}),
-    "compose, random": target_side({"compose": {"mask": "random"}}),
+    "compose, random": target_side({"compose": {"mask": "random"}}, {"root_arc": True}),
     "tags": target_side({"tags": {}}),
     "bitran": target_side({"bitran": {}}),
     "bitran with arcs": target_side({"transitions": {}, "bitran": {}}),

@@ -117,8 +117,9 @@ class Corpus:
         corpus.sources = Sources.of_rows(_named(SOURCE, rows), vocabulary)
         if tree_dropout:
             corpus.bare = Sources.of_rows(_named(BARE, rows), vocabulary)
-        names = {*side.columns(ParseRecord(), []), *(name for each in corpus.readings for name in each.columns([]))}
-        corpus.columns = {name: rows[OF_TARGET + name] for name in sorted(names)}
+        of_losses = side.columns(ParseRecord(), [])
+        names = [name for found in (*(each.columns([]) for each in corpus.readings), of_losses) for name in found]
+        corpus.columns = {name: rows[OF_TARGET + name] for name in names}
         return corpus
 
     def __len__(self) -> int:

@@ -1,12 +1,12 @@
 """The target side of a model: ideas at work in one decoder, what it says of a sentence, and what it reads of that."""
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from synmt.nn.config import TransformerConfig
+from synmt.registry import attribute
 from synmt.systems import PLAIN, TARGET_IDEAS
 from synmt.systems.idea import Segment, ideas_of, options_of, owners_of_heads
 from synmt.systems.target import CAUSAL, PREFIXES, Reading, Spelling, TargetIdea
@@ -62,17 +62,14 @@ class TargetSide:
     @property
     def is_plain(self) -> bool:
         """Return whether the decoder translates as that of a plain Transformer on subwords."""
-        return self.spelling == Spelling() and self.runs == CAUSAL and not self._decide("reading", "decoder_part")
+        kept = [idea for idea in self.ideas.values() if not idea.training_only]
+        parts = [idea for idea in kept if type(idea).decoder_part is not TargetIdea.decoder_part]
+        return self.writes_words_alone and self.runs == CAUSAL and not parts
 
     @property
     def writes_words_alone(self) -> bool:
         """Return whether the subwords of the words are all that a vocabulary holds of a target."""
         return type(self.spelling) is Spelling
-
-    def _decide(self, *methods: str) -> bool:
-        """Return whether some idea has a method of its own."""
-        ideas = map(type, self.ideas.values())
-        return any(getattr(idea, name) is not getattr(TargetIdea, name) for idea in ideas for name in methods)
 
     def needs(self, training: bool) -> frozenset[str]:
         """Return the fields of a target's record that are read; it must have those of the spelling."""
@@ -98,8 +95,8 @@ class TargetSide:
 
     def readings(self, vocabulary: Vocabulary) -> list[Reading]:
         """Return what the decoder reads besides tokens, each once."""
-        found = (idea.reading(self.style, vocabulary) for idea in self.ideas.values())
-        return list({each.name: each for each in found if each}.values())
+        places = dict.fromkeys(idea.reads for idea in self.ideas.values() if idea.reads)
+        return [attribute(place)(self.style, vocabulary) for place in places]
 
     def decoder(self, config: TransformerConfig, vocabulary: Vocabulary) -> "CausalDecoder | PrefixDecoder":
         """Return the decoder. Raises ValueError for a vocabulary that it cannot write with."""
@@ -108,9 +105,7 @@ class TargetSide:
             raise ValueError(f"a target vocabulary without what {'+'.join(self.ideas)} writes")
         parts = {name: idea.decoder_part(config, vocabulary) for name, idea in self.ideas.items()}
         kept = {name: part for name, part in parts.items() if part is not None}
-        module, name = self.runs.split(":")
-        kind = getattr(importlib.import_module(module), name)
-        decoder: CausalDecoder = kind(kept, self.readings(vocabulary), unread, self.spelling.share)
+        decoder: CausalDecoder = attribute(self.runs)(kept, self.readings(vocabulary), unread, self.spelling.share)
         return decoder
 
     def settings(self) -> dict[str, Any]:

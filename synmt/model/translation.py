@@ -5,6 +5,7 @@ Shapes: B sentences, n source positions, N target tokens of a batch that are pre
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -59,7 +60,11 @@ class TranslationModel(nn.Module):
         target = replace(target, inputs=drop_words(target.inputs, word_dropout))
         run = self.decoder.prepare(target)
         states = self.decoder(self.network, target, encoded.states, encoded.bias, run)
-        accuracies = encoded.ideas.accuracies if run is None else encoded.ideas.accuracies | run.accuracies
+        accuracies = dict(encoded.ideas.accuracies)
+        if run is not None:
+            if twice := accuracies.keys() & run.accuracies.keys():
+                raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
+            accuracies |= {name: partial(each, run.states) for name, each in run.accuracies.items()}
         kinds = self.decoder.classes(self.network, target.gold)
         if torch.is_grad_enabled():
             losses = [_loss(kind, states, smoothing, target.counts) for kind in kinds]
@@ -70,8 +75,10 @@ class TranslationModel(nn.Module):
             each = _losses(kinds, states, smoothing)
             translation = each.sum() if target.counts is None else each @ target.counts
             loss = Loss(translation, target.tokens, translation, accuracies, each)
-        for other in (*encoded.ideas.losses, *(run.losses if run else [])):
+        for other in encoded.ideas.losses:
             loss.total = loss.total + other()
+        if run is not None:
+            loss.total = sum((each(run.states) for each in run.losses), loss.total)
         return loss
 
 

@@ -75,15 +75,15 @@ class DecoderPass:
     edits: of each layer's self-attention: of some heads, which hide some positions up to the one that asks, and
     watches; layers that share one get the same object.
     inputs: added to the embedded tokens, [R,Q,d].
-    losses: to be called once the decoder has run; each gives a loss summed over the batch.
-    accuracies: the same, by name: how many predictions were right, and how many there were.
-    states: what entries are predicted from, [B,t,d], once the decoder has run over whole targets.
+    losses: each gives a loss summed over the batch, of the states [B,t,d] that entries are predicted from.
+    accuracies: by name, of these states too: how many predictions were right, and how many there were.
+    states: those of a run over whole targets, once it is done.
     """
 
     edits: list[AttentionEdit]
     inputs: Tensor | None = None
-    losses: list[Callable[[], Tensor]] = field(default_factory=list)
-    accuracies: dict[str, Callable[[], tuple[int, int]]] = field(default_factory=dict)
+    losses: list[Callable[[Tensor], Tensor]] = field(default_factory=list)
+    accuracies: dict[str, Callable[[Tensor], tuple[int, int]]] = field(default_factory=dict)
     states: Tensor = field(default_factory=lambda: torch.empty(0))
 
 

@@ -9,7 +9,7 @@ what an output says (Output). An idea names those that it changes; several ideas
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import check_settings
@@ -37,32 +37,20 @@ class Hypothesis:
     score: float
 
 
-class Hypotheses(Protocol):
-    """The open hypotheses of a search, at first one per sentence.
+class Hypotheses:
+    """The open hypotheses of a search, at first one per sentence. Any token may continue these.
 
     limits [sentences]: how many tokens each sentence may have.
     """
 
-    limits: Sequence[int]
+    def __init__(self, limits: Sequence[int]) -> None:
+        self.limits = limits
 
     def forbid(self, logits: "Tensor") -> None:
         """Set the logits [B,K,T] of tokens that may not come next to −∞, but never all of a hypothesis."""
 
     def advance(self, rows: "Tensor", tokens: "Tensor") -> None:
         """Continue the hypotheses `rows` [B·K] by one token each, [B·K]."""
-
-
-class AnyToken:
-    """Hypotheses that any token may continue."""
-
-    def __init__(self, limits: Sequence[int]) -> None:
-        self.limits = limits
-
-    def forbid(self, logits: "Tensor") -> None:
-        pass
-
-    def advance(self, rows: "Tensor", tokens: "Tensor") -> None:
-        pass
 
 
 class Output:
@@ -75,7 +63,7 @@ class Output:
 
     def hypotheses(self, constraints: Constraints, subwords: Sequence[int], device: "torch.device") -> Hypotheses:
         """Return the hypotheses with which a search starts; subwords: how many each sentence may have."""
-        return AnyToken(subwords)
+        return Hypotheses(subwords)
 
     def finished(
         self, model: Any, encoded: Any, constraints: Constraints, found: list[list[Hypothesis]]
@@ -153,6 +141,9 @@ class Reading:
 
     name: ClassVar[str] = ""
 
+    def __init__(self, style: ArcStyle, vocabulary: Vocabulary) -> None:
+        self.style = style
+
     def numbers(self, entries: Sequence[str]) -> list[int]:
         """Return the number at each position, from the begin of sentence on, [1+t]; a function of the entries before
         that position alone."""
@@ -183,11 +174,17 @@ class Reading:
 class TargetIdea:
     """An idea of the target side. What a subclass leaves out is that of a plain Transformer on subwords.
 
-    runs: which decoder runs the layers, as `module:class`, if this idea decides about that: CAUSAL or PREFIXES. Where
-    none does, the decoder is causal.
+    Places are `module:attribute`, for the module may import torch.
+    runs: the place of the decoder that runs the layers, CAUSAL or PREFIXES, if this idea decides about that; where none
+    does, the decoder is causal.
+    reads: the place of a Reading, made of the style of arcs and the vocabulary, if this idea lets the decoder read one.
+    training_only: the trained model translates as if the idea were not there. In a search, or in `--score`, its module
+    has to leave a run as it is.
     """
 
     runs: ClassVar[str] = ""
+    reads: ClassVar[str] = ""
+    training_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Raise ValueError for options out of bounds."""
@@ -206,10 +203,6 @@ class TargetIdea:
         """Return integers of a target that only losses use, by name. A target has them in training and validation, and
         in nothing else."""
         return {}
-
-    def reading(self, style: ArcStyle, vocabulary: Vocabulary) -> Reading | None:
-        """Return what the decoder reads besides tokens, if this idea makes it do so."""
-        return None
 
     def owned_heads(self, config: TransformerConfig) -> Heads:
         """Return the heads of decoder layers that this idea edits, alone."""

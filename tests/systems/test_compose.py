@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from synmt.systems.compose.heads import COLUMNS, StackReading, Stacks, composed, role, scattered, stacked
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, read_entries, write_entries
 from synmt.trees.transition_state import State
 from synmt.trees.transitions import transitions
@@ -17,6 +18,7 @@ from tests.systems.slow_compose import slow_sets, slow_states
 from tests.trees.strategies import projective_heads
 
 CPU = torch.device("cpu")
+NO_VOCABULARY = Vocabulary([END_TOKEN, UNKNOWN_TOKEN], [])
 STYLES = [ArcStyle(split, root_arc) for split in (False, True) for root_arc in (False, True)]
 COALS = "Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIGHT-ARC:compound:prt"
 COMPOSE = [name for name in tiny.TARGET_SYSTEMS if name.startswith("compose")]
@@ -43,7 +45,7 @@ def noise(style: ArcStyle) -> st.SearchStrategy[str]:
 
 
 def stacks_of(string: str, style: ArcStyle) -> Stacks:
-    columns = StackReading(style).columns(read_entries(string))
+    columns = StackReading(style, NO_VOCABULARY).columns(read_entries(string))
     return Stacks(*(torch.from_numpy(columns[name]).long().unsqueeze(0) for name in COLUMNS))
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from synmt.systems.arcs.search import ArcOutput
 
 
+GRAPH = "synmt.systems.arcs.graph:GraphReading"
+
+
 @dataclass(frozen=True)
 class ArcSpelling(Spelling):
     """Words and arcs, spelled in a style."""

@@ -34,7 +34,9 @@ class GraphReading(Reading):
     name = "graph"
 
     def __init__(self, style: ArcStyle, vocabulary: Vocabulary) -> None:
-        self.style, self.labels = style, defaultdict(int, numbered_labels(vocabulary))  # a label may be a new one
+        super().__init__(style, vocabulary)
+        numbers = {label: number for number, label in enumerate(arc_labels(vocabulary.target), 1)}
+        self.labels = defaultdict(int, numbers)  # a label may be a new one
 
     def columns(self, entries: Sequence[str]) -> dict[str, NDArray[np.int32]]:
         state = State(self.style)
@@ -125,8 +127,3 @@ class Graph:
     def edges(self) -> Tensor:
         """Return where there is an edge, [R,m,m] bool."""
         return self.births < NEVER
-
-
-def numbered_labels(vocabulary: Vocabulary) -> dict[str, int]:
-    """Return the relations of all arcs in a vocabulary, numbered from 1."""
-    return {label: number for number, label in enumerate(arc_labels(vocabulary.target), 1)}

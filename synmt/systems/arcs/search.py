@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from synmt.systems.target import Output
+from synmt.systems.target import Hypotheses, Output
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, Kind
 from synmt.trees.lifting import lowered
@@ -40,7 +40,7 @@ class ArcOutput(Output):
         return state.after(self.tokens[token]), (subwords - bool(kind & SUBWORDS), tokens - 1)
 
 
-class TreeHypotheses:
+class TreeHypotheses(Hypotheses):
     """Hypotheses of words and arcs. An arc costs nothing of the `subwords` [B] that a target may have.
 
     states [B·K]: what each hypothesis has built; left [B·K]: how many subwords and tokens it may still have.
@@ -53,7 +53,7 @@ class TreeHypotheses:
         self.kinds = output.kinds.to(device)
         style = output.style
         # A tree of n words, each of one subword, has n − 1 arcs, or n with one for the root; and an end.
-        self.limits: Sequence[int] = [n + (n - 1 + style.root_arc) * (2 if style.split else 1) + 1 for n in subwords]
+        super().__init__([n + (n - 1 + style.root_arc) * (2 if style.split else 1) + 1 for n in subwords])
         self.states = [State(style) for _ in subwords]
         self.left = list(zip(subwords, self.limits, strict=True))
 

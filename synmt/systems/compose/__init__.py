@@ -30,7 +30,7 @@ from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle
 
 if TYPE_CHECKING:
-    from synmt.systems.compose.heads import StackReading, TreeHeads
+    from synmt.systems.compose.heads import TreeHeads
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Compose(TargetIdea):
     mask: Literal["tree", "random"] = setting("tree", "what they see; random: as many positions, as a control")
 
     runs = CAUSAL
+    reads = "synmt.systems.compose.heads:StackReading"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,11 +52,6 @@ class Compose(TargetIdea):
 
     def spelling(self, style: ArcStyle) -> ArcSpelling:
         return ArcSpelling(style)
-
-    def reading(self, style: ArcStyle, vocabulary: Vocabulary) -> "StackReading":
-        from synmt.systems.compose.heads import StackReading
-
-        return StackReading(style)
 
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return dict.fromkeys(self._layers(config), tuple(range(self.heads + self.stack_heads)))

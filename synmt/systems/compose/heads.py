@@ -16,7 +16,6 @@ from synmt.nn.attention import PLAIN, AttentionEdit, HeadEdit
 from synmt.nn.decoders import DecoderPass, TargetBatch, joined_rows
 from synmt.systems.arcs.search import TreeHypotheses
 from synmt.systems.target import Reading
-from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.transition_state import State
 
 FOREVER = 2**31 - 1  # where the token stands that replaces one that none does
@@ -52,9 +51,6 @@ class StackReading(Reading):
 
     name = "stack"
 
-    def __init__(self, style: ArcStyle) -> None:
-        self.style = style
-
     def columns(self, entries: Sequence[str]) -> dict[str, NDArray[np.int32]]:
         state = State(self.style)
         states = [state]
@@ -76,7 +72,9 @@ class StackReading(Reading):
         return dict(zip(COLUMNS, columns, strict=True))
 
     def tensors(self, columns: Mapping[str, Tensor], length: int) -> "Stacks":
-        return Stacks(*(columns[name] for name in COLUMNS))
+        replaced = columns[COLUMNS[-1]]
+        padding = (replaced == 0) & (torch.arange(replaced.shape[1], device=replaced.device) > 0)
+        return Stacks(*(columns[name].masked_fill(padding, -1) for name in COLUMNS))
 
     def start(self, rows: int, device: torch.device) -> "Stacks":
         return Stacks.empty(rows, device)

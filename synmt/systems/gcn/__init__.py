@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
-from synmt.systems.arcs import ArcSpelling
+from synmt.systems.arcs import GRAPH, ArcSpelling
 from synmt.systems.target import PREFIXES, TargetIdea
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, arc_labels
 
 if TYPE_CHECKING:
-    from synmt.systems.arcs.graph import GraphReading
     from synmt.systems.gcn.convolution import GraphConvolutions
 
 
@@ -39,14 +38,10 @@ class Gcn(TargetIdea):
     variant: Literal["paper", "reference"] = setting("paper", "the formula, or what its authors' code computes")
 
     runs = PREFIXES
+    reads = GRAPH
 
     def spelling(self, style: ArcStyle) -> ArcSpelling:
         return ArcSpelling(style)
-
-    def reading(self, style: ArcStyle, vocabulary: Vocabulary) -> "GraphReading":
-        from synmt.systems.arcs.graph import GraphReading
-
-        return GraphReading(style, vocabulary)
 
     def decoder_part(self, config: TransformerConfig, vocabulary: Vocabulary) -> "GraphConvolutions":
         from synmt.systems.gcn.convolution import GraphConvolutions

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from synmt.nn.config import TransformerConfig
-from synmt.systems.arcs import ArcSpelling
+from synmt.systems.arcs import GRAPH, ArcSpelling
 from synmt.systems.idea import Heads
 from synmt.systems.target import PREFIXES, TargetIdea
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle
 
 if TYPE_CHECKING:
-    from synmt.systems.arcs.graph import GraphReading
     from synmt.systems.parent.attention import TreeParents
 
 HEADS = (0,)
@@ -30,14 +29,10 @@ class Parent(TargetIdea):
     """Words, arcs, and the graph of the arcs."""
 
     runs = PREFIXES
+    reads = GRAPH
 
     def spelling(self, style: ArcStyle) -> ArcSpelling:
         return ArcSpelling(style)
-
-    def reading(self, style: ArcStyle, vocabulary: Vocabulary) -> "GraphReading":
-        from synmt.systems.arcs.graph import GraphReading
-
-        return GraphReading(style, vocabulary)
 
     def owned_heads(self, config: TransformerConfig) -> Heads:
         return dict.fromkeys(range(1, config.decoder_layers + 1), HEADS)

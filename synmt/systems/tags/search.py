@@ -21,7 +21,7 @@ from torch import Tensor
 
 from synmt.systems.arcs.search import read_string
 from synmt.systems.tags.strings import Tag, read_tag, transitions_of_tags
-from synmt.systems.target import Hypothesis, Output
+from synmt.systems.target import Hypotheses, Hypothesis, Output
 from synmt.text.vocabulary import END, Vocabulary
 from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind
 from synmt.trees.record import ParseRecord
@@ -98,14 +98,15 @@ class TagOutput(Output):
         return replace(hypothesis, ids=ids, log_probability=hypothesis.log_probability + of_tags)
 
 
-class WholeWords:
+class WholeWords(Hypotheses):
     """Hypotheses of words, which end with a complete one.
 
     left [B·K]: how many tokens may follow; open [B·K]: whether a word is not complete.
     """
 
     def __init__(self, limits: Sequence[int], is_open: Tensor) -> None:
-        self.limits, self.is_open = limits, is_open
+        super().__init__(limits)
+        self.is_open = is_open
         self.left = torch.tensor(limits, device=is_open.device)
         self.open = torch.zeros_like(self.left, dtype=torch.bool)
 
