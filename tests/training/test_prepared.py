@@ -274,7 +274,7 @@ def elsewhere(path: Path) -> None:
         (lambda kept: append(str(kept / "vocab.target.txt"), "new\n"), "their checksum is another"),
         (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: unexpected"),
         (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: no field 'format'"),
-        (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, and this synmt reads format 2"),
+        (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, and this synmt"),
         (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: -1 pairs"),
         (lambda kept: edited(kept, arrays={"../x": ["a", "b"]}), "0.npy: damaged"),
         (lambda kept: edited(kept, arrays={}), "no sentence pairs"),
