@@ -10,13 +10,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.largest import largest
 from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.decoders import Steps
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.ensembles import EnsembleSteps
 from synmt.systems.target import Hypothesis, Output
 from synmt.text.vocabulary import END, UNKNOWN
+
+GROUPS = 256  # of a long row, to find its largest values
 
 
 @torch.inference_mode()
@@ -65,7 +66,7 @@ class _Search:
         self.config = config
         self.random = [torch.Generator(device).manual_seed(seed) for seed in seeds]  # [sentences]
         self.encoded = model.encode(source)
-        self.decoder = _start(model, self.encoded)
+        self.decoder: Steps | EnsembleSteps = _start(model, self.encoded)
         if others:
             members = [(_start(other, other.encode(form)), other.begin) for other, form in others]
             self.decoder = EnsembleSteps([(self.decoder, model.begin), *members])
@@ -179,3 +180,23 @@ class _Search:
         self.hypotheses.advance(hypotheses, tokens.flatten())
         self.decoder.select(kept, hypotheses)
         self.decoder.grow(self.hypotheses)
+
+
+def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the `count` largest of each row and where they are, the largest first: [..,T] → [..,count] each
+
+    On a CPU, whose `topk` takes long for long rows, only groups with the largest maxima are looked at: the `count`
+    largest values are in at most as many groups.
+    """
+    length = values.shape[-1]
+    if values.device.type != "cpu" or length < 4 * GROUPS or count > GROUPS // 4:
+        found, places = values.topk(count)
+        return found, places
+    grouped = length - length % GROUPS
+    maxima = values[..., :grouped].unflatten(-1, (-1, GROUPS)).amax(dim=-2)
+    groups = maxima.topk(count, sorted=False).indices.unsqueeze(-1)
+    places = (groups + torch.arange(0, grouped, GROUPS)).flatten(-2)
+    rest = torch.arange(grouped, length).expand(*places.shape[:-1], -1)
+    places = torch.cat([places, rest], dim=-1)
+    found, best = values.gather(-1, places).topk(count)
+    return found, places.gather(-1, best)

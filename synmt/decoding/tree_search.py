@@ -16,10 +16,10 @@ from functools import reduce
 import torch
 from torch import Tensor
 
+from synmt.decoding.beam import largest
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.largest import largest
 from synmt.model.translation import TranslationModel
-from synmt.nn.decoders import WaitingSteps
+from synmt.nn.decoders import Steps
 from synmt.nn.encoding import SourceBatch
 from synmt.systems.arcs.search import ArcOutput, TreeHypotheses
 from synmt.systems.target import Hypothesis
@@ -107,7 +107,7 @@ class _Search:
         self.config, self.arcs, self.begin, self.targets = config, arcs, model.begin, targets
         self.device, self.beam = source.ids.device, config.beam
         self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
-        self.held: WaitingSteps | None = None
+        self.held: Steps | None = None
         if targets:
             limits = [len(target) - 1 for target in targets]
         else:

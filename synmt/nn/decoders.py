@@ -52,22 +52,6 @@ class TargetBatch:
         return real.view_as(self.inputs)[:, 1:]
 
 
-class Reading(Protocol):
-    """What a decoder reads of targets besides their tokens, as tensors that grow in a search (`select`, `joined` and,
-    for a decoder of prefixes, `prefixes`)."""
-
-    name: Any
-
-    def tensors(self, columns: Mapping[str, Tensor], length: int) -> Any:
-        """Return the tensors of whole targets of at most `length` positions."""
-
-    def start(self, rows: int, device: torch.device) -> Any:
-        """Return those of hypotheses without any position."""
-
-    def grown(self, tensors: Any, hypotheses: Any) -> Any:
-        """Return them with one more position, by what the hypotheses have built."""
-
-
 @dataclass(slots=True)
 class DecoderPass:
     """What ideas do to one run of a causal decoder.
@@ -100,11 +84,7 @@ class Steps(Protocol):
     def grow(self, hypotheses: Any) -> None:
         """Give each hypothesis one more position, the begin of sentence first, as `Reading.grown`."""
 
-
-class WaitingSteps(Steps, Protocol):
-    """A search whose hypotheses can wait for others."""
-
-    def joined(self, held: Any, rows: Tensor) -> "WaitingSteps":
+    def joined(self, held: Any, rows: Tensor) -> "Steps":
         """Return a search over some of these hypotheses and some of `held`, which have waited for some steps.
 
         rows: numbers of these hypotheses, followed by those of `held`, None for none; they may have several lengths.
@@ -120,6 +100,7 @@ def one_vocabulary(network: Transformer, gold: Tensor) -> list[Classes]:
 class CausalDecoder(nn.Module):
     """No position sees a later one.
 
+    readings: what it reads of targets besides their tokens, as synmt.systems.target.Reading.
     parts: modules of ideas, by name. Each is called with the tensors of the reading that its attribute `reads` names
     (None where that is ""), the positions that ask, [Q], and the TargetBatch, None in a search; it gives a DecoderPass.
     unread: how many of the target vocabulary, the last ones, are predicted together with the next token and never read;
@@ -129,7 +110,7 @@ class CausalDecoder(nn.Module):
     def __init__(
         self,
         parts: Mapping[str, nn.Module] | None = None,
-        readings: Sequence[Reading] = (),
+        readings: Sequence[Any] = (),
         unread: int = 0,
         share: float = 1.0,
     ) -> None:
@@ -225,7 +206,7 @@ class CausalDecoder(nn.Module):
             Classes(of_unread, weight[tokens:], bias[tokens:], gold[of_unread] - tokens, self.share),
         ]
 
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> WaitingSteps:
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return CausalSteps(self, network, encoded, source_bias, beam)
 
 

@@ -31,7 +31,7 @@ from synmt.nn.attention import (
     merge_heads,
     split_heads,
 )
-from synmt.nn.decoders import DecoderPass, Reading, TargetBatch, WaitingSteps, one_vocabulary
+from synmt.nn.decoders import DecoderPass, Steps, TargetBatch, one_vocabulary
 from synmt.nn.losses import Classes
 from synmt.nn.transformer import DecoderLayer, Transformer
 
@@ -227,7 +227,7 @@ class PrefixDecoder(nn.Module):
     def __init__(
         self,
         parts: Mapping[str, nn.Module] | None = None,
-        readings: Sequence[Reading] = (),
+        readings: Sequence[Any] = (),
         unread: int = 0,
         share: float = 1.0,
     ) -> None:
@@ -282,7 +282,7 @@ class PrefixDecoder(nn.Module):
     def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
         return one_vocabulary(network, gold)
 
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> WaitingSteps:
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return PrefixSteps(self, network, encoded, source_bias, beam)
 
     def run(

@@ -133,12 +133,12 @@ class State:
         if constraints == "strict":
             if self.length and not self.is_tree():
                 kinds &= ~Kind.END
-            spare = left - self._to_end(self.words + 1)
+            spare = left - self.to_end(self.words + 1)
             if spare < 2:
                 kinds &= ~SUBWORDS if spare < 1 else ~Kind.OPEN
         return kinds
 
-    def _to_end(self, words: int) -> int:
+    def to_end(self, words: int) -> int:
         """Return how many tokens a stack of that many words needs, to be attached and for the end of the string."""
         return (words - 1 + self.style.root_arc) * (2 if self.style.split else 1) + 1
 

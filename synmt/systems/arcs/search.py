@@ -51,10 +51,8 @@ class TreeHypotheses(Hypotheses):
     ) -> None:
         self.output, self.constraints = output, constraints
         self.kinds = output.kinds.to(device)
-        style = output.style
-        # A tree of n words, each of one subword, has n − 1 arcs, or n with one for the root; and an end.
-        super().__init__([n + (n - 1 + style.root_arc) * (2 if style.split else 1) + 1 for n in subwords])
-        self.states = [State(style) for _ in subwords]
+        self.states = [State(output.style) for _ in subwords]
+        super().__init__([n + state.to_end(n) for n, state in zip(subwords, self.states, strict=True)])
         self.left = list(zip(subwords, self.limits, strict=True))
 
     def forbid(self, logits: Tensor) -> None:
