@@ -58,7 +58,7 @@ class TranslationModel(nn.Module):
     ) -> Loss:
         """Return those of a source that is encoded already."""
         target = replace(target, inputs=drop_words(target.inputs, word_dropout))
-        run = self.decoder.prepare(target)
+        run = self.decoder.prepare(target.inputs, target.columns, target)
         states = self.decoder(self.network, target, encoded.states, encoded.bias, run)
         accuracies = dict(encoded.ideas.accuracies)
         if run is not None:

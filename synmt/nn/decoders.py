@@ -118,9 +118,16 @@ class CausalDecoder(nn.Module):
         self.parts, self.readings = nn.ModuleDict(parts), readings
         self.unread, self.share = unread, share
 
-    def prepare(self, target: TargetBatch) -> DecoderPass | None:
-        """Return what ideas do to a run over a batch, None for nothing."""
-        return self._pass_of_targets(target.inputs, target.columns, target)
+    def prepare(
+        self, inputs: Tensor, columns: Mapping[str, Tensor], target: TargetBatch | None = None
+    ) -> DecoderPass | None:
+        """Return what ideas do to a run over whole targets, None for nothing: inputs [B,t] and columns as in
+        TargetBatch, and the batch itself where losses may ask for it."""
+        if not self.parts:
+            return None
+        length = inputs.shape[1]
+        tensors = {reading.name: reading.tensors(columns, length) for reading in self.readings}
+        return self.decoder_pass(tensors, torch.arange(length, device=inputs.device), target)
 
     def forward(
         self,
@@ -134,7 +141,7 @@ class CausalDecoder(nn.Module):
 
         run: what `prepare` has given.
         """
-        run = run or self.prepare(target)
+        run = run or self.prepare(target.inputs, target.columns, target)
         return self._run(network, target.inputs, run, encoded, source_bias).flatten(0, 1)[target.positions]
 
     def read(
@@ -146,7 +153,7 @@ class CausalDecoder(nn.Module):
         source_bias: Tensor | None,
     ) -> Tensor:
         """Run over whole targets: inputs [B,t], columns as in TargetBatch → [B,t,d]"""
-        return self._run(network, inputs, self._pass_of_targets(inputs, columns, None), encoded, source_bias)
+        return self._run(network, inputs, self.prepare(inputs, columns), encoded, source_bias)
 
     def _run(
         self, network: Transformer, inputs: Tensor, run: DecoderPass | None, encoded: Tensor, source_bias: Tensor | None
@@ -162,24 +169,15 @@ class CausalDecoder(nn.Module):
         run.states = network.decode(states, encoded, source_bias, contexts, watches)
         return run.states
 
-    def _pass_of_targets(
-        self, inputs: Tensor, columns: Mapping[str, Tensor], target: TargetBatch | None
-    ) -> DecoderPass | None:
-        length = inputs.shape[1]
-        tensors = {reading.name: reading.tensors(columns, length) for reading in self.readings} if self.parts else {}
-        return self.decoder_pass(tensors, torch.arange(length, device=inputs.device), target)
-
     def decoder_pass(
         self, tensors: Mapping[str, Any], queries: Tensor, target: TargetBatch | None = None
-    ) -> DecoderPass | None:
-        """Return what ideas do for the positions `queries` [Q], None for nothing.
+    ) -> DecoderPass:
+        """Return what ideas do for the positions `queries` [Q].
 
         Raises ValueError for a head that two ideas edit, and for two accuracies of one name.
         """
         parts: Iterable[Any] = self.parts.values()
         passes: list[DecoderPass] = [part(tensors.get(part.reads), queries, target) for part in parts]
-        if len(passes) < 2:
-            return passes[0] if passes else None
         first, *rest = passes
         for other in rest:
             if twice := first.accuracies.keys() & other.accuracies.keys():
@@ -271,7 +269,6 @@ class CausalSteps:
         if self.decoder.parts:
             last = torch.tensor([step], device=embedded.device)
             run = self.decoder.decoder_pass(self.tensors, last)
-            assert run is not None
             edits = _contexts(run.edits, last, self.network.config.heads)
             if run.inputs is not None:
                 embedded = embedded + run.inputs.view_as(embedded)

@@ -240,7 +240,10 @@ class PrefixDecoder(nn.Module):
         self.inputs = nn.ModuleList(part for part in every if part.place == "input")
         self.heads = nn.ModuleList(part for part in every if part.place == "heads")
 
-    def prepare(self, target: TargetBatch) -> DecoderPass | None:
+    def prepare(
+        self, inputs: Tensor, columns: Mapping[str, Tensor], target: TargetBatch | None = None
+    ) -> DecoderPass | None:
+        """Return nothing: modules of this decoder have no losses."""
         return None
 
     def forward(
