@@ -187,8 +187,11 @@ class TargetIdea:
     training_only: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Raise ValueError for options out of bounds."""
+        """Raise ValueError for options out of bounds, and TypeError for a module that no decoder is named for."""
         check_settings(self)
+        has_module = self.reads or type(self).decoder_part is not TargetIdea.decoder_part
+        if has_module and not self.runs:
+            raise TypeError(f"{type(self).__name__} has a module, and does not say which decoder runs it")
 
     def needs(self, training: bool) -> frozenset[str]:
         """Return the fields of a target's record that `columns` reads in training (and validation), or in `--score`; a

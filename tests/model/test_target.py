@@ -8,6 +8,7 @@ from synmt.model.records import target_records
 from synmt.model.target import TargetSide, target_side
 from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Line
+from synmt.systems.target import TargetIdea
 from synmt.text.tokenization import SpaceTokenizer, Words, open_tokenizer
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.record import ParseRecord
@@ -70,6 +71,14 @@ def test_settings_make_the_side_again(target: str) -> None:
 def test_sides_that_are_none(ideas: dict[str, Any], arcs: dict[str, Any] | None, cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
         target_side(ideas, arcs)
+
+
+def test_a_module_belongs_to_a_decoder() -> None:
+    class Lost(TargetIdea):
+        reads = "synmt.systems.target:Reading"
+
+    with pytest.raises(TypeError, match="Lost has a module, and does not say which decoder runs it"):
+        Lost()
 
 
 @pytest.mark.parametrize(

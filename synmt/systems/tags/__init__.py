@@ -1,15 +1,15 @@
-"""`tags`: a decoder of words that says the tree beside them.
+"""`tags`: a decoder of words that also predicts the tree, as a tag for each word.
 
-Words, as in `sequence`, and of each word a tag (strings.py): its relation, and how many arcs follow it. After
-word t, the state h_t of the decoder predicts both what follows and the tag:
+Words, as in `sequence`, and a tag for each word (strings.py): its relation, and how many arcs follow it. After word t,
+the state h_t of the decoder predicts both the next token and the tag:
 
     word t+1   softmax over the words of E · h_t
     tag t      softmax over the tags of E · h_t, if a word ends at t
 
-with E the embeddings of words and of tags. Tags are never read, so the words are those of `sequence`, with the same
-search at the same price; the tree is a second task of the same decoder, whose loss has a share of what is minimized.
-What is written is the likeliest tree of all: tags are independent given the words, so the best ones that make a tree
-are found exactly (search.py).
+where E holds the embeddings of words and of tags. Tags are never read, so the words are those of `sequence`, found by
+the same search at the same price; the tree is a second task of the same decoder, whose loss is weighted by `share`.
+The output is the likeliest tree of all: tags are independent given the words, so a search finds the best tags that make
+a tree exactly (search.py).
 
 The idea is synmt's own. Nădejde et al. (2017), "Predicting Target Language CCG Supertags Improves Neural Machine
 Translation" (WMT), write supertags between the words or learn them as a task of another decoder; García-Martínez,
