@@ -55,8 +55,11 @@ class GraphReading(Reading):
     def tensors(self, columns: Mapping[str, Tensor], length: int) -> "Graph":
         parents, children, labels, births = (columns[name] for name in COLUMNS)
         graph = Graph.empty(len(parents), length, parents.device)
-        row, place = births.nonzero().unbind(1)  # 0 is padding: at the begin of sentence, no arc is known
-        graph.add(torch.stack([row, *(each[row, place] for each in (parents, children, labels, births))], dim=1))
+        # Padding is born at 0, where no arc is known: it becomes no edge from the begin of sentence to itself, and so
+        # nobody has to wait for a device that counts the real ones.
+        births = births.masked_fill(births == 0, NEVER)
+        rows = torch.arange(len(parents), device=parents.device).unsqueeze(1).expand_as(parents)
+        graph.add(torch.stack([rows, parents, children, labels, births], dim=2).flatten(0, 1))
         return graph
 
     def start(self, rows: int, device: torch.device) -> "Graph":
