@@ -20,7 +20,7 @@ class Registry(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         """Import what a name stands for. Raises KeyError for an unknown one."""
         if name in self._own:
-            return _attribute(self._own[name])
+            return attribute(self._own[name])
         for each in _offered(self._group):
             if each.name == name and self._takes(each):
                 return each.load()
@@ -39,10 +39,10 @@ class Registry(Mapping[str, Any]):
     def _takes(self, offered: EntryPoint) -> bool:
         if offered.name in self._own:
             return False
-        return not self._base or issubclass(offered.load(), _attribute(self._base))
+        return not self._base or issubclass(offered.load(), attribute(self._base))
 
 
-def _attribute(place: str) -> Any:
+def attribute(place: str) -> Any:
     """Import the attribute at `module:attribute`."""
     module, name = place.split(":")
     return getattr(importlib.import_module(module), name)

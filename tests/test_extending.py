@@ -1,6 +1,9 @@
 """What docs/extending.md adds from outside of synmt works."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -12,6 +15,38 @@ PAGE = "docs/extending.md"
 CORPUS = """
 python -m synmt.demo --sentences 40 --held-out 6 --out .
 for part in train dev test; do synmt parse --input conllu $part.en.conllu > $part.both.jsonl; done
+"""
+
+# Searches with the model of the page: all hypotheses end with a complete word, and have the score that forced decoding
+# gives the same entries; they are read as in training, though each grew by itself.
+SEARCHED_AND_FORCED = """
+from pathlib import Path
+import torch
+from synmt.decoding.beam import beam_search
+from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.decoding.scores import ForcedPair, force
+from synmt.decoding.translation import Translator
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.trees.record import read_record
+
+folder = ModelFolder.open(Path("inside"), ModelConfig)
+translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), TranslateConfig())
+torch.nn.init.normal_(translator.model.decoder.parts["inside"].written.weight)
+lines = Path("test.both.jsonl").read_text().splitlines()
+sources = [translator.features(read_record(line, partial=True)) for line in lines]
+compared = 0
+for source, found in zip(sources, beam_search(
+    translator.model, translator.batch(sources), SearchConfig(max_length_offset=3), translator.output
+)):
+    for each in found[:4]:
+        entries = folder.vocabulary.decode(each.ids)
+        assert entries and not entries[-1].endswith("@@")
+        (forced,) = force(translator, folder.config, [ForcedPair(source, entries)])
+        either = forced.total(), sum(forced.log_probabilities[:-1])  # that ended, or was cut at its length limit
+        assert min(abs(each.log_probability - total) for total in either) < 1e-3, (each, either)
+        compared += 1
+assert compared >= len(lines)
 """
 
 
@@ -45,3 +80,19 @@ def test_an_idea_an_aligner_and_a_metric_come_from_outside(tmp_path: Path) -> No
     assert len((tmp_path / "test.depth.kel").read_text(encoding="utf-8").splitlines()) == 6
     assert len((tmp_path / "train.links").read_text(encoding="utf-8").splitlines()) == 40
     assert done.stdout.startswith("Exact|case:lower = ")
+    assert len((tmp_path / "test.inside.kel").read_text(encoding="utf-8").splitlines()) == 6
+    same = subprocess.run(
+        [sys.executable, "-c", SEARCHED_AND_FORCED],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert same.returncode == 0, same.stderr
+
+
+def test_an_idea_of_either_side_takes_less_than_a_hundred_lines() -> None:
+    for package in ("synmt_depth/", "synmt_inside/"):
+        code = [block for block in blocks("python") if block.startswith(f"# {package}")]
+        assert len(code) == 2
+        assert sum(bool(line.strip()) for block in code for line in block.splitlines()) < 100

@@ -7,12 +7,12 @@ import torch
 
 from synmt.model.batches import Sources
 from synmt.model.corpus import Corpus
-from synmt.model.prefixes import PrefixPlan
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
 from synmt.nn.encoding import SourceBatch
+from synmt.nn.prefixes import PrefixPlan
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.constituency import Tree, read_brackets
@@ -56,7 +56,7 @@ TARGET_SYSTEMS: dict[str, TargetSide] = {
     "compose": target_side({"compose": {}}),
     "compose, one head": target_side({"compose": {"stack_heads": 0}}, {"split": True, "root_arc": True}),
     "compose, stack alone": target_side({"compose": {"heads": 0, "layers": 1}}),
-    "compose, random": target_side({"compose": {"mask": "random"}}),
+    "compose, random": target_side({"compose": {"mask": "random"}}, {"root_arc": True}),
     "tags": target_side({"tags": {}}),
     "bitran": target_side({"bitran": {}}),
     "bitran with arcs": target_side({"transitions": {}, "bitran": {}}),
@@ -70,8 +70,8 @@ TARGET_SYSTEMS: dict[str, TargetSide] = {
     "parent+gcn": target_side({"parent": {}, "gcn": {}}),
 }
 PREFIX_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.reads_prefixes]
-TREE_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.writes_arcs]
-WAITING_SYSTEMS = [name for name in TREE_SYSTEMS if not TARGET_SYSTEMS[name].writes_tags]
+TREE_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.spelling.trees]
+WAITING_SYSTEMS = [name for name in TREE_SYSTEMS if TARGET_SYSTEMS[name].spelling.trees == "among"]
 TREES = [
     "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",
     "(S (NP (NN father)) (VP (VBZ is)))",
@@ -144,7 +144,7 @@ def target_records() -> list[ParseRecord]:
 def sources_and_vocabulary(system: str, target: str = "sequence") -> tuple[Sources, Vocabulary]:
     features = source_features(system)
     words = sorted({entry for sentence in target_entries(target) for entry in sentence})
-    if TARGET_SYSTEMS[target].writes_tags:
+    if TARGET_SYSTEMS[target].spelling.trees == "apart":
         words.sort(key=is_arc)
     else:
         words += sorted(set(TARGET_SYSTEMS[target].style.entries(arc_labels(words))) - set(words))
@@ -168,7 +168,7 @@ def source_batch(columns: dict[str, torch.Tensor]) -> SourceBatch:
 def target_entries(target: str) -> list[list[str]]:
     """What a decoder should say: whole words, or, with arcs between them, their subwords."""
     side = TARGET_SYSTEMS[target]
-    return [side.entries(record, segment if side.writes_arcs else whole) for record in target_records()]
+    return [side.entries(record, segment if side.spelling.trees else whole) for record in target_records()]
 
 
 def whole(word: str) -> list[str]:
@@ -182,7 +182,7 @@ def corpus(
     side, entries = TARGET_SYSTEMS[target], target_entries(target)
     made = Corpus.empty(vocabulary, side, PrefixPlan(prefixes, prefix_tokens))
     for features, each in zip(source_features(system), entries, strict=True):
-        made.append(features, each, side)
+        made.append(features, each)
     return made, vocabulary
 
 

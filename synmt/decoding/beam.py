@@ -10,13 +10,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import Arcs, Hypotheses, Hypothesis, WordHypotheses
-from synmt.decoding.largest import largest
 from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.decoders import Steps
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.ensembles import EnsembleSteps
+from synmt.systems.target import Hypothesis, Output
 from synmt.text.vocabulary import END, UNKNOWN
+
+GROUPS = 256  # of a long row, to find its largest values
 
 
 @torch.inference_mode()
@@ -24,24 +25,25 @@ def beam_search(
     model: TranslationModel,
     source: SourceBatch,
     config: SearchConfig,
-    arcs: Arcs | None = None,
+    output: Output | None = None,
     others: Sequence[tuple[TranslationModel, SourceBatch]] = (),
     seeds: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
     """Return the finished hypotheses of each sentence, the best first; at least one, at most K and a few.
 
-    arcs: of a target side that writes them. others: further models with the same target vocabulary, which search
-    together with the first, and what each reads of the same sentences. seeds: of each sentence, to draw its only
-    hypothesis at random (K is 1).
+    output: how targets are written, if not as words alone. others: further models with the same target vocabulary,
+    which search together with the first, and what each reads of the same sentences. seeds: of each sentence, to draw
+    its only hypothesis at random (K is 1).
 
     A sentence is done when K of its hypotheses have ended, or at its length limit, where the open ones are
     taken as they stand. The end of sentence cannot come first, and the unknown token never.
     """
-    search = _Search(model, source, config, arcs, others, seeds)
+    output = output or Output()
+    search = _Search(model, source, config, output, others, seeds)
     while search.alive:
         search.step()
     found = [sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.finished]
-    return found if arcs is None else arcs.finished(model, search.encoded, config.constraints, found)
+    return output.finished(model, search.encoded, config.constraints, found)
 
 
 def _start(model: TranslationModel, encoded: EncodedSource) -> Steps:
@@ -56,7 +58,7 @@ class _Search:
         model: TranslationModel,
         source: SourceBatch,
         config: SearchConfig,
-        arcs: Arcs | None,
+        output: Output,
         others: Sequence[tuple[TranslationModel, SourceBatch]],
         seeds: Sequence[int],
     ) -> None:
@@ -64,16 +66,14 @@ class _Search:
         self.config = config
         self.random = [torch.Generator(device).manual_seed(seed) for seed in seeds]  # [sentences]
         self.encoded = model.encode(source)
-        self.decoder = _start(model, self.encoded)
+        self.decoder: Steps | EnsembleSteps = _start(model, self.encoded)
         if others:
             members = [(_start(other, other.encode(form)), other.begin) for other, form in others]
             self.decoder = EnsembleSteps([(self.decoder, model.begin), *members])
         self.shortest = torch.tensor([config.shortest(words) for words in source.words.tolist()], device=device)
         limits = [config.longest(words) for words in source.words.tolist()]
-        self.hypotheses: Hypotheses = WordHypotheses(limits)
-        if arcs:
-            self.hypotheses = arcs.hypotheses(config.constraints, limits, device)
-        self.decoder.grow(self.hypotheses.last_tokens())
+        self.hypotheses = output.hypotheses(config.constraints, limits, device)
+        self.decoder.grow(self.hypotheses)
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
         self.alive = list(range(batch))  # which sentence each row is, or -1 for a row that is done
         self.limits = self.hypotheses.limits
@@ -177,6 +177,26 @@ class _Search:
             origins, tokens = origins[kept], tokens[kept]
             self.scores, self.prefixes, self.shortest = self.scores[kept], self.prefixes[kept], self.shortest[kept]
         hypotheses = origins.flatten()
-        new = self.hypotheses.advance(hypotheses, tokens.flatten())
+        self.hypotheses.advance(hypotheses, tokens.flatten())
         self.decoder.select(kept, hypotheses)
-        self.decoder.grow(new)
+        self.decoder.grow(self.hypotheses)
+
+
+def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the `count` largest of each row and where they are, the largest first: [..,T] → [..,count] each
+
+    On a CPU, whose `topk` takes long for long rows, only groups with the largest maxima are looked at: the `count`
+    largest values are in at most as many groups.
+    """
+    length = values.shape[-1]
+    if values.device.type != "cpu" or length < 4 * GROUPS or count > GROUPS // 4:
+        found, places = values.topk(count)
+        return found, places
+    grouped = length - length % GROUPS
+    maxima = values[..., :grouped].unflatten(-1, (-1, GROUPS)).amax(dim=-2)
+    groups = maxima.topk(count, sorted=False).indices.unsqueeze(-1)
+    places = (groups + torch.arange(0, grouped, GROUPS)).flatten(-2)
+    rest = torch.arange(grouped, length).expand(*places.shape[:-1], -1)
+    places = torch.cat([places, rest], dim=-1)
+    found, best = values.gather(-1, places).topk(count)
+    return found, places.gather(-1, best)

@@ -123,10 +123,7 @@ class TranslateConfig:
 
 def scope_of(side: "TargetSide", config: TranslateConfig) -> Scope:
     """Return which circumstances hold where a model with this target side translates as the config asks."""
-    writes_arcs = side.writes_arcs and config.task == "translate"
+    trees = side.spelling.trees if config.task == "translate" else ""
     with_trees = config.format != "text" or config.n_best is not None
-    holding = {
-        AMONG_WORDS: writes_arcs and not side.writes_tags,
-        SHOWS_ARCS: writes_arcs and (with_trees or not side.writes_tags),
-    }
+    holding = {AMONG_WORDS: trees == "among", SHOWS_ARCS: trees == "among" or (trees == "apart" and with_trees)}
     return Scope(circumstances=holding)

@@ -16,7 +16,6 @@ import orjson
 import torch
 
 from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.decoding.stream import words_of_sides
 from synmt.decoding.translation import WINDOW, Translator
 from synmt.decoding.tree_search import sums_over_strings
@@ -25,18 +24,18 @@ from synmt.model.batches import in_batches
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
 from synmt.model.folder import ModelFolder
-from synmt.model.prefixes import PrefixPlan
 from synmt.model.records import columns_of_pairs, source_records, target_form, target_records
 from synmt.model.source import SourceFeatures
-from synmt.model.target import target_side
+from synmt.model.target import WORDS
 from synmt.model.words import Sides, note_doubts
+from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines, windows
+from synmt.systems.arcs.search import ArcOutput
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
-WORDS = target_side({"sequence": {}})
 PREFIX_TOKENS = 16384  # of a decoder that reads prefixes, computed at a time
 
 
@@ -84,7 +83,7 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
         for window in windows(pairs, WINDOW, pauses=latest.pauses):
             for forced in forced_targets(translator, folder.config, window, config):
                 unknown += sum(not translator.vocabulary.knows(entry) for entry in forced.entries)
-                output.write(_line(forced, folder.config.target.writes_arcs, config))
+                output.write(_line(forced, bool(folder.config.target.spelling.trees), config))
             if latest.pauses():
                 output.flush()
     bad.report("translate")
@@ -110,7 +109,7 @@ def forced_pairs(
     both, *columns = tee(columns_of_pairs(lines, bad), 3)
     lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
     sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
-    form, of_targets = target_form(rights, model.target)
+    form, of_targets = target_form(rights, bool(model.target.spelling.trees))
     side = WORDS if config.sum_trees and form != "strings" else model.target
     _, tokenizer = replace(model, tokenizer=config.tokenizer or model.tokenizer).open_tokenizers()
     targets = target_records(of_targets, side, tokenizer, sides[1], bad, form)
@@ -146,8 +145,8 @@ def forced_targets(
 ) -> list[ForcedTarget]:
     """Return what the model gives the targets; with `sum_trees` these are words, and where the model writes arcs among
     them, as `force_words`."""
-    if config.sum_trees and isinstance(translator.arcs, ArcVocabulary):
-        return force_words(translator, pairs, translator.arcs, config.sum_trees)
+    if config.sum_trees and isinstance(translator.output, ArcOutput):
+        return force_words(translator, pairs, translator.output, config.sum_trees)
     return force(translator, model, pairs)
 
 
@@ -158,7 +157,7 @@ def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair
     corpus = Corpus.empty(translator.vocabulary, model.target, plan)
     for pair in pairs:
         if pair.target:
-            corpus.append(pair.source, pair.target, model.target)
+            corpus.append(pair.source, pair.target)
     lengths = [max(map(len, both)) for both in zip(corpus.sources.ids, corpus.targets, strict=True)]
 
     def run(indices: list[int]) -> Iterator[list[float]]:
@@ -169,9 +168,7 @@ def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair
     return [ForcedTarget([*each.target, END_TOKEN], next(found)) if each.target else ForcedTarget() for each in pairs]
 
 
-def force_words(
-    translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcVocabulary, beam: int
-) -> list[ForcedTarget]:
+def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOutput, beam: int) -> list[ForcedTarget]:
     """Return what the model gives the words of targets, in order, summed over the strings that a beam finds.
 
     Raises BadInput where it gives none a probability.
@@ -203,8 +200,8 @@ def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[
     return [row.tolist() for row in in_order.split([len(corpus.targets[index]) for index in indices])]
 
 
-def _line(forced: ForcedTarget, writes_arcs: bool, config: TranslateConfig) -> str:
-    apart = writes_arcs and not config.sum_trees
+def _line(forced: ForcedTarget, has_trees: bool, config: TranslateConfig) -> str:
+    apart = has_trees and not config.sum_trees
     of_kinds = {"words": forced.total(False), "arcs": forced.total(True)} if apart else {}
     if config.format == "text":
         numbers = [forced.total(), *of_kinds.values()]

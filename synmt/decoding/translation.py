@@ -11,8 +11,6 @@ import torch
 
 from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.hypotheses import ArcVocabulary, Hypothesis
-from synmt.decoding.tagging import arcs_of
 from synmt.decoding.tree_search import tree_search
 from synmt.device import Precision, autocast
 from synmt.model.batches import Sources, in_windows
@@ -25,13 +23,11 @@ from synmt.nn.quantization import ENGINE, quantize
 from synmt.parsers.tokenization import spaces_after
 from synmt.pool import Run, alone
 from synmt.streams import BadInput, never
+from synmt.systems.arcs.search import ArcOutput
 from synmt.systems.idea import Task
-from synmt.text.bpe import join_subwords
-from synmt.text.vocabulary import is_structural
+from synmt.systems.target import Hypothesis, Output
 from synmt.trees.arc_tokens import write_entries
-from synmt.trees.lifting import lowered
 from synmt.trees.record import ParseRecord
-from synmt.trees.transitions import read_forest
 
 WINDOW = 2000
 
@@ -65,8 +61,7 @@ class Translation:
 class Translator:
     """A model, what stands around it, and how to search.
 
-    batch_tokens: source tokens of a batch, padded; trees: how many translations of a sentence get the tree that is said
-    beside their words, None for all.
+    batch_tokens: source tokens of a batch, padded; trees: as of `Spelling.output`.
     samples: how many translations of a sentence are drawn, where they are.
     others: models that search together with this one, each by its own form of the source.
     """
@@ -87,8 +82,7 @@ class Translator:
         self.path, self.task, self.precision = folder.path, task, precision
         self.side = config.source.for_translation()
         self.target = config.target
-        self.arcs = arcs_of(self.target, folder.vocabulary, trees) if task == "translate" else None
-        self.writes_trees = self.arcs is not None and not (self.target.writes_tags and trees == 0)
+        self.output = self.target.spelling.output(folder.vocabulary, trees) if task == "translate" else Output()
         self.empty = Translation(heads=[], deprels=[], transitions="") if self.writes_trees else Translation()
         self.batch_tokens = batch_tokens
         self.samples = samples
@@ -130,14 +124,18 @@ class Translator:
             cls.open(folder, device, search, config, model) for folder, model in zip(folders, loaded, strict=True)
         )
         for each in first.others:
-            if arcs := [side.path for side in (first, each) if side.arcs is not None]:
-                raise BadInput("writes arcs, and only models of words translate together", str(arcs[0]))
+            if others := [side.path for side in (first, each) if not side.target.writes_words_alone]:
+                raise BadInput("writes more than words, and only models of words translate together", str(others[0]))
             if each.vocabulary.target != first.vocabulary.target:
                 raise BadInput(f"writes other subwords than {first.path}", str(each.path))
         words = {(folder.config.languages, folder.config.tokenizer) for folder in folders}
         if len(words) > 1:
             raise BadInput("models of several languages or tokenizers do not translate together", str(first.path))
         return first
+
+    @property
+    def writes_trees(self) -> bool:
+        return self.output.writes_trees
 
     @property
     def needs(self) -> frozenset[str]:
@@ -188,10 +186,10 @@ class Translator:
             for number, each in enumerate((self, *self.others))
         )
         with autocast(self.device, self.precision), suppress(FloatingPointError):
-            if isinstance(self.arcs, ArcVocabulary) and search.search != "tokens":
-                return tree_search(self.model, source, search, self.arcs)
+            if isinstance(self.output, ArcOutput) and search.search != "tokens":
+                return tree_search(self.model, source, search, self.output)
             others = [(each.model, form) for each, form in zip(self.others, forms, strict=True)]
-            return beam_search(self.model, source, search, self.arcs, others, seeds)
+            return beam_search(self.model, source, search, self.output, others, seeds)
         return [[] for _ in sentences]
 
     def batch(self, sentences: Sequence[SourceFeatures]) -> SourceBatch:
@@ -220,13 +218,11 @@ class Translator:
         if self.task == "parse":
             tokens = [entry.strip() for entry in entries]
             return Translation(" ".join(tokens), tokens, *scores)
-        if not self.writes_trees:
-            tokens = join_subwords([entry for entry in entries if not is_structural(entry)])
-            return Translation(self.detokenize(tokens), tokens, *scores)
-        string = self.target.arcs(entries)
-        tree = read_forest(string, self.target.style)
-        text = self.detokenize(tree.tokens)
-        return Translation(text, tree.tokens, *scores, *lowered(tree.heads, tree.deprels), write_entries(string))
+        found, string = self.output.read(entries)
+        text = self.detokenize(found.tokens)
+        if string is None:
+            return Translation(text, found.tokens, *scores)
+        return Translation(text, found.tokens, *scores, found.heads, found.deprels, write_entries(string))
 
 
 def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Precision) -> TranslationModel:

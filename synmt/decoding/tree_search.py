@@ -16,12 +16,13 @@ from functools import reduce
 import torch
 from torch import Tensor
 
+from synmt.decoding.beam import largest
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import ArcVocabulary, Hypothesis, TreeHypotheses
-from synmt.decoding.largest import largest
 from synmt.model.translation import TranslationModel
-from synmt.nn.decoders import WaitingSteps
+from synmt.nn.decoders import Steps
 from synmt.nn.encoding import SourceBatch
+from synmt.systems.arcs.search import ArcOutput, TreeHypotheses
+from synmt.systems.target import Hypothesis
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
 from synmt.trees.transition_state import SUBWORDS, State
@@ -53,7 +54,7 @@ class Partial:
 
 @torch.inference_mode()
 def tree_search(
-    model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcVocabulary
+    model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcOutput
 ) -> list[list[Hypothesis]]:
     """Return the finished hypotheses of each sentence as `beam_search` does, each with other words.
 
@@ -68,7 +69,7 @@ def tree_search(
 
 @torch.inference_mode()
 def sums_over_strings(
-    model: TranslationModel, source: SourceBatch, targets: Sequence[Sequence[int]], beam: int, arcs: ArcVocabulary
+    model: TranslationModel, source: SourceBatch, targets: Sequence[Sequence[int]], beam: int, arcs: ArcOutput
 ) -> list[float]:
     """Return log P(words) of given translations, summed over the target strings with arcs that a beam finds: a lower
     bound of the sum over all of them. targets: their subwords and the end.
@@ -99,14 +100,14 @@ class _Search:
         model: TranslationModel,
         source: SourceBatch,
         config: SearchConfig,
-        arcs: ArcVocabulary,
+        arcs: ArcOutput,
         targets: Sequence[Sequence[int]] = (),
     ) -> None:
         encoded = model.encode(source)
         self.config, self.arcs, self.begin, self.targets = config, arcs, model.begin, targets
         self.device, self.beam = source.ids.device, config.beam
         self.decoder = model.decoder.start(model.network, encoded.states, encoded.bias, self.beam)
-        self.held: WaitingSteps | None = None
+        self.held: Steps | None = None
         if targets:
             limits = [len(target) - 1 for target in targets]
         else:
@@ -163,7 +164,7 @@ class _Search:
         lengths = torch.tensor([1 + len(partial.ids) for partial in rows], device=self.device).view(-1, self.beam)
         self.hypotheses.states = [partial.state for partial in rows]
         self.hypotheses.left = [partial.left for partial in rows]
-        self.decoder.grow(self.hypotheses.last_tokens())
+        self.decoder.grow(self.hypotheses)
         logits = self.decoder.logits(prefixes, lengths).float()
         values = logits - logits.logsumexp(dim=2, keepdim=True)
         self.hypotheses.forbid(values)

@@ -8,15 +8,11 @@ from synmt.decoding.translation import Translator
 from synmt.inspection.sentence import ReadSentence, as_numbers, source_of
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
-from synmt.model.target import TargetSide, numbered_labels
 from synmt.nn.attention import Recorder
-from synmt.nn.graphs import Graph
-from synmt.nn.stacks import Stacks
 from synmt.streams import Line
 from synmt.systems.idea import Layout
 from synmt.text.bpe import JOINER
-from synmt.text.vocabulary import Vocabulary, is_structural
-from synmt.trees.tags import read_tag
+from synmt.text.vocabulary import is_structural
 
 BEGIN = " <s>"
 
@@ -30,32 +26,19 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
     _, source = source_of(folder, line)
     translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), TranslateConfig(format="jsonl"))
     model, vocabulary, target = translator.model, folder.vocabulary, folder.config.target
-    best = beam_search(model, source, translator.search, translator.arcs)[0][0]
-    entries = [vocabulary.target[number] for number in best.ids]
-    tree = _tree(entries, target, vocabulary)
-    numbers = [number for number, entry in zip(best.ids, entries, strict=True) if not read_tag(entry)]
+    best = beam_search(model, source, translator.search, translator.output)[0][0]
+    first_unread = len(vocabulary.target) - target.spelling.unread(vocabulary)
+    numbers = [number for number in best.ids if number < first_unread]
     steps = [vocabulary.target[number] for number in numbers]  # what the decoder reads
     inputs = torch.tensor([[model.begin, *numbers]])
+    found = (each for reading in target.readings(vocabulary) for each in reading.columns(steps).items())
+    columns = {name: torch.tensor(values, dtype=torch.int64).unsqueeze(0) for name, values in found}
     encoded = model.encode(source)
     with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
-        model.decoder.read(model.network, inputs, tree, encoded.states, encoded.bias)
+        model.decoder.read(model.network, inputs, columns, encoded.states, encoded.bias)
     weights = as_numbers(recorder.weights, folder)
     layout = Layout([BEGIN, *steps], _words([BEGIN, *steps]))
     return ReadSentence(translator.translation(best).record(), layout, weights, target.owners(folder.config.network))
-
-
-def _tree(entries: list[str], target: TargetSide, vocabulary: Vocabulary) -> Graph | Stacks | None:
-    """Return what the decoder reads of the tree of the whole target: position 0 is the begin of sentence."""
-    if target.reads_stacks:
-        return Stacks(*torch.from_numpy(target.stack(entries)).long().unsqueeze(1))
-    if not target.reads_graphs:
-        return None
-    edges = target.edges(entries, numbered_labels(vocabulary))
-    graph = Graph.empty(1, 1 + len(entries), torch.device("cpu"))
-    columns = [edges.parents, edges.children, edges.labels, edges.births]
-    rows = [[0] * len(edges), *(column.tolist() for column in columns)]
-    graph.add(torch.tensor(rows, dtype=torch.int64).t())
-    return graph
 
 
 def _words(entries: list[str]) -> list[int]:

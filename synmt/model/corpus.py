@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,28 +11,25 @@ from numpy.typing import NDArray
 from synmt.device import sent
 from synmt.model.batches import MATRIX, Batches, Ids, Sources, batch_links, pad, shuffled_batches
 from synmt.model.config import BatchBy
-from synmt.model.prefixes import PrefixPlan
-from synmt.model.rows import Rows, add_row, as_four, as_row, as_square, lengths_of, open_rows
+from synmt.model.rows import Rows, add_row, as_row, as_square, lengths_of, open_rows
 from synmt.model.source import SourceFeatures
-from synmt.model.target import TargetSide, numbered_labels
+from synmt.model.target import TargetSide
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
-from synmt.nn.graphs import Graph
-from synmt.nn.prefixes import Prefixes
-from synmt.nn.stacks import Stacks
+from synmt.nn.prefixes import Prefixes, PrefixPlan
 from synmt.text.vocabulary import Vocabulary
-from synmt.trees.transition_graph import Edges
+from synmt.trees.record import ParseRecord
 
-SOURCE, BARE, TARGET = "source ", "bare ", "target"  # in the names of rows
+SOURCE, BARE, TARGET, OF_TARGET = "source ", "bare ", "target", "target "  # in the names of rows
 
 
 @dataclass
 class Corpus:
     """Sentence pairs: sources, and target ids each [t] with their end of sentence.
 
-    plan: for a decoder that reads prefixes; edges: the graph of each target, for one that reads graphs; stacks: the
-    columns of each one's Stacks, [4,t], for one that reads them.
-    tags: how many tags the target vocabulary ends with.
+    plan: for a decoder that reads prefixes; unread: how many entries at the end of the target vocabulary are never
+    read.
+    readings: what the decoder reads besides; columns: their numbers, and those that losses know, by name, each [c].
     links: between the tokens of a pair, target and source, each [k,2], for a model that learns them.
     bare: the sources without their trees, one of which a batch has with probability `tree_dropout`.
     segmentations: how many rows stand for each pair, one after another: its subwords, and others of the same words.
@@ -43,9 +39,9 @@ class Corpus:
     sources: Sources
     targets: Sequence[Ids]
     plan: PrefixPlan | None = None
-    edges: Sequence[Edges] = field(default_factory=list)
-    stacks: Sequence[Ids] = field(default_factory=list)
-    tags: int = 0
+    unread: int = 0
+    readings: Sequence[Any] = ()
+    columns: dict[str, Sequence[Ids]] = field(default_factory=dict)
     links: Sequence[Ids] = field(default_factory=list)
     bare: Sources = field(default_factory=Sources)
     tree_dropout: float = 0.0
@@ -57,23 +53,35 @@ class Corpus:
     ) -> "Corpus":
         """Return a corpus of pairs for a target side, which takes the plan if it reads prefixes."""
         plan = plan if side.reads_prefixes else None
-        return cls(vocabulary, Sources(), [], plan, tags=side.tags(vocabulary), tree_dropout=tree_dropout)
+        unread, readings = side.spelling.unread(vocabulary), side.readings(vocabulary)
+        return cls(vocabulary, Sources(), [], plan, unread, readings, tree_dropout=tree_dropout)
 
     def append(
-        self, source: SourceFeatures, target: Sequence[str], side: TargetSide, bare: SourceFeatures | None = None
+        self,
+        source: SourceFeatures,
+        target: Sequence[str],
+        columns: Mapping[str, Sequence[int]] | None = None,
+        bare: SourceFeatures | None = None,
     ) -> None:
         """Add a pair: what the encoder reads, and what the decoder should say, as vocabulary entries.
 
-        bare: what the encoder reads where the sentence is without its trees, needed for `tree_dropout`.
+        columns: what losses know of the target; bare: what the encoder reads where the sentence is without its trees,
+        needed for `tree_dropout`.
         """
         self.sources.append(source, self.vocabulary)
         if bare is not None:
             self.bare.append(bare, self.vocabulary)
-        add_row(self.targets, np.array(self.vocabulary.encode_target(target), np.int32))
-        if side.reads_graphs:
-            add_row(self.edges, side.edges(target, self._labels))
-        if side.reads_stacks:
-            add_row(self.stacks, side.stack(target))
+        ids = np.array(self.vocabulary.encode_target(target), np.int32)
+        add_row(self.targets, ids)
+        if self.readings and self.unread:
+            target = [entry for entry, is_read in zip(target, self._are_read(ids), strict=False) if is_read]
+        for found in (*(reading.columns(target) for reading in self.readings), columns or {}):
+            for name, numbers in found.items():
+                add_row(self.columns.setdefault(name, []), np.asarray(numbers, np.int32))
+
+    def _are_read(self, ids: Ids) -> NDArray[np.bool_]:
+        """Return which entries of a target the decoder reads."""
+        return ids < len(self.vocabulary.target) - self.unread
 
     def rows(self) -> dict[str, Sequence[NDArray[Any]]]:
         """Return what stands on a disk for the pairs, by name: a row a pair, as `of_rows` reads it. Links do not."""
@@ -81,8 +89,7 @@ class Corpus:
             **{SOURCE + name: rows for name, rows in self.sources.rows().items()},
             **{BARE + name: rows for name, rows in self.bare.rows().items()},
             TARGET: self.targets,
-            "edges": [np.stack([each.parents, each.children, each.labels, each.births]) for each in self.edges],
-            "stacks": self.stacks,
+            **{OF_TARGET + name: rows for name, rows in self.columns.items()},
         }
         return {name: rows for name, rows in found.items() if len(rows)}
 
@@ -110,25 +117,28 @@ class Corpus:
         corpus.sources = Sources.of_rows(_named(SOURCE, rows), vocabulary)
         if tree_dropout:
             corpus.bare = Sources.of_rows(_named(BARE, rows), vocabulary)
-        if side.reads_graphs:
-            corpus.edges = rows["edges"]
-        if side.reads_stacks:
-            corpus.stacks = rows["stacks"]
+        of_losses = side.columns(ParseRecord(), [])
+        names = [name for found in (*(each.columns([]) for each in corpus.readings), of_losses) for name in found]
+        corpus.columns = {name: rows[OF_TARGET + name] for name in names}
         return corpus
-
-    @cached_property
-    def _labels(self) -> dict[str, int]:
-        return numbered_labels(self.vocabulary)
 
     def __len__(self) -> int:
         return len(self.targets) // self.segmentations
 
     def batch(self, indices: Sequence[int], device: torch.device) -> tuple[SourceBatch, TargetBatch]:
+        source, golds = self._source(indices, device), [self.targets[i] for i in indices]
+        target = self._unread_apart(golds, device) if self.unread else self._target(golds, device)
+        target.columns = {
+            name: sent(pad([rows[i] for i in indices], 0)[0], device) for name, rows in self.columns.items()
+        }
+        if self.links:
+            target.links = batch_links([self.links[i] for i in indices], device)
+        return source, target
+
+    def _target(self, golds: Sequence[Ids], device: torch.device) -> TargetBatch:
+        """Return targets whose entries are all read, each after those before it."""
         vocabulary = self.vocabulary
-        source = self._source(indices, device)
-        if self.tags:
-            return source, self._tagged(indices, device)
-        gold, lengths = pad([self.targets[i] for i in indices], vocabulary.padding)
+        gold, lengths = pad(golds, vocabulary.padding)
         inputs = torch.empty_like(gold)
         inputs[:, 0] = vocabulary.begin
         inputs[:, 1:] = gold[:, :-1]
@@ -141,18 +151,14 @@ class Corpus:
             positions = torch.from_numpy(sentences * gold.shape[1] + ends - 1)
             counts = None if (weights == 1).all() else sent(torch.from_numpy(weights), device)
             prefixes = Prefixes.pack(sentences, ends, gold.shape, device)
-        target = TargetBatch(
+        return TargetBatch(
             sent(inputs, device),
             sent(positions, device),
             sent(gold.flatten()[positions], device),
             int(lengths.sum()),
             counts,
-            prefixes,
-            self._graph(indices, gold.shape[1], device) if self.edges else None,
-            self._stacks(indices, device) if self.stacks else None,
-            batch_links([self.links[i] for i in indices], device) if self.links else None,
+            prefixes=prefixes,
         )
-        return source, target
 
     def _source(self, indices: Sequence[int], device: torch.device) -> SourceBatch:
         """Return the sources, some without their trees: which ones, PyTorch's generator draws on the CPU."""
@@ -165,13 +171,12 @@ class Corpus:
             sources.copy(self.bare if is_bare else self.sources, index)
         return sources.batch(range(len(indices)), padding, device)
 
-    def _tagged(self, indices: Sequence[int], device: torch.device) -> TargetBatch:
-        """Return targets whose tags are predicted after the tokens that have them, and read nowhere."""
-        vocabulary, golds = self.vocabulary, [self.targets[i] for i in indices]
-        are_tokens = [gold < len(vocabulary.target) - self.tags for gold in golds]
-        tokens = [gold[each] for gold, each in zip(golds, are_tokens, strict=True)]
+    def _unread_apart(self, golds: Sequence[Ids], device: torch.device) -> TargetBatch:
+        """Return targets some of whose entries are predicted after the tokens before them, and read nowhere."""
+        vocabulary, are_read = self.vocabulary, [self._are_read(gold) for gold in golds]
+        tokens = [gold[each] for gold, each in zip(golds, are_read, strict=True)]
         inputs, _ = pad([np.concatenate([[vocabulary.begin], each[:-1]]) for each in tokens], vocabulary.padding)
-        before = [row * inputs.shape[1] + each.cumsum() - each for row, each in enumerate(are_tokens)]
+        before = [row * inputs.shape[1] + each.cumsum() - each for row, each in enumerate(are_read)]
         gold = np.concatenate(golds).astype(np.int64)
         return TargetBatch(
             sent(inputs, device),
@@ -179,21 +184,6 @@ class Corpus:
             sent(torch.from_numpy(gold), device),
             len(gold),
         )
-
-    def _graph(self, indices: Sequence[int], length: int, device: torch.device) -> Graph:
-        edges = [self.edges[i] for i in indices]
-        rows = np.repeat(np.arange(len(indices)), [len(each) for each in edges])
-        columns = (
-            np.concatenate([getattr(each, name) for each in edges])
-            for name in ("parents", "children", "labels", "births")
-        )
-        graph = Graph.empty(len(indices), length, device)
-        graph.add(sent(torch.from_numpy(np.stack([rows, *columns], axis=1)), device))
-        return graph
-
-    def _stacks(self, indices: Sequence[int], device: torch.device) -> Stacks:
-        columns = zip(*(self.stacks[i] for i in indices), strict=True)  # padded by what is no token of a word
-        return Stacks(*(sent(pad(column, -1)[0], device) for column in columns))
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
         """Cut a batch into what is computed at a time: all at once, but for what a plan of prefixes cuts."""
@@ -227,11 +217,7 @@ def _named(prefix: str, rows: Mapping[str, Rows[Any]]) -> dict[str, Rows[Any]]:
 
 def _reader(name: str) -> Callable[[NDArray[Any]], Any]:
     """Return what makes a row of its numbers."""
-    return as_square if is_matrix(name) else {"edges": _as_edges, "stacks": as_four}.get(name, as_row)
-
-
-def _as_edges(row: NDArray[np.int32]) -> Edges:
-    return Edges(*as_four(row))
+    return as_square if is_matrix(name) else as_row
 
 
 def counted_by(

@@ -74,7 +74,7 @@ def _obstacle(config: ModelConfig, model: TranslationModel) -> str:
     """Return how a model differs from a plain Transformer when it translates, "" if it does not."""
     if parts := [name for name in config.source.for_translation().ideas if name in model.source_parts]:
         return f"the encoder has {'+'.join(parts)}"
-    if list(config.target.ideas) != ["sequence"]:
+    if not config.target.is_plain:
         return f"the decoder has {'+'.join(config.target.ideas)}"
     if config.network.cross_attention != "all":
         return "some layers of the decoder do not attend to the source"

@@ -59,11 +59,14 @@ def source_form(lines: Iterable[Line]) -> tuple[Form, Iterator[Line]]:
     return _form_of(first), lines
 
 
-def target_form(lines: Iterable[Line], side: TargetSide) -> tuple[Form, Iterator[Line]]:
-    """Return what the lines of a file of targets hold, and the lines: strings where one of the first has arcs."""
+def target_form(lines: Iterable[Line], with_arcs: bool) -> tuple[Form, Iterator[Line]]:
+    """Return what the lines of a file of targets hold, and the lines: strings where one of the first has arcs.
+
+    with_arcs: whether targets can have some.
+    """
     lines = iter(lines)
     latest = Latest()
-    ahead = next(windows(latest.follow(lines), STRINGS_AHEAD, pauses=latest.pauses), []) if side.writes_arcs else []
+    ahead = next(windows(latest.follow(lines), STRINGS_AHEAD, pauses=latest.pauses), []) if with_arcs else []
     if any(map(_has_arcs, ahead)):
         return "strings", chain(ahead, lines)
     before: list[Line] = []
@@ -117,21 +120,24 @@ def target_records(
     words: SideWords,
     bad: BadLines | None = None,
     form: Form | None = None,
+    training: bool = False,
 ) -> Iterator[tuple[Line, ParseRecord]]:
     """Yield one record with words, text and what the side needs for each line, as `source_records` gives it.
 
-    Where the side writes arcs, the lines may also be target strings, as `synmt transitions` writes them. Trees are
-    put on the tokenizer's words, so that all target sides generate the same words, which it can detokenize.
+    Where targets have trees, the lines may also be target strings, as `synmt transitions` writes them. Trees are put on
+    the tokenizer's words, so that all target sides generate the same words, which it can detokenize.
     """
+    needs = side.needs(training)
+    strict = needs == side.spelling.needs
     bad = bad or BadLines()
     if form is None:
-        form, lines = target_form(lines, side)
+        form, lines = target_form(lines, bool(side.spelling.trees))
     if form == "strings":
         for line in _without_faults(lines, bad):
             yield line, ParseRecord() if line.fault else _read_string(line, side.style, tokenizer, bad)
     else:
-        for line, record in source_records(_without_arcs(lines, side, bad), side.needs, words, bad, True, form):
-            own_words = not side.needs and not line.text.startswith("{")
+        for line, record in source_records(_without_arcs(lines, side, bad), needs, words, bad, strict, form):
+            own_words = not needs and not line.text.startswith("{")
             yield line, record if own_words else _on_words(line, record, tokenizer)
 
 
@@ -141,7 +147,7 @@ def _has_arcs(line: Line) -> bool:
 
 def _without_arcs(lines: Iterable[Line], side: TargetSide, bad: BadLines) -> Iterator[Line]:
     """Yield the lines; bad is a string where the lines are text or records."""
-    why = f"none of the first {STRINGS_AHEAD} lines has any" if side.writes_arcs else "the model writes none"
+    why = f"none of the first {STRINGS_AHEAD} lines has any" if side.spelling.trees else "the model writes none"
     for line in lines:
         if _has_arcs(line):
             bad.add(line.error(f"arcs of synmt transitions, but {why}"))

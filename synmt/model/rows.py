@@ -71,11 +71,6 @@ def as_row(row: NDArray[Any]) -> NDArray[Any]:
     return row
 
 
-def as_four(row: NDArray[Any]) -> NDArray[Any]:
-    """Return four columns of one length, [4,t]."""
-    return row.reshape(4, -1)
-
-
 def as_square(row: NDArray[Any]) -> NDArray[Any]:
     """Return a matrix [n,n]."""
     return row.reshape(math.isqrt(len(row)), -1)

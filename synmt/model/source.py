@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from synmt.nn.config import TransformerConfig
-from synmt.systems import SOURCE_IDEAS
+from synmt.systems import PLAIN, SOURCE_IDEAS
 from synmt.systems.idea import (
     Layout,
     Segment,
@@ -101,7 +101,7 @@ class SourceSide:
     def for_translation(self) -> "SourceSide":
         """Return the side without the ideas that only take part in training."""
         kept = {name: idea for name, idea in self.ideas.items() if not idea.training_only}
-        return SourceSide(kept or {"sequence": SourceIdea()})
+        return SourceSide(kept or {PLAIN: SourceIdea()})
 
     def owners(self, config: TransformerConfig) -> dict[tuple[int, int], str]:
         """Return the owners of heads, as `owners_of_heads`."""
@@ -157,5 +157,5 @@ def encoders_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
 
     Raises ValueError.
     """
-    source, target = ((settings.get(f"{side}_syntax") or "sequence").split("+") for side in ("source", "target"))
+    source, target = ((settings.get(f"{side}_syntax") or PLAIN).split("+") for side in ("source", "target"))
     return source_side_of(source, settings), source_side_of(target, settings)

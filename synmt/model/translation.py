@@ -5,6 +5,7 @@ Shapes: B sentences, n source positions, N target tokens of a batch that are pre
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -57,19 +58,27 @@ class TranslationModel(nn.Module):
     ) -> Loss:
         """Return those of a source that is encoded already."""
         target = replace(target, inputs=drop_words(target.inputs, word_dropout))
-        states = self.decoder(self.network, target, encoded.states, encoded.bias)
+        run = self.decoder.prepare(target.inputs, target.columns, target)
+        states = self.decoder(self.network, target, encoded.states, encoded.bias, run)
+        accuracies = dict(encoded.ideas.accuracies)
+        if run is not None:
+            if twice := accuracies.keys() & run.accuracies.keys():
+                raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
+            accuracies |= {name: partial(each, run.states) for name, each in run.accuracies.items()}
         kinds = self.decoder.classes(self.network, target.gold)
         if torch.is_grad_enabled():
             losses = [_loss(kind, states, smoothing, target.counts) for kind in kinds]
             total = torch.stack([kind.share * each for kind, each in zip(kinds, losses, strict=True)]).sum()
             translation = total if len(kinds) == 1 else torch.stack(losses).sum().detach()
-            loss = Loss(translation, target.tokens, total, encoded.ideas.accuracies)
+            loss = Loss(translation, target.tokens, total, accuracies)
         else:
             each = _losses(kinds, states, smoothing)
             translation = each.sum() if target.counts is None else each @ target.counts
-            loss = Loss(translation, target.tokens, translation, encoded.ideas.accuracies, each)
+            loss = Loss(translation, target.tokens, translation, accuracies, each)
         for other in encoded.ideas.losses:
             loss.total = loss.total + other()
+        if run is not None:
+            loss.total = sum((each(run.states) for each in run.losses), loss.total)
         return loss
 
 

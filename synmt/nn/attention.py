@@ -311,13 +311,13 @@ class SelfAttention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(self, states: Tensor, edit: AttentionEdit = PLAIN, causal: bool = False) -> Tensor:
-        """states [B,n,d] → [B,n,d]; causal excludes an edit."""
+        """states [B,n,d] → [B,n,d]; with causal, the edit has nothing but watches."""
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
         if self.rotation is not None:
             query, key = self.rotation(query), self.rotation(key)
         dropout = self.dropout if self.training else 0.0
         for watch in edit.watches:
-            watch.see(states, query, key, edit)
+            watch.see(states, query, key, _causal(states) if causal else edit)
         if self.recorder is not None:
             weights = edited_weights(query, key, _causal(states) if causal else edit, states)
             weights = self.recorder.keep(states, weights)

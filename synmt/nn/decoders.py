@@ -1,42 +1,24 @@
-"""How the layers of a Transformer's decoder are run: over a target at once, or over each of its prefixes.
+"""The causal decoder: how its layers are run over a whole target, and token by token in a search.
 
-In a causal decoder, one run over a target gives the states after all its prefixes. Where positions also see what
-comes after them in the prefix, their states differ from prefix to prefix: a target of t tokens is t inputs, of
-lengths 1 … t, and only the last position of each predicts a token. What keeps that from costing t times as much:
-prefixes lie side by side without padding; the source is encoded, and its cross keys and values are made, once for
-all prefixes of a sentence; and the last layer computes the last positions alone.
+What ideas add comes as tensors that they read of the targets (a reading) and as modules that the decoder calls. The
+other decoder, whose positions also see what follows them in a prefix, is in synmt.nn.prefixes.
 
-Shapes: B sentences, K hypotheses of each, t target positions, n source positions, R prefixes, N positions of all
-prefixes, H heads, d width, T target vocabulary.
+Shapes: B sentences, K hypotheses of each, R targets or hypotheses, t target positions, Q of them that ask, n source
+positions, P predictions, H heads, d width, T target vocabulary.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import (
-    PLAIN,
-    AttentionEdit,
-    CrossAttention,
-    SelfAttention,
-    attend,
-    edited_attention,
-    merge_heads,
-    split_heads,
-)
-from synmt.nn.graphs import Graph
+from synmt.nn.attention import AttentionEdit
 from synmt.nn.losses import Classes
-from synmt.nn.prefixes import Grouping, Prefixes
-from synmt.nn.rows import joined_rows
-from synmt.nn.stacks import Stacks
-from synmt.nn.transformer import DecoderLayer, Transformer
-
-Memory = tuple[Tensor, Tensor] | None  # cross keys and values of a layer, [B,H,n,c] each, if it has any
+from synmt.nn.transformer import Transformer
 
 
 @dataclass(slots=True)
@@ -44,11 +26,11 @@ class TargetBatch:
     """What a decoder reads and must predict.
 
     inputs [B,t]: begin of sentence and the tokens, padded.
-    positions [R]: after which of the flattened [B·t] inputs a token is predicted; gold [R]: that token, the end of
-    sentence among them. A tag and the token after it are predicted at one position.
-    tokens: how many the targets have; counts [R]: for how many of them each stands, if not all are predicted.
-    prefixes, graph: for a PrefixDecoder, the prefixes that end at the positions, and the graphs of whole targets.
-    stacks: for a CausalDecoder whose heads see them.
+    positions [P]: after which of the flattened [B·t] inputs an entry is predicted; gold [P]: that entry, the end of
+    sentence among them. An entry that is never read and the token after it are predicted at one position.
+    tokens: how many entries the targets have; counts [P]: how many each prediction stands for, if not all are made.
+    columns: what readings and losses know of the targets, by name, each [B,c] int64, padded by 0.
+    prefixes: for a decoder of prefixes, the Prefixes that end at the positions.
     links [k,3]: for a model that learns them: sentence, target position (without begin of sentence) and source
     position.
     """
@@ -58,9 +40,8 @@ class TargetBatch:
     gold: Tensor
     tokens: int
     counts: Tensor | None = None
-    prefixes: Prefixes | None = None
-    graph: Graph | None = None
-    stacks: Stacks | None = None
+    columns: dict[str, Tensor] = field(default_factory=dict)
+    prefixes: Any = None
     links: Tensor | None = None
 
     @property
@@ -71,99 +52,170 @@ class TargetBatch:
         return real.view_as(self.inputs)[:, 1:]
 
 
+@dataclass(slots=True)
+class DecoderPass:
+    """What ideas do to one run of a causal decoder.
+
+    edits: of each layer's self-attention: of some heads, which hide some positions up to the one that asks, and
+    watches; layers that share one get the same object.
+    inputs: added to the embedded tokens, [R,Q,d].
+    losses: each gives a loss summed over the batch, of the states [B,t,d] that entries are predicted from.
+    accuracies: by name, of these states too: how many predictions were right, and how many there were.
+    states: those of a run over whole targets, once it is done.
+    """
+
+    edits: list[AttentionEdit]
+    inputs: Tensor | None = None
+    losses: list[Callable[[Tensor], Tensor]] = field(default_factory=list)
+    accuracies: dict[str, Callable[[Tensor], tuple[int, int]]] = field(default_factory=dict)
+    states: Tensor = field(default_factory=lambda: torch.empty(0))
+
+
 class Steps(Protocol):
-    """A search over the decoder, one token a step."""
+    """A search over the decoder, one token per step."""
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Return those of the next token, [B,K,T], after the ids [B,K,t] of all hypotheses, begin of sentence first.
-
-        lengths [B,K]: how many of the ids count, if not all do.
-        """
+        """Return the logits of the next token, [B,K,T], after the ids [B,K,t] of all hypotheses, begin of sentence
+        first. lengths [B,K]: how many of the ids count, if not all do."""
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
         """Keep some rows of the B sentences and of the B·K hypotheses; None is all."""
 
-    def grow(self, tokens: Tensor) -> None:
-        """Give each hypothesis one more position, the begin of sentence first.
+    def grow(self, hypotheses: Any) -> None:
+        """Give each hypothesis one more position, the begin of sentence first, as `Reading.grown`."""
 
-        tokens: what it adds to what the decoder reads, as in Graph.add, the rows being hypotheses, or in Stacks.grown.
-        """
+    def joined(self, held: Any, rows: Tensor) -> "Steps":
+        """Return a search over some of these hypotheses and some of `held`, which have waited for some steps.
 
-
-class WaitingSteps(Steps, Protocol):
-    """A search whose hypotheses can wait for others."""
-
-    def joined(self, held: Any, rows: Tensor) -> "WaitingSteps":
-        """Return a search over some of these hypotheses and of those of `held`, which have waited for some steps.
-
-        rows: hypotheses of these, followed by those of `held`, None for none; they may have several lengths. What both
-        keep is shared, so one of these searches alone may go on.
+        rows: numbers of these hypotheses, followed by those of `held`, None for none; they may have several lengths.
+        Both searches share what they keep, so only one of them may go on.
         """
 
 
 def one_vocabulary(network: Transformer, gold: Tensor) -> list[Classes]:
-    """Return what the tokens [R] compete with: all others."""
+    """Return what the tokens [P] compete with: all others."""
     return [Classes(None, network.output_weight, network.output_bias, gold)]
 
 
 class CausalDecoder(nn.Module):
     """No position sees a later one.
 
-    heads: modules from Stacks of R targets and the positions that ask, [Q], to an edit of each layer: of some heads,
-    which hides some of the positions up to the one that asks.
-    tags: how many of the target vocabulary, the last ones, are said beside the next token and never read; share: of
-    their loss in what is minimized.
+    readings: what it reads of targets besides their tokens, as synmt.systems.target.Reading.
+    parts: modules of ideas, by name. Each is called with the tensors of the reading that its attribute `reads` names
+    (None where that is ""), the positions that ask, [Q], and the TargetBatch, None in a search; it gives a DecoderPass.
+    unread: how many of the target vocabulary, the last ones, are predicted together with the next token and never read;
+    share: of their loss in what is minimized.
     """
 
-    def __init__(self, heads: Iterable[nn.Module] = (), tags: int = 0, share: float = 1.0) -> None:
+    def __init__(
+        self,
+        parts: Mapping[str, nn.Module] | None = None,
+        readings: Sequence[Any] = (),
+        unread: int = 0,
+        share: float = 1.0,
+    ) -> None:
         super().__init__()
-        self.heads = nn.ModuleList(heads)
-        self.tags, self.share = tags, share
+        self.parts, self.readings = nn.ModuleDict(parts), readings
+        self.unread, self.share = unread, share
 
-    def forward(self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
-        """Return the states that predict the tokens: encoded [B,n,d], source_bias [B,1,1,n] → [R,d]"""
-        return self.read(network, target.inputs, target.stacks, encoded, source_bias).flatten(0, 1)[target.positions]
+    def prepare(
+        self, inputs: Tensor, columns: Mapping[str, Tensor], target: TargetBatch | None = None
+    ) -> DecoderPass | None:
+        """Return what ideas do to a run over whole targets, None for nothing: inputs [B,t] and columns as in
+        TargetBatch, and the batch itself where losses may ask for it."""
+        if not self.parts:
+            return None
+        length = inputs.shape[1]
+        tensors = {reading.name: reading.tensors(columns, length) for reading in self.readings}
+        return self.decoder_pass(tensors, torch.arange(length, device=inputs.device), target)
+
+    def forward(
+        self,
+        network: Transformer,
+        target: TargetBatch,
+        encoded: Tensor,
+        source_bias: Tensor | None,
+        run: DecoderPass | None = None,
+    ) -> Tensor:
+        """Return the states that predict the entries: encoded [B,n,d], source_bias [B,1,1,n] → [P,d]
+
+        run: what `prepare` has given.
+        """
+        run = run or self.prepare(target.inputs, target.columns, target)
+        return self._run(network, target.inputs, run, encoded, source_bias).flatten(0, 1)[target.positions]
 
     def read(
         self,
         network: Transformer,
         inputs: Tensor,
-        tree: Graph | Stacks | None,
+        columns: Mapping[str, Tensor],
         encoded: Tensor,
         source_bias: Tensor | None,
     ) -> Tensor:
-        """Run over whole targets: inputs [B,t], tree: what the decoder reads of theirs → [B,t,d]"""
-        edits = None
-        if self.heads:
-            assert isinstance(tree, Stacks)
-            edits = self.edits(tree, torch.arange(inputs.shape[1], device=inputs.device), network.config.heads)
-        return network.decode(network.embed(inputs), encoded, source_bias, edits)
+        """Run over whole targets: inputs [B,t], columns as in TargetBatch → [B,t,d]"""
+        return self._run(network, inputs, self.prepare(inputs, columns), encoded, source_bias)
 
-    def edits(self, stacks: Stacks, queries: Tensor, heads: int) -> list[AttentionEdit | None]:
-        """Return what each layer shows the positions `queries` [Q], None for all up to their own; layers that see the
-        same share it."""
-        by_layer = [sum(edits, PLAIN) for edits in zip(*(part(stacks, queries) for part in self.heads), strict=True)]
-        known: dict[tuple[int, ...], AttentionEdit | None] = {(): None}
-        for edit in by_layer:
-            if (key := _key(edit)) not in known:
-                known[key] = AttentionEdit(_joined(edit, queries, heads))
-        return [known[_key(edit)] for edit in by_layer]
+    def _run(
+        self, network: Transformer, inputs: Tensor, run: DecoderPass | None, encoded: Tensor, source_bias: Tensor | None
+    ) -> Tensor:
+        states = network.embed(inputs)
+        if run is None:
+            return network.decode(states, encoded, source_bias)
+        if run.inputs is not None:
+            states = states + run.inputs
+        positions = torch.arange(inputs.shape[1], device=inputs.device)
+        contexts = _contexts(run.edits, positions, network.config.heads)
+        watches = [edit.watches for edit in run.edits]
+        run.states = network.decode(states, encoded, source_bias, contexts, watches)
+        return run.states
+
+    def decoder_pass(
+        self, tensors: Mapping[str, Any], queries: Tensor, target: TargetBatch | None = None
+    ) -> DecoderPass:
+        """Return what ideas do for the positions `queries` [Q].
+
+        Raises ValueError for a head that two ideas edit, and for two accuracies of one name.
+        """
+        parts: Iterable[Any] = self.parts.values()
+        passes: list[DecoderPass] = [part(tensors.get(part.reads), queries, target) for part in parts]
+        first, *rest = passes
+        for other in rest:
+            if twice := first.accuracies.keys() & other.accuracies.keys():
+                raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
+            inputs = [each for each in (first.inputs, other.inputs) if each is not None]
+            first = DecoderPass(
+                [one + another for one, another in zip(first.edits, other.edits, strict=True)],
+                sum(inputs[1:], inputs[0]) if inputs else None,
+                [*first.losses, *other.losses],
+                first.accuracies | other.accuracies,
+            )
+        return first
 
     def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
-        """Return what the entries [R] compete with: tokens with tokens, and tags with tags."""
-        if not self.tags:
+        """Return what the entries [P] compete with: tokens with tokens, and entries that are never read with others."""
+        if not self.unread:
             return one_vocabulary(network, gold)
-        tokens = network.target_vocabulary - self.tags
-        is_tag = gold >= tokens
-        of_tokens, of_tags = (each.nonzero().squeeze(1) for each in (~is_tag, is_tag))
+        tokens = network.target_vocabulary - self.unread
+        is_unread = gold >= tokens
+        of_tokens, of_unread = (each.nonzero().squeeze(1) for each in (~is_unread, is_unread))
         weight, bias = network.output_weight, network.output_bias
         return [
             Classes(of_tokens, weight[:tokens], bias[:tokens], gold[of_tokens]),
-            Classes(of_tags, weight[tokens:], bias[tokens:], gold[of_tags] - tokens, self.share),
+            Classes(of_unread, weight[tokens:], bias[tokens:], gold[of_unread] - tokens, self.share),
         ]
 
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> WaitingSteps:
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return CausalSteps(self, network, encoded, source_bias, beam)
+
+
+def _contexts(edits: Sequence[AttentionEdit], queries: Tensor, heads: int) -> list[AttentionEdit | None]:
+    """Return what each layer shows the positions `queries` [Q], None for all up to their own; layers that see the same
+    share it."""
+    known: dict[tuple[int, ...], AttentionEdit | None] = {(): None}
+    for edit in edits:
+        if (key := _key(edit)) not in known:
+            known[key] = AttentionEdit(_joined(edit, queries, heads))
+    return [known[_key(edit)] for edit in edits]
 
 
 def _key(edit: AttentionEdit) -> tuple[int, ...]:
@@ -193,8 +245,9 @@ class CausalSteps:
     ) -> None:
         self.decoder, self.network, self.source_bias = decoder, network, source_bias
         self.caches = network.start(encoded)
-        self.stacks = Stacks.empty(len(encoded) * beam, encoded.device) if decoder.heads else None
-        self.places = torch.zeros(len(encoded) * beam, 0, dtype=torch.int64, device=encoded.device)
+        rows, device = len(encoded) * beam, encoded.device
+        self.tensors = {each.name: each.start(rows, device) for each in decoder.readings} if decoder.parts else {}
+        self.places = torch.zeros(rows, 0, dtype=torch.int64, device=device)
         self.keys = 0  # of each sentence
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -203,7 +256,7 @@ class CausalSteps:
         position = self.places.shape[1] if lengths is None else lengths - 1
         start = position.view(-1, 1) if isinstance(position, Tensor) else position
         states = self.network.embed(tokens.reshape(-1, 1), start).view(batch, beam, -1)
-        return self.network.logits(self.states(states, position), without=self.decoder.tags)
+        return self.network.logits(self.states(states, position), without=self.decoder.unread)
 
     def states(self, embedded: Tensor, position: int | Tensor) -> Tensor:
         """Run over one more position of all hypotheses, which may differ, [B,K]: [B,K,d] → [B,K,d]"""
@@ -212,16 +265,19 @@ class CausalSteps:
         self.places = torch.cat([self.places, own.unsqueeze(1)], dim=1)
         self.keys += beam
         edits: list[AttentionEdit | None] = [None] * len(self.caches)
-        if self.stacks is not None:
+        if self.decoder.parts:
             last = torch.tensor([step], device=embedded.device)
-            edits = self.decoder.edits(self.stacks, last, self.network.config.heads)
+            run = self.decoder.decoder_pass(self.tensors, last)
+            edits = _contexts(run.edits, last, self.network.config.heads)
+            if run.inputs is not None:
+                embedded = embedded + run.inputs.view_as(embedded)
         known = {id(edit): self._of_keys(edit, batch) for edit in edits}
         biases = [known[id(edit)] for edit in edits]
         return self.network.step(embedded, self.caches, self.source_bias, position, biases)
 
     def _of_keys(self, edit: AttentionEdit | None, batch: int) -> Tensor:
-        """Return what an edit says of the positions of each hypothesis as a bias on all keys of its sentence, those of
-        others hidden: [B,H or 1,K,m]"""
+        """Return what an edit shows of the positions of each hypothesis as a bias on all keys of its sentence, those of
+        other hypotheses hidden: [B,H or 1,K,m]"""
         rows, length = self.places.shape
         own = torch.zeros(1, 1, device=self.places.device) if edit is None or edit.bias is None else edit.bias[:, :, 0]
         own = own.expand(rows, -1, length)
@@ -237,205 +293,54 @@ class CausalSteps:
                 cache.select(sentences)
         if hypotheses is not None:
             self.places = self.places[hypotheses]
-            if self.stacks is not None:
-                self.stacks = self.stacks.select(hypotheses)
+            self.tensors = {name: each.select(hypotheses) for name, each in self.tensors.items()}
 
     def joined(self, held: "CausalSteps | None", rows: Tensor) -> "CausalSteps":
         other = held or self
         steps = copy(self)
-        if self.stacks is not None and other.stacks is not None:
-            steps.stacks = self.stacks.joined(other.stacks, rows)
+        steps.tensors = {name: each.joined(other.tensors[name], rows) for name, each in self.tensors.items()}
         missing = self.places.shape[1] - other.places.shape[1]
         steps.places = joined_rows(self.places, other.places, rows, (0, missing))
         return steps
 
-    def grow(self, tokens: Tensor) -> None:
-        if self.stacks is not None:
-            self.stacks = self.stacks.grown(tokens)
+    def grow(self, hypotheses: Any) -> None:
+        if self.tensors:
+            readings = self.decoder.readings
+            self.tensors = {each.name: each.grown(self.tensors[each.name], hypotheses) for each in readings}
 
 
-class PrefixDecoder(nn.Module):
-    """All positions of a prefix see each other.
+@dataclass(slots=True)
+class Numbers:
+    """One number per position of each target, [R,t] int64: the simplest reading."""
 
-    inputs: modules on the decoder's input, from (states [N,d], a Graph for each length) to states.
-    heads: modules from a Graph of R prefixes to a HeadEdit of every layer, without replacements.
+    values: Tensor
+
+    @classmethod
+    def empty(cls, rows: int, device: torch.device) -> "Numbers":
+        return cls(torch.zeros(rows, 0, dtype=torch.int64, device=device))
+
+    def grown(self, latest: Tensor) -> "Numbers":
+        """Return the numbers with those of one more position, [R]."""
+        return Numbers(torch.cat([self.values, latest.to(self.values).unsqueeze(1)], dim=1))
+
+    def select(self, rows: Tensor) -> "Numbers":
+        return Numbers(self.values[rows])
+
+    def joined(self, held: "Numbers", rows: Tensor) -> "Numbers":
+        """Return these rows followed by those of `held`, which lack the last positions."""
+        missing = self.values.shape[1] - held.values.shape[1]
+        return Numbers(joined_rows(self.values, held.values, rows, (0, missing)))
+
+
+def joined_rows(own: Tensor, held: Tensor, rows: Tensor, missing: Sequence[int], value: float = 0.0) -> Tensor:
+    """Return the rows [R] of `own` [A,…] followed by those of `held` [C,…], padded with a value: [R,…]
+
+    missing: what rows of `held` lack, as in `torch.nn.functional.pad`. Where few rows are of `held`, this is faster
+    than joining both first.
     """
-
-    def __init__(self, inputs: Iterable[nn.Module] = (), heads: Iterable[nn.Module] = ()) -> None:
-        super().__init__()
-        self.inputs, self.heads = nn.ModuleList(inputs), nn.ModuleList(heads)
-
-    @property
-    def reads_graphs(self) -> bool:
-        return bool(self.inputs) or bool(self.heads)
-
-    def forward(self, network: Transformer, target: TargetBatch, encoded: Tensor, source_bias: Tensor | None) -> Tensor:
-        """Run as CausalDecoder does."""
-        assert target.prefixes is not None
-        states = F.embedding(target.prefixes.tokens, network.embed(target.inputs).flatten(0, 1))
-        graphs = target.prefixes.cut(target.graph) if target.graph is not None else []
-        memories = [layer.memory(encoded) for layer in network.decoder_layers]
-        return self.run(network, states, target.prefixes, graphs, memories, source_bias)
-
-    def read(
-        self,
-        network: Transformer,
-        inputs: Tensor,
-        tree: Graph | Stacks | None,
-        encoded: Tensor,
-        source_bias: Tensor | None,
-    ) -> Tensor:
-        """Run as CausalDecoder does, over the prefixes that are the whole targets, without padding."""
-        states = network.embed(inputs)
-        for part in self.inputs:
-            states = part(states.flatten(0, 1), [tree]).view_as(states)
-        return network.decode(states, encoded, source_bias, [self._context(tree)] * network.config.decoder_layers)
-
-    def _context(self, graph: Graph | Stacks | None) -> AttentionEdit:
-        """Return what the positions of prefixes see of each other."""
-        return AttentionEdit(heads=tuple(part(graph) for part in self.heads))
-
-    def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
-        return one_vocabulary(network, gold)
-
-    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> WaitingSteps:
-        return PrefixSteps(self, network, encoded, source_bias, beam)
-
-    def run(
-        self,
-        network: Transformer,
-        states: Tensor,
-        prefixes: Prefixes,
-        graphs: Sequence[Graph],
-        memories: Sequence[Memory],
-        source_bias: Tensor | None,
-    ) -> Tensor:
-        """Return the state after each prefix; states [N,d]: all embeddings, memories: those of all layers → [R,d]"""
-        for part in self.inputs:
-            states = part(states, graphs)
-        contexts = [self._context(graph) for graph in graphs] or [PLAIN] * len(prefixes.lengths)
-        layers = network.decoder_layers
-        for layer, memory in zip(layers[:-1], memories, strict=False):
-            states = _attend_within(layer, states, prefixes, contexts)
-            states = _attend_across(layer, states, memory, source_bias, prefixes.positions)
-        states = _attend_from_last(layers[-1], states, prefixes, contexts)
-        states = _attend_across(layers[-1], states, memories[-1], source_bias, prefixes.last_positions)
-        decoded: Tensor = network.decoder_norm(states)
-        return decoded
-
-
-class PrefixSteps:
-    """Cross keys and values are kept; the prefixes, which all have one length, are read anew at each step."""
-
-    def __init__(
-        self, decoder: PrefixDecoder, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int
-    ) -> None:
-        self.decoder, self.network, self.source_bias = decoder, network, source_bias
-        self.memories = [layer.memory(encoded) for layer in network.decoder_layers]
-        self.graph = Graph.empty(len(encoded) * beam, 0, encoded.device) if decoder.reads_graphs else None
-
-    def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
-        batch, beam, length = prefixes.shape
-        network = self.network
-        states = network.embed(prefixes.flatten(0, 1)).flatten(0, 1)
-        if lengths is None:
-            packed = Prefixes.of_a_beam(batch, beam, length, prefixes.device)
-            graphs = [] if self.graph is None else [self.graph]
-        else:
-            packed = Prefixes.of_lengths(lengths, length)
-            graphs = [] if self.graph is None else packed.cut(self.graph)
-            states = F.embedding(packed.tokens, states)
-        states = self.decoder.run(network, states, packed, graphs, self.memories, self.source_bias)
-        if lengths is not None:
-            states = torch.empty_like(states).index_copy_(0, packed.sentences, states)
-        return network.logits(states).view(batch, beam, -1)
-
-    def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
-        if sentences is not None:
-            self.memories = [memory and (memory[0][sentences], memory[1][sentences]) for memory in self.memories]
-            if self.source_bias is not None:
-                self.source_bias = self.source_bias[sentences]
-        if hypotheses is not None and self.graph is not None:
-            self.graph = self.graph.select(hypotheses)
-
-    def joined(self, held: "PrefixSteps | None", rows: Tensor) -> "PrefixSteps":
-        steps = copy(self)
-        other = held or self
-        if self.graph is not None and other.graph is not None:
-            steps.graph = self.graph.joined(other.graph, rows)
-        return steps
-
-    def grow(self, tokens: Tensor) -> None:
-        if self.graph is not None:
-            self.graph = self.graph.grown()
-            self.graph.add(tokens)
-
-
-def _attend_within(
-    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[AttentionEdit]
-) -> Tensor:
-    """Return self-attention of every position over its prefix, [N,d] → [N,d]."""
-    attention, residual = layer.attention, layer.attention_residual
-    width = states.shape[1]
-    projected = attention.qkv(residual.before(states)).split(prefixes.sizes)
-    mixed = []
-    for part, (length, count), context in zip(projected, prefixes.lengths, contexts, strict=True):
-        query, memory = part.view(count, length, 3 * width).split([width, 2 * width], dim=-1)
-        mixed.append(_attend(attention, query, memory, context))
-    return residual.after(states, attention.out(torch.cat(mixed)))
-
-
-def _attend_from_last(
-    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[AttentionEdit]
-) -> Tensor:
-    """Return self-attention of the last position of each prefix, [N,d] → [R,d]."""
-    attention, residual = layer.attention, layer.attention_residual
-    before, last = residual.before(states), F.embedding(prefixes.ends, states)
-    queries, memories = attention.project(residual.before(last), before)
-    mixed = []
-    for query, memory, (length, count), context in zip(
-        queries.split(prefixes.counts), memories.split(prefixes.sizes), prefixes.lengths, contexts, strict=True
-    ):
-        memory = memory.view(count, length, -1)
-        mixed.append(_attend(attention, query.unsqueeze(1), memory, context.of_last_query()))
-    return residual.after(last, attention.out(torch.cat(mixed)))
-
-
-def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, context: AttentionEdit) -> Tensor:
-    """query [R,Q,d], memory [R,m,2d]: keys and values → [R·Q,d]"""
-    dropout = attention.dropout if attention.training else 0.0
-    query, key, value = (split_heads(part, attention.heads) for part in (query, *memory.chunk(2, dim=-1)))
-    return merge_heads(edited_attention(query, key, value, context, None, dropout)).flatten(0, 1)
-
-
-def _attend_across(
-    layer: DecoderLayer, states: Tensor, memory: Memory, source_bias: Tensor | None, grouping: Grouping
-) -> Tensor:
-    """Run rows [M,d] through attention to their sentences' sources and the feed-forward sublayer → [M,d]"""
-    if memory and layer.cross and layer.cross_residual:
-        residual, attention = layer.cross_residual, layer.cross
-        queries = attention.query(residual.before(states))
-        mixed = _mix(attention, queries, memory, source_bias, grouping)
-        states = residual.after(states, attention.out(mixed))
-    residual = layer.feedforward_residual
-    return residual.after(states, layer.feedforward(residual.before(states)))
-
-
-def _mix(
-    attention: CrossAttention,
-    queries: Tensor,
-    memory: tuple[Tensor, Tensor],
-    source_bias: Tensor | None,
-    grouping: Grouping,
-) -> Tensor:
-    """Return what queries [M,d] find in the keys and values of their sentences → [M,d]"""
-    dropout = attention.dropout if attention.training else 0.0
-    keys, values = (part.index_select(0, grouping.sentences).split(grouping.sizes) for part in memory)
-    biases: Sequence[Tensor | None] = [None] * len(keys)
-    if source_bias is not None:
-        biases = source_bias.index_select(0, grouping.sentences).split(grouping.sizes)
-    mixed = []
-    for rows, key, value, bias in zip(grouping.rows, keys, values, biases, strict=True):
-        query = split_heads(F.embedding(rows, queries), attention.heads)
-        mixed.append(merge_heads(attend(query, key, value, bias, dropout=dropout)).flatten(0, 1))
-    return F.embedding(grouping.places, torch.cat(mixed))
+    waits = rows >= len(own)
+    joined = own[rows.masked_fill(waits, 0)]
+    places = waits.nonzero().squeeze(1)
+    if len(places):
+        joined[places] = F.pad(held[rows[places] - len(own)], list(missing), value=value)
+    return joined

@@ -5,6 +5,7 @@ Shapes: B sentences, K hypotheses of each, T target vocabulary, t positions.
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,6 +36,6 @@ class EnsembleSteps:
         for steps, _ in self.members:
             steps.select(sentences, hypotheses)
 
-    def grow(self, tokens: Tensor) -> None:
+    def grow(self, hypotheses: Any) -> None:
         for steps, _ in self.members:
-            steps.grow(tokens)
+            steps.grow(hypotheses)

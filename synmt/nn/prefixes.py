@@ -1,21 +1,42 @@
-"""Prefixes of targets side by side, without padding. Tensors only.
+"""The decoder of prefixes: every position sees its whole prefix, also what follows it there.
 
-Shapes: B sentences, t target positions, R prefixes, N positions of all prefixes.
+The states of its positions differ from prefix to prefix: a target of t tokens is t inputs, of lengths 1 … t, and only
+the last position of each predicts a token. What keeps that from costing t times as much: prefixes lie side by side
+without padding; the source is encoded, and its cross keys and values are made, once for all prefixes of a sentence; the
+last layer computes the last positions alone; and training can draw some of the prefixes (PrefixPlan).
+
+Shapes: B sentences, K hypotheses of each, t target positions, n source positions, R prefixes, N positions of all
+prefixes, H heads, d width, T target vocabulary.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from synmt.device import sent
-from synmt.nn.graphs import Graph
+from synmt.nn.attention import (
+    AttentionEdit,
+    CrossAttention,
+    SelfAttention,
+    attend,
+    edited_attention,
+    merge_heads,
+    split_heads,
+)
+from synmt.nn.decoders import DecoderPass, Steps, TargetBatch, one_vocabulary
+from synmt.nn.losses import Classes
+from synmt.nn.transformer import DecoderLayer, Transformer
 
 Integers = NDArray[np.int64]
-
+Memory = tuple[Tensor, Tensor] | None  # cross keys and values of a layer, [B,H,n,c] each, if it has any
 SPREAD = 1.25  # in a group, a sentence is padded to at most its own rows times this
 
 
@@ -126,10 +147,13 @@ class Prefixes:
         """Return how many positions the prefixes of each length have."""
         return [length * count for length, count in self.lengths]
 
-    def cut(self, graph: Graph) -> list[Graph]:
-        """Return the graph of the prefixes of each length, from that of whole targets."""
+    def cut(self, tensors: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return what is read of the prefixes of each length, from what is read of whole targets."""
         rows = self.sentences.split(self.counts)
-        return [graph.prefixes(each, length) for each, (length, _) in zip(rows, self.lengths, strict=True)]
+        return [
+            {name: each.prefixes(own, length) for name, each in tensors.items()}
+            for own, (length, _) in zip(rows, self.lengths, strict=True)
+        ]
 
 
 def on_device(array: Integers, device: torch.device) -> Tensor:
@@ -140,3 +164,271 @@ def ragged_arange(counts: Integers) -> Integers:
     """Return 0 … c−1 for each count c."""
     ends = counts.cumsum()
     return np.arange(ends[-1]) - np.repeat(ends - counts, counts)
+
+
+@dataclass(frozen=True)
+class PrefixPlan:
+    """sampled: how many prefixes of each target, 0 for all; positions: about how many at a time, at most.
+
+    A target of t tokens has t prefixes, with 1 … t positions. k of them, each with weight t/k, give an unbiased
+    estimate of the loss over all; so do the fewer ones of a target that is too long for `positions` alone.
+    """
+
+    sampled: int
+    positions: int
+
+    @classmethod
+    def of_all(cls, positions: int, longest: int) -> "PrefixPlan":
+        """Return a plan that draws nothing of targets of at most `longest` tokens, but takes all of each at a time."""
+        return cls(0, max(positions, longest * (longest + 1) // 2))
+
+    def counts(self, lengths: Integers) -> Integers:
+        """Return how many prefixes targets of these lengths have."""
+        fitting = np.maximum(1, 2 * self.positions // (lengths + 1))
+        return np.minimum(np.minimum(lengths, self.sampled or lengths), fitting)
+
+    def parts(self, indices: Sequence[int], lengths: Integers) -> list[list[int]]:
+        """Cut the sentences of a batch, which have targets of these lengths, into what is computed at a time."""
+        ends = (self.counts(lengths) * (lengths + 1) / 2).cumsum()
+        parts: list[list[int]] = []
+        begin = 0.0
+        for index, before, end in zip(indices, [0.0, *ends[:-1]], ends, strict=True):
+            if not parts or end - begin > self.positions:
+                parts.append([])
+                begin = before
+            parts[-1].append(index)
+        return parts
+
+    def choose(self, lengths: Integers) -> tuple[Integers, Integers, NDArray[np.float32]]:
+        """Return sentence, length and weight of each prefix, in ascending order of lengths, [R] each.
+
+        Those of a target are evenly spaced from a random beginning, so each is as likely as any other.
+        """
+        counts = self.counts(lengths)
+        sentences = np.repeat(np.arange(len(lengths)), counts)
+        spacing = (lengths / counts)[sentences]
+        number = np.arange(len(sentences)) - np.repeat(counts.cumsum() - counts, counts)
+        start = torch.rand(len(lengths), dtype=torch.float64).numpy()[sentences]
+        chosen = np.minimum(np.floor((number + start) * spacing).astype(np.int64) + 1, lengths[sentences])
+        order = np.lexsort((sentences, chosen))
+        return sentences[order], chosen[order], spacing[order].astype(np.float32)
+
+
+class PrefixDecoder(nn.Module):
+    """All positions of a prefix see each other.
+
+    parts: modules of ideas, by name, which read the tensors of the reading that their attribute `reads` names. Where
+    `place` is "input", a module is on the decoder's input, from (states [N,d], tensors of each length) to states; where
+    it is "heads", from the tensors of R prefixes to a HeadEdit of every layer, without replacements.
+    """
+
+    unread = 0
+
+    def __init__(
+        self,
+        parts: Mapping[str, nn.Module] | None = None,
+        readings: Sequence[Any] = (),
+        unread: int = 0,
+        share: float = 1.0,
+    ) -> None:
+        """Raise ValueError for entries that are never read."""
+        super().__init__()
+        if unread:
+            raise ValueError("a decoder of prefixes reads all entries")
+        every = list((parts or {}).values())
+        self.readings = readings
+        self.inputs = nn.ModuleList(part for part in every if part.place == "input")
+        self.heads = nn.ModuleList(part for part in every if part.place == "heads")
+
+    def prepare(
+        self, inputs: Tensor, columns: Mapping[str, Tensor], target: TargetBatch | None = None
+    ) -> DecoderPass | None:
+        """Return nothing: modules of this decoder have no losses."""
+        return None
+
+    def forward(
+        self,
+        network: Transformer,
+        target: TargetBatch,
+        encoded: Tensor,
+        source_bias: Tensor | None,
+        run: DecoderPass | None = None,
+    ) -> Tensor:
+        """Run as CausalDecoder does."""
+        assert target.prefixes is not None
+        states = F.embedding(target.prefixes.tokens, network.embed(target.inputs).flatten(0, 1))
+        tensors = self._tensors(target.columns, target.inputs.shape[1])
+        memories = [layer.memory(encoded) for layer in network.decoder_layers]
+        return self.run(network, states, target.prefixes, target.prefixes.cut(tensors), memories, source_bias)
+
+    def read(
+        self,
+        network: Transformer,
+        inputs: Tensor,
+        columns: Mapping[str, Tensor],
+        encoded: Tensor,
+        source_bias: Tensor | None,
+    ) -> Tensor:
+        """Run as CausalDecoder does, over the prefixes that are the whole targets, without padding."""
+        states, tensors = network.embed(inputs), self._tensors(columns, inputs.shape[1])
+        for part in _modules(self.inputs):
+            states = part(states.flatten(0, 1), [tensors[part.reads]]).view_as(states)
+        return network.decode(states, encoded, source_bias, [self._context(tensors)] * network.config.decoder_layers)
+
+    def _tensors(self, columns: Mapping[str, Tensor], length: int) -> dict[str, Any]:
+        return {reading.name: reading.tensors(columns, length) for reading in self.readings}
+
+    def _context(self, tensors: Mapping[str, Any]) -> AttentionEdit:
+        """Return what the positions of prefixes see of each other."""
+        return AttentionEdit(heads=tuple(part(tensors[part.reads]) for part in _modules(self.heads)))
+
+    def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
+        return one_vocabulary(network, gold)
+
+    def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
+        return PrefixSteps(self, network, encoded, source_bias, beam)
+
+    def run(
+        self,
+        network: Transformer,
+        states: Tensor,
+        prefixes: Prefixes,
+        tensors: Sequence[Mapping[str, Any]],
+        memories: Sequence[Memory],
+        source_bias: Tensor | None,
+    ) -> Tensor:
+        """Return the state after each prefix.
+
+        states [N,d]: all embeddings; tensors: of the prefixes of each length, by reading; memories: of all layers
+        → [R,d]
+        """
+        for part in _modules(self.inputs):
+            states = part(states, [each[part.reads] for each in tensors])
+        contexts = [self._context(each) for each in tensors]
+        layers = network.decoder_layers
+        for layer, memory in zip(layers[:-1], memories, strict=False):
+            states = _attend_within(layer, states, prefixes, contexts)
+            states = _attend_across(layer, states, memory, source_bias, prefixes.positions)
+        states = _attend_from_last(layers[-1], states, prefixes, contexts)
+        states = _attend_across(layers[-1], states, memories[-1], source_bias, prefixes.last_positions)
+        decoded: Tensor = network.decoder_norm(states)
+        return decoded
+
+
+class PrefixSteps:
+    """Cross keys and values are kept; the prefixes, which all have one length, are read anew at each step."""
+
+    def __init__(
+        self, decoder: PrefixDecoder, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int
+    ) -> None:
+        self.decoder, self.network, self.source_bias = decoder, network, source_bias
+        self.memories = [layer.memory(encoded) for layer in network.decoder_layers]
+        self.tensors = {each.name: each.start(len(encoded) * beam, encoded.device) for each in decoder.readings}
+
+    def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
+        batch, beam, length = prefixes.shape
+        network = self.network
+        states = network.embed(prefixes.flatten(0, 1)).flatten(0, 1)
+        if lengths is None:
+            packed = Prefixes.of_a_beam(batch, beam, length, prefixes.device)
+            tensors = [self.tensors]
+        else:
+            packed = Prefixes.of_lengths(lengths, length)
+            tensors = packed.cut(self.tensors)
+            states = F.embedding(packed.tokens, states)
+        states = self.decoder.run(network, states, packed, tensors, self.memories, self.source_bias)
+        if lengths is not None:
+            states = torch.empty_like(states).index_copy_(0, packed.sentences, states)
+        return network.logits(states).view(batch, beam, -1)
+
+    def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
+        if sentences is not None:
+            self.memories = [memory and (memory[0][sentences], memory[1][sentences]) for memory in self.memories]
+            if self.source_bias is not None:
+                self.source_bias = self.source_bias[sentences]
+        if hypotheses is not None:
+            self.tensors = {name: each.select(hypotheses) for name, each in self.tensors.items()}
+
+    def joined(self, held: "PrefixSteps | None", rows: Tensor) -> "PrefixSteps":
+        steps = copy(self)
+        other = held or self
+        steps.tensors = {name: each.joined(other.tensors[name], rows) for name, each in self.tensors.items()}
+        return steps
+
+    def grow(self, hypotheses: Any) -> None:
+        readings = self.decoder.readings
+        self.tensors = {each.name: each.grown(self.tensors[each.name], hypotheses) for each in readings}
+
+
+def _modules(modules: Iterable[nn.Module]) -> list[Any]:
+    return list(modules)
+
+
+def _attend_within(
+    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[AttentionEdit]
+) -> Tensor:
+    """Return self-attention of every position over its prefix, [N,d] → [N,d]."""
+    attention, residual = layer.attention, layer.attention_residual
+    width = states.shape[1]
+    projected = attention.qkv(residual.before(states)).split(prefixes.sizes)
+    mixed = []
+    for part, (length, count), context in zip(projected, prefixes.lengths, contexts, strict=True):
+        query, memory = part.view(count, length, 3 * width).split([width, 2 * width], dim=-1)
+        mixed.append(_attend(attention, query, memory, context))
+    return residual.after(states, attention.out(torch.cat(mixed)))
+
+
+def _attend_from_last(
+    layer: DecoderLayer, states: Tensor, prefixes: Prefixes, contexts: Sequence[AttentionEdit]
+) -> Tensor:
+    """Return self-attention of the last position of each prefix, [N,d] → [R,d]."""
+    attention, residual = layer.attention, layer.attention_residual
+    before, last = residual.before(states), F.embedding(prefixes.ends, states)
+    queries, memories = attention.project(residual.before(last), before)
+    mixed = []
+    for query, memory, (length, count), context in zip(
+        queries.split(prefixes.counts), memories.split(prefixes.sizes), prefixes.lengths, contexts, strict=True
+    ):
+        memory = memory.view(count, length, -1)
+        mixed.append(_attend(attention, query.unsqueeze(1), memory, context.of_last_query()))
+    return residual.after(last, attention.out(torch.cat(mixed)))
+
+
+def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, context: AttentionEdit) -> Tensor:
+    """query [R,Q,d], memory [R,m,2d]: keys and values → [R·Q,d]"""
+    dropout = attention.dropout if attention.training else 0.0
+    query, key, value = (split_heads(part, attention.heads) for part in (query, *memory.chunk(2, dim=-1)))
+    return merge_heads(edited_attention(query, key, value, context, None, dropout)).flatten(0, 1)
+
+
+def _attend_across(
+    layer: DecoderLayer, states: Tensor, memory: Memory, source_bias: Tensor | None, grouping: Grouping
+) -> Tensor:
+    """Run rows [M,d] through attention to their sentences' sources and the feed-forward sublayer → [M,d]"""
+    if memory and layer.cross and layer.cross_residual:
+        residual, attention = layer.cross_residual, layer.cross
+        queries = attention.query(residual.before(states))
+        mixed = _mix(attention, queries, memory, source_bias, grouping)
+        states = residual.after(states, attention.out(mixed))
+    residual = layer.feedforward_residual
+    return residual.after(states, layer.feedforward(residual.before(states)))
+
+
+def _mix(
+    attention: CrossAttention,
+    queries: Tensor,
+    memory: tuple[Tensor, Tensor],
+    source_bias: Tensor | None,
+    grouping: Grouping,
+) -> Tensor:
+    """Return what queries [M,d] find in the keys and values of their sentences → [M,d]"""
+    dropout = attention.dropout if attention.training else 0.0
+    keys, values = (part.index_select(0, grouping.sentences).split(grouping.sizes) for part in memory)
+    biases: Sequence[Tensor | None] = [None] * len(keys)
+    if source_bias is not None:
+        biases = source_bias.index_select(0, grouping.sentences).split(grouping.sizes)
+    mixed = []
+    for rows, key, value, bias in zip(grouping.rows, keys, values, biases, strict=True):
+        query = split_heads(F.embedding(rows, queries), attention.heads)
+        mixed.append(merge_heads(attend(query, key, value, bias, dropout=dropout)).flatten(0, 1))
+    return F.embedding(grouping.places, torch.cat(mixed))

@@ -5,13 +5,14 @@ Shapes: B sentences, n source positions, t target positions, H heads, d width, V
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.attention import AttentionEdit, CrossAttention, KeyCache, SelfAttention
+from synmt.nn.attention import PLAIN, AttentionEdit, CrossAttention, HeadWatch, KeyCache, SelfAttention
 from synmt.nn.config import TransformerConfig
 from synmt.nn.dropout import add_dropped, dropout, dropped_relu
 from synmt.nn.positions import Sinusoids
@@ -123,13 +124,13 @@ class DecoderLayer(nn.Module):
         self.cross_residual = Residual(config) if crosses else None
         self.feedforward_residual = Residual(config)
 
-    def within(self, states: Tensor, context: AttentionEdit | None = None) -> Tensor:
+    def within(
+        self, states: Tensor, context: AttentionEdit | None = None, watches: tuple[HeadWatch, ...] = ()
+    ) -> Tensor:
         """Run self-attention alone, causal unless `context` says what a position sees: states [B,t,d] → [B,t,d]"""
         residual = self.attention_residual
-        inputs = residual.before(states)
-        if context is None:
-            return residual.after(states, self.attention(inputs, causal=True))
-        return residual.after(states, self.attention(inputs, context))
+        edit = replace(context or PLAIN, watches=watches) if watches else context or PLAIN
+        return residual.after(states, self.attention(residual.before(states), edit, causal=context is None))
 
     def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor] | None:
         """Return what cross-attention needs of the encoder's output [B,n,d]."""
@@ -223,15 +224,18 @@ class Transformer(nn.Module):
         encoded: Tensor,
         source_bias: Tensor | None,
         contexts: Sequence[AttentionEdit | None] | None = None,
+        watches: Sequence[tuple[HeadWatch, ...]] | None = None,
     ) -> Tensor:
         """Run the decoder over a whole target; each position sees those before it, or what the context of the layer
         shows it.
 
-        states [B,t,d]: the embedded target, shifted right; encoded [B,n,d], source_bias [B,1,1,n] → [B,t,d]
+        states [B,t,d]: the embedded target, shifted right; encoded [B,n,d], source_bias [B,1,1,n]; watches: of each
+        layer's self-attention → [B,t,d]
         """
         contexts = contexts or [None] * len(self.decoder)
-        for layer, context in zip(self.decoder_layers, contexts, strict=True):
-            states = layer.across(layer.within(states, context), layer.memory(encoded), source_bias)
+        watches = watches or [()] * len(self.decoder)
+        for layer, context, own in zip(self.decoder_layers, contexts, watches, strict=True):
+            states = layer.across(layer.within(states, context, own), layer.memory(encoded), source_bias)
         decoded: Tensor = self.decoder_norm(states)
         return decoded
 

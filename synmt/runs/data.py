@@ -5,14 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from synmt.model.records import Form, source_form, target_form
-from synmt.model.target import target_side
 from synmt.runs.file import RunFile
 from synmt.runs.plan import Fields, Plan
 from synmt.streams import BadInput, Line, read_lines, read_parallel
 from synmt.systems.idea import lacking
 from synmt.trees.record import read_record
-
-WITH_ARCS = target_side({"transitions": {}})
 
 
 def check_data(run: RunFile, plan: Plan) -> None:
@@ -24,7 +21,7 @@ def check_data(run: RunFile, plan: Plan) -> None:
     _count(run.dev.source, run.dev.target)
     for pair in (run.train, run.dev):
         _check_source(pair.source, plan.needs[0])
-        _check_trees(pair.target, *target_form(read_lines([str(pair.target)]), WITH_ARCS), plan.needs[1])
+        _check_trees(pair.target, *target_form(read_lines([str(pair.target)]), with_arcs=True), plan.needs[1])
     for test in run.tests.values():
         _count(test.source, test.target)
         _check_source(test.source, plan.reads)
@@ -35,7 +32,9 @@ def check_data(run: RunFile, plan: Plan) -> None:
 
 def form_of(path: Path, side: int) -> Form:
     """Return what the lines of a file hold; side: 0 for a source, 1 for a target."""
-    form, _ = target_form(read_lines([str(path)]), WITH_ARCS) if side else source_form(read_lines([str(path)], "blank"))
+    form, _ = (
+        target_form(read_lines([str(path)]), with_arcs=True) if side else source_form(read_lines([str(path)], "blank"))
+    )
     return form
 
 
@@ -70,7 +69,7 @@ def _check_trees(path: Path, form: Form, lines: Iterator[Line], needs: Fields) -
 
 def _check_reference(path: Path, purpose: str) -> None:
     """Raise BadInput for a file that does not hold text."""
-    form, lines = target_form(read_lines([str(path)]), WITH_ARCS)
+    form, lines = target_form(read_lines([str(path)]), with_arcs=True)
     if form != "text":
         raise BadInput(f"holds {form}, and translations are {purpose} as text", str(path))
     for _ in lines:  # each is text, too

@@ -64,7 +64,7 @@ def plan(run: RunFile, model_of: Callable[[Sequence[str]], ModelConfig]) -> Plan
         trainings,
         (
             Fields().union(*(model.source.needs(training=True) for model in models.values())),
-            Fields().union(*(model.target.needs for model in models.values())),
+            Fields().union(*(model.target.needs(training=True) for model in models.values())),
         ),
         Fields().union(*(model.source.needs(training=False) for model in models.values())),
         {name: (model.languages, model.tokenizer) for name, model in models.items()},

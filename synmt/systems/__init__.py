@@ -9,6 +9,7 @@ from typing import Any
 from synmt.registry import Registry
 
 GROUP = "synmt.ideas"
+PLAIN = "sequence"  # on both sides: a Transformer on subwords
 SOURCE_IDEAS = Registry(
     GROUP,
     {
@@ -33,12 +34,12 @@ TARGET_IDEAS = Registry(
         "sequence": "synmt.systems.sequence:SequenceTarget",
         "transitions": "synmt.systems.transitions:Transitions",
         "tags": "synmt.systems.tags:Tags",
-        "compose": "synmt.systems.compose.idea:Compose",
+        "compose": "synmt.systems.compose:Compose",
         "bitran": "synmt.systems.bitran:BiTran",
-        "parent": "synmt.systems.parent.idea:Parent",
-        "gcn": "synmt.systems.gcn.idea:Gcn",
+        "parent": "synmt.systems.parent:Parent",
+        "gcn": "synmt.systems.gcn:Gcn",
     },
-    "synmt.systems.idea:TargetIdea",
+    "synmt.systems.target:TargetIdea",
 )
 
 
@@ -47,5 +48,5 @@ def systems() -> dict[str, tuple[str, str]]:
 
     A name that both sides know is the source's.
     """
-    of_target: dict[str, Any] = {name: ("sequence", name) for name in TARGET_IDEAS}
-    return of_target | {name: (name, "sequence") for name in SOURCE_IDEAS}
+    of_target: dict[str, Any] = {name: (PLAIN, name) for name in TARGET_IDEAS}
+    return of_target | {name: (name, PLAIN) for name in SOURCE_IDEAS}

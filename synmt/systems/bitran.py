@@ -7,11 +7,11 @@ one once `out` has followed. No new parameters; with one decoder layer it is the
 
 from dataclasses import dataclass
 
-from synmt.systems.idea import TargetIdea
+from synmt.systems.target import PREFIXES, TargetIdea
 
 
 @dataclass(frozen=True)
 class BiTran(TargetIdea):
-    """Words; with `transitions` beside it, words and arcs, of which the decoder knows no graph."""
+    """Words; together with `transitions`, words and arcs, of which the decoder knows no graph."""
 
-    reads_prefixes = True
+    runs = PREFIXES

@@ -1,8 +1,8 @@
-"""What an idea is to the core: an interface of each side of a model.
+"""What an idea of the source side is to the core, and what the ideas of both sides share.
 
-A published idea is one subclass of SourceIdea or TargetIdea in a place of its own; its fields are its options. What
-it says of a sentence are Python lists of O(n) numbers or labels; what is n×n is expanded on the device, once a batch,
-by the idea's own tensors, but for matrices of the user's own. Several ideas can work on one side of a model.
+A published idea is one subclass of SourceIdea or TargetIdea (synmt.systems.target) in a place of its own; its fields
+are its options. It gives Python lists of O(n) numbers or labels per sentence; its own tensors expand them to n×n on the
+device, once per batch, except for matrices that users bring along. Several ideas can work on one side of a model.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -113,45 +113,6 @@ class SourceIdea:
         return None
 
 
-@dataclass(frozen=True)
-class TargetIdea:
-    """An idea of the target side. What a subclass leaves out is that of a plain Transformer on subwords.
-
-    writes_arcs: the tokens are words and the arcs between them, not words alone.
-    writes_tags: the arcs that follow a word are one tag, said beside the next word and never read.
-    reads_prefixes: positions see what comes after them in the prefix.
-    reads_graphs: they see it by the graph of the arcs.
-    reads_stacks: positions see what stands before them, some heads by the stack of words that wait for a head.
-    """
-
-    writes_arcs: ClassVar[bool] = False
-    writes_tags: ClassVar[bool] = False
-    reads_prefixes: ClassVar[bool] = False
-    reads_graphs: ClassVar[bool] = False
-    reads_stacks: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for options out of bounds."""
-        check_settings(self)
-
-    def owned_heads(self, config: TransformerConfig) -> Heads:
-        """Return the heads of decoder layers that this idea edits, alone."""
-        return {}
-
-    def share_of_tags(self) -> float:
-        """Return the share of the loss of tags in what is minimized."""
-        return 1.0
-
-    def input_part(self, config: TransformerConfig, labels: int) -> "nn.Module | None":
-        """Return a module on the decoder's input, as in PrefixDecoder. labels: how many there are, with no arc's."""
-        return None
-
-    def heads_part(self, config: TransformerConfig) -> "nn.Module | None":
-        """Return a module that edits the heads that are owned, as in PrefixDecoder, where every layer has the same, or
-        as in CausalDecoder."""
-        return None
-
-
 def ideas_of(known: Mapping[str, type[Idea]], options: Any) -> dict[str, Idea]:
     """Return the ideas of these names with these options, as a config has them.
 
@@ -226,9 +187,7 @@ def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
     return first, last
 
 
-def owners_of_heads(
-    ideas: Mapping[str, SourceIdea] | Mapping[str, TargetIdea], config: TransformerConfig, layers: int
-) -> dict[tuple[int, int], str]:
+def owners_of_heads(ideas: Mapping[str, Any], config: TransformerConfig, layers: int) -> dict[tuple[int, int], str]:
     """Return which idea owns each head that is owned, by its layer, from 1, and its number, from 0.
 
     Raises ValueError for a head that a network of these sizes does not have, and for one that two ideas take.

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from synmt.systems.idea import SourceIdea, TargetIdea
+from synmt.systems.idea import SourceIdea
+from synmt.systems.target import TargetIdea
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,17 @@ complete (synmt.trees.transitions), for a causal decoder as in `sequence`. The g
 from dataclasses import dataclass
 
 from synmt.options import Preset
-from synmt.systems.idea import TargetIdea
+from synmt.systems.arcs import ArcSpelling
+from synmt.systems.target import TargetIdea
+from synmt.trees.arc_tokens import ArcStyle
 
 
 @dataclass(frozen=True)
 class Transitions(TargetIdea):
     """Words and arcs."""
 
-    writes_arcs = True
+    def spelling(self, style: ArcStyle) -> ArcSpelling:
+        return ArcSpelling(style)
 
 
 # The two networks of the paper, whose batch of 128 sentences is about 4,096 tokens here. What the paper does not say is

@@ -160,7 +160,7 @@ class Reader:
         needs = config.source.needs(training=True)
         sources = source_records((left for left, _ in lefts), needs, words[0], bad, form=self.forms[0])
         targets = target_records(
-            (right for _, right in rights), config.target, self.tokenizer, words[1], bad, self.forms[1]
+            (right for _, right in rights), config.target, self.tokenizer, words[1], bad, self.forms[1], training=True
         )
         for (left, source), (right, target) in zip(sources, targets, strict=True):
             if source.tokens and target.tokens:
@@ -209,8 +209,8 @@ def read_bitext(
 def _forms(lines: Sequence[tuple[Line, ...]], config: ModelConfig) -> tuple[Form | None, Form | None]:
     """Return the forms of both sides by their first lines, None of one that is empty so far or is to be parsed."""
     sources, targets = [left for left, _ in lines], [right for _, right in lines]
-    forms: list[Form | None] = [source_form(sources)[0], target_form(targets, config.target)[0]]
-    needs = config.source.needs(training=True), config.target.needs
+    forms: list[Form | None] = [source_form(sources)[0], target_form(targets, bool(config.target.spelling.trees))[0]]
+    needs = config.source.needs(training=True), config.target.needs(training=True)
     for side, texts in enumerate((sources, targets)):
         if not any(line.text.strip() for line in texts) or (forms[side] == "text" and needs[side]):
             forms[side] = None

@@ -18,8 +18,8 @@ from synmt.model.config import ModelConfig
 from synmt.model.corpus import SOURCE, TARGET, Corpus, is_matrix
 from synmt.model.files import naming
 from synmt.model.folder import ModelFolder
-from synmt.model.prefixes import PrefixPlan
 from synmt.model.rows import ArrayWriter, open_array
+from synmt.nn.prefixes import PrefixPlan
 from synmt.pool import processes
 from synmt.streams import BadInput, Notes
 from synmt.systems.idea import Task
@@ -56,7 +56,7 @@ class TextPairs:
         return self.bitext.joint_bpe(merges, self.jobs)
 
     def vocabulary(self, config: ModelConfig, bpe: Bpe) -> Vocabulary:
-        if config.source.reads_words_alone and not config.target.writes_arcs and not self.dropout:
+        if config.source.reads_words_alone and config.target.writes_words_alone and not self.dropout:
             return Counts.of_words(*self.bitext.words(self.jobs), bpe).vocabulary(config.target)
         counts = Counts()
         here = CountWindow(config, bpe, self.dropout)

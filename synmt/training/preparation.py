@@ -1,26 +1,25 @@
 """From sentence pairs to training data: examples, vocabulary, ids."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from synmt.model.batches import Ids
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
-from synmt.model.prefixes import PrefixPlan
 from synmt.model.records import SentencePair
 from synmt.model.rows import add_row
 from synmt.model.source import SourceFeatures
 from synmt.model.target import TargetSide
+from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import Line, Notes
 from synmt.systems.idea import Segment, SourceIdea, Task, lacking
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.training.bitext import Bitext
-from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.lifting import is_lifted
-from synmt.trees.tags import read_tag
+from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
 SEGMENTATIONS = 16  # of each pair with dropped merges; epochs beyond this number see them again
@@ -36,6 +35,7 @@ class Example:
     """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries.
 
     line: where the source came from; target: empty for a tree that no string spells.
+    columns: what losses know of the target, by name.
     links: between their tokens, (target, source) each [k,2], for a model that learns them.
     bare: the source without its trees, for a model that is to read both.
     others: the same pair in other subwords.
@@ -44,6 +44,7 @@ class Example:
     line: Line
     source: SourceFeatures
     target: list[str]
+    columns: Mapping[str, Sequence[int]] = field(default_factory=dict)
     links: Ids | None = None
     bare: SourceFeatures | None = None
     others: "list[Example]" = field(default_factory=list)
@@ -85,10 +86,11 @@ def _example(
         features = config.source.features(source, segment, task)
         without = config.source.features(pair.source.without_trees(), segment, task) if bare else None
         entries = idea.target(pair.source, task) if task == "parse" else []
-    if task != "parse":
-        with right.naming(), suppress(TreeNotDerivable):
-            entries = config.target.entries(pair.target, segment)
-    return Example(left, features, entries, bare=without)
+    target = ParseRecord() if task == "parse" else pair.target
+    with right.naming(), suppress(TreeNotDerivable):
+        if task != "parse":
+            entries = config.target.entries(target, segment)
+    return Example(left, features, entries, config.target.columns(target, entries), bare=without)
 
 
 @dataclass
@@ -126,12 +128,9 @@ class Counts:
             self.labels.setdefault(name, Counter()).update(counts)
 
     def vocabulary(self, side: TargetSide) -> Vocabulary:
-        """Return all that was counted, and the arcs of every relation in both directions."""
-        target = Counter(self.target)
-        if side.writes_arcs and not side.writes_tags:  # also those that were not seen
-            target.update(dict.fromkeys(side.style.entries(arc_labels(target)), 0))
-        tags = Counter({entry: target.pop(entry) for entry in list(target) if read_tag(entry)})
-        return Vocabulary.build(self.source, target, self.labels, tags)
+        """Return all that was counted, and what else the side needs to write targets."""
+        target, last = side.spelling.vocabulary(self.target)
+        return Vocabulary.build(self.source, target, self.labels, last)
 
 
 def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
@@ -144,8 +143,8 @@ def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary, b
     found: set[str] = set()
     for pair in bitext:
         with suppress(TreeNotDerivable):
-            found.update(side.relations(side.entries(pair.target, bpe.segment)))
-    return sorted(found - set(side.relations(vocabulary.target)))
+            found.update(side.spelling.relations(side.entries(pair.target, bpe.segment)))
+    return sorted(found - set(side.spelling.relations(vocabulary.target)))
 
 
 def count_labels(counts: dict[str, Counter[str]], sentence: SourceFeatures) -> None:
@@ -157,18 +156,19 @@ def count_labels(counts: dict[str, Counter[str]], sentence: SourceFeatures) -> N
 @dataclass
 class Remarks:
     """What is to be noted about some examples: where those come from that are left out, as too long, without a string
-    or without a tag; and how many targets have arcs that cross."""
+    or by a flaw of their targets; and how many targets have arcs that cross."""
 
     too_long: list[Line] = field(default_factory=list)
     without_string: list[Line] = field(default_factory=list)
-    without_tag: list[Line] = field(default_factory=list)
+    flawed: dict[str, list[Line]] = field(default_factory=dict)
     crossing: int = 0
 
     def add(self, more: "Remarks") -> None:
         self.too_long += more.too_long
         self.without_string += more.without_string
-        self.without_tag += more.without_tag
         self.crossing += more.crossing
+        for flaw, lines in more.flawed.items():
+            self.flawed.setdefault(flaw, []).extend(lines)
 
     def note(self, notes: Notes, max_length: int) -> None:
         notes.left_out(f"pairs over {max_length} tokens", self.too_long)
@@ -176,7 +176,8 @@ class Remarks:
         if self.crossing:
             lifted = "cross, and are lifted: some strings may not give them back"
             notes.add(f"the arcs of {self.crossing} target trees {lifted}")
-        notes.left_out("pairs with as many arcs of a word as none has in training", self.without_tag)
+        for flaw, lines in self.flawed.items():
+            notes.left_out(f"pairs with {flaw}", lines)
 
 
 def encode(
@@ -187,27 +188,26 @@ def encode(
     plan: PrefixPlan | None = None,
     tree_dropout: float = 0.0,
 ) -> tuple[Corpus, Remarks]:
-    """Return the ids of all examples of at most `max_length` tokens a side, arcs not counted, and what else the target
-    side reads: graphs, stacks and the plan.
+    """Return the ids of all examples of at most `max_length` tokens per side, arcs not counted, and what else the
+    decoder reads. plan: for a decoder that reads prefixes.
 
     tree_dropout: how likely a batch has the bare form of a source, if the examples have one.
     """
-    remarks, side = Remarks(), config.target
-    corpus = Corpus.empty(vocabulary, side, plan, tree_dropout)
+    remarks, spelling = Remarks(), config.target.spelling
+    corpus = Corpus.empty(vocabulary, config.target, plan, tree_dropout)
     for example in examples:
         target = example.target
-        arcs = [entry for entry in target if is_arc(entry)] if side.writes_arcs else []
         if not target:
             remarks.without_string.append(example.line)
-        elif max(len(example.source.tokens), len(target) - len(arcs)) > max_length:
+        elif max(len(example.source.tokens), spelling.subwords(target)) > max_length:
             remarks.too_long.append(example.line)
-        elif side.writes_tags and not all(map(vocabulary.knows, filter(read_tag, target))):
-            remarks.without_tag.append(example.line)
+        elif flaw := spelling.flaw(target, vocabulary):
+            remarks.flawed.setdefault(flaw, []).append(example.line)
         else:
-            remarks.crossing += side.writes_arcs and any(map(is_lifted, filter(is_structural, target)))
+            remarks.crossing += bool(spelling.trees) and any(map(is_lifted, filter(is_structural, target)))
             corpus.segmentations = 1 + len(example.others)
             for each in (example, *example.others):
-                corpus.append(each.source, each.target, side, each.bare)
+                corpus.append(each.source, each.target, each.columns, each.bare)
             if example.links is not None:
                 add_row(corpus.links, example.links)
     return corpus, remarks

@@ -23,7 +23,7 @@ from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 from synmt.training.config import TrainingConfig
 from synmt.training.ids import TextPairs, open_corpus
 
-DESCRIPTION, FORMAT = "prepared.json", 1
+DESCRIPTION, FORMAT = "prepared.json", 2
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,8 @@ def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
     with naming(path):
         said = dict(orjson.loads(path.read_bytes()))
         if said["format"] != FORMAT:
-            raise ValueError(f"format {said['format']} is not known, only {FORMAT}")
+            cause = f"was prepared in format {said['format']!r:.40}, and this synmt reads format {FORMAT}"
+            raise ValueError(f"{cause}: remove the folder, and it is prepared again")
         before = dict(said["made_of"])
         if other := [each for each in {**known, **before} if known.get(each) != before.get(each)]:
             raise BadInput(f"was prepared from another {other[0]}; name another --prepared, or remove it", str(folder))

@@ -10,7 +10,7 @@ from synmt.model.source import SourceSide, source_side_of
 from synmt.model.target import TargetSide, target_side_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, Scope, config_of, option_names
-from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.systems import PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.systems.mask.idea import PRESETS as MASK
 from synmt.systems.pascal.presets import PRESETS as PASCAL
 from synmt.systems.transitions import PRESETS as TRANSITIONS
@@ -55,7 +55,7 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
 
 def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return the ideas of source and target among settings. Raises ValueError for an unknown system."""
-    system = given.get("model", "sequence")
+    system = given.get("model", PLAIN)
     if system not in systems():
         raise ValueError(f"unknown system {system!r}; known: {', '.join(systems())}")
     of_source, of_target = systems()[system]
@@ -75,7 +75,7 @@ def circumstances_of(source: SourceSide | None, target: TargetSide | None) -> di
     found = {TREES: source.reads_trees} if source else {}
     if target:
         found[PREFIXES] = target.reads_prefixes
-        found[SPELLED_ARCS] = target.writes_arcs and not target.writes_tags
+        found[SPELLED_ARCS] = target.spelling.trees == "among"
     return found
 
 
@@ -83,8 +83,8 @@ def circumstances_of(source: SourceSide | None, target: TargetSide | None) -> di
 def bringing() -> dict[str, list[str]]:
     """Return which ideas make a circumstance hold."""
     found: dict[str, list[str]] = {}
-    sides = [(name, *_sides([name], ["sequence"], {})) for name in SOURCE_IDEAS]
-    sides += [(name, *_sides(["sequence"], [name], {})) for name in TARGET_IDEAS]
+    sides = [(name, *_sides([name], [PLAIN], {})) for name in SOURCE_IDEAS]
+    sides += [(name, *_sides([PLAIN], [name], {})) for name in TARGET_IDEAS]
     for name, source, target in sides:
         for circumstance, holds in circumstances_of(source, target).items():
             if holds:
@@ -123,4 +123,4 @@ def scope_of(given: Mapping[str, Any], start: ModelConfig | None = None) -> Scop
 def _is_replaced(given: Mapping[str, Any]) -> bool:
     """Return whether the ideas of the system are none of the model's."""
     pairs = zip(systems().get(given.get("model", ""), ()), ("source-syntax", "target-syntax"), strict=False)
-    return any(option in given and idea != "sequence" for idea, option in pairs)
+    return any(option in given and idea != PLAIN for idea, option in pairs)

@@ -11,9 +11,9 @@ from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
 from synmt.model.files import check_new, locked, naming
 from synmt.model.folder import ModelFolder
-from synmt.model.prefixes import PrefixPlan
 from synmt.model.records import columns_of_pairs
 from synmt.model.words import note_doubts, words_of
+from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, WrongUsage, read_lines, read_parallel
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import note_tokenizers
@@ -82,7 +82,7 @@ class TranslationData:
             raise BadInput("no target to validate on has a tree that its string can spell")
         if corpus.plan:
             corpus.plan = PrefixPlan.of_all(training.prefix_tokens, max(map(len, corpus.targets)))
-        if folder.config.target.writes_arcs and (
+        if folder.config.target.spelling.trees and (
             unseen := unseen_relations(self.dev, folder.config.target, folder.vocabulary, folder.bpe)
         ):
             names = ", ".join(unseen)

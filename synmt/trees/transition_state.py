@@ -6,7 +6,7 @@ Positions are those of the decoder's input: 0 is the begin of sentence, token k 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from synmt.trees.arc_tokens import ArcStyle, Kind, Token
 
@@ -43,19 +43,6 @@ class Arc:
         yield from product(self.head, self.dependent)
         yield from product(self.middle, self.dependent)
         yield from product(self.head, self.middle)
-
-
-class Role(NamedTuple):
-    """What a token is to the stack, whose words are named by the positions of their first subwords.
-
-    word: that it is a subword of; head, dependent: the words of an arc; each −1 where there is none. completes:
-    whether it is the last subword of its word.
-    """
-
-    word: int = -1
-    head: int = -1
-    dependent: int = -1
-    completes: bool = False
 
 
 Stack = tuple[Positions, "Stack"] | None  # top, rest
@@ -120,16 +107,6 @@ class State:
             self.words -= 1
         self.arc, self.arcs = arc, (arc, self.arcs)
 
-    def role(self) -> Role:
-        """Return what the last token is to the stack. The begin of sentence is a word on it if the root has an arc."""
-        if self.arc:
-            return Role(head=self.arc.head[0], dependent=self.arc.dependent[0])
-        if self.open_word and self.open_word[-1] == self.length:
-            return Role(self.open_word[0])
-        if self.stack and self.stack[0][-1] == self.length:
-            return Role(self.stack[0][0], completes=True)
-        return Role() if self.length or not self.style.root_arc else Role(0)
-
     def legal(self) -> int:
         """Return the kinds of token that make sense next."""
         if self.closed:
@@ -156,12 +133,12 @@ class State:
         if constraints == "strict":
             if self.length and not self.is_tree():
                 kinds &= ~Kind.END
-            spare = left - self._to_end(self.words + 1)
+            spare = left - self.to_end(self.words + 1)
             if spare < 2:
                 kinds &= ~SUBWORDS if spare < 1 else ~Kind.OPEN
         return kinds
 
-    def _to_end(self, words: int) -> int:
+    def to_end(self, words: int) -> int:
         """Return how many tokens a stack of that many words needs, to be attached and for the end of the string."""
         return (words - 1 + self.style.root_arc) * (2 if self.style.split else 1) + 1
 

@@ -14,14 +14,13 @@ from torch import Tensor
 
 from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig, SearchName
-from synmt.decoding.tagging import arcs_of
 from synmt.decoding.tree_search import tree_search
 from synmt.model.batches import Sources
 from synmt.model.corpus import Corpus
-from synmt.model.prefixes import PrefixPlan
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel
+from synmt.nn.prefixes import PrefixPlan
 from synmt.systems import systems
 from synmt.text.vocabulary import END, END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.distribution import Processes
@@ -126,7 +125,7 @@ def translation(name: str, search: SearchName = "tokens") -> Callable[[], int]:
     sources, side = Sources.encode(sentences()[0], known), target(name)
     by_length = sorted(range(SENTENCES), key=lambda index: len(sources.ids[index]))
     batch = sources.batch(by_length[SENTENCES // 2 :][:TRANSLATED], known.padding, CPU)
-    transitions = arcs_of(side, known, count=1)
+    transitions = side.spelling.output(known, 1)
 
     config = SearchConfig(beam=5, max_length_offset=0, search=search)
     run: Any = beam_search if search == "tokens" else tree_search
@@ -146,7 +145,7 @@ def target(name: str) -> TargetSide:
 def vocabulary(name: str) -> Vocabulary:
     side = target(name)
     tree = ArcStyle().entries(RELATIONS)
-    if side.writes_tags:
+    if side.spelling.trees == "apart":
         said = {entry for record in sentences()[1] for entry in side.entries(record, lambda word: [word])}
         tree = sorted(filter(is_arc, said))
     return Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *WORDS, *tree], [f"s{i}" for i in range(2000)])
@@ -186,7 +185,7 @@ def corpus(name: str, prefixes: int) -> Corpus:
     side = target(name)
     made = Corpus.empty(vocabulary(name), side, PrefixPlan(prefixes, TRAINING.prefix_tokens))
     for features, record in zip(sources, targets, strict=True):
-        made.append(features, side.entries(record, lambda word: [word]), side)
+        made.append(features, side.entries(record, lambda word: [word]))
     return made
 
 

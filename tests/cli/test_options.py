@@ -247,9 +247,9 @@ SIDES = {name: target_side({name: {}}) for name in TARGET_IDEAS}
 def test_options_of_trees_are_of_models_that_write_trees(name: str, more: list[str]) -> None:
     """What `synmt translate` knows once it has opened the model."""
     side, command = SIDES[name], commands()["translate"]
-    among = side.writes_arcs and not side.writes_tags
+    among = side.spelling.trees == "among"
     wanted = {
-        "--constraints": side.writes_arcs and (among or "--n-best" in more or "--format" in more),
+        "--constraints": bool(side.spelling.trees) and (among or "--n-best" in more or "--format" in more),
         "--search": among, "--no-repeat": not among, "--min-length-ratio": not among, "--sum-trees": True,
     }  # fmt: skip
     for flag, is_used in wanted.items():
@@ -299,7 +299,7 @@ def test_help_of_train_shows_the_options_of_a_system(system: str) -> None:
     rows = set(re.findall(r"^ +--([a-z0-9-]+)", help_text, re.MULTILINE))
     own = {option for option, ways in owners_of_ideas().items() if f"--model {system}" in ways}
     assert rows & owners_of_ideas().keys() == own
-    reads = system in TARGET_IDEAS and TARGET_IDEAS[system].reads_prefixes
+    reads = system in TARGET_IDEAS and target_side({system: {}}).reads_prefixes
     assert ("prefixes" in rows) == ("prefix-tokens" in rows) == reads
     if system == "sequence":
         assert shown("train", ["--help"]) == help_text

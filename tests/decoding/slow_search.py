@@ -8,20 +8,20 @@ import torch
 from torch import Tensor
 
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import Hypothesis
-from synmt.model.target import TargetSide, numbered_labels
+from synmt.model.target import TargetSide
 from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.decoders import CausalDecoder
 from synmt.nn.encoding import SourceBatch
+from synmt.systems.arcs.graph import GraphReading
+from synmt.systems.tags.strings import read_tag
+from synmt.systems.target import Hypothesis
 from synmt.text.vocabulary import END, UNKNOWN, Vocabulary
 from synmt.trees.arc_tokens import Kind, Token
-from synmt.trees.tags import read_tag
-from synmt.trees.transition_graph import edges_of_arcs
 from synmt.trees.transition_state import SUBWORDS, Constraints, State
 from tests.nn.slow_decoder import slow_state
 from tests.systems.slow_compose import slow_states
 from tests.systems.slow_tags import slow_log_probabilities
-from tests.trees.test_best_tags import spells_a_tree
+from tests.systems.test_tag_search import spells_a_tree
 
 
 @dataclass
@@ -36,11 +36,11 @@ class SlowArcs:
         self.tokens = [self.style.token(entry) for entry in self.vocabulary.target]
         self.tags = [read_tag(entry) for entry in self.vocabulary.target]
         self.known_tags = {number for number, tag in enumerate(self.tags) if tag}
-        self.labels = numbered_labels(self.vocabulary)
+        self.graph = GraphReading(self.style, self.vocabulary)
 
 
 def slow_arcs(side: TargetSide, vocabulary: Vocabulary) -> SlowArcs | None:
-    return SlowArcs(side, vocabulary) if side.writes_arcs else None
+    return SlowArcs(side, vocabulary) if side.spelling.trees else None
 
 
 @torch.inference_mode()
@@ -53,7 +53,7 @@ def slow_beam_search(
 ) -> list[Hypothesis]:
     """With others, by the mean of the probabilities that all models give the next token."""
     encoded = model.encode(source)
-    has_tags = transitions is not None and transitions.side.writes_tags
+    has_tags = transitions is not None and transitions.side.spelling.trees == "apart"
     words = int(source.words[0])
     limit = subwords = words + config.max_length_offset
     if config.max_length_ratio is not None:
@@ -129,11 +129,11 @@ def next_logits(
     model: TranslationModel, ids: Sequence[int], encoded: EncodedSource, transitions: SlowArcs | None
 ) -> Tensor:
     prefix = [model.begin, *ids]
-    if transitions is not None and transitions.side.writes_tags:
+    if transitions is not None and transitions.side.spelling.trees == "apart":
         tags = transitions.known_tags
         writes_tag = bool(ids) and ids[-1] not in tags and transitions.tokens[ids[-1]].kind == Kind.WORD
         return slow_log_probabilities(model, prefix, tags, encoded, writes_tag)
-    if transitions is not None and transitions.side.reads_stacks:
+    if transitions is not None and "compose" in transitions.side.ideas:
         string = " ".join(spelled(transitions.tokens[index]) for index in ids)
         state = slow_states(model, transitions.side, prefix, string, encoded)[-1]
     elif isinstance(model.decoder, CausalDecoder):
@@ -142,8 +142,7 @@ def next_logits(
         edges = []
         for arc in arcs_of(ids, transitions) if transitions else []:
             assert transitions is not None
-            found = edges_of_arcs([arc], transitions.labels)
-            columns = (each.tolist() for each in (found.parents, found.children, found.labels, found.births))
+            columns = (each.tolist() for each in transitions.graph.columns_of([arc]).values())
             edges += list(zip(*columns, strict=True))
         state = slow_state(model, prefix, edges, encoded)
     return state @ model.network.output_weight.t() + model.network.output_bias
@@ -168,7 +167,7 @@ def arcs_of(ids: Sequence[int], transitions: SlowArcs) -> list:
 def may_follow(
     ids: Sequence[int], token: int, transitions: SlowArcs, config: SearchConfig, subwords: int, limit: int
 ) -> bool:
-    if transitions.side.writes_tags:
+    if transitions.side.spelling.trees == "apart":
         kind = transitions.tokens[token].kind
         was_open = bool(ids) and transitions.tokens[ids[-1]].kind == Kind.OPEN
         return not ((kind == Kind.END and was_open) or (kind == Kind.OPEN and len(ids) + 1 == limit))

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import Hypothesis
 from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.encoding import SourceBatch
+from synmt.systems.target import Hypothesis
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
 from synmt.trees.transition_state import SUBWORDS

@@ -1,22 +1,18 @@
 from dataclasses import replace
 from typing import get_args
 
-import numpy as np
 import pytest
 import torch
 
 from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.hypotheses import ArcVocabulary
-from synmt.decoding.tagging import arcs_of
 from synmt.model.corpus import Corpus
-from synmt.model.prefixes import PrefixPlan
-from synmt.model.target import numbered_labels
 from synmt.nn.config import Positions
+from synmt.nn.prefixes import PrefixPlan
+from synmt.systems.tags.strings import read_tag
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import is_arc
 from synmt.trees.record import check_heads
-from synmt.trees.tags import read_tag
 from synmt.trees.transition_state import Constraints
 from synmt.trees.transitions import TransitionError, read_transitions
 from tests import tiny
@@ -51,7 +47,7 @@ def test_every_target_side_is_searched_as_the_slow_search_does(target: str, cons
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     model.network.output_bias.data[END] = 1.0
     side = tiny.TARGET_SYSTEMS[target]
-    transitions = arcs_of(side, vocabulary)
+    transitions = side.spelling.output(vocabulary)
     config = SearchConfig(beam=2, max_length_offset=2, constraints=constraints)
     batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
     for index, found in enumerate(beam_search(model, batch, config, transitions)):
@@ -112,7 +108,7 @@ def test_strict_translations_are_trees(target: str, end_bias: float, max_length_
     """Of random models, whether they want to end early or never."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     side = tiny.TARGET_SYSTEMS[target]
-    transitions = arcs_of(side, vocabulary)
+    transitions = side.spelling.output(vocabulary)
     config = SearchConfig(beam=3, max_length_offset=max_length_offset)
     batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
     for seed in range(5):
@@ -121,7 +117,7 @@ def test_strict_translations_are_trees(target: str, end_bias: float, max_length_
         for sentence, hypotheses in enumerate(beam_search(model, batch, config, transitions)):
             assert hypotheses
             for hypothesis in hypotheses:
-                entries = side.arcs(vocabulary.decode(hypothesis.ids))
+                entries = side.spelling.string(vocabulary.decode(hypothesis.ids))
                 record = read_transitions(entries, side.style)
                 check_heads(record.heads)
                 assert record.heads.count(0) == 1
@@ -136,7 +132,7 @@ def test_without_constraints_a_string_need_not_be_a_tree() -> None:
     for seed in range(5):
         model = tiny.model("sequence", vocabulary, target="parent", seed=seed)
         batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
-        for hypotheses in beam_search(model, batch, config, ArcVocabulary(side, vocabulary)):
+        for hypotheses in beam_search(model, batch, config, side.spelling.output(vocabulary)):
             for hypothesis in hypotheses:
                 try:
                     read_transitions(vocabulary.decode(hypothesis.ids), side.style)
@@ -175,9 +171,9 @@ def test_log_probabilities_are_those_of_training(target: str, positions: Positio
         pytest.skip("a decoder of prefixes has no rotary positions")
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, replace(tiny.CONFIG, positions=positions), target=target)
-    model.network.output_bias.data[END] = 3.0 if side.writes_tags else 1.0
+    model.network.output_bias.data[END] = 3.0 if side.spelling.trees == "apart" else 1.0
     model.network.output_bias.data[UNKNOWN] = 2.0
-    arcs = arcs_of(side, vocabulary)
+    arcs = side.spelling.output(vocabulary)
     ended = 0
     config = SearchConfig(max_length_offset=8)
     for hypothesis in beam_search(model, sources.batch([0], vocabulary.padding, CPU), config, arcs)[0]:
@@ -185,13 +181,8 @@ def test_log_probabilities_are_those_of_training(target: str, positions: Positio
         entries = [vocabulary.target[number] for number in hypothesis.ids]
         if limit in (len(entries), sum(read_tag(entry) is None for entry in entries)):  # and did not end
             continue
-        only = Corpus(vocabulary, sources, [np.array([*hypothesis.ids, END], np.int32)], tags=side.tags(vocabulary))
-        if side.reads_prefixes:
-            only.plan = PrefixPlan(0, 10_000)
-        if side.reads_graphs:
-            only.edges = [side.edges(entries, numbered_labels(vocabulary))]
-        if side.reads_stacks:
-            only.stacks = [side.stack(entries)]
+        only = Corpus.empty(vocabulary, side, PrefixPlan(0, 10_000))
+        only.append(tiny.source_features("sequence")[0], entries)
         loss = float(model.loss(*only.batch([0], CPU)).translation.detach())
         assert hypothesis.log_probability == pytest.approx(-loss, abs=1e-4)
         ended += 1

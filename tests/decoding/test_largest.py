@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.decoding.largest import largest
+from synmt.decoding.beam import largest
 
 
 @given(st.integers(1, 3000), st.integers(1, 12), st.integers(0, 2**31))

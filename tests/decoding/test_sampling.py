@@ -9,7 +9,6 @@ import torch
 
 from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.tagging import arcs_of
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.transitions import read_transitions
 from tests import tiny
@@ -62,7 +61,7 @@ def test_a_draw_does_not_depend_on_its_neighbours(target: str) -> None:
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     model.network.output_bias.data[END] = 1.0
     side = tiny.TARGET_SYSTEMS[target]
-    arcs = arcs_of(side, vocabulary)
+    arcs = side.spelling.output(vocabulary)
     seeds = [11, 12, 13, 14]
     batch = sources.batch([0, 1, 2, 0], vocabulary.padding, CPU)
     together = [each for (each,) in beam_search(model, batch, DRAW, arcs, seeds=seeds)]
@@ -71,6 +70,6 @@ def test_a_draw_does_not_depend_on_its_neighbours(target: str) -> None:
         ((found,),) = beam_search(model, alone, DRAW, arcs, seeds=[seeds[place]])
         assert found.ids == together[place].ids
         assert found.log_probability == pytest.approx(together[place].log_probability, abs=1e-4)
-        if arcs is not None:
-            read_transitions(side.arcs(vocabulary.decode(found.ids)), side.style)
+        if side.spelling.trees:
+            read_transitions(side.spelling.string(vocabulary.decode(found.ids)), side.style)
     assert together[0].ids != together[3].ids

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from synmt.decoding.config import SearchConfig, SearchName, TranslateConfig
-from synmt.decoding.hypotheses import ArcVocabulary
 from synmt.decoding.scores import ForcedPair, force, force_words
 from synmt.decoding.translation import Translator
 from synmt.decoding.tree_search import sums_over_strings, tree_search
 from synmt.nn.config import Positions
+from synmt.systems.arcs.search import ArcOutput
 from synmt.text.vocabulary import END
 from synmt.trees.record import check_heads
 from synmt.trees.transition_state import Constraints
@@ -40,7 +40,7 @@ def test_a_batch_with_caches_finds_what_the_slow_search_finds(
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, replace(tiny.CONFIG, positions=positions), target=target, seed=3)
     model.network.output_bias.data[END] = end_bias
-    transitions = ArcVocabulary(tiny.TARGET_SYSTEMS[target], vocabulary)
+    transitions = ArcOutput(tiny.TARGET_SYSTEMS[target].style, vocabulary)
     config = SearchConfig(beam=2, max_length_offset=1, constraints=constraints, search=search)
     batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
     for index, found in enumerate(tree_search(model, batch, config, transitions)):
@@ -56,7 +56,7 @@ def test_a_wide_beam_adds_up_all_trees(target: str) -> None:
     """Of translations of at most two subwords, whose arcs come last, so that nothing is lost by merging."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
-    transitions = ArcVocabulary(tiny.TARGET_SYSTEMS[target], vocabulary)
+    transitions = ArcOutput(tiny.TARGET_SYSTEMS[target].style, vocabulary)
     config = SearchConfig(beam=1000, max_length_offset=0, search="words", alpha=0.0)
     batch = sources.batch([2], vocabulary.padding, CPU)
     assert int(batch.words[0]) == 2
@@ -78,7 +78,7 @@ def test_the_trees_of_given_words_add_up(target: str) -> None:
     batch."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target, seed=4)
-    transitions = ArcVocabulary(tiny.TARGET_SYSTEMS[target], vocabulary)
+    transitions = ArcOutput(tiny.TARGET_SYSTEMS[target].style, vocabulary)
     config = SearchConfig(max_length_offset=0)
     batch = sources.batch([2], vocabulary.padding, CPU)
     expected = all_translations(model, batch, config, SlowArcs(tiny.TARGET_SYSTEMS[target], vocabulary))
@@ -101,7 +101,7 @@ def test_strings_are_added_up_and_not_trees(tmp_path: Path) -> None:
     """Three words have eight strings of seven trees, each with nine pairs of labels: all 72 strings are in the sum."""
     folder = write_model(tmp_path / "model", "mask", "transitions")
     translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(score=True, sum_trees=1000))
-    assert isinstance(translator.arcs, ArcVocabulary)
+    assert isinstance(translator.output, ArcOutput)
     words, labels = ["er", "ist", "alt"], ["rel0", "rel1", "rel2"]
     strings, trees = [], set()
     for places in set(permutations(["WORD", "WORD", "WORD", "LEFT", "RIGHT", "LEFT", "RIGHT"], 5)):
@@ -109,7 +109,7 @@ def test_strings_are_added_up_and_not_trees(tmp_path: Path) -> None:
             following, names = iter(words), iter((left, right))
             entries = [next(following, "") if each == "WORD" else f" {each}-ARC:{next(names, '')}" for each in places]
             try:
-                record = read_transitions(entries, translator.arcs.style)
+                record = read_transitions(entries, translator.output.style)
             except TransitionError:
                 continue
             if record.tokens == words:
@@ -118,7 +118,7 @@ def test_strings_are_added_up_and_not_trees(tmp_path: Path) -> None:
     assert (len(strings), len(trees)) == (8 * 9, 7 * 9)
     source = tiny.source_features("mask")[0]
     each = [found.total() for found in force(translator, folder.config, [ForcedPair(source, one) for one in strings])]
-    (summed,) = force_words(translator, [ForcedPair(source, words)], translator.arcs, 1000)
+    (summed,) = force_words(translator, [ForcedPair(source, words)], translator.output, 1000)
     assert summed.total() == pytest.approx(math.log(math.fsum(map(math.exp, each))), abs=1e-4)
 
 
@@ -128,16 +128,16 @@ def test_what_is_found_is_a_tree_with_the_score_of_its_string(target: str, tmp_p
     translator = Translator.open(
         folder, CPU, SearchConfig(beam=3, max_length_offset=3, search="words"), TranslateConfig()
     )
-    assert isinstance(translator.arcs, ArcVocabulary)
+    assert isinstance(translator.output, ArcOutput)
     source = tiny.source_features("mask")[0]
     batch = tiny.sources_and_vocabulary("mask", target)[0].batch([0], folder.vocabulary.padding, CPU)
-    (found,) = tree_search(translator.model, batch, translator.search, translator.arcs)
+    (found,) = tree_search(translator.model, batch, translator.search, translator.output)
     for each in found:
         entries = folder.vocabulary.decode(each.ids)
-        check_heads(read_transitions(entries, translator.arcs.style).heads)
+        check_heads(read_transitions(entries, translator.output.style).heads)
         (forced,) = force(translator, folder.config, [ForcedPair(source, entries)])
         assert each.log_probability == pytest.approx(forced.total(), abs=1e-4)
-        words = 1 + sum(transition.kind & 3 > 0 for transition in map(translator.arcs.style.token, entries))
+        words = 1 + sum(transition.kind & 3 > 0 for transition in map(translator.output.style.token, entries))
         assert each.score >= each.log_probability / translator.search.penalty(words) - 1e-6
     texts = [[each.text for each in best] for best in translator.translate([source])]
     assert len(texts[0]) == len(set(texts[0]))
@@ -147,7 +147,7 @@ def test_without_a_number_there_is_no_translation() -> None:
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", "compose")
     model = tiny.model("sequence", vocabulary, target="compose")
     model.network.output_bias.data[:] = math.nan
-    transitions = ArcVocabulary(tiny.TARGET_SYSTEMS["compose"], vocabulary)
+    transitions = ArcOutput(tiny.TARGET_SYSTEMS["compose"].style, vocabulary)
     batch = sources.batch([0, 1], vocabulary.padding, CPU)
     assert tree_search(model, batch, SearchConfig(search="words"), transitions) == [[], []]
     with pytest.raises(FloatingPointError, match="no string of these words has a probability"):

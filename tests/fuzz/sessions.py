@@ -357,7 +357,7 @@ def with_itself(command: list[str], rows: list[dict[str, Any]], folder: Path) ->
     """A model beside itself says what it says alone; one that writes arcs is refused."""
     done = checked([command[0], "model", *command[1:]], folder)
     yield done
-    if ModelFolder.open(folder / "model", ModelConfig).config.target.writes_arcs and "parse" not in command:
+    if ModelFolder.open(folder / "model", ModelConfig).config.target.spelling.trees and "parse" not in command:
         expect("only models of words translate together" in done.said, "two models of arcs:", done.said)
         return
     expect(not done.code and len(done.lines) == len(rows), "beside itself:", done.said)
@@ -414,7 +414,7 @@ def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dic
         expect(ids == sources.ids[0].tolist(), "source ids", ids)
         for each in rows[number]["n_best"][:2]:
             check_forced(twin, ids, each, search.longest(len(twin.subwords(record.tokens))), kind, alpha)
-    twinned = translator.arcs is None or config.network.cross_attention == "all"  # by the slow decoder of prefixes
+    twinned = translator.output is None or config.network.cross_attention == "all"  # by the slow decoder of prefixes
     if twinned and search.beam <= 3 and search.max_length_offset <= 4 and sources.ids.shape[1] < 30:
         found = slow_beam_search(translator.model, sources, search, slow_arcs(config.target, folder.vocabulary))
         best = [translator.translation(each) for each in found]

@@ -12,6 +12,7 @@ from synmt.cli.sections import SectionCommand, SectionOption
 from synmt.cli.train import command as train
 from synmt.cli.translate import command as translate
 from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.model.target import target_side
 from synmt.nn.config import TransformerConfig
 from synmt.options import Setting, refusal, settings_of
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS
@@ -139,7 +140,7 @@ def used(command: SectionCommand, options: Mapping[str, Any], source: Random, **
 
 
 SOURCES, TARGETS = list(SOURCE_IDEAS), list(TARGET_IDEAS)
-WRITE_ARCS = [name for name in TARGETS if TARGET_IDEAS[name].writes_arcs]
+WRITE_ARCS = [name for name in TARGETS if target_side({name: {}}).spelling.trees]
 PREDICTABLE = {
     "preset": "small", "tokenizer": "none", "device": "cpu", "merges": 20, "batch-tokens": 40, "width": 16,
     "feedforward": 16, "heads": 2, "encoder-layers": 2, "decoder-layers": 2, "epochs": 2, "warmup": 2,

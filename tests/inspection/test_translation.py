@@ -94,7 +94,7 @@ def test_the_attention_on_show_is_what_the_decoder_computes(target: str) -> None
         at_work = [output.reshape(-1, tiny.CONFIG.width) for output in outputs]
         projections.clear()
         with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
-            model.decoder.read(model.network, batch.inputs, batch.graph or batch.stacks, encoded.states, encoded.bias)
+            model.decoder.read(model.network, batch.inputs, batch.columns, encoded.states, encoded.bias)
     for number, weights in enumerate(recorder.weights):
         value = projections[number].chunk(3, dim=-1)[2]
         by_head = value.unflatten(2, (tiny.CONFIG.heads, -1)).transpose(1, 2)

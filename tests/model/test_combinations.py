@@ -5,7 +5,6 @@ import torch
 
 from synmt.decoding.beam import beam_search
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.tagging import arcs_of
 from tests import tiny
 
 CPU = torch.device("cpu")
@@ -31,7 +30,7 @@ def test_a_batch_is_its_sentences_in_search(system: str, target: str) -> None:
     data, vocabulary = tiny.corpus(system, target)
     model = tiny.model(system, vocabulary, target=target)
     side, config = tiny.TARGET_SYSTEMS[target], SearchConfig(beam=2, max_length_offset=2)
-    transitions = arcs_of(side, vocabulary)
+    transitions = side.spelling.output(vocabulary)
     found = beam_search(model, data.sources.batch([0, 1], vocabulary.padding, CPU), config, transitions)
     for index, hypotheses in enumerate(found):
         (one,) = beam_search(model, data.sources.batch([index], vocabulary.padding, CPU), config, transitions)

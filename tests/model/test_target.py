@@ -8,7 +8,9 @@ from synmt.model.records import target_records
 from synmt.model.target import TargetSide, target_side
 from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Line
+from synmt.systems.target import TargetIdea
 from synmt.text.tokenization import SpaceTokenizer, Words, open_tokenizer
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.record import ParseRecord
 from tests import tiny
 from tests.tiny import segment
@@ -42,9 +44,11 @@ def test_words_or_words_and_arcs() -> None:
 
 def test_ideas_combine() -> None:
     both = target_side({"parent": {}, "gcn": {}})
-    assert both.writes_arcs and both.reads_prefixes and both.reads_graphs
+    vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN], [])
+    assert both.spelling.trees == "among" and both.reads_prefixes
+    assert [reading.name for reading in both.readings(vocabulary)] == ["graph"]
     with_arcs = target_side({"transitions": {}, "bitran": {}})
-    assert with_arcs.writes_arcs and with_arcs.reads_prefixes and not with_arcs.reads_graphs
+    assert with_arcs.spelling.trees == "among" and with_arcs.reads_prefixes and not with_arcs.readings(vocabulary)
 
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
@@ -67,6 +71,14 @@ def test_settings_make_the_side_again(target: str) -> None:
 def test_sides_that_are_none(ideas: dict[str, Any], arcs: dict[str, Any] | None, cause: str) -> None:
     with pytest.raises(ValueError, match=cause):
         target_side(ideas, arcs)
+
+
+def test_a_module_belongs_to_a_decoder() -> None:
+    class Lost(TargetIdea):
+        reads = "synmt.systems.target:Reading"
+
+    with pytest.raises(TypeError, match="Lost has a module, and does not say which decoder runs it"):
+        Lost()
 
 
 @pytest.mark.parametrize(

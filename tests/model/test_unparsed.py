@@ -117,7 +117,7 @@ def corpus(system: str, tree_dropout: float) -> Corpus:
     made = Corpus.empty(vocabulary, target, tree_dropout=tree_dropout)
     for record, entries in zip(tiny.records(), tiny.target_entries("sequence"), strict=True):
         bare = side.features(record.without_trees(), tiny.segment)
-        made.append(side.features(record, tiny.segment), entries, target, bare)
+        made.append(side.features(record, tiny.segment), entries, bare=bare)
     return made
 
 

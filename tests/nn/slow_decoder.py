@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from synmt.model.translation import EncodedSource, TranslationModel
-from synmt.nn.decoders import PrefixDecoder
+from synmt.nn.prefixes import PrefixDecoder
 from synmt.nn.transformer import DecoderLayer
 from synmt.systems.gcn.convolution import GraphConvolution, GraphConvolutions
 

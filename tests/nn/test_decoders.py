@@ -6,11 +6,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor, nn
 
 from synmt.model.corpus import Corpus
 from synmt.model.translation import TranslationModel
-from synmt.nn.attention import KeyCache
+from synmt.nn.attention import PLAIN, AttentionEdit, HeadWatch, KeyCache, Recorder
 from synmt.nn.config import TransformerConfig
+from synmt.nn.decoders import CausalDecoder, DecoderPass, TargetBatch
+from synmt.systems.arcs.graph import COLUMNS
 from synmt.text.vocabulary import Vocabulary
 from tests import tiny
 from tests.nn.slow_decoder import Edge, slow_state
@@ -21,12 +24,9 @@ POST_NORM = replace(tiny.CONFIG, norm="post")
 
 
 def edges_of(corpus: Corpus, index: int) -> list[Edge]:
-    if not corpus.edges:
+    if not corpus.columns:
         return []
-    edges = corpus.edges[index]
-    return list(
-        zip(*(each.tolist() for each in (edges.parents, edges.children, edges.labels, edges.births)), strict=True)
-    )
+    return list(zip(*(corpus.columns[name][index].tolist() for name in COLUMNS), strict=True))
 
 
 def model_of(target: str, vocabulary: Vocabulary, config: TransformerConfig = tiny.CONFIG) -> TranslationModel:
@@ -64,10 +64,10 @@ def test_a_later_token_changes_no_earlier_prediction(target: str) -> None:
     for changed in range(1, batch.inputs.shape[1]):
         other = corpus.batch([0], CPU)[1]
         other.inputs[0, changed:] = 2
-        if other.graph is not None:
-            late = (other.graph.births >= changed).all(dim=2)
-            other.graph.labels[late] = (other.graph.labels[late] + 1) % 2
-            other.graph.births.masked_fill_(other.graph.births >= changed, changed)
+        if "edge births" in other.columns:
+            late = other.columns["edge births"] >= changed
+            other.columns["edge labels"][late] = (other.columns["edge labels"][late] + 1) % 2
+            other.columns["edge births"][late] = changed
         after = model.decoder(model.network, other, encoded.states, encoded.bias)
         before_it = batch.positions < changed
         torch.testing.assert_close(after[before_it], states[before_it])
@@ -108,7 +108,7 @@ def test_hypotheses_find_their_ancestors(data: st.DataObject, beam: int, room: i
         prefixes = torch.full((len(BATCH), 1, 1), vocabulary.begin)
         for _ in range(5):
             each = (part.repeat_interleave(prefixes.shape[1], dim=0) for part in (states, bias))
-            whole = model.decoder.read(network, prefixes.flatten(0, 1), None, *each)[:, -1]
+            whole = model.decoder.read(network, prefixes.flatten(0, 1), {}, *each)[:, -1]
             torch.testing.assert_close(
                 steps.logits(prefixes).flatten(0, 1), network.logits(whole), atol=1e-5, rtol=1e-5
             )
@@ -120,3 +120,51 @@ def test_hypotheses_find_their_ancestors(data: st.DataObject, beam: int, room: i
             states, bias = states[kept], bias[kept]
             new = tokens.view(1, beam, 1).expand(len(kept), -1, -1)
             prefixes = torch.cat([prefixes.flatten(0, 1)[torch.tensor(origins)], new], dim=2)
+
+
+class Watching(nn.Module):
+    """Watches the first head of the second layer, and learns that each position attends to itself."""
+
+    reads = ""
+
+    def forward(self, nothing: None, queries: Tensor, target: TargetBatch | None = None) -> DecoderPass:
+        self.watch = HeadWatch(0)
+        run = DecoderPass([PLAIN, AttentionEdit(watches=(self.watch,))])
+        if target is not None:
+            run.losses.append(lambda states: -self.watch.logits().log_softmax(dim=2).diagonal(dim1=1, dim2=2).sum())
+            run.accuracies["itself"] = lambda states: (int(states.isfinite().all()), 1)
+        return run
+
+
+@pytest.mark.parametrize("target", ["sequence", "transitions", "tags", "compose"])
+def test_a_loss_sees_the_attention_of_a_head_that_is_no_idea_s(target: str) -> None:
+    """The weights are those at work, hidden positions and all; gradients reach the layer; translation is the same."""
+    corpus, vocabulary = tiny.corpus("sequence", target)
+    model = model_of(target, vocabulary)
+    assert isinstance(model.decoder, CausalDecoder)
+    source, batch = corpus.batch(BATCH, CPU)
+    plain = model.loss(source, batch)
+    part = Watching()
+    model.decoder = CausalDecoder(
+        {**model.decoder.parts, "watching": part}, model.decoder.readings, model.decoder.unread, model.decoder.share
+    )
+    watched = model.loss(source, batch)
+    torch.testing.assert_close(watched.translation, plain.translation)
+    extra = -part.watch.logits().log_softmax(dim=2).diagonal(dim1=1, dim2=2).sum()
+    torch.testing.assert_close(watched.total - plain.total, extra)
+    assert [count() for count in watched.accuracies.values()] == [(1, 1)]
+    encoded = model.encode(source)
+    with Recorder([model.network.decoder_layers[1].attention]) as recorder:
+        model.decoder(model.network, batch, encoded.states, encoded.bias)
+    torch.testing.assert_close(part.watch.logits().softmax(dim=2), recorder.weights[0][:, 0])
+    extra.backward()
+    gradient = model.network.decoder_layers[1].attention.qkv.weight.grad
+    assert gradient is not None and gradient.abs().sum() > 0
+
+
+def test_two_accuracies_of_one_name_are_refused() -> None:
+    corpus, vocabulary = tiny.corpus("sequence")
+    model = model_of("sequence", vocabulary)
+    model.decoder = CausalDecoder({"one": Watching(), "other": Watching()})
+    with pytest.raises(ValueError, match="two accuracies called itself"):
+        model.loss(*corpus.batch(BATCH, CPU))

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from synmt.model.target import TargetSide
 from synmt.model.translation import EncodedSource, TranslationModel
-from synmt.nn.stacks import Stacks
-from synmt.systems.compose.attention import scattered
-from synmt.systems.compose.idea import Compose
+from synmt.systems.compose import Compose
+from synmt.systems.compose.heads import Stacks, scattered
 from tests.nn.slow_decoder import slow_layer
 
 

@@ -1,15 +1,16 @@
 """`compose`: what its heads see, against the table of the idea."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from synmt.nn.stacks import Stacks
-from synmt.systems.compose.attention import composed, scattered, stacked
+from synmt.systems.compose.heads import COLUMNS, StackReading, Stacks, composed, role, scattered, stacked
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, read_entries, write_entries
-from synmt.trees.transition_stack import stack_of_string
 from synmt.trees.transition_state import State
 from synmt.trees.transitions import transitions
 from tests import tiny
@@ -17,6 +18,7 @@ from tests.systems.slow_compose import slow_sets, slow_states
 from tests.trees.strategies import projective_heads
 
 CPU = torch.device("cpu")
+NO_VOCABULARY = Vocabulary([END_TOKEN, UNKNOWN_TOKEN], [])
 STYLES = [ArcStyle(split, root_arc) for split in (False, True) for root_arc in (False, True)]
 COALS = "Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIGHT-ARC:compound:prt"
 COMPOSE = [name for name in tiny.TARGET_SYSTEMS if name.startswith("compose")]
@@ -43,7 +45,8 @@ def noise(style: ArcStyle) -> st.SearchStrategy[str]:
 
 
 def stacks_of(string: str, style: ArcStyle) -> Stacks:
-    return Stacks(*torch.from_numpy(stack_of_string(read_entries(string), style)).long().unsqueeze(1))
+    columns = StackReading(style, NO_VOCABULARY).columns(read_entries(string))
+    return Stacks(*(torch.from_numpy(columns[name]).long().unsqueeze(0) for name in COLUMNS))
 
 
 def sets(seen: Tensor) -> list[set[int]]:
@@ -92,10 +95,10 @@ def test_a_row_depends_on_the_string_up_to_it(style: ArcStyle, data: st.DataObje
 def test_stacks_grown_token_by_token_are_those_of_the_string(style: ArcStyle, data: st.DataObject) -> None:
     string = data.draw(strings(style) | noise(style))
     state = State(style)
-    stacks = Stacks.empty(1, CPU).grown(torch.tensor([state.role()]))
+    stacks = Stacks.empty(1, CPU).grown(torch.tensor([role(state)]))
     for entry in read_entries(string):
         state = state.after(style.token(entry))
-        stacks = stacks.grown(torch.tensor([state.role()]))
+        stacks = stacks.grown(torch.tensor([role(state)]))
     whole = stacks_of(string, style)
     positions = torch.arange(whole.words.shape[1])
     for see in (composed, stacked):
@@ -150,7 +153,7 @@ def test_a_search_over_a_target_computes_what_training_does(target: str) -> None
         other = [side.style.token(entry) for entry in entries[index - 1]]
         states = [State(side.style), State(side.style)]
         ids = torch.full((1, 2, 1), vocabulary.begin)
-        steps.grow(torch.tensor([state.role() for state in states]))
+        steps.grow(SimpleNamespace(states=states))
         row = 0
         for position, number in enumerate(target_ids.tolist()):
             found = steps.logits(ids)[0, row]
@@ -166,7 +169,7 @@ def test_a_search_over_a_target_computes_what_training_does(target: str) -> None
             row = position % 2
             ids = torch.cat([ids[:, order], torch.tensor(numbers).view(1, 2, 1)], dim=2)
             steps.select(None, torch.tensor(order))
-            steps.grow(torch.tensor([state.role() for state in states]))
+            steps.grow(SimpleNamespace(states=states))
 
 
 def test_no_parameters() -> None:
@@ -183,7 +186,7 @@ def test_what_cannot_be() -> None:
 
     for ideas, cause in (
         ({"compose": {"heads": 0, "stack_heads": 0}}, "compose takes no heads"),
-        ({"compose": {}, "parent": {}}, "compose.parent cannot be"),
+        ({"compose": {}, "parent": {}}, "compose.parent cannot be combined: some positions would see the whole prefix"),
         ({"compose": {"mask": "none"}}, "mask cannot be 'none'"),
     ):
         with pytest.raises(ValueError, match=cause):

@@ -9,8 +9,8 @@ from synmt.model.corpus import Corpus
 from synmt.model.source import source_side
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
+from synmt.systems.tags.strings import read_tag
 from synmt.text.vocabulary import Vocabulary
-from synmt.trees.tags import read_tag
 from tests import tiny
 from tests.systems.slow_tags import slow_log_probabilities
 
@@ -39,7 +39,7 @@ def test_words_are_those_of_sequence() -> None:
     """With the same parameters, words have the losses that `sequence` gives them, and a beam finds the same ones."""
     corpus, vocabulary = tiny.corpus("sequence", "tags")
     model = tiny.model("sequence", vocabulary, target="tags")
-    first = len(vocabulary.target) - corpus.tags
+    first = len(vocabulary.target) - corpus.unread
     words = Corpus(vocabulary, corpus.sources, [ids[ids < first] for ids in corpus.targets])
     plain = TranslationModel(tiny.CONFIG, source_side({"sequence": {}}), target_side({"sequence": {}}), vocabulary)
     plain.load_state_dict(model.state_dict())
@@ -58,7 +58,7 @@ def test_the_share_is_that_of_the_gradient() -> None:
     model = tiny.model("sequence", vocabulary, target="tags")
     batch = corpus.batch([2, 0, 3, 1], CPU)
     with torch.no_grad():
-        each, is_tag = model.loss(*batch).each, batch[1].gold >= len(vocabulary.target) - corpus.tags
+        each, is_tag = model.loss(*batch).each, batch[1].gold >= len(vocabulary.target) - corpus.unread
     learning = model.loss(*batch)
     assert float(learning.translation.detach()) == pytest.approx(float(each.sum()), rel=1e-5)
     minimized = each[~is_tag].sum() + 0.3 * each[is_tag].sum()
@@ -76,15 +76,19 @@ def test_gradients_reach_every_parameter() -> None:
 def test_tags_stand_last_in_their_vocabulary() -> None:
     _, vocabulary = tiny.corpus("sequence", "tags")
     side, tags = target_side({"tags": {}}), list(filter(read_tag, vocabulary.target))
-    assert side.tags(vocabulary) == len(tags) and vocabulary.target[-len(tags) :] == tags
+    assert side.spelling.unread(vocabulary) == len(tags) and vocabulary.target[-len(tags) :] == tags
     words = vocabulary.target[: -len(tags)]
     with pytest.raises(ValueError, match="ends with them"):
         side.decoder(tiny.CONFIG, Vocabulary([*words[:2], *tags, *words[2:]], vocabulary.source))
-    with pytest.raises(ValueError, match="without tags"):
+    with pytest.raises(ValueError, match="without what tags writes"):
         side.decoder(tiny.CONFIG, Vocabulary(words, vocabulary.source))
 
 
 def test_what_cannot_be() -> None:
-    for ideas, arcs in (({"tags": {}, "bitran": {}}, None), ({"tags": {}}, {"root_arc": True})):
-        with pytest.raises(ValueError, match="tags stand alone, and have one spelling"):
+    for ideas, arcs, cause in (
+        ({"tags": {}, "bitran": {}}, None, "tags.bitran cannot be combined: some positions would see the whole prefix"),
+        ({"tags": {}, "compose": {}}, None, "tags.compose cannot be combined: they write targets in several ways"),
+        ({"tags": {}}, {"root_arc": True}, "tags writes no arcs among its words"),
+    ):
+        with pytest.raises(ValueError, match=cause):
             target_side(ideas, arcs)

@@ -16,9 +16,9 @@ import torch
 from synmt.model.config import ModelConfig
 from synmt.model.files import locked
 from synmt.model.folder import ModelFolder
-from synmt.model.prefixes import PrefixPlan
 from synmt.model.records import SentencePair
 from synmt.model.source import source_side
+from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, WrongUsage
 from synmt.text.tokenization import Words
 from synmt.training import bitext, ids
@@ -274,7 +274,7 @@ def elsewhere(path: Path) -> None:
         (lambda kept: append(str(kept / "vocab.target.txt"), "new\n"), "their checksum is another"),
         (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: unexpected"),
         (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: no field 'format'"),
-        (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: format 99 is not known"),
+        (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, and this synmt"),
         (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: -1 pairs"),
         (lambda kept: edited(kept, arrays={"../x": ["a", "b"]}), "0.npy: damaged"),
         (lambda kept: edited(kept, arrays={}), "no sentence pairs"),

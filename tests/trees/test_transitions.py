@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.systems.arcs.graph import COLUMNS, GraphReading
 from synmt.text.bpe import JOINER
-from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, structural
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
 from synmt.trees.arc_tokens import ArcStyle, Kind, Token, arc_labels, is_arc, read_entries, write_entries
 from synmt.trees.record import ParseRecord, RecordError
-from synmt.trees.transition_graph import Edges, edges_of_string
 from synmt.trees.transition_state import Constraints, State
 from synmt.trees.transitions import (
     TransitionError,
@@ -31,16 +31,17 @@ HEADS = [2, 0, 4, 2, 2]
 DEPRELS = ["nsubj", "root", "det", "obj", "compound:prt"]
 
 
-def edge_set(edges: Edges, labels: Sequence[str]) -> list[tuple[int, int, str, int]]:
+def edge_set(entries: Sequence[str], style: ArcStyle) -> list[tuple[int, int, str, int]]:
     """(parent, child, label, birth), tokens counted from 0."""
-    rows = zip(edges.parents, edges.children, edges.labels, edges.births, strict=True)
-    return [(p - 1, c - 1, labels[number], b - 1) for p, c, number, b in rows]
+    labels = arc_labels(entries)
+    vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *dict.fromkeys(entries)], [])
+    columns = GraphReading(style, vocabulary).columns(entries)
+    rows = zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
+    return [(p - 1, c - 1, labels[number - 1], b - 1) for p, c, number, b in rows]
 
 
 def edges_of(line: str, style: ArcStyle = PLAIN) -> list[tuple[int, int, str, int]]:
-    entries = read_entries(line)
-    labels = arc_labels(entries)
-    return edge_set(edges_of_string(entries, style, {label: n for n, label in enumerate(labels)}), labels)
+    return edge_set(read_entries(line), style)
 
 
 def test_john_puts_the_coals_out() -> None:
@@ -170,12 +171,11 @@ def test_a_string_gives_its_tree_back(tree: tuple[list[list[str]], list[int], li
     assert state.is_tree()
 
     sizes = [1, *map(len, subwords)]  # of the begin of sentence, and of each word
-    edges = edges_of_string(entries, style, dict.fromkeys(arc_labels(entries), 0))
+    edges = edge_set(entries, style)
     attached = [(sizes[head], sizes[word]) for word, head in enumerate(heads, 1) if head or style.root_arc]
     assert len(edges) == sum(h * m + tokens * (h + m) for h, m in attached)
-    assert sorted(edges.births.tolist()) == edges.births.tolist()
-    assert (edges.births >= edges.parents).all()
-    assert (edges.births >= edges.children).all()
+    assert sorted(birth for *_, birth in edges) == [birth for *_, birth in edges]
+    assert all(birth >= max(parent, child) for parent, child, _, birth in edges)
 
 
 @given(tree=trees(), style=st.sampled_from(STYLES))
@@ -184,8 +184,7 @@ def test_edges_lead_from_heads_to_dependents_straight_and_through_the_arc(
 ) -> None:
     subwords, heads, deprels = tree
     entries = transitions(subwords, heads, deprels, style)
-    labels = arc_labels(entries)
-    edges = edge_set(edges_of_string(entries, style, {label: n for n, label in enumerate(labels)}), labels)
+    edges = edge_set(entries, style)
     places = iter([place for place, entry in enumerate(entries) if not is_arc(entry)])
     words = [[-1], *([next(places) for _ in parts] for parts in subwords)]
     straight = {

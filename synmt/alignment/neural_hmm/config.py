@@ -12,6 +12,7 @@ from synmt.model.words import read_words
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset
 from synmt.streams import WrongUsage
+from synmt.systems import PLAIN
 from synmt.text.tokenization import TokenizerName, Words
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig, training_options
@@ -56,7 +57,7 @@ class NeuralHmmConfig:
     @property
     def encoders(self) -> tuple[SourceSide, SourceSide]:
         """Return what is read of both sides: subwords and nothing else."""
-        plain = source_side({"sequence": {}})
+        plain = source_side({PLAIN: {}})
         return plain, plain
 
     def fields(self) -> dict[str, Any]:

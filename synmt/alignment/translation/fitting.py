@@ -26,7 +26,7 @@ from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
 from synmt.model.files import CONFIG_FILE, check_new, locked
 from synmt.model.folder import ModelFolder
-from synmt.model.target import target_side
+from synmt.model.target import WORDS
 from synmt.options import chosen, settings_of
 from synmt.streams import BadInput, Notes, windows
 from synmt.systems.idea import Task
@@ -119,7 +119,7 @@ class _Fitting:
         shared = base or (self.config.out if name == "backward" else None)
         codes = str(shared / "forward" / "codes.bpe") if shared else None
         languages = self.config.languages if name == "forward" else self.config.languages[::-1]
-        words = target_side({"sequence": {}})
+        words = WORDS
         of_source = self.config.words[DIRECTIONS.index(name)]
         model = ModelConfig(self.encoders[name], words, languages, self.config.tokenizer, self.network, of_source)
         learner = None if guide is None else lambda folder: LinkedTranslation(folder, self.idea)

@@ -1,0 +1,65 @@
+"""`compose`: a causal decoder with heads that compose the tree it is writing.
+
+Words and arcs, as in `transitions`, and a decoder whose positions see what stands before them alone; so one pass
+trains on a target, and a search keeps keys and values. In each layer, some heads see less than the others. Call the
+latest token of a word its last subword, until it is the head of an arc: then the token of that arc, which is the new
+version of its head, with the dependent composed into it. At position t, once the token there is read,
+
+    head       where the token is an arc                                          elsewhere
+    compose    itself; all subwords of the head and of the dependent; the tokens
+               that were the latest of these two before                           itself
+    stack      itself; the latest token of each word that waits for a head; the subwords of a word that is not
+               complete
+
+The idea is synmt's own. It brings to translation what Sartran et al. (2022), "Transformer Grammars" (TACL), do for
+language models of constituents, and Zhao, Lou & Tu (2024), "Dependency Transformer Grammars" (arXiv:2407.17406), for
+dependencies. No new parameters; labels reach the model as the embeddings of arcs.
+
+With mask `random`, each head sees as many positions as it would, but which ones is drawn once and for all: a control.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from synmt.nn.config import TransformerConfig
+from synmt.options import setting
+from synmt.systems.arcs import ArcSpelling
+from synmt.systems.idea import Heads
+from synmt.systems.target import CAUSAL, TargetIdea
+from synmt.text.vocabulary import Vocabulary
+from synmt.trees.arc_tokens import ArcStyle
+
+if TYPE_CHECKING:
+    from synmt.systems.compose.heads import TreeHeads
+
+
+@dataclass(frozen=True)
+class Compose(TargetIdea):
+    """Words, arcs, and the stack of words that wait for a head. The heads that compose are the first of a layer."""
+
+    heads: int = setting(1, "heads of a layer that compose: an arc sees the two words that it links", 0, 2**16)
+    stack_heads: int = setting(1, "heads of a layer that see the words that wait for a head", 0, 2**16)
+    layers: int = setting(0, "how many decoder layers have them, the lowest first; 0 is all", 0, 256)
+    mask: Literal["tree", "random"] = setting("tree", "what they see; random: as many positions, as a control")
+
+    runs = CAUSAL
+    reads = "synmt.systems.compose.heads:StackReading"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.heads + self.stack_heads:
+            raise ValueError("compose takes no heads: it is transitions")
+
+    def spelling(self, style: ArcStyle) -> ArcSpelling:
+        return ArcSpelling(style)
+
+    def owned_heads(self, config: TransformerConfig) -> Heads:
+        return dict.fromkeys(self._layers(config), tuple(range(self.heads + self.stack_heads)))
+
+    def decoder_part(self, config: TransformerConfig, vocabulary: Vocabulary) -> "TreeHeads":
+        from synmt.systems.compose.heads import TreeHeads
+
+        return TreeHeads(self.heads, self.stack_heads, config.decoder_layers, self._layers(config), self.mask)
+
+    def _layers(self, config: TransformerConfig) -> range:
+        return range(1, 1 + (self.layers or config.decoder_layers))

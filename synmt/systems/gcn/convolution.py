@@ -10,13 +10,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from synmt.nn.graphs import Graph
+from synmt.systems.arcs.graph import Graph
 
 Variant = Literal["paper", "reference"]
 
 
 class GraphConvolutions(nn.Module):
     """Layers of a gated graph convolution on the decoder's input, each with a residual."""
+
+    reads, place = "graph", "input"
 
     def __init__(self, width: int, layers: int, labels: int, gates: bool, variant: Variant) -> None:
         """As for GraphConvolution."""

@@ -1,0 +1,43 @@
+"""`parent`: a decoder with a head for the parents in the tree that it is writing.
+
+Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, section 4: words
+and arcs, positions that see the whole prefix, and a head (the first of every layer, as in the paper's code) that
+sees only the position itself and its parents by the arcs written so far. A word of several subwords is several
+parents, and the arc's own token is one more. No new parameters, and no use of labels.
+
+Where the paper's code lets the token of an arc attend to its dependent as well, it sees its parents here.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from synmt.nn.config import TransformerConfig
+from synmt.systems.arcs import GRAPH, ArcSpelling
+from synmt.systems.idea import Heads
+from synmt.systems.target import PREFIXES, TargetIdea
+from synmt.text.vocabulary import Vocabulary
+from synmt.trees.arc_tokens import ArcStyle
+
+if TYPE_CHECKING:
+    from synmt.systems.parent.attention import TreeParents
+
+HEADS = (0,)
+
+
+@dataclass(frozen=True)
+class Parent(TargetIdea):
+    """Words, arcs, and the graph of the arcs."""
+
+    runs = PREFIXES
+    reads = GRAPH
+
+    def spelling(self, style: ArcStyle) -> ArcSpelling:
+        return ArcSpelling(style)
+
+    def owned_heads(self, config: TransformerConfig) -> Heads:
+        return dict.fromkeys(range(1, config.decoder_layers + 1), HEADS)
+
+    def decoder_part(self, config: TransformerConfig, vocabulary: Vocabulary) -> "TreeParents":
+        from synmt.systems.parent.attention import TreeParents
+
+        return TreeParents(HEADS)

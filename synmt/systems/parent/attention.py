@@ -7,11 +7,13 @@ import torch
 from torch import nn
 
 from synmt.nn.attention import HeadEdit
-from synmt.nn.graphs import Graph
+from synmt.systems.arcs.graph import Graph
 
 
 class TreeParents(nn.Module):
     """Some heads see the position itself and its parents only. No parameters."""
+
+    reads, place = "graph", "heads"
 
     def __init__(self, heads: tuple[int, ...]) -> None:
         super().__init__()

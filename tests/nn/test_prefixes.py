@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from synmt.model.corpus import Corpus
-from synmt.model.prefixes import PrefixPlan
+from synmt.nn.prefixes import PrefixPlan
 from tests import tiny
 
 CPU = torch.device("cpu")

@@ -7,9 +7,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.systems.tags.search import TagSearch
+from synmt.systems.tags.strings import Tag, transitions_of_tags
 from synmt.trees.arc_tokens import ArcStyle
-from synmt.trees.best_tags import TagSearch
-from synmt.trees.tags import Tag, transitions_of_tags
 from synmt.trees.transitions import TransitionError, read_transitions
 
 TAGS = [Tag(relation, left, right) for relation in ("root", "a", "b") for left in (0, 1, 2) for right in (0, 1)]

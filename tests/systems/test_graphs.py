@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.nn.graphs import NEVER, Graph
+from synmt.systems.arcs.graph import NEVER, Graph, GraphReading
 from synmt.systems.gcn.convolution import GraphConvolution
 from synmt.systems.parent.attention import TreeParents
-from synmt.trees.arc_tokens import ArcStyle, arc_labels, read_entries
-from synmt.trees.transition_graph import edges_of_string
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
+from synmt.trees.arc_tokens import ArcStyle, read_entries
 from tests.nn.slow_decoder import slow_convolution
 
 CPU = torch.device("cpu")
@@ -18,11 +18,9 @@ COALS = "Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIG
 def example() -> Graph:
     """That of the worked example; its token k (from 0) stands at position k + 1."""
     entries = read_entries(COALS)
-    edges = edges_of_string(entries, ArcStyle(), {label: n for n, label in enumerate(arc_labels(entries), 1)})
-    graph = Graph.empty(1, 1 + len(entries), CPU)
-    columns = (torch.from_numpy(each) for each in (edges.parents, edges.children, edges.labels, edges.births))
-    graph.add(torch.stack([torch.zeros(len(edges)), *columns], dim=1).long())
-    return graph
+    reading = GraphReading(ArcStyle(), Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *dict.fromkeys(entries)], []))
+    columns = {name: torch.from_numpy(each).long().unsqueeze(0) for name, each in reading.columns(entries).items()}
+    return reading.tensors(columns, 1 + len(entries))
 
 
 def bias_of(graph: Graph) -> Tensor:

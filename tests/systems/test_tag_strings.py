@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synmt.systems.tags.strings import Tag, read_tag, tagged, transitions_of_tags
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries, write_entries
-from synmt.trees.tags import Tag, read_tag, tagged, transitions_of_tags
 from synmt.trees.transitions import transitions
 from tests.trees.strategies import projective_heads
 

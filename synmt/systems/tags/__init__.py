@@ -1,0 +1,86 @@
+"""`tags`: a decoder of words that also predicts the tree, as a tag for each word.
+
+Words, as in `sequence`, and a tag for each word (strings.py): its relation, and how many arcs follow it. After word t,
+the state h_t of the decoder predicts both the next token and the tag:
+
+    word t+1   softmax over the words of E · h_t
+    tag t      softmax over the tags of E · h_t, if a word ends at t
+
+where E holds the embeddings of words and of tags. Tags are never read, so the words are those of `sequence`, found by
+the same search at the same price; the tree is a second task of the same decoder, whose loss is weighted by `share`.
+The output is the likeliest tree of all: tags are independent given the words, so a search finds the best tags that make
+a tree exactly (search.py).
+
+The idea is synmt's own. Nădejde et al. (2017), "Predicting Target Language CCG Supertags Improves Neural Machine
+Translation" (WMT), write supertags between the words or learn them as a task of another decoder; García-Martínez,
+Barrault & Bougares (2016), "Factored Neural Machine Translation Architectures" (IWSLT), write lemmas and factors side
+by side. Neither has trees.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from synmt.options import setting
+from synmt.systems.idea import Segment
+from synmt.systems.tags.strings import read_tag, tagged, transitions_of_tags
+from synmt.systems.target import CAUSAL, Spelling, TargetIdea
+from synmt.text.vocabulary import Vocabulary
+from synmt.trees.arc_tokens import ArcStyle
+from synmt.trees.record import ParseRecord
+from synmt.trees.transitions import transitions_of_record
+
+if TYPE_CHECKING:
+    from synmt.systems.tags.search import TagOutput
+
+
+@dataclass(frozen=True)
+class TagSpelling(Spelling):
+    """Words, each followed by its tag."""
+
+    trees = "apart"
+    needs = frozenset({"heads", "deprels"})
+
+    def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
+        return tagged(transitions_of_record(record, segment, self.style))
+
+    def subwords(self, entries: Sequence[str]) -> int:
+        return sum(read_tag(entry) is None for entry in entries)
+
+    def flaw(self, entries: Sequence[str], vocabulary: Vocabulary) -> str:
+        known = all(map(vocabulary.knows, filter(read_tag, entries)))
+        return "" if known else "as many arcs of a word as none has in training"
+
+    def relations(self, entries: Sequence[str]) -> list[str]:
+        return sorted({tag.relation for tag in map(read_tag, entries) if tag})
+
+    def vocabulary(self, counts: Counter[str]) -> tuple[Counter[str], Counter[str]]:
+        tags = Counter({entry: count for entry, count in counts.items() if read_tag(entry)})
+        return Counter({entry: count for entry, count in counts.items() if entry not in tags}), tags
+
+    def unread(self, vocabulary: Vocabulary) -> int:
+        is_tag = [read_tag(entry) is not None for entry in vocabulary.target]
+        if is_tag != sorted(is_tag):
+            raise ValueError("a target vocabulary with tags ends with them")
+        return sum(is_tag)
+
+    def string(self, entries: Sequence[str]) -> list[str]:
+        return transitions_of_tags(entries)
+
+    def output(self, vocabulary: Vocabulary, trees: int | None = None) -> "TagOutput":
+        from synmt.systems.tags.search import TagOutput
+
+        return TagOutput(vocabulary, self.unread(vocabulary), trees)
+
+
+@dataclass(frozen=True)
+class Tags(TargetIdea):
+    """Words, each with a tag that says its arcs."""
+
+    share: float = setting(0.3, "of the loss of tags in what is minimized")
+
+    runs = CAUSAL
+
+    def spelling(self, style: ArcStyle) -> TagSpelling:
+        return TagSpelling(share=self.share)
