@@ -134,7 +134,7 @@ def next_logits(
         writes_tag = bool(ids) and ids[-1] not in tags and transitions.tokens[ids[-1]].kind == Kind.WORD
         return slow_log_probabilities(model, prefix, tags, encoded, writes_tag)
     if transitions is not None and "compose" in transitions.side.ideas:
-        string = " ".join(spelled(transitions.tokens[index]) for index in ids)
+        string = " ".join(spelled(transitions.tokens[index], transitions.style.split) for index in ids)
         state = slow_states(model, transitions.side, prefix, string, encoded)[-1]
     elif isinstance(model.decoder, CausalDecoder):
         state = model.network.decode(model.network.embed(torch.tensor([prefix])), encoded.states, encoded.bias)[0, -1]
@@ -148,12 +148,13 @@ def next_logits(
     return state @ model.network.output_weight.t() + model.network.output_bias
 
 
-def spelled(token: Token) -> str:
+def spelled(token: Token, split: bool) -> str:
     """Any token of this kind, as text."""
     if token.kind in (Kind.OPEN, Kind.WORD):
         return "x@@" if token.kind == Kind.OPEN else "x"
-    side = {Kind.LEFT: "LEFT-ARC", Kind.RIGHT: "RIGHT-ARC", Kind.LABEL: "ARC"}.get(token.kind)
-    return f"{side or 'ARC'}:{token.label}" if token.label else str(side)
+    sides = {Kind.LEFT: "LEFT-ARC", Kind.RIGHT: "RIGHT-ARC", Kind.LABEL: "ARC"}
+    side = sides.get(token.kind, "ARC" if split else "RIGHT-ARC")  # else the arc of the root, or its second half
+    return f"{side}:{token.label}" if token.label else side
 
 
 def arcs_of(ids: Sequence[int], transitions: SlowArcs) -> list:
