@@ -57,7 +57,7 @@ class HmmAligner:
         sides = _cut(whole, self.compounds)
         bitext = IndexedBitext.index(sides, range(len(pairs)), self.model.lexicon)
         found: dict[int, SoftLinks] = {}
-        for batch, (forward, backward), _ in self.model.posteriors(bitext):
+        for batch, (forward, backward) in self.model.posteriors(bitext):
             for line, row in enumerate(batch.rows):
                 x, y = ([n for n, word in enumerate(side[row]) for _ in range(own[word])] for side, own in sized)
                 of_targets, of_sources = forward.links[line, : len(y), : len(x)].T, backward.links[line, : len(x)]

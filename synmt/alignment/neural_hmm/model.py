@@ -4,14 +4,14 @@ Shapes: B pairs, J source and I target subwords, d width, V predictable entries 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from synmt.alignment.chains import Array, Chains, Found, Scores, agreed
 from synmt.alignment.corpus import SideBatch
-from synmt.alignment.neural_hmm.chains import Chains, Found, agreed
 from synmt.alignment.neural_hmm.idea import NeuralHmm
 from synmt.nn.dropout import dropout
 from synmt.nn.losses import Loss
@@ -101,10 +101,12 @@ class NeuralHmmModel(nn.Module):
         there, back = self._found(*chances, x, y)
         both = there.links * back.links.transpose(1, 2)
         total = chances[0].linked.new_zeros(())
-        for found, each, agreed_links in zip((there, back), chances, (both, both.transpose(1, 2)), strict=True):
-            moves = each.moves.masked_fill(found.moves == 0, 0.0)
-            total = total - (agreed_links * each.linked).sum() - (found.unlinked * each.unlinked).sum()
-            total = total - (found.moves * moves).sum()
+        counts, sides = (both, both.transpose(1, 2)), (y, x)
+        for found, each, linked, side in zip((there, back), chances, counts, sides, strict=True):
+            taken = found.taken()
+            moves = each.moves.masked_fill(taken == 0, 0.0)
+            total = total - (linked * each.linked).sum() - (found.unlinked * side.real * each.unlinked).sum()
+            total = total - (taken * moves).sum()
         tokens = int(x.real.sum() + y.real.sum())
         return Loss(-(there.likelihood.sum() + back.likelihood.sum()), tokens, total)
 
@@ -135,15 +137,25 @@ class NeuralHmmModel(nn.Module):
         forward = self.forward_direction(read[0], x.real, words[1], self.tables[1], self.dropout, known[0])
         return forward, self.backward_direction(read[1], y.real, words[0], self.tables[0], self.dropout, known[1])
 
-    def _found(self, forward: Chances, backward: Chances, x: SideBatch, y: SideBatch) -> tuple[Found, Found]:
-        with torch.no_grad():
-            chains = self._chains(forward, x, y), self._chains(backward, y, x)
-            return agreed(*chains, self.options.agreement)
+    @torch.no_grad()
+    def _found(self, forward: Chances, backward: Chances, x: SideBatch, y: SideBatch) -> list[Found]:
+        chains = self._chains(forward, x, y), self._chains(backward, y, x)
+        with torch.autocast(forward.linked.device.type, enabled=False):
+            return [_on_tensors(found) for found in agreed(chains, self.options.agreement)]
 
     def _chains(self, chances: Chances, x: SideBatch, y: SideBatch) -> Chains:
         none = torch.tensor(self.options.null, device=chances.linked.device)
         places = (torch.arange(x.real.shape[1], device=none.device) + 0.5) / x.real.sum(dim=1, keepdim=True)
         start = (-BEGINNING * places).masked_fill(~x.real, float("-inf")).softmax(dim=1)
         linked = (chances.linked + (1 - none).log()).masked_fill(~x.real.unsqueeze(1), float("-inf"))
-        unlinked = chances.unlinked + none.log()
-        return Chains(linked, unlinked, chances.moves.exp(), start, y.real)
+        words = Scores(*map(_array, (linked, chances.unlinked + none.log(), y.real)))
+        return Chains(words, _array(chances.moves.exp()), _array(start))
+
+
+def _array(tensor: Tensor) -> Array:
+    """Return a tensor of the CPU as a numpy array, whose small matrices are multiplied several times faster."""
+    return tensor.numpy() if tensor.device.type == "cpu" else tensor
+
+
+def _on_tensors(found: Found) -> Found:
+    return Found(*(torch.as_tensor(getattr(found, each.name)) for each in fields(Found)))
