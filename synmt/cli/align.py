@@ -5,10 +5,9 @@ from typing import Any
 
 import click
 
-from synmt.alignment import ALIGNERS
-from synmt.alignment.choice import DEFAULT, default_method, owners, scope_of
-from synmt.alignment.config import AlignConfig
-from synmt.alignment.mask_align.presets import PRESETS
+from synmt.alignment import ALIGNERS, DEFAULT
+from synmt.alignment.choice import default_method, owners, scope_of
+from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.cli.options import on_error, or_stdin, usage
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
@@ -32,6 +31,7 @@ Examples:
 
 FIT = ("--fit",)
 USED = {name for name, ways in owners().items() if ways}  # shared options that some method uses
+PRESETS = dict.fromkeys(name for each in ALIGNERS.values() for name in getattr(each, "presets", {}))
 of_aligner, of_fit = in_section("Aligner"), in_section("--fit", needs=FIT)
 
 
@@ -95,15 +95,16 @@ def command(
         raise WrongUsage("a MODEL folder, --fit or --links-from")
     if len(links_from) > 2 and config.symmetrize not in (None, "mean"):
         raise WrongUsage("more than two files of links vote; that is --symmetrize mean")
-    from synmt.alignment.given import Kept, KnownLinks
+    from synmt.alignment.linking import KnownLinks, Saved
     from synmt.alignment.stream import align_stream, fit_stream
 
     files = or_stdin(paths if fit or links_from else paths[1:])
     if fit:
         chosen = method or default_method(out if resume else None)
-        fit_stream(chosen, given, guide, out, resume, device, files, config, text, on_error, say=method is None)
+        fitting = FitConfig(chosen, given, guide, out, resume, device)
+        fit_stream(fitting, files, config, text, on_error, say=method is None)
     elif links_from:
         heuristic = config.symmetrize or ("mean" if len(links_from) > 2 else "grow-diag-final-and")
         align_stream(KnownLinks(heuristic), links_from, files, config, text, on_error)
     else:
-        align_stream(Kept(Path(paths[0]), method, device), (), files, config, text, on_error)
+        align_stream(Saved(Path(paths[0]), method, device), (), files, config, text, on_error)

@@ -1,10 +1,11 @@
-"""The models of both directions, and how they learn (see idea.py).
+"""The models of both directions, and how they learn (see aligner.py).
 
 Shapes: B pairs of J source and I target words, padded; N types, pairs of a source and a target word.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,11 @@ from tqdm import tqdm
 
 from synmt.alignment.chains import Chains, Found, Tables, agreed, independent
 from synmt.alignment.hmm.bitext import Batch, IndexedBitext, Sides, chunks
-from synmt.alignment.hmm.idea import Hmm
 from synmt.alignment.hmm.lexicon import Lexicon, Tally, Words
 from synmt.alignment.hmm.moves import FIRST_WEIGHTS, Floats, JumpCounts, Jumps, Moves, Trees, relations
+
+if TYPE_CHECKING:
+    from synmt.alignment.hmm.aligner import Hmm
 
 DIAGONAL = 4.0  # κ
 DIAGONAL_ROUNDS = 3
@@ -31,7 +34,7 @@ class Direction:
     unlinked: Floats
 
     @classmethod
-    def new(cls, options: Hmm, given: Words, predicted: Words) -> "Direction":
+    def new(cls, options: "Hmm", given: Words, predicted: Words) -> "Direction":
         """Return one that knows nothing yet. The most frequent words have a class of their own each, from 1 on."""
         counts = given.counts[:-1]
         frequent = np.argsort(-counts, kind="stable")[: options.frequent]
@@ -84,12 +87,12 @@ class Read:
 class Model:
     """directions: forward, whose words are targets, and backward."""
 
-    options: Hmm
+    options: "Hmm"
     lexicon: Lexicon
     directions: tuple[Direction, Direction]
 
     @classmethod
-    def new(cls, options: Hmm, lexicon: Lexicon) -> "Model":
+    def new(cls, options: "Hmm", lexicon: Lexicon) -> "Model":
         """Return one that knows no more than a lexicon."""
         source, target = lexicon.levels[-1].words
         return cls(options, lexicon, (Direction.new(options, source, target), Direction.new(options, target, source)))
@@ -188,7 +191,7 @@ class Parts:
         self.lexicon.relearn(tally)
 
 
-def fit(options: Hmm, sides: Sides) -> Model:
+def fit(options: "Hmm", sides: Sides) -> Model:
     """Fit a model to pairs, of which no side is empty."""
     lexicon = Lexicon.new([side.counts() for side in sides], options.concentration)
     model, parts = Model.new(options, lexicon), Parts(sides, lexicon)

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from synmt.alignment.corpus import AlignerCorpus
-from synmt.alignment.neural_hmm.idea import NeuralHmm
-from synmt.alignment.neural_hmm.model import NeuralHmmModel
-from synmt.alignment.neural_hmm.start import associations, start
+from synmt.alignment.neural_hmm.aligner import NeuralHmm
+from synmt.alignment.neural_hmm.model import NeuralHmmModel, associations, start
 from tests.alignment.mask_align.test_model import CPU, aligner
 from tests.alignment.neural_hmm.test_chains import evidence
 
