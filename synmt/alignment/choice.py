@@ -1,5 +1,6 @@
 """Which method is at work where none is named, and which options a method uses. Free of torch."""
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -12,6 +13,7 @@ from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Option, Preset, Scope, option_names, options_in
+from synmt.streams import BadInput
 from synmt.systems import SOURCE_IDEAS
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TREES, VALIDATION, TrainingConfig
@@ -71,6 +73,20 @@ def owners() -> dict[str, tuple[str, ...]]:
     return {name: tuple(ways) for name, ways in found.items()}
 
 
+def makes_aligner(given: Mapping[str, Any]) -> bool:
+    """Return whether an aligner is fitted: with --fit, or where the first path is text, not a folder.
+
+    given: as for `scope_of`. Raises BadInput for a path that is neither.
+    """
+    paths = given.get("paths")
+    if given.get("fit") or not paths or given.get("links-from"):
+        return bool(given.get("fit"))
+    first = str(paths[0])
+    if first != "-" and not os.path.lexists(first):
+        raise BadInput("is neither the folder of a saved aligner nor a file of sentence pairs", first)
+    return first == "-" or not Path(first).is_dir()
+
+
 def scope_of(given: Mapping[str, Any]) -> Scope:
     """Return what `synmt align` knows about its options; given: those of the command line and its `paths`, by name.
 
@@ -82,7 +98,8 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
         used = OF_WEIGHTS if votes else OF_LINKS
         mean = {name: ("--symmetrize mean",) if name in OF_WEIGHTS else () for name in of_links}
         return Scope("--links-from", mean, used)
-    if given.get("paths") and not given.get("fit"):
+    fits = makes_aligner(given)
+    if given.get("paths") and not fits:
         fields = read_config(Path(given["paths"][0]))
         method = given.get("method") or fields.get("aligner")
         if not isinstance(method, str) or method not in ALIGNERS:  # which is found once the folder is opened
@@ -102,7 +119,7 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
         others = {each: value for each, value in given.items() if each != name}
         lost |= dict.fromkeys(used_by(method, others) - used, f"--{name}")
     others = {name: value for name, value in defaults_of_others().items() if name not in used}
-    defaults = others | defaults_of(method, given.get("preset"))
+    defaults = others | defaults_of(method, given.get("preset")) | ({"fit": True} if fits else {})
     return Scope(method, owners(), used, lost, trees, bringing(), defaults)
 
 

@@ -43,6 +43,23 @@ from synmt.text.links import DirectedLinks, read_links
 EFLOMAL, PRIORS_FILE = "eflomal", "priors.tsv"
 SYSTRAN, FILES = "systran_align", ("forward.probabilities", "backward.probabilities")
 Texts = tuple[str, str]
+# What fast_align's and eflomal's option letters are here.
+DIAGONAL = "--method systran-align is the model of fast_align with -d -o -v"
+LETTERS = {
+    "-i": "name the file of pairs without an option: synmt align FILE",
+    "-s": "name both files without options: synmt align SOURCE TARGET",
+    "-t": "name both files without options: synmt align SOURCE TARGET",
+    "-d": DIAGONAL,
+    "-o": DIAGONAL,
+    "-v": DIAGONAL,
+    "-r": "--symmetrize backward writes the links of the reverse direction",
+    "-f": "--symmetrize forward writes the links of the forward direction",
+    "-I": "--hmm-rounds sets the number of iterations",
+    "-n": "--hmm-rounds sets the number of iterations",
+    "-N": "--hmm-null sets the share of words that are not linked",
+    "-p": "--out saves the aligner, and `synmt align FOLDER` uses it",
+    "-m": "--out saves the aligner, and `synmt align FOLDER` uses it",
+}
 _NOT_IN_A_WORD = re.compile(r"\s|\|")  # what these programs would split words or sides at
 
 

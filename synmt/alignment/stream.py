@@ -15,7 +15,7 @@ from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, Nee
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
-from synmt.alignment.pairs import check_links, note_bases, read_pairs, with_known_links
+from synmt.alignment.pairs import check_links, note_bases, pair_lines, read_pairs, with_known_links
 from synmt.caller import random_numbers_kept
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
@@ -30,7 +30,6 @@ from synmt.streams import (
     Notes,
     OnError,
     WrongUsage,
-    read_lines,
     windows,
     with_progress,
 )
@@ -64,7 +63,7 @@ def align_stream(
     needs = needed(aligner.needs(), config)
     if links:
         check_links(links, files, needs, config.max_words, sides, on_error)
-    pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
+    pairs = read_pairs(pair_lines(files, on_error), needs, sides, config.max_words, bad)
     pairs = with_known_links(pairs, links) if links else pairs
     with processes(config.jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, config, lexicon)
@@ -100,7 +99,7 @@ def fit_stream(
     if fit.guide and any(needs):  # before hours of parsing, not after
         sides = sides_of(text.languages, text.tokenizer or "moses")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error)
-    notes, lines = Notes("align"), read_lines(files, on_error)
+    notes, lines = Notes("align"), pair_lines(files, on_error)
     note_tokenizers(notes, text.tokenizer or "moses", dict(zip(("source", "target"), text.languages, strict=True)))
     with fitted(fit, lines, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
