@@ -113,11 +113,10 @@ def settings_of(config: Any) -> tuple[Setting, ...]:
 
 @cache
 def _settings_of(config: Any) -> tuple[Setting, ...]:
-    hints = typing.get_type_hints(config)
     found = []
     for each in fields(config):
         if "help" in each.metadata:
-            kind = _kind(hints[each.name])
+            kind = _kind(typing.get_type_hints(config)[each.name] if isinstance(each.type, str) else each.type)
             default = None if each.default is MISSING else each.default
             bounds = {"least": max(each.metadata["least"], -LARGEST), "most": min(each.metadata["most"], LARGEST)}
             found.append(Setting(each.name, default, *kind, **{**each.metadata, **bounds}))
@@ -173,7 +172,7 @@ class Scope:
     """What a command knows about its options, in the names of `Option`.
 
     chosen: the method, system or metric at work, for messages.
-    owners: for each option that is not for every choice, the choices that use it, such as "--method hmm".
+    owners: for each option that is not for every choice, the choices that use it, such as "--method NAME".
     used: which of these options the choice at work uses.
     lost: options that it would use but for another option, with this option.
     circumstances: whether each holds; one that is missing is not known yet, and refuses nothing.

@@ -23,8 +23,8 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
-from synmt.alignment.mask_align.config import MaskAlignConfig
-from synmt.alignment.mask_align.idea import MaskAlign
+from synmt.alignment.aligner import FittedText
+from synmt.alignment.mask_align.aligner import MaskAlign, MaskAlignConfig
 from synmt.cli import main
 from synmt.model.config import ModelConfig
 from synmt.model.files import save_tensors
@@ -47,7 +47,7 @@ FORKS.set_forkserver_preload(
         "synmt.cli.main",
         "synmt.decoding.stream",
         "synmt.alignment.stream",
-        "synmt.alignment.mask_align",
+        "synmt.alignment.mask_align.model",
         "synmt.training.run",
         "synmt.parsers.benepar_parser",
         "benepar.parse_chart",
@@ -98,7 +98,7 @@ def good_folder(path: Path) -> ModelFolder[ModelConfig]:
 def good_aligner(path: Path) -> ModelFolder[MaskAlignConfig]:
     """A mask-align model that was never trained."""
     plain, (_, vocabulary) = source_side({"sequence": {}}), tiny.sources_and_vocabulary("sequence")
-    config = MaskAlignConfig(MaskAlign(), False, (plain, plain), ("en", "de"), "none", tiny.CONFIG)
+    config = MaskAlignConfig(MaskAlign(), False, (plain, plain), FittedText(("en", "de"), "none"), tiny.CONFIG)
     folder = ModelFolder(path, config, Bpe(CODES), (vocabulary, vocabulary), {"seed": 1})
     folder.save()
     save_tensors(folder.parameters, folder.new_model().state_dict())

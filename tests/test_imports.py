@@ -44,9 +44,17 @@ def files(name: str) -> list[Path]:
     return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
 
 
-def imported(file: Path) -> Iterator[list[str]]:
-    """Yield the modules that a file imports, anywhere in it, each as the parts of its name."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+def imported(file: Path, running: bool = False) -> Iterator[list[str]]:
+    """Yield the modules that a file imports, anywhere in it, each as the parts of its name.
+
+    running: leave out what only type checkers import, such as the class whose options a network is made of.
+    """
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for_types = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    left_out = {inner for node in for_types if running for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if node in left_out:
+            continue
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module.split(".")
         elif isinstance(node, ast.Import):
@@ -54,8 +62,8 @@ def imported(file: Path) -> Iterator[list[str]]:
 
 
 def imported_files(file: Path) -> set[Path]:
-    """Return the files of synmt that a file imports; the face of a room is its `__init__.py`."""
-    places = [PACKAGE.joinpath(*parts[1:]) for parts in imported(file) if parts[0] == "synmt"]
+    """Return the files of synmt that a file imports when it runs; the face of a room is its `__init__.py`."""
+    places = [PACKAGE.joinpath(*parts[1:]) for parts in imported(file, running=True) if parts[0] == "synmt"]
     both = [each for place in places for each in (place.with_suffix(".py"), place / "__init__.py")]
     return {each for each in both if each.exists()}
 

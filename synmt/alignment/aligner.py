@@ -1,12 +1,30 @@
-"""What an aligner is to the rest: fitted to a bitext, or opened from a model folder, it aligns pairs."""
+"""What every aligner is, and its folder. Free of numpy and torch, as `--help` is.
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+An aligner is one class, a frozen dataclass: its settings are its options, its other fields what it has learned. `fit`
+and `open` return one that is ready to align.
+
+A folder holds config.json, which is written last and so says that the folder is whole, and the aligner's own files:
+
+    {"aligner": name, "model": {"options": …, "languages": …, "tokenizer": …, "words": …, and what is its own}}
+
+The methods of an aligner raise BadInput, and `needs` and `fit` also WrongUsage for settings that do not fit together.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
+from synmt.alignment import ALIGNERS
 from synmt.alignment.config import Heuristic, LinksBy
-from synmt.streams import Notes
+from synmt.caller import random_numbers_kept
+from synmt.model.config import check_text
+from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
+from synmt.model.words import read_words
+from synmt.options import chosen, settings_of
+from synmt.streams import BadInput, Notes, WrongUsage
 from synmt.text.links import DirectedLinks, Link
 from synmt.text.tokenization import TokenizerName, Words
 
@@ -17,24 +35,91 @@ if TYPE_CHECKING:
 
 KnownWords = tuple[Words | None, Words | None]  # of source and target
 Needs = tuple[frozenset[str], frozenset[str]]  # fields that the records of a source and of a target must have
+NO_NEEDS: Needs = (frozenset(), frozenset())
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class FittedText:
+    """The raw text that an aligner is fitted to. words: how those of each side were made, as far as that is known."""
+
+    languages: tuple[str, str]
+    tokenizer: TokenizerName
+    words: KnownWords = field(default=(None, None), compare=False)  # follow from the text
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for names that are not known."""
+        check_text(self.tokenizer, self.languages)
+
+    def fields(self) -> dict[str, Any]:
+        """Return what `read` makes the same from."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, fields: Settings) -> Self:
+        """Raise KeyError, ValueError or TypeError for fields that are missing or wrong."""
+        source, target = fields["languages"]
+        of_source, of_target = map(read_words, fields.get("words", (None, None)))
+        return cls((source, target), fields["tokenizer"], (of_source, of_target))
+
+
+@dataclass(frozen=True)
+class FitBitext:
+    """Sentence pairs to fit an aligner to; no side is empty. guide: the links of each pair to learn from, or None."""
+
+    pairs: "Bitext"
+    text: FittedText
+    guide: Sequence[Set[Link]] | None = None
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How an aligner is fitted.
+
+    settings: the options that were given, by name; the others have the aligner's defaults. out: the folder to make or,
+    with `resume`, to continue. notes: doubts about the bitext, reported once nothing can be refused any more.
+    """
+
+    settings: Settings
+    out: Path
+    resume: bool
+    device: str
+    notes: Notes = field(default_factory=lambda: Notes("align"))
 
 
 class Aligner(Protocol):
-    """A method that is ready to align.
+    """What ALIGNERS holds.
 
-    heuristic: how its links are taken where nothing else is asked for.
-    languages and tokenizer: of raw text; None where it has not been fitted to any; words: those of both sides as
-    they were, as far as they are known.
+    heuristic: how links are taken unless the user asks for another way; text: None before it is fitted or opened.
+    Class attributes that an aligner may have:
+    uses(given), a class method: the names of the options that it uses besides its own, such as `guide`, `resume`, and
+    options of training, of the network and of links (OF_LINKS and larger sets), by the options that are given. Without
+    it, an aligner uses OF_WEIGHTS.
+    parts: other aligners, whose options are its own, too. guide: the aligner whose links it learns unless it is given
+    some. presets: what --preset names, the default first. several: whether several processes can fit it together.
+    cost(settings, pairs, cells), a class method: a line about the time that fitting takes; cells: Σ J × I.
     """
 
-    heuristic: Heuristic
-    needs: Needs
-    languages: tuple[str, str] | None
-    tokenizer: TokenizerName | None
-    words: KnownWords
+    @property
+    def heuristic(self) -> Heuristic: ...
+
+    @property
+    def text(self) -> FittedText | None: ...
+
+    def needs(self, settings: Settings | None = None) -> Needs:
+        """Return what records must have: to be fitted to with these settings or, without settings, to be aligned."""
+
+    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
+        """Learn from the bitext, and save the result in `how.out`."""
+
+    def save(self, folder: Path) -> None:
+        """Write all that `open` reads into another folder."""
+
+    @classmethod
+    def open(cls, folder: Path, device: str) -> Self: ...
 
     def align(self, pairs: "Sequence[SentencePair]") -> "Sequence[SoftLinks | DirectedLinks]":
-        """Align some hundreds of pairs, of which no side is empty, in order; their batches are its own affair."""
+        """Align some hundreds of pairs, of which no side is empty, in order."""
 
 
 @runtime_checkable
@@ -42,63 +127,91 @@ class Predictor(Protocol):
     """An aligner that predicts words."""
 
     def predicted(self, pairs: "Sequence[SentencePair]") -> Sequence[list[bool]]:
-        """Return for each target word whether a subword of it is what the forward model finds most likely there."""
+        """Return for each target word whether the forward model finds one of its subwords most likely there."""
 
 
 @runtime_checkable
 class TwoReadings(Protocol):
-    """An aligner that can read links off attention, or off what that would be with the predicted word known."""
+    """An aligner that reads links off attention, or off what attention would be if the predicted word were known."""
 
     links_by: LinksBy
 
 
 @runtime_checkable
 class Tempered(Protocol):
-    """An aligner whose scores are probabilities at a temperature that is known."""
+    """An aligner whose scores are probabilities at a known temperature."""
 
     temperature: float
 
 
-@dataclass(frozen=True)
-class FitConfig:
-    """What a method is fitted to, and how.
+def new_aligner(name: str, settings: Settings) -> Aligner:
+    """Return an aligner with its own of the settings. Raises WrongUsage."""
+    if name not in ALIGNERS:
+        raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
+    try:
+        made: Aligner = ALIGNERS[name](**chosen(ALIGNERS[name], settings, f"{name}-"))
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+    return made
 
-    method: its name; guide: the links to learn from of each pair, or None.
-    settings: those that were given, by name; the others have the method's defaults.
-    words: those of both sides, as far as they are known.
-    out: the model folder to make or, with `resume`, to go on with.
-    notes: what is doubtful about the bitext, to be said once nothing can be refused any more.
+
+def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
+    """Open a saved aligner as the one that made it, or as another one that reads the same models. Raises BadInput."""
+    if name is None:
+        name = read_config(folder).get("aligner")
+        if not isinstance(name, str) or name not in ALIGNERS:
+            raise BadInput("is no aligner; name a --method that reads links off this model", str(folder))
+    elif name not in ALIGNERS:
+        raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
+    with random_numbers_kept():
+        opened: Aligner = ALIGNERS[name].open(folder, device)
+    return opened
+
+
+def name_of(aligner: Any) -> str:
+    """Return the name of an aligner, or of its class."""
+    kind = aligner if isinstance(aligner, type) else type(aligner)
+    return next(name for name, each in ALIGNERS.items() if each is kind)
+
+
+def options_of(aligner: Any) -> dict[str, Any]:
+    """Return the options of an aligner by name."""
+    return {each.name: getattr(aligner, each.name) for each in settings_of(type(aligner))}
+
+
+@contextmanager
+def new_folder(aligner: Aligner, how: Fitting) -> Iterator[Path]:
+    """Give the folder of an aligner that cannot be resumed, for it alone. Raises BadInput."""
+    if (how.out / CONFIG_FILE).exists() or how.resume:
+        raise BadInput(f"{name_of(aligner)} always begins anew, in a folder that holds no model", str(how.out))
+    check_new(how.out, resume=False)
+    with locked(how.out):
+        how.notes.say()
+        yield how.out
+
+
+def write_saved(folder: Path, aligner: Aligner, **own: Any) -> None:
+    """Write the config of a folder, with the fields that are the aligner's own. Raises BadInput."""
+    assert aligner.text
+    fields = {"options": options_of(aligner), **aligner.text.fields(), **own}
+    write_config(folder, {"aligner": name_of(aligner), "model": fields})
+
+
+def read_saved(folder: Path, kind: type[Aligner]) -> dict[str, Any]:
+    """Return the fields of the config of an aligner of this kind. Raises BadInput.
+
+    Older folders of some aligners have these fields at the top.
     """
-
-    method: str
-    bitext: "Bitext"
-    guide: Sequence[Set[Link]] | None
-    languages: tuple[str, str]
-    tokenizer: TokenizerName
-    settings: Mapping[str, Any]
-    out: Path
-    resume: bool
-    device: str
-    words: KnownWords = (None, None)
-    notes: Notes = field(default_factory=lambda: Notes("align"))
+    fields = read_config(folder)
+    with naming(folder / CONFIG_FILE):
+        if fields["aligner"] != name_of(kind):
+            raise ValueError(f"a model of {fields['aligner']}, not of {name_of(kind)}")
+        saved: dict[str, Any] = fields.get("model", fields)
+        return saved
 
 
-class Method(Protocol):
-    """What ALIGNERS holds: a dataclass whose fields are the options of a method; or a LinkIdea, which makes one.
-
-    All of it raises BadInput. A method can have further attributes:
-    uses(given), a class method: the names of the options that it uses besides its own, such as `guide`, `resume`, those
-    of training, of the network and of links (OF_LINKS and larger sets); it may depend on the options that are given.
-    Without it, a method uses OF_WEIGHTS.
-    parts: other methods, whose options are its own, too.
-    guide: the method that it learns from unless it is given links.
-    presets: what --preset names; the first one is the default.
-    several: whether several processes can fit it together.
-    """
-
-    def needs(self, settings: Mapping[str, Any]) -> Needs:
-        """Return what the records to be fitted to must have, by all settings."""
-
-    def fit(self, config: FitConfig) -> Aligner: ...
-
-    def open(self, folder: Path, device: str) -> Aligner: ...
+def copy_saved(folder: Path, to: Path) -> None:
+    """Copy a saved aligner to a new folder, without what resumes its training. Raises BadInput."""
+    check_new(to, resume=False)
+    with locked(to), naming(to):
+        shutil.copytree(folder, to, ignore=shutil.ignore_patterns("checkpoint", "log.tsv"), dirs_exist_ok=True)

@@ -1,34 +1,27 @@
 """Which method is at work where none is named, and which options a method uses. Free of torch."""
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from synmt.alignment import ALIGNERS
+from synmt.alignment import ALIGNERS, DEFAULT
 from synmt.alignment.config import ALL_OF_LINKS, OF_LINKS, OF_WEIGHTS, AlignConfig
-from synmt.alignment.neural_hmm.config import epochs_for
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Option, Preset, Scope, option_names, options_in
-from synmt.streams import Notes
+from synmt.streams import BadInput
 from synmt.systems import SOURCE_IDEAS
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TREES, VALIDATION, TrainingConfig
 from synmt.training.presets import bringing
 
-DEFAULT = "hmms"
 OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
 # The options that are shared by methods, of which each uses some.
 SHARED = ALL_OF_LINKS.union(option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
-# of a word of one side with one of the other, to `hmm` and, each time that it is read, to `neural-hmm`; measured, as in
-# docs/results.md
-SECONDS, SECONDS_READ, BYTES = 5e-6, 4.2e-6, 42
-MOST_CELLS = 3 << 23  # of which `hmm` takes memory at once
-START = 13, 0.6e9
 
 
 def options() -> list[Option]:
@@ -43,9 +36,7 @@ def options() -> list[Option]:
 
 
 def default_method(resumed: Path | None) -> str:
-    """Return `hmms`, which makes the fewest errors in a time that one accepts (docs/results.md); or the method of the
-    run that is resumed. Raises BadInput.
-    """
+    """Return DEFAULT, or the method of the run that is resumed. Raises BadInput."""
     if resumed and (resumed / CONFIG_FILE).exists():
         made = read_config(resumed).get("aligner")
         return made if isinstance(made, str) else DEFAULT
@@ -82,6 +73,20 @@ def owners() -> dict[str, tuple[str, ...]]:
     return {name: tuple(ways) for name, ways in found.items()}
 
 
+def makes_aligner(given: Mapping[str, Any]) -> bool:
+    """Return whether an aligner is fitted: with --fit, or where the first path is text, not a folder.
+
+    given: as for `scope_of`. Raises BadInput for a path that is neither.
+    """
+    paths = given.get("paths")
+    if given.get("fit") or not paths or given.get("links-from"):
+        return bool(given.get("fit"))
+    first = str(paths[0])
+    if first != "-" and not os.path.lexists(first):
+        raise BadInput("is neither the folder of a saved aligner nor a file of sentence pairs", first)
+    return first == "-" or not Path(first).is_dir()
+
+
 def scope_of(given: Mapping[str, Any]) -> Scope:
     """Return what `synmt align` knows about its options; given: those of the command line and its `paths`, by name.
 
@@ -93,12 +98,14 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
         used = OF_WEIGHTS if votes else OF_LINKS
         mean = {name: ("--symmetrize mean",) if name in OF_WEIGHTS else () for name in of_links}
         return Scope("--links-from", mean, used)
-    if given.get("paths") and not given.get("fit"):
+    fits = makes_aligner(given)
+    if given.get("paths") and not fits:
         fields = read_config(Path(given["paths"][0]))
         method = given.get("method") or fields.get("aligner")
         if not isinstance(method, str) or method not in ALIGNERS:  # which is found once the folder is opened
             return Scope()
-        return Scope(method, of_links, used_by(method, {"guide": fields.get("guided")}))
+        guided = isinstance(saved := fields.get("model"), dict) and saved.get("guided")
+        return Scope(method, of_links, used_by(method, {"guide": guided}))
     out = given.get("out") if given.get("resume") else None
     method = given.get("method") or default_method(Path(out) if out else None)
     if method not in ALIGNERS:
@@ -112,7 +119,7 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
         others = {each: value for each, value in given.items() if each != name}
         lost |= dict.fromkeys(used_by(method, others) - used, f"--{name}")
     others = {name: value for name, value in defaults_of_others().items() if name not in used}
-    defaults = others | defaults_of(method, given.get("preset"))
+    defaults = others | defaults_of(method, given.get("preset")) | ({"fit": True} if fits else {})
     return Scope(method, owners(), used, lost, trees, bringing(), defaults)
 
 
@@ -133,21 +140,3 @@ def defaults_of(method: str, preset: str | None) -> dict[str, Any]:
             chosen = presets.get(preset or "") or next(iter(presets.values()))
             defaults |= {each.replace("_", "-"): value for each, value in chosen.settings.items()}
     return defaults
-
-
-def note_choice(notes: Notes, method: str, settings: Mapping[str, Any], pairs: int, cells: int) -> None:
-    """Note what is fitted for lack of a --method, what that takes, and what else there is.
-
-    cells: Σ J × I of the pairs.
-    """
-    if method != DEFAULT:
-        return
-    learnt = cells * min(settings.get("hmm_pairs") or pairs, pairs) // pairs
-    of_hmm, reads = SECONDS * learnt, 1 + settings.get("epochs", epochs_for(pairs))  # once for the links
-    seconds = START[0] + of_hmm + SECONDS_READ * cells * reads
-    size = (START[1] + BYTES * min(learnt, MOST_CELLS)) / 1e9
-    installed = "installed" if find_spec("eflomal") else "of synmt[align]"
-    notes.add(
-        f"fits hmms to {pairs} pairs: about {seconds:.0f} s of one core and {size:.1f} GB; --method hmm takes "
-        f"{of_hmm + 3:.0f} s and made 9 to 13 % more errors on German and English, eflomal ({installed}) 22 to 35 %"
-    )

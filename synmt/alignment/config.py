@@ -1,11 +1,22 @@
-"""How links are taken and written. Free of torch, as `--help` is."""
+"""How links are taken and written, and which aligner is fitted. Free of torch, as `--help` is."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
 
-from synmt.alignment.symmetrization import Symmetrization
 from synmt.options import MOST_JOBS, check_settings, setting
 
+Symmetrization = Literal[
+    "forward",
+    "backward",
+    "intersection",
+    "union",
+    "grow-diag",
+    "grow-diag-lilt",
+    "grow-diag-final",
+    "grow-diag-final-and",
+]
 Heuristic = Literal["harmonic", "mean", Symmetrization]
 LinksBy = Literal["attention", "posterior"]
 
@@ -50,7 +61,7 @@ class AlignConfig:
     scores: bool = setting(False, "how sure the links of a pair are, 0 to 1; with jsonl, of all pairs of words")
     temperature: float | None = setting(
         None,
-        "divide the log-odds of scores; over 1, they are less sure (of hmm 1.75, else 1)",
+        "divide the log-odds of scores; over 1, they are less sure (the aligner's own, or 1)",
         0.01,
         needs=("scores", "format jsonl"),
         most=100,
@@ -69,3 +80,16 @@ class AlignConfig:
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""
         check_settings(self)
+
+
+@dataclass(frozen=True)
+class FitConfig:
+    """Which aligner is fitted, and how. settings: its options that were given, by name; guide: a file of links to learn
+    from; out: the folder to make or, with `resume`, to continue, or None to save nothing."""
+
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    guide: str | None = None
+    out: Path | None = None
+    resume: bool = False
+    device: str = "auto"

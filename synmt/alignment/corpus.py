@@ -1,17 +1,19 @@
-"""Sentence pairs in memory as arrays of ids, for a model that reads and predicts the subwords of both sides."""
+"""Sentence pairs as arrays of ids, for a model that reads and predicts the subwords of both sides, and such a model."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from synmt.alignment.guidance import links_of_subwords
-from synmt.model.batches import Batches, Ids, Sources, batch_links, pad, shuffled_batches
+from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
+from synmt.device import autocast, local_device
+from synmt.model.batches import Batches, Ids, Sources, batch_links, in_batches, pad, shuffled_batches
 from synmt.model.config import BatchBy
 from synmt.model.corpus import counted_by
 from synmt.model.folder import ModelFolder
@@ -23,8 +25,11 @@ from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext
+from synmt.training.config import TrainingConfig
 from synmt.training.preparation import count_labels
+from synmt.training.validation import ValidationScores
 
+BATCH_TOKENS = 4096  # sentences × longest side of a batch
 Vocabularies = tuple[Vocabulary, Vocabulary]
 Features = tuple[SourceFeatures, SourceFeatures]
 
@@ -34,6 +39,9 @@ class TwoSided(Protocol):
 
     @property
     def encoders(self) -> tuple[SourceSide, SourceSide]: ...
+
+
+Config = TypeVar("Config", bound=Any)
 
 
 @dataclass(slots=True)
@@ -54,6 +62,9 @@ class SideBatch:
     def real(self) -> Tensor:
         """Return where there is a subword, [B,J]."""
         return torch.ones_like(self.subwords, dtype=torch.bool) if self.padding is None else ~self.padding
+
+
+Read = Callable[[SideBatch, SideBatch], tuple[Tensor, Tensor]]
 
 
 def subwords_of(sentence: SourceFeatures) -> list[str]:
@@ -160,30 +171,94 @@ def encode(features: Sequence[Features], vocabularies: tuple[Vocabulary, ...]) -
     return AlignerCorpus((of_source, of_target), source, target)
 
 
-def vocabularies_of(bitext: Bitext, config: TwoSided, bpe: Bpe) -> Vocabularies:
-    """Return those of both sides. Raises BadInput for a record that lacks what its side needs."""
-    source, target = (build_vocabulary(features_of(pair, config, bpe)[side] for pair in bitext) for side in (0, 1))
-    return source, target
+def links_of_subwords(links: Set[Link], source_words: Sequence[int], target_words: Sequence[int]) -> Ids:
+    """Return the subwords of linked words, (target, source), [k,2], by the word that each subword is of."""
+    linked = [(i, j) for i, v in enumerate(target_words) for j, u in enumerate(source_words) if (u, v) in links]
+    return np.array(linked, np.int32).reshape(-1, 2)
 
 
-def encoded(
-    bitext: Bitext, guide: Sequence[Set[Link]] | None, folder: ModelFolder[Any], longest: int, notes: Notes
-) -> AlignerCorpus:
-    """Return all pairs of at most `longest` tokens a side, and the links of each to learn, if there are any; longer
-    ones are counted in the notes."""
-    kept: list[Features] = []
-    links: list[Ids] = []
-    longer: list[Line] = []
-    for number, pair in enumerate(bitext):
-        features = features_of(pair, folder.config, folder.bpe)
-        if max(len(side.tokens) for side in features) > longest:
-            longer.append(pair.lines[0])
-            continue
-        kept.append(features)
-        if guide is not None:
-            source, target = ([word for word in side.word_of if word >= 0] for side in features)
-            links.append(links_of_subwords(guide[number], source, target))
-    notes.left_out(f"pairs over {longest} tokens", longer)
-    corpus = encode(kept, folder.vocabularies)
-    corpus.links = links if guide is not None else None
-    return corpus
+@dataclass
+class LearningBitext:
+    """What a model of both sides learns from. A TrainingData.
+
+    guide: the links of each pair to learn, if any; score: makes what validates a model. corpus: the examples, once they
+    are made: all pairs of at most `max_length` tokens per side; the notes count longer ones.
+    """
+
+    bitext: Bitext
+    notes: Notes
+    guide: Sequence[Set[Link]] | None = None
+    score: Callable[[ModelFolder[Any], TrainingConfig], Callable[[Any], ValidationScores]] | None = None
+    corpus: AlignerCorpus | None = field(init=False, default=None)
+
+    def vocabularies(self, config: TwoSided, bpe: Bpe) -> Vocabularies:
+        """Return those of both sides. Raises BadInput for a record that lacks what its side needs."""
+        source, target = (
+            build_vocabulary(features_of(pair, config, bpe)[side] for pair in self.bitext) for side in (0, 1)
+        )
+        return source, target
+
+    def examples(self, folder: ModelFolder[Any], training: TrainingConfig) -> AlignerCorpus:
+        kept: list[Features] = []
+        links: list[Ids] = []
+        longer: list[Line] = []
+        for number, pair in enumerate(self.bitext):
+            features = features_of(pair, folder.config, folder.bpe)
+            if max(len(side.tokens) for side in features) > training.max_length:
+                longer.append(pair.lines[0])
+                continue
+            kept.append(features)
+            if self.guide is not None:
+                source, target = ([word for word in side.word_of if word >= 0] for side in features)
+                links.append(links_of_subwords(self.guide[number], source, target))
+        self.notes.left_out(f"pairs over {training.max_length} tokens", longer)
+        self.corpus = encode(kept, folder.vocabularies)
+        self.corpus.links = links if self.guide is not None else None
+        return self.corpus
+
+    def validation(
+        self, folder: ModelFolder[Any], training: TrainingConfig
+    ) -> Callable[[Any], ValidationScores] | None:
+        return self.score(folder, training) if self.score else None
+
+
+@dataclass(frozen=True)
+class Opened(Generic[Config]):
+    """A model of both sides, ready to read pairs."""
+
+    folder: ModelFolder[Config]
+    model: Any
+    device: torch.device
+
+    @classmethod
+    def open(cls, folder: Path, kind: type[Config], device: str) -> Self:
+        """Raise BadInput, naming the file."""
+        opened, place = ModelFolder.open(folder, kind), local_device(device)
+        return cls(opened, opened.load_model(place), place)
+
+    def encode(self, pairs: Sequence[SentencePair]) -> AlignerCorpus:
+        features = [features_of(pair, self.folder.config, self.folder.bpe) for pair in pairs]
+        return encode(features, self.folder.vocabularies)
+
+    def links(
+        self, pairs: Sequence[SentencePair], read: Read, threshold: float = HARMONIC_THRESHOLD, batch_tokens: int = 0
+    ) -> list[SoftLinks]:
+        """Return the weights of each pair, in order. Raises BadInput for a record that lacks what its side needs.
+
+        read: from both sides of a batch to weights [B,I,J] and [B,J,I]; batch_tokens: if not BATCH_TOKENS.
+        """
+        corpus = self.encode(pairs)
+
+        def of_batch(batch: list[int]) -> list[SoftLinks]:
+            x, y, _ = corpus.batch(batch, self.device)
+            with autocast(self.device):
+                forward, backward = read(x, y)
+            of_targets, of_sources = forward.transpose(1, 2).float().cpu().numpy(), backward.float().cpu().numpy()
+            links = []
+            for row, number in enumerate(batch):
+                words = corpus.source.words[number], corpus.target.words[number]
+                cells = row, slice(len(words[0])), slice(len(words[1]))
+                links.append(SoftLinks(of_targets[cells], of_sources[cells], *words, threshold))
+            return links
+
+        return in_batches(corpus.lengths().tolist(), batch_tokens or BATCH_TOKENS, of_batch)

@@ -1,28 +1,72 @@
-"""From what an aligner says of pairs to their links, and to the lines that these are written as."""
+"""What links pairs (an aligner in a folder, or files of links), and the lines that the links are written as."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import orjson
 
-from synmt.alignment.agreement import agreement
-from synmt.alignment.aligner import Aligner, Predictor, Tempered, TwoReadings
-from synmt.alignment.config import AlignConfig
-from synmt.alignment.extraction import ExtractedLinks, Extraction, extract
-from synmt.alignment.methods import open_aligner
-from synmt.alignment.phrases import chunks, phrases
-from synmt.alignment.tree_links import tree_links
+from synmt.alignment.aligner import NO_NEEDS, Aligner, Needs, Predictor, Settings, Tempered, TwoReadings, open_aligner
+from synmt.alignment.config import AlignConfig, Heuristic
+from synmt.alignment.derived import agreement, chunks, phrases, tree_links
+from synmt.alignment.extraction import ExtractedLinks, Extraction, SoftLinks, extract
 from synmt.model.records import SentencePair
 from synmt.projection.stream import Linker
 from synmt.streams import BadInput
-from synmt.text.links import Link, write_links
+from synmt.text.links import DirectedLinks, Link, write_links
 from synmt.text.tokenization import Words
 from synmt.trees.record import UNATTACHED
 
 Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
 
 
-def aligning(aligner: Aligner, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
+@dataclass(frozen=True)
+class Saved:
+    """An aligner in a folder: opened by the method of this name, or by the one that made it."""
+
+    folder: Path
+    method: str | None
+    device: str
+
+    def open(self) -> Aligner:
+        """Raise BadInput if it cannot be opened."""
+        return open_aligner(self.folder, self.method, self.device)
+
+
+@dataclass(frozen=True)
+class KnownLinks:
+    """Links that each pair has brought along, in place of those of an aligner.
+
+    heuristic: of both directions; or `mean`, by which any number of files vote: the score of a link is its mean over
+    all of them, 0 in one that lacks it.
+    """
+
+    heuristic: Heuristic
+    text: None = None
+
+    def open(self) -> "KnownLinks":
+        return self
+
+    def needs(self, settings: Settings | None = None) -> Needs:
+        return NO_NEEDS
+
+    def align(self, pairs: Sequence[SentencePair]) -> Sequence[SoftLinks | DirectedLinks]:
+        if self.heuristic == "mean":
+            return list(map(_votes, pairs))
+        return [DirectedLinks(pair.links[0].keys(), pair.links[-1].keys()) for pair in pairs]
+
+
+def _votes(pair: SentencePair) -> SoftLinks:
+    source, target = range(len(pair.source.tokens)), range(len(pair.target.tokens))
+    scores = np.zeros((len(source), len(target)), np.float32)
+    for links in pair.links:
+        for link, score in links.items():
+            scores[link] += score / len(pair.links)
+    return SoftLinks(scores, scores, source, target)
+
+
+def aligning(aligner: Aligner | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
     """Return what makes lines of whole pairs, each with its links."""
 
     def align(pairs: list[SentencePair]) -> list[Aligned]:
@@ -35,7 +79,7 @@ def aligning(aligner: Aligner, config: AlignConfig) -> Callable[[list[SentencePa
 
 
 def aligned(
-    aligner: Aligner, pairs: Sequence[SentencePair], config: AlignConfig
+    aligner: Aligner | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
 ) -> Iterator[tuple[SentencePair, ExtractedLinks, list[bool] | None]]:
     """Yield each pair, of which no side is empty, with its links and, if they are asked for, its predictions.
 
@@ -44,7 +88,7 @@ def aligned(
     temperature = _temperature(aligner, config)
     how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
     if config.links_by and isinstance(aligner, TwoReadings):
-        aligner.links_by = config.links_by
+        aligner = replace(aligner, links_by=config.links_by)  # type: ignore[type-var]
     predicted: Sequence[list[bool] | None] = [None] * len(pairs)
     if config.predictions and isinstance(aligner, Predictor):
         predicted = aligner.predicted(pairs)
@@ -58,7 +102,7 @@ def aligned(
         yield pair, links if temperature == 1 else links.tempered(temperature), each
 
 
-def _temperature(aligner: Aligner, config: AlignConfig) -> float:
+def _temperature(aligner: Aligner | KnownLinks, config: AlignConfig) -> float:
     """Return that of the scores, 1 where none are written."""
     if config.format != "jsonl" and not config.scores:
         return 1.0
@@ -94,7 +138,7 @@ def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
     threshold: the least mean of a link, if not the aligner's own; of links that have no mean there is none.
     """
     aligner = open_aligner(folder, None, device)
-    if any(aligner.needs):
+    if any(aligner.needs()):
         raise BadInput("needs trees of what it aligns; align first, and give the links", str(folder))
     has_mean = aligner.heuristic in ("harmonic", "mean")
     how = Extraction(aligner.heuristic, threshold if has_mean else None)
@@ -103,5 +147,6 @@ def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
         for pair, given in zip(pairs, aligner.align(pairs), strict=True):
             yield extract(given, pair.source.tokens, pair.target.tokens, how).links
 
-    words = aligner.words[1] or (Words(aligner.tokenizer) if aligner.tokenizer else None)
-    return Linker(link, aligner.languages[1] if aligner.languages else None, words)
+    text = aligner.text
+    words = (text.words[1] or Words(text.tokenizer)) if text else None
+    return Linker(link, text.languages[1] if text else None, words)

@@ -9,14 +9,32 @@ from pathlib import Path
 
 from synmt.alignment.aligner import Needs
 from synmt.metrics.reliability import read_scored
-from synmt.model.records import SentencePair, columns_of_pairs, source_records
+from synmt.model.records import BARS, SentencePair, columns_of_pairs, source_records
 from synmt.model.words import Sides
-from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines
+from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines, read_parallel
 from synmt.text.giza import HEADER, read_a3
 from synmt.text.links import Link, LinkError, check_inside, detect_base, read_links
 from synmt.trees.record import ParseRecord
 
 MANY = 20  # pairs with links, of which some would link a first word
+
+
+def are_parallel(files: Sequence[str]) -> bool:
+    """Return whether these are a file of sources and one of targets, by the first line of the first one that has text:
+    pairs have two columns. Files that can be read only once, such as pipes, hold pairs."""
+    if len(files) != 2 or not all(map(os.path.isfile, files)):
+        return False
+    first = next((line.text for line in read_lines(files[:1], "blank") if line.text.strip()), "")
+    return "\t" not in first and BARS not in first
+
+
+def pair_lines(files: Sequence[str], on_error: OnError) -> Iterator[Line]:
+    """Yield lines of `source TAB target`, of files that hold such lines or of two parallel ones. Raises BadInput."""
+    if not are_parallel(files):
+        yield from read_lines(files, on_error)
+        return
+    for source, target in read_parallel(files, on_error):
+        yield replace(source, text=f"{source.text}\t{target.text}", fault=source.fault or target.fault)
 
 
 def read_pairs(
@@ -122,7 +140,7 @@ def check_links(
     what can be read only once."""
     if all(map(os.path.isfile, [*links, *files])):
         source, target = (side.without_trees(fields) for side, fields in zip(sides, needs, strict=True))
-        lines, bad = read_lines(files, on_error), BadLines(on_error)
+        lines, bad = pair_lines(files, on_error), BadLines(on_error)
         pairs = read_pairs(lines, (frozenset(), frozenset()), (source, target), max_words, bad)
         for _ in with_known_links(pairs, links):
             pass

@@ -1,25 +1,65 @@
-"""What the statistical aligners share: words, a folder, and a clear message where one is not installed."""
+"""Statistical aligners of other packages: `eflomal` and `systran-align`. Words are compared in lower case.
+
+`eflomal`: Östling & Tiedemann (2016), "Efficient Word Alignment with Markov Chain Monte Carlo", PBML 106: IBM 1, then
+an HMM with fertility, by Gibbs sampling. The links of a fitted bitext are those of the run over all of it; of other
+pairs they are sampled anew under priors counted in that run, which a folder keeps as text. Its random numbers start
+from the clock, so two runs differ in some links. Sides of more than 1,000 words get no links.
+
+`systran-align`: Dyer, Chahuneau & Smith (2013), "A Simple, Fast, and Effective Reparameterization of IBM Model 2",
+NAACL: the model of fast_align, fitted as its authors advise (-d -o -v): the diagonal is favoured, its tension is
+optimized, and the prior is variational Bayes. The package joins both directions itself and reports nothing else, so no
+other way of symmetrizing changes its links.
+"""
 
 import importlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from subprocess import CalledProcessError
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar, Self
 
-from synmt.alignment.aligner import FitConfig, KnownWords, Needs
+from synmt.alignment.aligner import (
+    NO_NEEDS,
+    FitBitext,
+    FittedText,
+    Fitting,
+    Needs,
+    Settings,
+    copy_saved,
+    new_folder,
+    read_saved,
+    write_saved,
+)
+from synmt.alignment.config import OF_LINKS, Heuristic
 from synmt.caller import quiet
-from synmt.model.config import check_text
-from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
+from synmt.model.files import CONFIG_FILE, check_inside, naming
 from synmt.model.records import SentencePair
-from synmt.model.words import read_words
 from synmt.streams import BadInput
-from synmt.text.tokenization import TokenizerName
+from synmt.text.links import DirectedLinks, read_links
 
-NO_NEEDS: Needs = (frozenset(), frozenset())
-
+EFLOMAL, PRIORS_FILE = "eflomal", "priors.tsv"
+SYSTRAN, FILES = "systran_align", ("forward.probabilities", "backward.probabilities")
+Texts = tuple[str, str]
+# What fast_align's and eflomal's option letters are here.
+DIAGONAL = "--method systran-align is the model of fast_align with -d -o -v"
+LETTERS = {
+    "-i": "name the file of pairs without an option: synmt align FILE",
+    "-s": "name both files without options: synmt align SOURCE TARGET",
+    "-t": "name both files without options: synmt align SOURCE TARGET",
+    "-d": DIAGONAL,
+    "-o": DIAGONAL,
+    "-v": DIAGONAL,
+    "-r": "--symmetrize backward writes the links of the reverse direction",
+    "-f": "--symmetrize forward writes the links of the forward direction",
+    "-I": "--hmm-rounds sets the number of iterations",
+    "-n": "--hmm-rounds sets the number of iterations",
+    "-N": "--hmm-null sets the share of words that are not linked",
+    "-p": "--out saves the aligner, and `synmt align FOLDER` uses it",
+    "-m": "--out saves the aligner, and `synmt align FOLDER` uses it",
+}
 _NOT_IN_A_WORD = re.compile(r"\s|\|")  # what these programs would split words or sides at
 
 
@@ -44,37 +84,138 @@ def lines_of(pairs: Iterable[SentencePair]) -> tuple[list[str], list[str]]:
     return list(sources), list(targets)
 
 
-@contextmanager
-def new_folder(config: FitConfig, **fields: Any) -> Iterator[Path]:
-    """Give the folder to write a model into; it is whole once the body is done, and its config then has these fields,
-    too. Raises BadInput."""
-    name, out = config.method, config.out
-    if (out / CONFIG_FILE).exists() or config.resume:
-        raise BadInput(f"{name} always begins anew, in a folder that holds no model", str(out))
-    if not len(config.bitext):
-        raise BadInput("no sentence pairs to train on")
-    check_new(out, resume=False)
-    with locked(out):
-        config.notes.say()
-        yield out
-        write_folder(config, **fields)
+@dataclass(frozen=True)
+class Eflomal:
+    """priors: a file; known: the links of the pairs that it was fitted to, by their texts."""
+
+    text: FittedText | None = None
+    priors: Path = field(default=Path(), repr=False)
+    known: Mapping[Texts, DirectedLinks] = field(default_factory=dict, repr=False, compare=False)
+    heuristic: ClassVar[Heuristic] = "grow-diag-final-and"
+
+    @classmethod
+    def uses(cls, given: Settings) -> frozenset[str]:
+        return OF_LINKS
+
+    def needs(self, settings: Settings | None = None) -> Needs:
+        library(EFLOMAL, EFLOMAL)
+        return NO_NEEDS
+
+    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
+        eflomal = library(EFLOMAL, EFLOMAL)
+        with new_folder(self, how) as folder, quiet(EFLOMAL):
+            sources, targets = lines_of(bitext.pairs)
+            texts = list(zip(sources, targets, strict=True))
+            forward, backward = _run(texts)
+            with (folder / PRIORS_FILE).open("w", encoding="utf-8") as stream:
+                eflomal.write_priors(stream, *eflomal.calculate_priors(sources, targets, forward, backward))
+            known = dict(zip(texts, _links(forward, backward), strict=True))
+            made = replace(self, text=bitext.text, priors=folder / PRIORS_FILE, known=known)
+            write_saved(folder, made)
+        return made
+
+    def save(self, folder: Path) -> None:
+        copy_saved(self.priors.parent, folder)
+
+    @classmethod
+    def open(cls, folder: Path, device: str) -> Self:
+        saved, priors = read_saved(folder, cls), folder / PRIORS_FILE
+        with naming(folder / CONFIG_FILE):
+            text = FittedText.read(saved)
+        eflomal = library(EFLOMAL, EFLOMAL)
+        check_inside(folder, priors)
+        with quiet(EFLOMAL), naming(priors), priors.open(encoding="utf-8") as stream:
+            try:
+                eflomal.read_priors(stream)
+            except (ValueError, IndexError):
+                raise ValueError("no list of priors") from None
+        return cls(text, priors)
+
+    def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
+        sources, targets = lines_of(pairs)
+        texts = list(zip(sources, targets, strict=True))
+        new = list(dict.fromkeys(text for text in texts if text not in self.known))
+        links = dict(zip(new, _links(*_run(new, self.priors)), strict=True)) if new else {}
+        return [self.known.get(text) or links[text] for text in texts]
 
 
-def write_folder(config: FitConfig, **fields: Any) -> None:
-    """Write the config of a model's folder, which says that it is whole, with these fields, too. Raises BadInput."""
-    words = [each and asdict(each) for each in config.words]
-    text = {"languages": config.languages, "tokenizer": config.tokenizer, "words": words}
-    write_config(config.out, {"aligner": config.method, **fields, **text})
+def _run(texts: Sequence[Texts], priors: Path | None = None) -> tuple[list[str], list[str]]:
+    """Return the links of both directions as eflomal writes them, a line a pair. Raises BadInput."""
+    eflomal = library(EFLOMAL, EFLOMAL)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, name) for name in ("forward", "backward")]
+        counts = priors.read_text(encoding="utf-8").splitlines() if priors else None
+        try:
+            with quiet(EFLOMAL):
+                eflomal.Aligner().align(
+                    [source for source, _ in texts],
+                    [target for _, target in texts],
+                    links_filename_fwd=str(files[0]),
+                    links_filename_rev=str(files[1]),
+                    priors_input=counts,
+                )
+            forward, backward = (file.read_text().splitlines() for file in files)
+        except (OSError, CalledProcessError) as error:
+            raise BadInput(f"eflomal failed: {error}") from None
+    return forward, backward
 
 
-def read_folder(name: str, folder: Path) -> tuple[tuple[str, str], TokenizerName, KnownWords]:
-    """Return languages and tokenizer of the raw text that a model was fitted to, and its words. Raises BadInput."""
-    fields = read_config(folder)
-    with naming(folder / CONFIG_FILE):
-        if fields["aligner"] != name:
-            raise ValueError(f"a model of {fields['aligner']}, not of {name}")
-        source, target = fields["languages"]
-        tokenizer: TokenizerName = fields["tokenizer"]
-        check_text(tokenizer, (source, target))
-        source_words, target_words = map(read_words, fields.get("words", (None, None)))
-        return (source, target), tokenizer, (source_words, target_words)
+def _links(forward: Sequence[str], backward: Sequence[str]) -> list[DirectedLinks]:
+    pairs = zip(forward, backward, strict=True)
+    return [DirectedLinks(read_links(of_target).sure, read_links(of_source).sure) for of_target, of_source in pairs]
+
+
+@dataclass(frozen=True)
+class SystranAlign:
+    """folder: where its files are; model: the package's own aligner."""
+
+    text: FittedText | None = None
+    folder: Path = field(default=Path(), repr=False)
+    model: Any = field(default=None, repr=False, compare=False)
+    heuristic: ClassVar[Heuristic] = "intersection"
+
+    @classmethod
+    def uses(cls, given: Settings) -> frozenset[str]:
+        return frozenset()
+
+    def needs(self, settings: Settings | None = None) -> Needs:
+        library(SYSTRAN, "systran-align")
+        return NO_NEEDS
+
+    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
+        package = library(SYSTRAN, "systran-align")
+        with new_folder(self, how) as folder, quiet(SYSTRAN):
+            file = folder / "bitext"
+            lines = (f"{source} ||| {target}\n" for source, target in zip(*lines_of(bitext.pairs), strict=True))
+            file.write_text("".join(lines), encoding="utf-8")
+            package.generate_alignment_probabilities(
+                str(file),
+                *(str(folder / name) for name in FILES),
+                favor_diagonal=True,
+                optimize_tension=True,
+                variational_bayes=True,
+            )
+            file.unlink()
+            write_saved(folder, replace(self, text=bitext.text))
+        return self.open(how.out, how.device)
+
+    def save(self, folder: Path) -> None:
+        copy_saved(self.folder, folder)
+
+    @classmethod
+    def open(cls, folder: Path, device: str) -> Self:
+        saved = read_saved(folder, cls)
+        with naming(folder / CONFIG_FILE):
+            text = FittedText.read(saved)
+        package = library(SYSTRAN, "systran-align")
+        for file in FILES:
+            check_inside(folder, folder / file)
+        with quiet(SYSTRAN):
+            return cls(text, folder, package.Aligner(*(str(folder / file) for file in FILES)))
+
+    def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
+        sources = [plain_words(pair.source.tokens) for pair in pairs]
+        targets = [plain_words(pair.target.tokens) for pair in pairs]
+        with quiet(SYSTRAN):
+            links = [frozenset(aligned["alignments"]) for aligned in self.model.align_batch(sources, targets)]
+        return [DirectedLinks(each, each) for each in links]

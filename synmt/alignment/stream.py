@@ -1,33 +1,49 @@
-"""Alignment of a stream of sentence pairs: with a model, with what is fitted to them, or from given links."""
+"""Alignment of a stream of sentence pairs: by a saved aligner, by one that is fitted to them, or from known links."""
 
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
-from synmt.alignment.aligner import Aligner
-from synmt.alignment.config import AlignConfig
-from synmt.alignment.fitted import fitted, needed
-from synmt.alignment.given import Kept, KnownLinks
-from synmt.alignment.lexicon import Lexicon
-from synmt.alignment.linking import Aligned, aligning
-from synmt.alignment.methods import open_method
-from synmt.alignment.pairs import check_links, note_bases, read_pairs, with_known_links
+from synmt.alignment import ALIGNERS
+from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, Needs, new_aligner
+from synmt.alignment.config import AlignConfig, FitConfig
+from synmt.alignment.derived import TREES, Lexicon
+from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
+from synmt.alignment.pairs import check_links, note_bases, pair_lines, read_pairs, with_known_links
+from synmt.caller import random_numbers_kept
+from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
-from synmt.model.words import Sides, note_doubts, sides_of
+from synmt.model.words import Sides, note_doubts, sides_of, words_of
 from synmt.pool import Run, processes
-from synmt.streams import BadInput, BadLines, Latest, LineWriter, Notes, OnError, read_lines, windows, with_progress
+from synmt.streams import (
+    BadInput,
+    BadLines,
+    Latest,
+    Line,
+    LineWriter,
+    Notes,
+    OnError,
+    WrongUsage,
+    windows,
+    with_progress,
+)
+from synmt.text.links import Link
 from synmt.text.tokenization import TextConfig, note_tokenizers
+from synmt.training.bitext import Bitext
+from synmt.trees.record import ParseRecord
 
 WINDOW = 1000  # pairs that are sorted by length
 FIRST_WINDOW = 50
 
 
 def align_stream(
-    given: Kept | KnownLinks,
+    given: Saved | KnownLinks,
     links: Sequence[str],
     files: Sequence[str],
     config: AlignConfig,
@@ -44,10 +60,10 @@ def align_stream(
     aligner = given.open()
     sides = sides_for(aligner, text)
     bad = BadLines(on_error)
-    needs = needed(aligner.needs, config)
+    needs = needed(aligner.needs(), config)
     if links:
         check_links(links, files, needs, config.max_words, sides, on_error)
-    pairs = read_pairs(read_lines(files, on_error), needs, sides, config.max_words, bad)
+    pairs = read_pairs(pair_lines(files, on_error), needs, sides, config.max_words, bad)
     pairs = with_known_links(pairs, links) if links else pairs
     with processes(config.jobs, aligning(aligner, config), _open_aligning, given, config) as run:
         _write(run, pairs, config, lexicon)
@@ -58,49 +74,129 @@ def align_stream(
     notes.say()
 
 
-def sides_for(aligner: Aligner, text: TextConfig) -> Sides:
+def sides_for(aligner: Aligner | KnownLinks, text: TextConfig) -> Sides:
     """Return what makes the words of pairs that are to be aligned. Raises BadInput for a language that is not the
     aligner's."""
-    languages = aligner.languages or text.languages
+    own = aligner.text
+    languages = own.languages if own else text.languages
     for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
         if asked not in (None, known):
             raise BadInput(f"text is in {asked}, but the model was fitted to {' and '.join(languages)}")
-    words = (None, None) if text.tokenizer else aligner.words
-    return sides_of(languages, text.tokenizer or aligner.tokenizer or "moses", words)
+    if text.tokenizer or not own:
+        return sides_of(languages, text.tokenizer or "moses")
+    return sides_of(languages, own.tokenizer, own.words)
 
 
 def fit_stream(
-    method: str,
-    settings: Mapping[str, Any],
-    guide: str | None,
-    out: Path | None,
-    resume: bool,
-    device: str,
-    files: Sequence[str],
-    config: AlignConfig,
-    text: TextConfig,
-    on_error: OnError,
-    say: bool = False,
+    fit: FitConfig, files: Sequence[str], config: AlignConfig, text: TextConfig, on_error: OnError, say: bool = False
 ) -> None:
-    """Fit a method to the pairs of the files, and write a line for each as `align_stream` does.
+    """Fit an aligner to the pairs of the files, and write a line for each as `align_stream` does.
 
-    guide: a file of links to learn from; out: where to keep the model; say: name the method and what it costs, on
-    stderr. Under torchrun, all processes fit and the first one aligns.
+    say: report on stderr what the fit takes. Under torchrun, all processes fit and the first one aligns.
     """
     bad, lexicon = BadLines(on_error), Lexicon(Path(config.lexicon)) if config.lexicon else None
-    needs = needed(open_method(method, settings).needs(settings), config)
-    if guide and any(needs):  # before hours of parsing, not after
-        check_links(
-            [guide], files, needs, config.max_words, sides_of(text.languages, text.tokenizer or "moses"), on_error
-        )
-    notes, lines = Notes("align"), read_lines(files, on_error)
+    needs = needed(new_aligner(fit.method, fit.settings).needs(fit.settings), config)
+    if fit.guide and any(needs):  # before hours of parsing, not after
+        sides = sides_of(text.languages, text.tokenizer or "moses")
+        check_links([fit.guide], files, needs, config.max_words, sides, on_error)
+    notes, lines = Notes("align"), pair_lines(files, on_error)
     note_tokenizers(notes, text.tokenizer or "moses", dict(zip(("source", "target"), text.languages, strict=True)))
-    with fitted(method, settings, lines, guide, out, resume, device, config, text, bad, notes, say) as fitting:
+    with fitted(fit, lines, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()
             progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext))
             _write(partial(map, aligning(fitting.aligner, config)), progress, config, lexicon)
     bad.report("align")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """An aligner and what it was fitted to: all pairs but those with an empty side."""
+
+    aligner: Aligner
+    bitext: Bitext
+    kept: "KeptPairs"
+
+    def pairs(self) -> Iterator[SentencePair]:
+        """Yield the pairs of all lines; those with an empty side have two."""
+        return self.kept.all(self.bitext)
+
+
+@contextmanager
+def fitted(
+    fit: FitConfig,
+    lines: Iterable[Line],
+    config: AlignConfig,
+    text: TextConfig,
+    bad: BadLines,
+    notes: Notes,
+    say: bool = False,
+) -> Iterator[Fitted]:
+    """Give an aligner that is fitted to the pairs of lines; without `fit.out`, its folder is removed at the end.
+
+    notes: doubts, also of the fit; say: note what the fit takes. Raises BadInput.
+    """
+    if fit.out and (fit.out / CONFIG_FILE).exists() and not fit.resume:  # before hours of parsing, not after
+        raise BadInput("holds a model; --resume goes on with it", str(fit.out))
+    aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
+        joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
+        raise WrongUsage(f"one process fits {fit.method}, not several: add --method {joined}")
+    tokenizer = text.tokenizer or "moses"
+    sides = sides_of(text.languages, tokenizer)
+    pairs = read_pairs(lines, needed(aligner.needs(fit.settings), config), sides, config.max_words, bad)
+    kept, known = KeptPairs(), [fit.guide] if fit.guide else []
+    bitext = Bitext(kept.whole(with_known_links(pairs, known) if known else pairs))
+    if not len(bitext):
+        raise BadInput("no sentence pairs to be fitted to")
+    note_doubts(notes, *sides)
+    note_bases(notes, known)
+    if say and hasattr(kind, "cost"):
+        notes.add(kind.cost(fit.settings, len(bitext), kept.cells))
+    words = (
+        words_of((pair.source for pair in bitext), text.languages[0], tokenizer),
+        words_of((pair.target for pair in bitext), text.languages[1], tokenizer),
+    )
+    learned = FitBitext(bitext, FittedText(text.languages, tokenizer, words), kept.links if known else None)
+    with TemporaryDirectory(prefix="synmt-align-") as temporary:
+        folder = fit.out or Path(temporary) / "model"
+        with random_numbers_kept():
+            aligner = aligner.fit(learned, Fitting(fit.settings, folder, fit.resume, fit.device, notes))
+        yield Fitted(aligner, bitext, kept)
+
+
+class KeptPairs:
+    """What is to be known of pairs that are kept on disk, in order.
+
+    cells: Σ J × I; links: those that the pairs without an empty side have brought along.
+    """
+
+    def __init__(self) -> None:
+        self.cells = 0
+        self.links: list[Set[Link]] = []
+        self._whole = bytearray()
+
+    def whole(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
+        """Yield the pairs without an empty side."""
+        for pair in pairs:
+            cells = len(pair.source.tokens) * len(pair.target.tokens)
+            self._whole.append(cells > 0)
+            if cells:
+                self.cells += cells
+                if pair.links:
+                    self.links.append(pair.links[0].keys())
+                yield pair
+
+    def all(self, bitext: Bitext) -> Iterator[SentencePair]:
+        """Yield what has been kept of all pairs; those with an empty side have two."""
+        pairs, line = iter(bitext), Line("", "", 0)
+        for whole in self._whole:
+            yield next(pairs) if whole else SentencePair(ParseRecord(), ParseRecord(), (line, line))
+
+
+def needed(needs: Needs, config: AlignConfig) -> Needs:
+    """Return what the records of both sides must have for an aligner of these needs."""
+    return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
 
 
 def _write(
@@ -153,5 +249,5 @@ def _is_whole(pair: SentencePair) -> bool:
     return bool(pair.source.tokens and pair.target.tokens)
 
 
-def _open_aligning(given: Kept | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
+def _open_aligning(given: Saved | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
     return aligning(given.open(), config)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+from synmt.alignment import DEFAULT
 from synmt.alignment.aligner import Aligner as AnyAligner
-from synmt.alignment.choice import DEFAULT, options, scope_of
-from synmt.alignment.config import AlignConfig
-from synmt.alignment.fitted import fitted, needed
+from synmt.alignment.aligner import open_aligner
+from synmt.alignment.choice import options, scope_of
+from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.linking import aligned
-from synmt.alignment.methods import open_aligner
 from synmt.alignment.pairs import read_pairs
-from synmt.alignment.stream import WINDOW, sides_for
+from synmt.alignment.stream import WINDOW, fitted, needed, sides_for
 from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pairs
 from synmt.model.records import SentencePair
 from synmt.model.words import SideWords, note_doubts
@@ -54,10 +54,10 @@ def align(
 ) -> Iterator[WordLinks]:
     """Fit an aligner to (source, target) pairs, then yield the links of each, in order; as `synmt align --fit`.
 
-    method: hmms by default; out: a new folder to save the aligner in; guide: a file of links to learn from, for methods
-    that do. settings: those of `Aligner.align`, and the other options of `synmt align --fit` that the method uses.
-    on_error: fail, or blank, by which a bad pair has no links, and is counted in a warning. Raises BadInput, TypeError,
-    and ValueError, also for a setting that has no effect.
+    method: by default that of `synmt align`; out: a new folder to save the aligner in; guide: a file of links to learn
+    from, for methods that do. settings: those of `Aligner.align`, and the other options of `synmt align --fit` that
+    the method uses. on_error: fail, or blank, by which a bad pair has no links, and is counted in a warning. Raises
+    BadInput, TypeError, and ValueError, also for a setting that has no effect.
     """
     config, text, others = _configs(settings)
     chosen, kept = method or DEFAULT, Path(out) if out else None
@@ -65,9 +65,8 @@ def align(
     _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
     bad, doubts, lines = BadLines(on_error), Doubts("align"), lines_of_pairs(pairs, "pairs")
     with ExitStack() as stack:
-        fitting = stack.enter_context(
-            fitted(chosen, others, lines, guide, kept, False, device, config, text, bad, doubts)
-        )
+        fit = FitConfig(chosen, others, guide, kept, device=device)
+        fitting = stack.enter_context(fitted(fit, lines, config, text, bad, doubts))
         found = _links(fitting.aligner, fitting.pairs(), config, bad, doubts)
         return _closing(stack.pop_all(), found)
 
@@ -100,7 +99,7 @@ class Aligner:
             raise TypeError(f"unknown setting {min(others)!r}")
         _check(settings, self.scope, {})
         sides, bad, doubts = sides_for(self.aligner, text), BadLines(on_error), Doubts("align")
-        needs = needed(self.aligner.needs, config)
+        needs = needed(self.aligner.needs(), config)
         found = read_pairs(lines_of_pairs(pairs, "pairs"), needs, sides, config.max_words, bad)
         return _links(self.aligner, found, config, bad, doubts, sides)
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from synmt.alignment import ALIGNERS
-from synmt.alignment.choice import DEFAULT, default_method, owners, scope_of
-from synmt.alignment.config import AlignConfig
-from synmt.alignment.mask_align.presets import PRESETS
+from synmt.alignment import ALIGNERS, DEFAULT
+from synmt.alignment.choice import default_method, makes_aligner, owners, scope_of
+from synmt.alignment.config import AlignConfig, FitConfig
+from synmt.alignment.statistical import LETTERS
 from synmt.cli.options import on_error, or_stdin, usage
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
@@ -16,15 +16,16 @@ from synmt.nn.config import TransformerConfig
 from synmt.options import Option, config_of
 from synmt.streams import OnError, WrongUsage
 from synmt.systems import SOURCE_IDEAS
-from synmt.text.tokenization import TextConfig
+from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import VALIDATION, TrainingConfig
 
 EPILOG = """
 \b
 Examples:
-  paste train.de train.en | synmt align --fit --out aligner > train.links
+  synmt align bitext.tsv > links
+  synmt align train.de train.en --out aligner > train.links
   paste train.de train.en | synmt align --fit --method eflomal > eflomal.links
-  synmt align --fit --method mask-align --guide old.links bitext.tsv > links
+  synmt align --method mask-align --guide old.links bitext.tsv > links
   paste test.de test.en | synmt align aligner --format jsonl --jobs 2
   synmt align --links-from de-en.links --links-from en-de.links bitext.tsv
 """
@@ -32,14 +33,15 @@ Examples:
 
 FIT = ("--fit",)
 USED = {name for name, ways in owners().items() if ways}  # shared options that some method uses
+PRESETS = dict.fromkeys(name for each in ALIGNERS.values() for name in getattr(each, "presets", {}))
 of_aligner, of_fit = in_section("Aligner"), in_section("--fit", needs=FIT)
 
 
-@click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of)
+@click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of, hints=LETTERS)
 @click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...", type=Reads())
 @of_aligner(
-    "--fit", is_flag=True, unless="--links-from", help="Make an aligner of the very pairs that are given; then there is"
-    " no MODEL.",
+    "--fit", is_flag=True, unless="--links-from", help="Fit an aligner to the pairs and link them; the default unless"
+    " the first path is a MODEL folder.",
 )  # fmt: skip
 @of_aligner(
     "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)), unless="--links-from",
@@ -81,29 +83,37 @@ def command(
     resume: bool,
     **settings: Any,
 ) -> None:
-    """Link the words of `source TAB target` lines, or of `source ||| target`: line n of the output belongs to line n of
-    the input.
+    """Link the words of `source TAB target` lines, of `source ||| target` lines, or of two parallel files: line n of
+    the output belongs to line n of the input.
 
-    With the MODEL folder of an earlier --fit; with --fit of the pairs themselves; or from the links of other
-    programs. Sides are raw text, tokens, or parse records.
+    An aligner is fitted to the pairs that are given and then links them; with the MODEL folder of an earlier fit, that
+    aligner links them; with --links-from, the links of other programs are combined. Sides are raw text, tokens, or
+    parse records.
     """
+    from synmt.alignment.pairs import are_parallel
+
+    fit = makes_aligner({"fit": fit, "paths": paths, "links-from": links_from})
+    files = or_stdin(paths if fit or links_from else paths[1:])
+    of_text = {name: value for name, value in settings.items() if value is not None}
+    if fit and are_parallel(files):
+        of_text = with_languages(of_text, *files)
     with usage():
-        config, text = config_of(AlignConfig, settings), config_of(TextConfig, settings)
+        config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)
     own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
     if not (paths or fit or links_from):
-        raise WrongUsage("a MODEL folder, --fit or --links-from")
+        raise WrongUsage("a MODEL folder, a file of pairs, --fit or --links-from")
     if len(links_from) > 2 and config.symmetrize not in (None, "mean"):
         raise WrongUsage("more than two files of links vote; that is --symmetrize mean")
-    from synmt.alignment.given import Kept, KnownLinks
+    from synmt.alignment.linking import KnownLinks, Saved
     from synmt.alignment.stream import align_stream, fit_stream
 
-    files = or_stdin(paths if fit or links_from else paths[1:])
     if fit:
         chosen = method or default_method(out if resume else None)
-        fit_stream(chosen, given, guide, out, resume, device, files, config, text, on_error, say=method is None)
+        fitting = FitConfig(chosen, given, guide, out, resume, device)
+        fit_stream(fitting, files, config, text, on_error, say=method is None)
     elif links_from:
         heuristic = config.symmetrize or ("mean" if len(links_from) > 2 else "grow-diag-final-and")
         align_stream(KnownLinks(heuristic), links_from, files, config, text, on_error)
     else:
-        align_stream(Kept(Path(paths[0]), method, device), (), files, config, text, on_error)
+        align_stream(Saved(Path(paths[0]), method, device), (), files, config, text, on_error)

@@ -100,14 +100,27 @@ class SectionCommand(click.Command):
 
     context_class = HelpContext
 
-    def __init__(self, *names: Any, scope: Callable[[Mapping[str, Any]], Scope] | None = None, **rest: Any) -> None:
+    def __init__(
+        self,
+        *names: Any,
+        scope: Callable[[Mapping[str, Any]], Scope] | None = None,
+        hints: Mapping[str, str] | None = None,
+        **rest: Any,
+    ) -> None:
+        """hints: for options that a user of another program may try, what to use here."""
         super().__init__(*names, **rest)
         self.scope_of = scope or (lambda given: Scope())
+        self.hints = hints or {}
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Raise WrongUsage for a path that would be read and written, and for an option without effect."""
         context.meta[ARGUMENTS] = list(args)
-        rest = super().parse_args(context, args)
+        try:
+            rest = super().parse_args(context, args)
+        except click.NoSuchOption as error:
+            if error.option_name in self.hints:
+                raise WrongUsage(f"no option {error.option_name}; {self.hints[error.option_name]}") from None
+            raise
         if not context.resilient_parsing:
             check_paths(context)
             try:

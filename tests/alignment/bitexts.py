@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from synmt.alignment.aligner import Aligner, FitConfig
+from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, new_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
-from synmt.alignment.methods import open_method
 from synmt.model.records import SentencePair
 from synmt.text.links import Link
 from synmt.training.bitext import Bitext
@@ -92,5 +91,5 @@ def fitted(
     resume: bool = False,
 ) -> Aligner:
     """With these settings and no others."""
-    config = FitConfig(method, Bitext(pairs), guide, ("de", "en"), "none", settings, out, resume, device="cpu")
-    return open_method(method, settings).fit(config)
+    known = FitBitext(Bitext(pairs), FittedText(("de", "en"), "none"), guide)
+    return new_aligner(method, settings).fit(known, Fitting(settings, out, resume, device="cpu"))

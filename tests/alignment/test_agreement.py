@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.alignment.agreement import agreement
+from synmt.alignment.derived import agreement
 from synmt.trees.record import ParseRecord
 from tests.trees.strategies import dependency_records
 

@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from synmt.alignment.guidance import guided_loss, links_of_subwords, weights_of_words
+from synmt.alignment.attention import guided_loss, weights_of_words
+from synmt.alignment.corpus import links_of_subwords
 
 LINKS = torch.tensor([[0, 0, 0], [0, 1, 1], [0, 1, 2]])  # 0-0 1-1 2-1, as source-target
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.alignment.lexicon import HEADER, Lexicon
+from synmt.alignment.derived import HEADER, Lexicon
 from synmt.streams import BadInput
 from tests.cli.commands import is_one_line_of_error, synmt
 

@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.alignment.phrases import chunks, phrases
+from synmt.alignment.derived import chunks, phrases
 from synmt.text.links import Link
 
 LENGTH = 7  # words of a side

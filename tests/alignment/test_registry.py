@@ -7,9 +7,10 @@ from tests.cli.commands import shell
 from tests.packages import install
 
 SAME_PLACES = """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from synmt.model.files import check_new, read_config, write_config
+from synmt.alignment.aligner import NO_NEEDS, FittedText, new_folder, read_saved, write_saved
 from synmt.options import check_settings, setting
 from synmt.text.links import DirectedLinks
 
@@ -17,31 +18,28 @@ from synmt.text.links import DirectedLinks
 @dataclass(frozen=True)
 class SamePlaces:
     shift: int = setting(0, "how many words further on the target's are")
+    text: FittedText | None = None
+    heuristic: ClassVar[str] = "union"
 
     def __post_init__(self):
         check_settings(self)
 
-    def needs(self, settings):
-        return frozenset(), frozenset()
+    def needs(self, settings=None):
+        return NO_NEEDS
 
-    def fit(self, config):
-        check_new(config.out, config.resume)
-        text = {"languages": config.languages, "tokenizer": config.tokenizer}
-        write_config(config.out, {"aligner": config.method, "shift": self.shift, **text})
-        return self.open(config.out, config.device)
+    def fit(self, bitext, how):
+        made = replace(self, text=bitext.text)
+        with new_folder(self, how) as folder:
+            made.save(folder)
+        return made
 
-    def open(self, folder, device):
-        return PlaceAligner(read_config(folder))
+    def save(self, folder):
+        write_saved(folder, self)
 
-
-class PlaceAligner:
-    heuristic = "union"
-    needs = frozenset(), frozenset()
-    words = None, None
-
-    def __init__(self, fields):
-        self.shift, self.tokenizer = fields["shift"], fields["tokenizer"]
-        self.languages = tuple(fields["languages"])
+    @classmethod
+    def open(cls, folder, device):
+        saved = read_saved(folder, cls)
+        return cls(**saved["options"], text=FittedText.read(saved))
 
     def align(self, pairs):
         return [self.links(len(pair.source.tokens), len(pair.target.tokens)) for pair in pairs]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from synmt.alignment.aligner import FittedText, new_aligner, open_aligner
 from synmt.alignment.extraction import Extraction, extract
-from synmt.alignment.methods import open_aligner, open_method
 from synmt.alignment.statistical import plain_words
 from synmt.streams import BadInput
 from tests.alignment.bitexts import bitext, fitted
@@ -30,7 +30,7 @@ def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
     pytest.importorskip(MODULES[name])
     new = fitted(name, PAIRS + STRANGE, tmp_path / "model", {})
     opened = open_aligner(tmp_path / "model", None, "cpu")
-    assert opened.languages == ("de", "en") and opened.tokenizer == "none"
+    assert opened.text == FittedText(("de", "en"), "none")
     for aligner in (new, opened):
         pairs = PAIRS + STRANGE
         right = found = 0
@@ -57,7 +57,7 @@ def test_lines_without_words_alone_are_no_pairs(name: str, tmp_path: Path) -> No
 def test_a_missing_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, MODULES[name], None)
     with pytest.raises(BadInput, match=rf"^{name} is not installed; pip install {name}$"):
-        open_method(name, {}).needs({})
+        new_aligner(name, {}).needs({})
 
 
 @pytest.mark.parametrize("name", MODULES)

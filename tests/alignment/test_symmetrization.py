@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.alignment.symmetrization import NEIGHBOURS, Symmetrization, symmetrize
+from synmt.alignment.extraction import NEIGHBOURS, Symmetrization, symmetrize
 
 FORWARD, BACKWARD = {(0, 0), (1, 1), (2, 3)}, {(0, 0), (1, 2), (2, 3), (3, 3)}
 WORKED: dict[Symmetrization, set[tuple[int, int]]] = {

@@ -3,7 +3,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.alignment.tree_links import tree_links
+from synmt.alignment.derived import tree_links
 from synmt.text.links import Link
 from synmt.trees.record import ParseRecord
 from tests.trees.strategies import dependency_records

@@ -5,10 +5,9 @@ from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from synmt.alignment.aligner import FitConfig
+from synmt.alignment.aligner import FitBitext, FittedText, Fitting, new_aligner
 from synmt.alignment.extraction import Extraction, extract
-from synmt.alignment.mask_align.aligner import MaskAligner
-from synmt.alignment.methods import open_method
+from synmt.alignment.mask_align.aligner import MaskAlign
 from synmt.metrics.links import LinkMetric
 from synmt.metrics.metric import corpus_score
 from synmt.model.records import SentencePair
@@ -55,15 +54,15 @@ def fit(
     guide: Sequence[Set[Link]] | None = None,
     resume: bool = False,
     **settings: Any,
-) -> MaskAligner:
+) -> MaskAlign:
     settings = TINY | settings
-    config = FitConfig("mask-align", Bitext(pairs), guide, ("en", "de"), "none", settings, out, resume, device="cpu")
-    aligner = open_method("mask-align", settings).fit(config)
-    assert isinstance(aligner, MaskAligner)
+    bitext = FitBitext(Bitext(pairs), FittedText(("en", "de"), "none"), guide)
+    aligner = new_aligner("mask-align", settings).fit(bitext, Fitting(settings, out, resume, device="cpu"))
+    assert isinstance(aligner, MaskAlign)
     return aligner
 
 
-def links(aligner: MaskAligner, pairs: Sequence[SentencePair]) -> list[dict[Link, float]]:
+def links(aligner: MaskAlign, pairs: Sequence[SentencePair]) -> list[dict[Link, float]]:
     how = Extraction(aligner.heuristic)
     found = zip(aligner.align(pairs), pairs, strict=True)
     return [extract(each, pair.source.tokens, pair.target.tokens, how).links for each, pair in found]

@@ -8,9 +8,8 @@ from typing import Any
 
 import torch
 
-from synmt.alignment.aligner import Aligner, FitConfig
+from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, new_aligner
 from synmt.alignment.extraction import Extraction, extract
-from synmt.alignment.methods import open_method
 from synmt.demo.corpus import draw_pairs
 from synmt.model.records import SentencePair
 from synmt.streams import Line
@@ -47,10 +46,8 @@ def demo_pairs() -> list[SentencePair]:
 
 def fitted(method: str, pairs: list[SentencePair], out: Path, device: torch.device) -> Aligner:
     settings = SETTINGS[method]
-    config = FitConfig(
-        method, Bitext(pairs), None, ("en", "en"), "none", settings, out, resume=False, device=str(device)
-    )
-    return open_method(method, settings).fit(config)
+    bitext = FitBitext(Bitext(pairs), FittedText(("en", "en"), "none"))
+    return new_aligner(method, settings).fit(bitext, Fitting(settings, out, resume=False, device=str(device)))
 
 
 def aligning(aligner: Aligner, pairs: list[SentencePair]) -> Callable[[], int]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide
-from synmt.alignment.mask_align.idea import MaskAlign
+from synmt.alignment.mask_align.aligner import MaskAlign
 from synmt.alignment.mask_align.model import MaskAlignModel
 from synmt.model.batches import Sources
 from synmt.model.corpus import Corpus

@@ -1,6 +1,7 @@
 """synmt align"""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -10,10 +11,13 @@ from shlex import split
 import psutil
 import pytest
 
+from synmt.alignment import ALIGNERS
+from synmt.alignment.statistical import LETTERS
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.links import read_links
 from tests.alignment.words import bitext
-from tests.cli.commands import HANGS, in_process, is_one_line_of_error, is_wrong_usage, shell, synmt
+from tests.cli.commands import HANGS, in_process, is_one_line_of_error, is_wrong_usage, output_of, shell, synmt
+from tests.cli.test_options import commands
 
 TINY = split(
     "--width 32 --feedforward 64 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 50 --batch-tokens 100"
@@ -260,7 +264,7 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "cause"),
     [
-        (["nothing"], "nothing/config.json: No such file or directory"),
+        (["nothing"], "nothing: is neither the folder of a saved aligner nor a file of sentence pairs"),
         (["--links-from", "x", "--epochs", "3"], "--epochs needs --fit"),
         (["--fit", "--links-from", "x"], "--fit has no effect with --links-from"),
         (["--fit", "--resume"], "--resume needs --out"),
@@ -304,7 +308,7 @@ def test_trees_add_links_to_those_of_any_aligner(tmp_path: Path) -> None:
 
 
 def test_errors_are_one_line() -> None:
-    assert is_wrong_usage(synmt("align"), "synmt align: a MODEL folder, --fit or --links-from")
+    assert is_wrong_usage(synmt("align"), "synmt align: a MODEL folder, a file of pairs, --fit or --links-from")
     with pytest.raises(BadInput, match="no sentence pairs to be fitted to"):
         align("--fit", text="\n\tx\n")
 
@@ -384,3 +388,41 @@ def test_links_that_seem_to_count_from_one_are_said(tmp_path: Path) -> None:
         done = shell("synmt align --links-from links pairs", tmp_path)
         assert (done.returncode, done.stdout) == (0, links)
         assert ("links links no word 0; it seems to count from 1" in done.stderr) == said
+
+
+def test_text_without_an_aligner_is_fitted_to(tmp_path: Path) -> None:
+    """A file of pairs, two parallel files or standard input: the same links as with --fit; languages are suffixes."""
+    pairs, sides = tmp_path / "pairs.tsv", (tmp_path / "train.de", tmp_path / "train.en")
+    pairs.write_text(TEXT)
+    for number, side in enumerate(sides):
+        side.write_text("".join(f"{line.split(chr(9))[number]}\n" for line in LINES))
+
+    def links_of(*arguments: str | Path) -> str:
+        return output_of("align", *arguments).decode()
+
+    quick = ["--method", "hmm", "--hmm-rounds", "1"]
+    expected = links_of("--fit", *quick, "--source-language", "de", str(pairs))
+    assert expected.count("\n") == len(LINES) and expected.strip()
+    assert links_of(*quick, pairs, "--source-language", "de") == expected
+    assert links_of(*quick, *sides, "--out", tmp_path / "out") == expected
+    assert synmt("align", *quick, "-", "--source-language", "de", text=TEXT).stdout == expected
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["model"]["languages"] == ["de", "en"]
+    assert links_of(tmp_path / "out", *sides) == links_of(tmp_path / "out", pairs) == expected
+    with pytest.raises(BadInput, match=r"modle: is neither the folder of a saved aligner nor a file of sentence pairs"):
+        links_of(tmp_path / "modle", pairs)
+    with pytest.raises(WrongUsage, match="--jobs has no effect with --fit"):
+        links_of(pairs, "--jobs", "2")
+    (tmp_path / "short.en").write_text("one\n")
+    with pytest.raises(BadInput, match=rf"train\.de: {len(LINES)} lines, .*short\.en: 1 lines"):
+        links_of(*quick, sides[0], tmp_path / "short.en")
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_option_letters_of_other_aligners_name_ours(letter: str) -> None:
+    command = commands()["align"]
+    with pytest.raises(WrongUsage, match=f"^no option {letter}; ") as refused:
+        align(letter, "x")
+    named = set(re.findall(r"--[a-z-]+", str(refused.value)))
+    assert named <= {flag for each in command.params for flag in each.opts}
+    assert named or re.search("synmt align (FILE|SOURCE TARGET)", str(refused.value))
+    assert all(name in ALIGNERS for name in re.findall(r"--method (\S+)", str(refused.value)))

@@ -17,13 +17,13 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from synmt.alignment import ALIGNERS
+from synmt.alignment.aligner import new_aligner
 from synmt.alignment.choice import default_method, defaults_of, owners, used_by
-from synmt.alignment.config import AlignConfig
-from synmt.alignment.mask_align.config import fitting_config as of_mask_align
-from synmt.alignment.methods import TranslationMethod, open_method
-from synmt.alignment.neural_hmm.config import fitting_config as of_neural_hmm
-from synmt.alignment.symmetrization import Symmetrization
-from synmt.alignment.translation.config import fitting_config as of_translation
+from synmt.alignment.config import AlignConfig, Symmetrization
+from synmt.alignment.mask_align.aligner import fitting_config as of_mask_align
+from synmt.alignment.neural_hmm.aligner import fitting_config as of_neural_hmm
+from synmt.alignment.translation.idea import LinkIdea
+from synmt.alignment.translation.idea import fitting_config as of_translation
 from synmt.api.scoring import score
 from synmt.cli.inspect import PICTURES
 from synmt.cli.main import cli
@@ -192,14 +192,14 @@ def resolved(name: str, context: click.Context) -> object:
 
 def fitted_with(method: str, settings: dict[str, Any]) -> object:
     """Return the configs that a method is fitted with."""
-    made = open_method(method, settings)
-    if isinstance(made, TranslationMethod):
-        teacher = fitted_with(made.idea.guide, settings) if made.idea.guide else None
-        return made.idea, of_translation(made.idea, settings), teacher
+    made = new_aligner(method, settings)
+    if isinstance(made, LinkIdea):
+        teacher = fitted_with(made.guide, settings) if made.guide else None
+        return made, of_translation(made, settings), teacher
     if method == "mask-align":
         return made, of_mask_align(settings)
     if method in ("hmms", "neural-hmm"):
-        parts = [open_method(each, settings) for each in getattr(made, "parts", ())]
+        parts = [new_aligner(each, settings) for each in getattr(made, "parts", ())]
         return made, parts, of_neural_hmm(settings)
     return made
 

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from safetensors.torch import save
 
-from synmt.alignment.mask_align.config import MaskAlignConfig
+from synmt.alignment.mask_align.aligner import MaskAlignConfig
 from synmt.alignment.pairs import with_known_links
 from synmt.metrics.bracketing import read_parse
 from synmt.metrics.prediction import read_prediction

@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
 from random import Random
@@ -18,10 +19,9 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 
-from synmt.alignment.aligner import TwoReadings
+from synmt.alignment.aligner import TwoReadings, open_aligner
 from synmt.alignment.choice import used_by
 from synmt.alignment.extraction import SoftLinks
-from synmt.alignment.methods import open_aligner
 from synmt.alignment.pairs import read_pairs
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.translation import Translator
@@ -557,10 +557,12 @@ def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: 
     asked = dict(zip(command[1:], [*command[2:], ""], strict=True))
     aligner = open_aligner(folder / "model", None, "cpu")
     if isinstance(aligner, TwoReadings) and "--links-by" in asked:
-        aligner.links_by = "posterior" if asked["--links-by"] == "posterior" else "attention"
-    text = sides_of(aligner.languages or ("en", "en"), aligner.tokenizer or "moses", aligner.words)
+        by = "posterior" if asked["--links-by"] == "posterior" else "attention"
+        aligner = replace(aligner, links_by=by)  # type: ignore[type-var]
+    assert aligner.text
+    text = sides_of(aligner.text.languages, aligner.text.tokenizer, aligner.text.words)
     limit, bad = int(float(asked.get("--max-words", "2000"))), BadLines("blank")
-    pairs = list(read_pairs(read_lines([str(corpus.table)], "blank"), aligner.needs, text, limit, bad))
+    pairs = list(read_pairs(read_lines([str(corpus.table)], "blank"), aligner.needs(), text, limit, bad))
     whole = [number for number, pair in enumerate(pairs) if pair.source.tokens and pair.target.tokens]
     heuristic = asked.get("--symmetrize", aligner.heuristic)
     for number, soft in zip(whole, aligner.align([pairs[number] for number in whole]), strict=True):

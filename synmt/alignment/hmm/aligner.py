@@ -1,193 +1,116 @@
-"""A pair of hidden Markov models at work, and what they keep in a folder.
+"""`hmm`: hidden Markov models of both directions, which learn from the links that they agree on.
 
-`source.txt` and `target.txt` hold the words, one a line, and a blank between the parts of a compound;
-`model.safetensors` how often words have been seen, which parts have been linked how often, and the jumps.
+Vogel, Ney & Tillmann (1996), "HMM-Based Word Alignment in Statistical Translation", COLING; trained as in Liang,
+Taskar & Klein (2006), "Alignment by Agreement", NAACL. In each direction, word y_i comes from the source word in place
+a_i, which depends on where the word before came from, or from no word (Och & Ney 2003):
+
+    p(y, a | x) = Π_i  (1 − p₀) p(a_i | a_{i−1}) t(y_i | x_{a_i})   or   p₀ t(y_i | no word), after which a_i = a_{i−1}
+    p(j | j′) = s_c(j − j′) / Σ_k s_c(k − j′),   s_c(d) one and the same for all d beyond `jump`
+
+c is the class of the word x_j′: the most frequent words have jumps of their own, as far as these are seen, the others
+share theirs (He 2007, "Using Word-Dependent Transition Models in HMM Based Word Alignment", WMT).
+
+Forward–backward gives γ_ij = p(a_i = j | x, y) of either direction, and `agreement` steps bring both towards the same
+links (chains.py).
+
+With `trees`, each direction has a second model (after Kondo, Duh & Matsumoto 2013, "Hidden Markov Tree Model for Word
+Alignment", WMT), in which y_i depends on where its head h comes from:
+
+    p(a_i = j | a_h = j′) = r(j′, j) / Σ_k r(j′, k),   r by what x_j is to x_j′ in the tree of x (moves.py)
+
+Roots come from anywhere. γ_ij is then the mean of both models, and there are no steps of agreement.
+
+Both directions learn t from one table of counts, of the links that both believe in: c(u, v) = Σ γ_ij γ′_ji over all
+places of the words u and v. s, r and t(· | no word) are those of each direction alone, and p₀ stays. At first,
+p(j | i) ∝ exp(−κ |i/I − j/J|) stands for the jumps (Dyer, Chahuneau & Smith 2013).
+
+Of our own: rare words borrow from words that begin alike. With v_k the first n_k letters of v, for n_k =
+4, 6, 8 and at last all letters, and p(v_k | v_{k−1}) its share among the words that begin so,
+
+    t_k(v | u) = (c(u_k, v_k) + α t_{k−1}(v | u) p(v_k | v_{k−1})) / (c(u_k) + α),   t_0 = 1,  p(v_1 | v_0) = p(v_1)
+
+Words that are rarer than the words in them are first cut into these (bitext.py), and all of this applies to the parts.
+Two words are linked where the mean of γ_ij and γ′_ji of any of their parts reaches a threshold.
+
+A folder also holds `source.txt` and `target.txt`, one word per line with a blank between the parts of a compound, and
+`model.safetensors`: how often words were seen, which parts were linked how often, and the jumps.
 """
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
 
-import numpy as np
-from safetensors.numpy import load_file, save
-
-from synmt.alignment.aligner import FitConfig, KnownWords, Needs
+from synmt.alignment.aligner import (
+    NO_NEEDS,
+    FitBitext,
+    FittedText,
+    Fitting,
+    Needs,
+    Settings,
+    new_folder,
+    read_saved,
+    write_saved,
+)
 from synmt.alignment.config import Heuristic
-from synmt.alignment.extraction import SoftLinks
-from synmt.alignment.hmm.bitext import IndexedBitext, Sentences, Sides
-from synmt.alignment.hmm.compounds import Compounds, Parts
-from synmt.alignment.hmm.idea import NAME, Hmm, needs_of
-from synmt.alignment.hmm.lexicon import Floats, Lexicon
-from synmt.alignment.hmm.model import Model, fit
-from synmt.alignment.statistical import NO_NEEDS, new_folder, plain_words, read_folder
-from synmt.model.files import CONFIG_FILE, LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, read_config, write_aside
+from synmt.model.files import CONFIG_FILE, naming
 from synmt.model.records import SentencePair
-from synmt.text.tokenization import TokenizerName
-from synmt.training.bitext import Bitext
+from synmt.options import check_settings, rate, setting
 
-SIDES = ("source", "target")
-DIRECTIONS = ("forward", "backward")
-TEMPERATURE = 1.75  # at which γ are probabilities; learnt from 44 pairs linked by hand (docs/results.md)
-KINDS = ("jumps", "relations")  # of the weights of moves
-LEAST_COUNT = 1e-3  # of links that are kept
-LARGEST_COUNT = 1e12  # sums stay finite
+if TYPE_CHECKING:
+    from synmt.alignment.extraction import SoftLinks
+    from synmt.alignment.hmm.fitted import FittedHmm
+
+HEADS = frozenset({"heads"})
 
 
-@dataclass
-class HmmAligner:
-    model: Model
-    compounds: tuple[Compounds, Compounds]
-    languages: tuple[str, str] | None
-    tokenizer: TokenizerName | None
-    words: KnownWords
-    heuristic: Heuristic = "mean"
-    needs: Needs = NO_NEEDS
-    temperature: float = TEMPERATURE
+@dataclass(frozen=True)
+class Hmm:
+    agreement: int = setting(2, "steps towards the same links in both directions", 0, unless="trees", most=100)
+    compounds: int = setting(4, "letters of each word that a compound is cut into, at least; 0 cuts none", 0, most=1000)
+    concentration: float = setting(2.0, "α, the weight of what is known of words that begin alike", 0.01, most=10**6)
+    null: float = rate(0.04, "p₀, the share of words that come from none")
+    frequent: int = setting(200, "words of a side with jumps of their own", 0, 10**4)
+    jump: int = setting(10, "the longest jump with a probability of its own", 1, 1000)
+    pairs: int = setting(0, "pairs to learn from, at most, spread over all; 0 is all")
+    rounds: int = setting(5, "rounds of learning, after three without jumps", most=1000)
+    trees: bool = setting(False, "let words depend on their heads, too; both sides need dependency trees")
+    text: FittedText | None = None
+    fitted: "FittedHmm | None" = field(default=None, repr=False, compare=False)
+    heuristic: ClassVar[Heuristic] = "mean"
+    temperature: ClassVar[float] = 1.75  # at which γ are probabilities; tuned on 44 pairs linked by hand
 
-    def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
+    def __post_init__(self) -> None:
+        """Raise ValueError for options out of bounds."""
+        check_settings(self)
+
+    def needs(self, settings: Settings | None = None) -> Needs:
+        return (HEADS, HEADS) if self.trees else NO_NEEDS
+
+    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
+        from synmt.alignment.hmm.fitted import FittedHmm
+
+        with new_folder(self, how) as folder:
+            made = replace(self, text=bitext.text, fitted=FittedHmm.learn(self, bitext.pairs))
+            made.save(folder)
+        return made
+
+    def save(self, folder: Path) -> None:
+        assert self.fitted
+        folder.mkdir(parents=True, exist_ok=True)
+        self.fitted.save(folder)
+        write_saved(folder, self)
+
+    @classmethod
+    def open(cls, folder: Path, device: str) -> Self:
+        from synmt.alignment.hmm.fitted import FittedHmm
+
+        saved = read_saved(folder, cls)
+        with naming(folder / CONFIG_FILE):
+            text, options = FittedText.read(saved), cls(**saved["options"])
+        return replace(options, text=text, fitted=FittedHmm.open(options, folder))
+
+    def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
         """Return γ of both directions, of the parts of words."""
-        if not pairs:
-            return []
-        whole = _sides(pairs, self.model.options.trees)
-        sized = [
-            (side, [len(each.of(word)) for word in side.words])
-            for each, side in zip(self.compounds, whole, strict=True)
-        ]
-        sides = _cut(whole, self.compounds)
-        bitext = IndexedBitext.index(sides, range(len(pairs)), self.model.lexicon)
-        found: dict[int, SoftLinks] = {}
-        for batch, (forward, backward), _ in self.model.posteriors(bitext):
-            for line, row in enumerate(batch.rows):
-                x, y = ([n for n, word in enumerate(side[row]) for _ in range(own[word])] for side, own in sized)
-                of_targets, of_sources = forward.links[line, : len(y), : len(x)].T, backward.links[line, : len(x)]
-                found[row] = SoftLinks(of_targets, of_sources[:, : len(y)], x, y)
-        return [found[row] for row in range(len(pairs))]
-
-
-def fit_folder(options: Hmm, config: FitConfig) -> HmmAligner:
-    """Fit a model to a bitext, and keep it. Raises BadInput."""
-    with new_folder(config, options=asdict(options)) as folder:
-        sides = _sides(spread(config.bitext, options.pairs), options.trees)
-        if len(sides[0]) < len(config.bitext):
-            print(f"synmt align: hmm learns from {len(sides[0])} of {len(config.bitext)} pairs", file=sys.stderr)
-        compounds = _compounds([side.counts() for side in sides], options)
-        _save(fit(options, _cut(sides, compounds)), compounds, folder)
-    return open_folder(config.out)
-
-
-def _compounds(counts: Sequence[Mapping[str, float]], options: Hmm) -> tuple[Compounds, Compounds]:
-    source, target = (Compounds.learn(each, options.compounds) for each in counts)
-    return source, target
-
-
-def _cut(sides: Sides, compounds: tuple[Compounds, Compounds]) -> Sides:
-    source, target = (side.cut(each.of) for side, each in zip(sides, compounds, strict=True))
-    return source, target
-
-
-def _sides(pairs: Iterable[SentencePair], trees: bool) -> Sides:
-    sides = Sentences(), Sentences()
-    for pair in pairs:
-        for side, record in zip(sides, (pair.source, pair.target), strict=True):
-            side.add(plain_words(record.tokens), record.heads if trees else ())
-    return sides
-
-
-def spread(bitext: Bitext, most: int) -> Iterator[SentencePair]:
-    """Yield at most so many pairs, as far from each other as may be; 0 is all."""
-    size = len(bitext)
-    most = min(most, size) or size
-    for number, pair in enumerate(bitext):
-        if (number + 1) * most // size > number * most // size:
-            yield pair
-
-
-def open_folder(folder: Path) -> HmmAligner:
-    """Open the model of a folder. Raises BadInput."""
-    text = read_folder(NAME, folder)
-    fields = read_config(folder)
-    with naming(folder / CONFIG_FILE):
-        options = Hmm(**fields["options"])
-    model, compounds = _load(options, folder)
-    return HmmAligner(model, compounds, *text, needs=needs_of(options))
-
-
-def _save(model: Model, compounds: tuple[Compounds, Compounds], folder: Path) -> None:
-    level = model.lexicon.levels[-1]
-    kept = np.flatnonzero(level.counts[:-1] >= LEAST_COUNT)
-    targets, sources = np.divmod(level.types[kept], len(level.words[0].counts))
-    tensors = {"types": np.stack([sources, targets], axis=1).astype(np.int32), "links": level.counts[kept]}
-    for side, each in zip(SIDES, compounds, strict=True):
-        write_aside(folder / f"{side}.txt", "".join(f"{' '.join(parts)}\n" for parts in each.parts.values()).encode())
-        tensors[f"{side}.counts"] = np.array([*each.counts.values()], np.float32)
-    for name, direction in zip(DIRECTIONS, model.directions, strict=True):
-        tensors[f"{name}.unlinked"] = direction.unlinked[:-1]
-        for kind, jumps in zip(KINDS, direction.jumps, strict=False):
-            tensors[f"{name}.{kind}"] = jumps.weights
-    write_aside(folder / PARAMETERS_FILE, save({name: np.ascontiguousarray(each) for name, each in tensors.items()}))
-
-
-def _load(options: Hmm, folder: Path) -> tuple[Model, tuple[Compounds, Compounds]]:
-    """Return the model of a folder, and its compounds. Raises BadInput, naming the file."""
-    known = [_read_words(folder, folder / f"{side}.txt") for side in SIDES]
-    path = folder / PARAMETERS_FILE
-    check_inside(folder, path)
-    with naming(path):
-        tensors = load_file(path)
-        types = tensors["types"]
-        if types.ndim != 2 or types.shape[1] != 2 or types.dtype != np.int32:
-            raise ValueError("tensor types holds no pairs of words")
-        source, target = (
-            Compounds(
-                dict(zip(parts, _counts(tensors, f"{name}.counts", len(parts)).tolist(), strict=True)),
-                options.compounds,
-                parts,
-            )
-            for name, parts in zip(SIDES, known, strict=True)
-        )
-        seen = source.counts_of_parts(), target.counts_of_parts()
-        words = [list(each) for each in seen]
-        sources, targets = types.T.astype(np.int64)
-        for ids, side in zip((sources, targets), words, strict=True):
-            if ((ids < 0) | (ids >= len(side))).any():
-                raise ValueError("tensor types holds a word that there is not")
-        links = _counts(tensors, "links", len(types))
-        lexicon = Lexicon.new(seen, options.concentration)
-        lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
-        _check_jumps(options, tensors)
-        model = Model.new(options, lexicon)
-        for name, direction, side in zip(DIRECTIONS, model.directions, reversed(words), strict=True):
-            for kind, jumps in zip(KINDS, direction.jumps, strict=False):
-                jumps.weights = _counts(tensors, f"{name}.{kind}", jumps.weights.shape, least=1e-12)
-            direction.unlinked[:-1] = _counts(tensors, f"{name}.unlinked", len(side))
-    return model, (source, target)
-
-
-def _check_jumps(options: Hmm, tensors: Mapping[str, Floats]) -> None:
-    """Raise ValueError or KeyError for other jumps than a folder holds, before they take memory."""
-    for name in DIRECTIONS:
-        kinds = tensors[f"{name}.jumps"].shape[1:]
-        if kinds != (2 * options.jump + 1,):
-            raise ValueError(f"tensor {name}.jumps has no jumps of up to {options.jump} words")
-
-
-def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
-    """Return the parts of the words of a side. Raises BadInput."""
-    check_inside(folder, path, LARGEST_TEXT)
-    with naming(path):
-        words = [tuple(line.split(" ")) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
-        parts = {"".join(each): each for each in words}
-        if len(parts) < len(words) or not words:
-            raise ValueError("holds a word twice" if words else "holds no words")
-        return parts
-
-
-def _counts(tensors: Mapping[str, Floats], name: str, shape: int | tuple[int, ...], least: float = 0.0) -> Floats:
-    """Return a tensor of a shape. Raises ValueError or KeyError for one that is missing or holds what is no count."""
-    counts, size = tensors[name], [shape] if isinstance(shape, int) else list(shape)
-    if list(counts.shape) != size or counts.dtype != np.float32:
-        raise ValueError(f"tensor {name} is {counts.dtype} {list(counts.shape)}, not float32 {size}")
-    if not ((counts >= least) & (counts <= LARGEST_COUNT)).all():
-        raise ValueError(f"tensor {name} holds what is no count")
-    return counts
+        assert self.fitted
+        return self.fitted.align(pairs)

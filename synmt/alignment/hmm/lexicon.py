@@ -1,4 +1,4 @@
-"""How likely words are as translations of words, by their first letters and by all of them (see idea.py).
+"""How likely words are as translations of words, by their first letters and by all of them (see aligner.py).
 
 Shapes: N types, pairs of a source and a target word.
 """

@@ -1,24 +1,26 @@
-"""The models of both directions, and how they learn (see idea.py).
+"""The models of both directions, and how they learn (see aligner.py).
 
 Shapes: B pairs of J source and I target words, padded; N types, pairs of a source and a target word.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from synmt.alignment.chains import Chains, Found, Tables, agreed, independent
 from synmt.alignment.hmm.bitext import Batch, IndexedBitext, Sides, chunks
-from synmt.alignment.hmm.chains import Chains, Floats, JumpCounts, Jumps, Moves, Posteriors, independent
-from synmt.alignment.hmm.idea import Hmm
 from synmt.alignment.hmm.lexicon import Lexicon, Tally, Words
-from synmt.alignment.hmm.trees import FIRST_WEIGHTS, Trees, relations
+from synmt.alignment.hmm.moves import FIRST_WEIGHTS, Floats, JumpCounts, Jumps, Moves, Trees, relations
+
+if TYPE_CHECKING:
+    from synmt.alignment.hmm.aligner import Hmm
 
 DIAGONAL = 4.0  # κ
 DIAGONAL_ROUNDS = 3
-STEP = 1.0  # of λ
 LEAST_COUNT = 1e-4  # of the links of a type in a part
 
 
@@ -32,7 +34,7 @@ class Direction:
     unlinked: Floats
 
     @classmethod
-    def new(cls, options: Hmm, given: Words, predicted: Words) -> "Direction":
+    def new(cls, options: "Hmm", given: Words, predicted: Words) -> "Direction":
         """Return one that knows nothing yet. The most frequent words have a class of their own each, from 1 on."""
         counts = given.counts[:-1]
         frequent = np.argsort(-counts, kind="stable")[: options.frequent]
@@ -49,24 +51,54 @@ class Direction:
         return rates
 
 
+@dataclass(frozen=True)
+class Read:
+    """What one direction finds in a batch: words in a row and, with trees, words of trees, each counting for half.
+
+    moves: those of each.
+    """
+
+    found: list[Found]
+    moves: list[Moves]
+
+    @property
+    def links(self) -> Floats:
+        """Return γ [B,I,J]."""
+        return self._mean([each.links for each in self.found])
+
+    @property
+    def unlinked(self) -> Floats:
+        return self._mean([each.unlinked for each in self.found])
+
+    @property
+    def likelihood(self) -> float:
+        return float(sum(each.likelihood.sum() for each in self.found)) / len(self.found)
+
+    def jumps(self) -> list[JumpCounts]:
+        """Return how often the moves of each kind are taken."""
+        return [moves.counts(found.taken()) for moves, found in zip(self.moves, self.found, strict=False)]
+
+    @staticmethod
+    def _mean(parts: list[Floats]) -> Floats:
+        return parts[0] if len(parts) == 1 else (parts[0] + parts[1]) / np.float32(2)
+
+
 @dataclass
 class Model:
     """directions: forward, whose words are targets, and backward."""
 
-    options: Hmm
+    options: "Hmm"
     lexicon: Lexicon
     directions: tuple[Direction, Direction]
 
     @classmethod
-    def new(cls, options: Hmm, lexicon: Lexicon) -> "Model":
+    def new(cls, options: "Hmm", lexicon: Lexicon) -> "Model":
         """Return one that knows no more than a lexicon."""
         source, target = lexicon.levels[-1].words
         return cls(options, lexicon, (Direction.new(options, source, target), Direction.new(options, target, source)))
 
-    def posteriors(
-        self, bitext: IndexedBitext, jumps: bool = True
-    ) -> Iterator[tuple[Batch, list[Posteriors], list[list[JumpCounts]]]]:
-        """Yield γ [B,I,J] and γ′ [B,J,I] of each batch, and the jumps of both directions, if there are any yet."""
+    def posteriors(self, bitext: IndexedBitext, jumps: bool = True) -> Iterator[tuple[Batch, list[Read]]]:
+        """Yield each batch with what both directions find; without `jumps`, no word depends on the previous one."""
         null, words = np.float32(self.options.null), self.lexicon.levels[-1].words
         lexical = [np.append((1 - null) * each, np.float32(0)) for each in self.lexicon.probabilities(bitext.types)]
         known = [each.find(own) for each, own in zip(words, bitext.words, strict=True)]
@@ -80,22 +112,31 @@ class Model:
             sides = (batch.sources, batch.targets), (batch.targets, batch.sources)
             unlinked = [rate[y] for rate, (_, y) in zip(rates, sides, strict=True)]
             priors = [_diagonal(x >= 0, y >= 0) for x, y in sides]
+            tables = list(map(Tables, likely, unlinked))
             if not jumps:
-                yield batch, list(map(independent, likely, unlinked, priors)), []
+                yield batch, [Read([found], []) for found in map(independent, tables, priors)]
                 continue
             real = [(x >= 0).astype(np.float32) for x, _ in sides]
-            forward, backward = (
-                Chains(direction.jumps[0].between(own[x], there), each, none, prior[:, 0])
-                for direction, own, (x, _), there, each, none, prior in zip(
-                    self.directions, classes, sides, real, likely, unlinked, priors, strict=True
-                )
-            )
+            moves = [
+                direction.jumps[0].between(own[x], there)
+                for direction, own, (x, _), there in zip(self.directions, classes, sides, real, strict=True)
+            ]
+            chains = [
+                Chains(words, move.likely, prior[:, 0])
+                for words, move, prior in zip(tables, moves, priors, strict=True)
+            ]
             if self.options.trees:
-                trees = self._trees(batch, real, likely, unlinked)
-                both = [mixed(chains, tree) for chains, tree in zip((forward, backward), trees, strict=True)]
+                trees = list(self._trees(batch, real, likely, unlinked))
+                yield (
+                    batch,
+                    [
+                        Read([row.posteriors(), tree.posteriors()], [move, tree.moves])
+                        for row, move, tree in zip(chains, moves, trees, strict=True)
+                    ],
+                )
             else:
-                both = agreed(forward, backward, self.options.agreement)
-            yield batch, [found for found, _ in both], [taken for _, taken in both]
+                both = agreed((chains[0], chains[1]), self.options.agreement)
+                yield batch, [Read([found], [move]) for found, move in zip(both, moves, strict=True)]
 
     def _trees(
         self, batch: Batch, real: Sequence[Floats], likely: Sequence[Floats], unlinked: Sequence[Floats]
@@ -107,27 +148,6 @@ class Model:
                 raise ValueError("trees of both sides are missing")
             moves = Moves(direction.jumps[1].weights, relations(given), there)
             yield Trees(moves, each, none, there / there.sum(axis=1, keepdims=True), predicted)
-
-
-Found = tuple[Posteriors, list[JumpCounts]]  # of one direction
-
-
-def mixed(chains: Chains, trees: Trees) -> Found:
-    """Return what words in a row and words of trees say, each by half."""
-    (row, jumps), (tree, moves) = chains.posteriors(), trees.posteriors()
-    links, unlinked = (row.links + tree.links) / np.float32(2), (row.unlinked + tree.unlinked) / np.float32(2)
-    return Posteriors(links, unlinked, (row.likelihood + tree.likelihood) / 2), [jumps, moves]
-
-
-def agreed(forward: Chains, backward: Chains, steps: int) -> list[Found]:
-    """Return what both directions say once they have given way to each other."""
-    surplus = np.zeros_like(forward.likely)  # λ
-    (there, jumps), (back, returns) = forward.posteriors(), backward.posteriors()
-    for _ in range(steps):
-        surplus += np.float32(STEP) * (back.links.transpose(0, 2, 1) - there.links)
-        there, jumps = forward.posteriors(np.exp(surplus))
-        back, returns = backward.posteriors(np.exp(-surplus).transpose(0, 2, 1))
-    return [(there, [jumps]), (back, [returns])]
 
 
 def _diagonal(sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> Floats:
@@ -171,7 +191,7 @@ class Parts:
         self.lexicon.relearn(tally)
 
 
-def fit(options: Hmm, sides: Sides) -> Model:
+def fit(options: "Hmm", sides: Sides) -> Model:
     """Fit a model to pairs, of which no side is empty."""
     lexicon = Lexicon.new([side.counts() for side in sides], options.concentration)
     model, parts = Model.new(options, lexicon), Parts(sides, lexicon)
@@ -202,14 +222,14 @@ def _learn(model: Model, parts: Parts, jumps: bool) -> float:
         nonlocal likelihood
         for bitext in parts:
             counts = np.zeros(len(bitext.keys) + 1, np.float32)
-            for batch, links, of_batch in model.posteriors(bitext, jumps):
-                np.add.at(counts, batch.types, links[0].links * links[1].links.transpose(0, 2, 1))
-                for sums, each, ids in zip(unlinked, links, (batch.targets, batch.sources), strict=True):
+            for batch, both in model.posteriors(bitext, jumps):
+                np.add.at(counts, batch.types, both[0].links * both[1].links.transpose(0, 2, 1))
+                sides = zip(unlinked, taken, both, (batch.targets, batch.sources), strict=True)
+                for sums, totals, each, ids in sides:
                     np.add.at(sums, ids, each.unlinked)
                     likelihood += each.likelihood
-                for totals, some in zip(taken, of_batch, strict=False):
-                    for total, each_taken in zip(totals, some, strict=True):
-                        total.add(each_taken)
+                    for total, some in zip(totals, each.jumps(), strict=False):
+                        total.add(some)
             yield bitext, counts[:-1]
 
     parts.learn(found())

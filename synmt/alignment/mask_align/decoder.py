@@ -1,4 +1,4 @@
-"""A decoder that predicts every word of a sentence from all others at once: static-KV attention (see idea.py).
+"""A decoder that predicts every word of a sentence from all others at once: static-KV attention (see aligner.py).
 
 Shapes: B sentences, I target and J source positions, d width, H heads, c = d/H, L layers.
 """

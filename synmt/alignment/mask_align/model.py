@@ -1,18 +1,17 @@
-"""The network of mask-align: both directions on two tables of embeddings (see idea.py).
+"""The network of mask-align: both directions on two tables of embeddings (see aligner.py).
 
 Shapes: B pairs, J source and I target subwords, n tokens that an encoder reads, d width.
 """
+
+from typing import TYPE_CHECKING, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from synmt.alignment.attention import first_order_posteriors, guided_loss, weights_of_words
 from synmt.alignment.corpus import SideBatch
-from synmt.alignment.guidance import guided_loss, weights_of_words
 from synmt.alignment.mask_align.decoder import StaticDecoder
-from synmt.alignment.mask_align.idea import MaskAlign
-from synmt.alignment.mask_align.losses import agreement_loss, entropy_loss
-from synmt.alignment.posteriors import first_order_posteriors
 from synmt.model.source import SourceSide
 from synmt.model.translation import drop_words, encoder_pass, source_parts
 from synmt.nn.attention import CrossAttention, Recorder
@@ -24,12 +23,15 @@ from synmt.nn.positions import Sinusoids
 from synmt.nn.transformer import Encoder, final_norm
 from synmt.text.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from synmt.alignment.mask_align.aligner import MaskAlign
+
 
 class DirectedModel(nn.Module):
     """One direction: an encoder of x, and a decoder that predicts y from it."""
 
     def __init__(
-        self, config: TransformerConfig, options: MaskAlign, guided: bool, side: SourceSide, vocabulary: Vocabulary
+        self, config: TransformerConfig, options: "MaskAlign", guided: bool, side: SourceSide, vocabulary: Vocabulary
     ) -> None:
         """side and vocabulary: of x."""
         super().__init__()
@@ -80,7 +82,7 @@ class DirectedModel(nn.Module):
         return recorder.weights[0].mean(dim=1)
 
     def posteriors(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], vocabulary: Vocabulary) -> Tensor:
-        """Return what W_xy would be, were y_i known to its own position (see synmt.alignment.posteriors)."""
+        """Return what W_xy would be, were y_i known to its own position (see synmt.alignment.attention)."""
         with torch.enable_grad():
             queries, words = self._inputs(y.subwords, tables[1], vocabulary.begin)
             encoded, bias = self.encode(x, tables[0], 0.0), self._bias(x, y)
@@ -128,7 +130,7 @@ class MaskAlignModel(nn.Module):
     def __init__(
         self,
         config: TransformerConfig,
-        options: MaskAlign,
+        options: "MaskAlign",
         guided: bool,
         encoders: tuple[SourceSide, SourceSide],
         vocabularies: tuple[Vocabulary, Vocabulary],
@@ -240,3 +242,20 @@ def _guided(forward: Tensor, backward: Tensor, links: Tensor) -> Tensor:
         for weights, each in ((forward, links), (backward, flipped))
     ]
     return parts[0] + parts[1]
+
+
+def agreement_loss(forward: Tensor, backward: Tensor, cells: Tensor) -> Tensor:
+    """Return the mean over cells of their squared difference: forward [B,I,J], backward [B,J,I]."""
+    return (forward - backward.transpose(1, 2)).square().sum() / cells.sum()
+
+
+def entropy_loss(weights: Tensor, cells: Tensor, smoothing: float, form: Literal["code", "paper"]) -> Tensor:
+    """Return −Σ W̃ log W̃ over the number of rows (`paper`) or of cells (`code`); W̃ = (W + λ) / Σ_j (W + λ).
+
+    weights W [B,I,J]; cells [B,I,J]: True where neither position is padding; λ keeps rows of zeros from counting.
+    """
+    raised = (weights + smoothing) * cells
+    shares = raised / raised.sum(dim=2, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny)
+    shares = shares.where(cells, 1.0)  # of which the logarithm and its gradient are finite
+    entropy = -(shares * shares.log()).sum()
+    return entropy / (cells.sum() if form == "code" else cells.any(dim=2).sum())

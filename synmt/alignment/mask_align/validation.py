@@ -1,20 +1,22 @@
 """How the links of a model under training look, where nobody has linked the words by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress
+from typing import TYPE_CHECKING
 
 import torch
 
-from synmt.alignment.corpus import encode, features_of
+from synmt.alignment.corpus import BATCH_TOKENS, Opened, encode, features_of
 from synmt.alignment.extraction import Extraction, directions, extract
-from synmt.alignment.mask_align.aligner import BATCH_TOKENS, MaskAligner
-from synmt.alignment.mask_align.config import MaskAlignConfig
 from synmt.alignment.mask_align.model import MaskAlignModel
 from synmt.device import autocast
 from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair
 from synmt.training.config import TrainingConfig
 from synmt.training.validation import ValidationScores
+
+if TYPE_CHECKING:
+    from synmt.alignment.mask_align.aligner import MaskAlign, MaskAlignConfig
 
 SAMPLE = 200  # pairs
 
@@ -23,29 +25,35 @@ class LinkValidation:
     """Scores the links of some training pairs. No link is known to be right, so that no model is chosen by them."""
 
     def __init__(
-        self, pairs: Sequence[SentencePair], folder: ModelFolder[MaskAlignConfig], training: TrainingConfig
+        self,
+        aligner: "Callable[[Opened[MaskAlignConfig]], MaskAlign]",
+        pairs: Sequence[SentencePair],
+        folder: ModelFolder["MaskAlignConfig"],
+        training: TrainingConfig,
     ) -> None:
+        """aligner: makes one that reads links off a model under training."""
+        self.aligner = aligner
         features = [features_of(pair, folder.config, folder.bpe) for pair in pairs]
         kept = [max(len(side.tokens) for side in each) <= training.max_length for each in features]
         self.pairs, self.folder, self.training = list(compress(pairs, kept)), folder, training
         self.corpus = encode(list(compress(features, kept)), folder.vocabularies)
 
     def __call__(self, model: MaskAlignModel) -> ValidationScores:
-        aligner = MaskAligner(self.folder, model.tables[0].device, model.eval())
-        return ValidationScores(self._loss(aligner), {}, self._measures(aligner), decides=False)
+        opened = Opened(self.folder, model.eval(), model.tables[0].device)
+        return ValidationScores(self._loss(opened), {}, self._measures(self.aligner(opened)), decides=False)
 
     @torch.inference_mode()
-    def _loss(self, aligner: MaskAligner) -> float:
-        """Return the cross-entropy of both sides, in nats a subword."""
+    def _loss(self, opened: Opened["MaskAlignConfig"]) -> float:
+        """Return the cross-entropy of both sides, in nats per subword."""
         loss, tokens = 0.0, 0
         for batch in self.corpus.shuffled_batches(BATCH_TOKENS, seed=0, epoch=0):
-            x, y, _ = self.corpus.batch(batch, aligner.device)
-            with autocast(aligner.device, self.training.precision):
-                losses = aligner.model.loss(x, y, None)
+            x, y, _ = self.corpus.batch(batch, opened.device)
+            with autocast(opened.device, self.training.precision):
+                losses = opened.model.loss(x, y, None)
             loss, tokens = loss + float(losses.translation), tokens + losses.tokens
         return loss / max(1, tokens)
 
-    def _measures(self, aligner: MaskAligner) -> dict[str, float]:
+    def _measures(self, aligner: "MaskAlign") -> dict[str, float]:
         """Return how many of the links of each word with its best counterpart both directions have, in percent (F1 of
         one against the other); and links a word, of those that the model would give."""
         agreed = directed = links = words = 0

@@ -1,7 +1,7 @@
 """Fits an aligner on translation models to a bitext: models of both directions, links to learn from, parts on top.
 
-What a method learns from is fitted first, into the folder `guide` within its own, an aligner in its own right. With
-the setting `models`, the translation models of another aligner are taken as they are.
+The aligner that it learns from is fitted first, into the folder `guide` within its own, an aligner in its own right.
+With the setting `models`, the translation models of another aligner are taken over as they are.
 """
 
 import math
@@ -10,24 +10,27 @@ import sys
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from torch import nn
 from tqdm import tqdm
 
-from synmt.alignment.aligner import FitConfig
+from synmt.alignment import ALIGNERS
+from synmt.alignment.aligner import FitBitext, Fitting, name_of, new_aligner, options_of
+from synmt.alignment.corpus import links_of_subwords
 from synmt.alignment.extraction import Extraction, extract
-from synmt.alignment.guidance import links_of_subwords
-from synmt.alignment.translation.aligner import DIRECTIONS, TranslationAligner, open_direction, part_folder
-from synmt.alignment.translation.config import fitting_config
-from synmt.alignment.translation.idea import LinkIdea, link_idea
-from synmt.alignment.translation.layers import agreeing_layers
-from synmt.alignment.translation.learning import LinkedTranslation, PartOnTop
+from synmt.alignment.translation.forced import Forced
+from synmt.alignment.translation.models import DIRECTIONS, Models, agreeing_layers, part_folder
 from synmt.device import local_device
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
-from synmt.model.files import CONFIG_FILE, check_new, locked
+from synmt.model.files import read_config
 from synmt.model.folder import ModelFolder
 from synmt.model.target import WORDS
-from synmt.options import chosen, settings_of
+from synmt.model.translation import TranslationModel
+from synmt.nn.decoders import TargetBatch
+from synmt.nn.encoding import SourceBatch
+from synmt.nn.losses import Loss
 from synmt.streams import BadInput, Notes, windows
 from synmt.systems.idea import Task
 from synmt.text.bpe import Bpe
@@ -40,42 +43,34 @@ from synmt.training.fit import fit as fit_model
 from synmt.training.loop import Trainer
 from synmt.training.preparation import Example, build_vocabulary, encode_corpus, training_examples
 
+if TYPE_CHECKING:
+    from synmt.alignment.translation.idea import LinkIdea, TranslationFitConfig
+
 PART_SHARE = 5  # a part gets a fifth of the models' training: 10,000 of 50,000 updates in Chen et al. (2020)
-GUIDE_FOLDER = "guide"
 Guide = Sequence[Set[Link]]
 
 
-def fit(idea: LinkIdea, config: FitConfig) -> TranslationAligner:
-    """Fit an idea. Raises BadInput."""
-    begun = any((config.out / name).exists() for name in (CONFIG_FILE, GUIDE_FOLDER, *DIRECTIONS))
-    check_new(config.out, config.resume, begun)
-    with locked(config.out):
-        if not (config.out / CONFIG_FILE).exists():
-            _Fitting(idea, config).run()
-    return TranslationAligner.open(config.out, config.device)
+class FitModels:
+    """One aligner on one bitext."""
 
-
-class _Fitting:
-    """One method on one bitext."""
-
-    def __init__(self, idea: LinkIdea, config: FitConfig) -> None:
-        self.idea, self.config = idea, config
-        asked = fitting_config(idea, config.settings)
+    def __init__(self, idea: "LinkIdea", bitext: FitBitext, how: Fitting, asked: "TranslationFitConfig") -> None:
+        self.idea, self.bitext, self.how = idea, bitext, how
         self.models, self.network, self.training = asked.models, asked.network, asked.training
         self.encoders = dict(zip(DIRECTIONS, asked.encoders, strict=True))
-        self.processes = Processes(0, 1, local_device(config.device))
-        self.bitexts = {"forward": config.bitext, "backward": config.bitext.reversed()}
+        self.processes = Processes(0, 1, local_device(how.device))
+        self.bitexts = {"forward": bitext.pairs, "backward": bitext.pairs.reversed()}
 
-    def run(self) -> None:
-        """Make models, layers, parts, and last config.json, which says that the folder is whole."""
-        idea, out, base = self.idea, self.config.out, self.models
-        guide, layers = self.config.guide, None
+    def run(self) -> Models:
+        """Make models and parts, and open them at the layers that are read."""
+        idea, out, base = self.idea, self.how.out, self.models
+        guide, layers = self.bitext.guide, None
         if self.models:
             self._check_words(self.models)
         if idea.guide and guide is None:
             teacher, base = self._teacher()
-            guide = links_of(teacher, self.config.bitext)
-            layers = teacher.forward.layer, teacher.backward.layer
+            guide = links_of(teacher, self.bitext.pairs)
+            assert teacher.models
+            layers = teacher.models.forward.layer, teacher.models.backward.layer
         for name in DIRECTIONS:
             if base and not idea.trains_model:
                 _copy_model(base / name, out / name, idea)
@@ -85,77 +80,74 @@ class _Fitting:
         if idea.has_part:
             for name, layer in zip(DIRECTIONS, layers, strict=True):
                 self._train_part(name, layer, guide)
-        device = self.processes.device
-        opened = (
-            open_direction(out, name, idea, layer, device) for name, layer in zip(DIRECTIONS, layers, strict=True)
-        )
-        TranslationAligner(self.config.method, idea, *opened).save(out)
+        return Models.open(out, idea, layers, self.how.device)
 
     def _check_words(self, models: Path) -> None:
         """Raise BadInput if the models that are taken over were trained on other words than they are to read."""
-        for name, own, language in zip(DIRECTIONS, self.config.words, self.config.languages, strict=True):
+        text = self.bitext.text
+        for name, own, language in zip(DIRECTIONS, text.words, text.languages, strict=True):
             config = ModelFolder.open(models / name, ModelConfig).config
             known, of_model = config.words, config.languages[0]
             if own and known and own.share == known.share == 1 and (own, language) != (known, of_model):
                 theirs, ours = f"{known.tokenizer} {of_model}", f"{own.tokenizer} {language}"
                 raise BadInput(f"was fitted to other words ({theirs}) than those that are given ({ours})", str(models))
 
-    def _teacher(self) -> tuple[TranslationAligner, Path]:
+    def _teacher(self) -> "tuple[LinkIdea, Path]":
         """Return the aligner whose links this one learns from, and its folder: `models` if that fits, or a new one."""
-        if self.models:
-            made = TranslationAligner.open(self.models, self.config.device)
-            if made.method == self.idea.guide:
-                return made, self.models
-        path = self.config.out / GUIDE_FOLDER
-        own = {f"{self.config.method}-{each.name}".replace("-", "_") for each in settings_of(type(self.idea))}
-        settings = {name: value for name, value in self.config.settings.items() if name not in own}
-        resume = path.exists() and self.config.resume
-        guide = self.idea.guide
-        teacher = link_idea(guide, chosen(type(link_idea(guide)), settings, f"{guide}-"))
-        return fit(teacher, replace(self.config, method=guide, settings=settings, out=path, resume=resume)), path
+        name, how = self.idea.guide, self.how
+        if self.models and read_config(self.models).get("aligner") == name:
+            return ALIGNERS[name].open(self.models, how.device), self.models
+        path = how.out / "guide"
+        own = {f"{name_of(self.idea)}-{each}".replace("-", "_") for each in options_of(self.idea)}
+        settings = {each: value for each, value in how.settings.items() if each not in own}
+        resume = path.exists() and how.resume
+        teacher: Any = new_aligner(name, settings)
+        return teacher.fit(
+            replace(self.bitext, guide=None), replace(how, settings=settings, out=path, resume=resume)
+        ), path
 
     def _train_model(self, name: str, guide: Guide | None, base: Path | None) -> None:
         """Train the translation model of one direction; it learns the links of `guide`, if there are any, too."""
-        shared = base or (self.config.out if name == "backward" else None)
+        shared = base or (self.how.out if name == "backward" else None)
         codes = str(shared / "forward" / "codes.bpe") if shared else None
-        languages = self.config.languages if name == "forward" else self.config.languages[::-1]
+        text = self.bitext.text
+        languages = text.languages if name == "forward" else text.languages[::-1]
         words = WORDS
-        of_source = self.config.words[DIRECTIONS.index(name)]
-        model = ModelConfig(self.encoders[name], words, languages, self.config.tokenizer, self.network, of_source)
+        of_source = text.words[DIRECTIONS.index(name)]
+        model = ModelConfig(self.encoders[name], words, languages, text.tokenizer, self.network, of_source)
         learner = None if guide is None else lambda folder: LinkedTranslation(folder, self.idea)
-        data = LinkedData(self.bitexts[name], directed(name, guide), self.config.notes)
-        out, notes = self.config.out / name, self.config.notes
+        data = LinkedData(self.bitexts[name], directed(name, guide), self.how.notes)
+        out, notes = self.how.out / name, self.how.notes
         fit_model(out, model, data, self.training, self.processes, codes, learner, lambda *_: notes.say())
 
     def _train_part(self, name: str, layer: int, guide: Guide | None) -> None:
         """Train what the idea puts on top of one direction's model."""
-        below = ModelFolder.open(self.config.out / name, ModelConfig)
+        below = ModelFolder.open(self.how.out / name, ModelConfig)
 
         def learner() -> PartOnTop:
             part = self.idea.part(below.config.network)
             assert part is not None
             return PartOnTop(self.idea, below.load_model(self.processes.device), part, layer)
 
-        path = part_folder(self.config.out, name)
+        path = part_folder(self.how.out, name)
         path.mkdir(exist_ok=True)
         share = training_of_part(self.training)
-        corpus = LinkedData(self.bitexts[name], directed(name, guide), self.config.notes).examples(below, share)
+        corpus = LinkedData(self.bitexts[name], directed(name, guide), self.how.notes).examples(below, share)
         trainer = Trainer(path, learner, corpus, None, share, self.processes)
-        if self.config.resume:
+        if self.how.resume:
             trainer.resume()
         trainer.run()
 
     def _layers(self, layers: tuple[int, int] | None) -> tuple[int, int]:
         """Return which decoder layers are read: those of the idea, of its teacher, or those that agree."""
-        out, device = self.config.out, self.processes.device
+        out = self.how.out
         fixed = self.idea.fixed_layer(ModelFolder.open(out / "forward", ModelConfig).config.network)
         if fixed:
             return fixed, fixed
         if layers:
             return layers
-        reader = link_idea(self.idea.guide or self.config.method)
-        forward, backward = (open_direction(out, name, reader, 1, device) for name in DIRECTIONS)
-        return agreeing_layers(reader, forward, backward, self.config.bitext)
+        reader = ALIGNERS[self.idea.guide]() if self.idea.guide else type(self.idea)()
+        return agreeing_layers(reader, Models.open(out, reader, (1, 1), self.how.device), self.bitext.pairs)
 
 
 def training_of_part(training: TrainingConfig) -> TrainingConfig:
@@ -205,7 +197,7 @@ def directed(name: str, guide: Guide | None) -> Guide | None:
     return [{(target, source) for source, target in links} for links in guide]
 
 
-def links_of(aligner: TranslationAligner, bitext: Bitext) -> list[Set[Link]]:
+def links_of(aligner: "LinkIdea", bitext: Bitext) -> list[Set[Link]]:
     """Return the links of each pair, as the aligner's own heuristic takes them."""
     how = Extraction(aligner.heuristic)
     links: list[Set[Link]] = []
@@ -217,7 +209,7 @@ def links_of(aligner: TranslationAligner, bitext: Bitext) -> list[Set[Link]]:
     return links
 
 
-def _copy_model(base: Path, path: Path, idea: LinkIdea) -> None:
+def _copy_model(base: Path, path: Path, idea: "LinkIdea") -> None:
     """Copy the model of another aligner. Raises BadInput if it is none that the idea can read."""
     config = ModelFolder.open(base, ModelConfig).config.network
     if idea.network(config) != config:
@@ -226,3 +218,35 @@ def _copy_model(base: Path, path: Path, idea: LinkIdea) -> None:
     for file in base.iterdir():
         if file.is_file() and file.name != "log.tsv":
             shutil.copyfile(file, path / file.name)
+
+
+class LinkedTranslation(TranslationModel):
+    """A translation model that learns the links of `target.links` too, as an idea says, at its decoder layer."""
+
+    def __init__(self, folder: ModelFolder[ModelConfig], idea: "LinkIdea") -> None:
+        config = folder.config
+        super().__init__(config.network, config.source, config.target, folder.vocabulary)
+        self.idea, self.layer = idea, idea.fixed_layer(config.network)
+
+    def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
+        encoded = self.encode(source, word_dropout)
+        loss = self.decoding_loss(encoded, target, smoothing, word_dropout)
+        loss.total = loss.total + self.idea.loss(Forced(self, None, self.layer, source, target, encoded))
+        return loss
+
+
+class PartOnTop(nn.Module):
+    """A part that learns on top of a translation model, which stays as it is and runs without dropout.
+
+    Parameters and state are those of the part alone.
+    """
+
+    def __init__(self, idea: "LinkIdea", model: TranslationModel, part: nn.Module, layer: int) -> None:
+        super().__init__()
+        self.idea, self.part, self.layer = idea, part, layer
+        self._below = [model.eval().requires_grad_(False)]  # in a list, since no submodule
+
+    def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
+        """Return what the idea gives to its part; smoothing and word dropout are those of translation."""
+        loss = self.idea.loss(Forced.run(self._below[0], self.part, self.layer, source, target))
+        return Loss(loss, target.tokens, loss)

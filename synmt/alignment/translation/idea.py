@@ -1,107 +1,50 @@
 """Word links from translation models: what every such aligner shares.
 
-A model of each direction reads a pair with the target forced on it; a published idea says what in it is the
-alignment. Each is one subclass of LinkIdea in a file of its own; its fields are its options.
+A model of each direction reads a pair with the target as forced output; an idea decides which weights are the links.
+Each is a subclass of LinkIdea; its fields are its options.
+
+A folder holds config.json, in `forward` and `backward` the translation models as folders of their own, in
+`forward-part` and `backward-part` what was trained on top of them, and in `guide` the aligner that this one learned
+from, if there was one.
 
 Shapes: B pairs, I target tokens, J source tokens, t = I + 1 rows of the decoder: row 0 reads the begin of sentence
 and predicts y_1, row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.config import OF_WEIGHTS
-from synmt.alignment.mask_align.presets import PAPER as MASK_ALIGN
-from synmt.model.source import ENCODERS
+from synmt.alignment.aligner import FitBitext, FittedText, Fitting, Needs, Settings, copy_saved, name_of, write_saved
+from synmt.alignment.config import OF_WEIGHTS, Heuristic, LinksBy
+from synmt.alignment.presets import TRANSLATION as PRESETS
+from synmt.alignment.translation.forced import Forced
+from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, naming, read_config
+from synmt.model.records import SentencePair
+from synmt.model.source import ENCODERS, SourceSide, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, check_settings, option_names
-from synmt.streams import BadInput
-from synmt.training.config import training_options
-from synmt.training.presets import SMALL
+from synmt.streams import WrongUsage
+from synmt.training.config import TrainingConfig, training_options
+from synmt.training.presets import configs, resolve
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from synmt.model.translation import EncodedSource, TranslationModel
-    from synmt.nn.attention import AttentionEdit, Recorder
-    from synmt.nn.decoders import TargetBatch
-    from synmt.nn.encoding import SourceBatch
+    from synmt.alignment.extraction import SoftLinks
+    from synmt.alignment.translation.models import Models
 
 
-# The models of Chen et al. (2020) have the sizes and the training of Mask-Align's.
-PRESETS = {"small": SMALL, "paper": Preset({**MASK_ALIGN.settings, "cross_attention": "all"})}
+DIRECTIONS = ("forward", "backward")
+GUIDE_FOLDER = "guide"
 UNVALIDATED = "patience", "select", "validation-beam", "prefixes", "prefix-tokens"
 OF_TRAINING = training_options(*UNVALIDATED, "subword-dropout")
 OF_PARTS = training_options(
     *UNVALIDATED, "subword-dropout", "merges", "label-smoothing", "word-dropout", "tree-dropout"
 )
 OF_MODELS = frozenset({*option_names(TransformerConfig), *ENCODERS})
-
-
-@dataclass(slots=True)
-class Forced:
-    """A batch of pairs on one model. part: what was trained on top of it; layer: the decoder layer that is read."""
-
-    model: "TranslationModel"
-    part: Any
-    layer: int
-    source: "SourceBatch"
-    target: "TargetBatch"
-    encoded: "EncodedSource"
-
-    @classmethod
-    def run(
-        cls, model: "TranslationModel", part: Any, layer: int, source: "SourceBatch", target: "TargetBatch"
-    ) -> "Forced":
-        """Encode the source."""
-        return cls(model, part, layer, source, target, model.encode(source))
-
-    def crossing(self, context: "AttentionEdit | None" = None) -> "Recorder":
-        """Run the decoder up to the layer's attention to the source, and return what that recorded.
-
-        Its inputs are [B,t,d], its weights [B,H,t,J]; each position sees those before it, or what `context` shows.
-        """
-        from synmt.nn.attention import Recorder
-
-        network = self.model.network
-        cross = network.decoder_layers[self.layer - 1].cross
-        assert cross is not None
-        with Recorder([cross], stop=True) as recorder:
-            contexts = [context] * len(network.decoder)
-            network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias, contexts)
-        return recorder
-
-    def weights(self, context: "AttentionEdit | None" = None) -> "Tensor":
-        """Return the weights of the layer's heads, [B,H,t,J] in fp32."""
-        return self.crossing(context).weights[0]
-
-    def posteriors(self) -> "Tensor":
-        """Return what the weights of the step that predicts y_i would be, were y_i known (synmt.alignment.posteriors),
-        [B,I,J]. Raises BadInput for a layer below the last, whose weights have a part in what later steps predict."""
-        import torch
-
-        from synmt.alignment.posteriors import first_order_posteriors
-        from synmt.nn.attention import Recorder
-        from synmt.nn.losses import smoothed_cross_entropy
-
-        network, real = self.model.network, self.target.real
-        if self.layer != network.config.decoder_layers:
-            raise BadInput(f"--links-by posterior is of the last decoder layer, not of layer {self.layer}")
-        cross = network.decoder_layers[-1].cross
-        assert cross is not None
-        with torch.enable_grad():
-            with Recorder([cross], cut=True) as recorder:
-                states = self.states()[:, :-1]
-            words = self.target.inputs[:, 1:][real]
-            loss = smoothed_cross_entropy(states[real], network.output_weight, network.output_bias, words, 0.0)
-        return first_order_posteriors(recorder.weights[0], -loss)[:, :-1]
-
-    def states(self) -> "Tensor":
-        """Return what the decoder predicts from, [B,t,d]."""
-        network = self.model.network
-        return network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias)
 
 
 @dataclass(frozen=True)
@@ -113,6 +56,9 @@ class LinkIdea:
     ties_subwords: whether both models must read the same subwords, and nothing else.
     """
 
+    models: "Models | None" = field(default=None, kw_only=True, repr=False, compare=False)
+    links_by: LinksBy = field(default="attention", kw_only=True)
+    heuristic: ClassVar[Heuristic] = "grow-diag-lilt"
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
     guide: ClassVar[str] = ""
     trains_model: ClassVar[bool] = False
@@ -123,11 +69,11 @@ class LinkIdea:
         check_settings(self)
 
     @classmethod
-    def uses(cls, settings: Mapping[str, Any]) -> frozenset[str]:
-        """Return the options that the method uses besides its own, as Method: with --models, only the training of what
+    def uses(cls, given: Settings) -> frozenset[str]:
+        """Return the options that the method uses besides its own, as Aligner: with --models, only the training of what
         is not taken over."""
         used = OF_WEIGHTS | {"models", "resume"}
-        if not settings.get("models"):
+        if not given.get("models"):
             used |= {"preset"} | OF_TRAINING | OF_MODELS
         elif cls.trains_model:
             used |= {"preset"} | OF_TRAINING - {"merges"} | OF_MODELS
@@ -169,8 +115,59 @@ class LinkIdea:
         """Return the weights of both directions, x → y [B,I,J] and y → x [B,J,I]."""
         return self.weights(forward), self.weights(backward)
 
-    def options(self) -> dict[str, Any]:
-        return asdict(self)
+    @property
+    def text(self) -> FittedText | None:
+        return self.models.text if self.models else None
+
+    def needs(self, settings: Settings | None = None) -> Needs:
+        if settings is None and self.models:
+            source, target = (each.folder.config.source for each in self.models)
+        else:
+            source, target = fitting_config(self, settings or {}).encoders
+        return source.needs(training=settings is not None), target.needs(training=settings is not None)
+
+    def fit(self, bitext: FitBitext, how: Fitting) -> Self:
+        from synmt.alignment.translation.fitting import FitModels
+
+        begun = any((how.out / name).exists() for name in (CONFIG_FILE, GUIDE_FOLDER, *DIRECTIONS))
+        check_new(how.out, how.resume, begun)
+        with locked(how.out):
+            if not (how.out / CONFIG_FILE).exists():
+                models = FitModels(self, bitext, how, fitting_config(self, how.settings)).run()
+                layers = [models.forward.layer, models.backward.layer]
+                write_saved(how.out, replace(self, models=models), layers=layers)
+        return self.open(how.out, how.device)
+
+    def save(self, folder: Path) -> None:
+        assert self.models
+        copy_saved(self.models.folder, folder)
+
+    @classmethod
+    def open(cls, folder: Path, device: str) -> Self:
+        """Open the aligner of a folder; or another one that reads the same models off a layer of its own.
+
+        Raises BadInput, naming the file, for a folder that is missing, incomplete, inconsistent or of no use.
+        """
+        from synmt.alignment.translation.models import Models, layers_of_another
+
+        fields = read_config(folder)
+        for name in DIRECTIONS:
+            check_inside(folder, folder / name / CONFIG_FILE)  # and not inside of its own folder alone
+        with naming(folder / CONFIG_FILE):
+            made_by, saved = fields["aligner"], fields.get("model", fields)
+            layers = [int(layer) for layer in saved["layers"]]
+            if len(layers) != len(DIRECTIONS):
+                raise ValueError(f"layers of {len(layers)} directions, not of {len(DIRECTIONS)}")
+            idea = link_idea(made_by, dict(saved["options"]))
+        if not isinstance(idea, cls):
+            idea = cls()
+            layers = layers_of_another(folder, name_of(cls), idea, made_by)
+        return replace(idea, models=Models.open(folder, idea, layers, device))
+
+    def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
+        """Return the weights of each pair, in order. Raises BadInput."""
+        assert self.models
+        return self.models.align(self, pairs)
 
 
 def link_idea(name: str, options: Mapping[str, Any] | None = None) -> LinkIdea:
@@ -179,3 +176,44 @@ def link_idea(name: str, options: Mapping[str, Any] | None = None) -> LinkIdea:
     if not isinstance(idea, LinkIdea):
         raise ValueError(f"{name!r} is no method that reads translation models")
     return idea
+
+
+@dataclass(frozen=True)
+class TranslationFitConfig:
+    """Sizes and training of the translation models; what their encoders of source and target read; models: the folder
+    of the aligner whose translation models are taken over."""
+
+    network: TransformerConfig
+    training: TrainingConfig
+    encoders: tuple[SourceSide, SourceSide]
+    models: Path | None
+
+
+def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFitConfig:
+    """Return what the settings ask for. Raises WrongUsage for what no such models can have."""
+    try:
+        encoders = encoders_of(settings)
+        if ties_subwords(idea) and not all(side.reads_subwords for side in encoders):
+            raise ValueError("this method needs encoders that read nothing but subwords")
+        network, training = configs(resolve(PRESETS[settings.get("preset") or "small"], [], settings))
+        network = idea.network(network)
+        for side in encoders:
+            side.check_network(network)
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+    models = Path(settings["models"]) if "models" in settings else None
+    if models is None or idea.trains_model:
+        layer = idea.fixed_layer(network)
+        if layer > network.decoder_layers:
+            raise WrongUsage(f"this method reads decoder layer {layer}, which there is not")
+        if not all(map(network.crosses, [layer] if layer else range(1, network.decoder_layers + 1))):
+            raise WrongUsage(
+                "this method reads a decoder layer that does not attend to the source; --cross-attention all"
+            )
+    return TranslationFitConfig(network, training, encoders, models)
+
+
+def ties_subwords(idea: LinkIdea) -> bool:
+    """Return whether a method, or one that it learns from, needs the same subwords in both directions."""
+    guide = ALIGNERS[idea.guide]() if idea.guide else None
+    return idea.ties_subwords or (isinstance(guide, LinkIdea) and ties_subwords(guide))

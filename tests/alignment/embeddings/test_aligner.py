@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.alignment.embeddings.aligner import EmbeddingsAligner
+from synmt.alignment.aligner import open_aligner
+from synmt.alignment.embeddings.aligner import Embeddings
 from synmt.alignment.embeddings.encoder import Encoder
-from synmt.alignment.methods import open_aligner
 from synmt.streams import BadInput
 from tests.alignment.bitexts import fitted
 from tests.alignment.words import pair
@@ -76,7 +76,7 @@ def test_a_sentence_beyond_the_encoder_is_read_in_pieces(encoder: Path) -> None:
 def test_words_are_linked_by_their_subwords(rule: str, encoder: Path, tmp_path: Path) -> None:
     settings = {"embeddings_encoder": str(encoder), "embeddings_layer": 0, "embeddings_rule": rule}
     aligner = fitted("embeddings", PAIRS, tmp_path / "kept", settings)
-    assert isinstance(aligner, EmbeddingsAligner)
+    assert isinstance(aligner, Embeddings)
     same = [pair(["das", "rotes", "haus"], ["haus", "das", "rotes"])]
     (found,) = aligner.align(same)
     if rule != "softmax":  # whose threshold is for states that are longer than random ones

@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from synmt.alignment.embeddings.idea import Embeddings
-from synmt.alignment.embeddings.rules import argmax_links, itermax_links, linked, softmax_links
+from synmt.alignment.embeddings.aligner import Embeddings
+from synmt.alignment.embeddings.encoder import argmax_links, itermax_links, linked, softmax_links
 
 Pairs = set[tuple[int, int]]
 SHAPES = st.tuples(st.integers(1, 6), st.integers(1, 6))

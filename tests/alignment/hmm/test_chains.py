@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synmt.alignment.hmm.chains import Chains, JumpCounts, Jumps, independent
-from synmt.alignment.hmm.model import agreed
+from synmt.alignment.chains import Chains, Tables, agreed, independent
+from synmt.alignment.hmm.moves import JumpCounts, Jumps
 
 
 def alignments(
@@ -84,16 +84,16 @@ def test_posteriors_and_jumps_are_those_of_all_alignments(drawn: tuple[int, int,
     padded = np.zeros((2, size + 2), np.intp)
     padded[0, :size] = classes
     learnt = Jumps(jumps.astype(np.float32))
-    both, _ = Chains(learnt.between(padded, real), wide, stay, begin).posteriors()
+    both = Chains(Tables(wide, stay), learnt.between(padded, real).likely, begin).posteriors()
     moves = learnt.between(np.array([classes]), np.ones((1, size), np.float32))
-    alone, taken_alone = Chains(
-        moves, likely[None].astype(np.float32), unlinked[None].astype(np.float32), start[None].astype(np.float32)
-    ).posteriors()
+    words = Tables(likely[None].astype(np.float32), unlinked[None].astype(np.float32))
+    alone = Chains(words, moves.likely, start[None].astype(np.float32)).posteriors()
+    taken_alone = moves.counts(alone.taken())
     for found in (both.links[0, :length, :size], alone.links[0]):
         np.testing.assert_allclose(found, links, atol=1e-5)
     for found in (both.unlinked[0, :length], alone.unlinked[0]):
         np.testing.assert_allclose(found, none, atol=1e-5)
-    assert alone.likelihood == pytest.approx(np.log(total), abs=1e-4)
+    assert alone.likelihood[0] == pytest.approx(np.log(total), abs=1e-4)
     np.testing.assert_allclose(taken_alone.seen, seen, atol=1e-4)
     np.testing.assert_allclose(taken_alone.possible, possible, atol=1e-4)
 
@@ -108,17 +108,17 @@ def test_directions_give_way_until_they_agree(length: int, size: int, seed: int)
         likely = random.uniform(0.05, 1, (1, length, size)).astype(np.float32)
         moves = Jumps.new(1, 2).between(np.zeros((1, size), np.intp), np.ones((1, size), np.float32))
         begin = np.full((1, size), 1 / size, np.float32)
-        return Chains(moves, likely, np.full((1, length), 0.2, np.float32), begin)
+        return Chains(Tables(likely, np.full((1, length), 0.2, np.float32)), moves.likely, begin)
 
     forward, backward = chains(length, size), chains(size, length)
-    (before, _), (after, _) = agreed(forward, backward, 0)
-    np.testing.assert_array_equal(before.links, forward.posteriors()[0].links)
-    np.testing.assert_array_equal(after.links, backward.posteriors()[0].links)
-    (there, _), (back, _) = agreed(forward, backward, 400)
+    before, after = agreed((forward, backward), 0)
+    np.testing.assert_array_equal(before.links, forward.posteriors().links)
+    np.testing.assert_array_equal(after.links, backward.posteriors().links)
+    there, back = agreed((forward, backward), 400)
     np.testing.assert_allclose(there.links[0], back.links[0].T, atol=5e-3)
     gaps = [
         np.abs(one.links[0] - two.links[0].T).sum()
-        for (one, _), (two, _) in (agreed(forward, backward, steps) for steps in (0, 2))
+        for one, two in (agreed((forward, backward), steps) for steps in (0, 2))
     ]
     assert gaps[1] <= gaps[0] + 1e-5
 
@@ -127,10 +127,10 @@ def test_words_that_do_not_depend_on_each_other_have_the_posterior_of_bayes() ->
     likely = np.array([[[0.2, 0.1], [0.4, 0.0]]], np.float32)
     prior = np.array([[[0.5, 0.5], [0.9, 0.1]]], np.float32)
     unlinked = np.array([[0.05, 0.04]], np.float32)
-    found = independent(likely, unlinked, prior)
+    found = independent(Tables(likely, unlinked), prior)
     np.testing.assert_allclose(found.links, [[[0.5, 0.25], [0.9, 0.0]]], atol=1e-6)
     np.testing.assert_allclose(found.unlinked, [[0.25, 0.1]], atol=1e-6)
-    assert found.likelihood == pytest.approx(np.log(0.2) + np.log(0.4))
+    assert found.likelihood[0] == pytest.approx(np.log(0.2) + np.log(0.4))
 
 
 def test_jumps_begin_short_and_are_learnt() -> None:

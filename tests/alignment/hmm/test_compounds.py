@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synmt.alignment.hmm.bitext import Sentences
-from synmt.alignment.hmm.compounds import Compounds
+from synmt.alignment.hmm.bitext import Compounds, Sentences
 
 # Koehn & Knight (2003), section 3.1: Aktionsplan 852, aktions-plan 825.6, aktion-plan 708.3; Aktion 960, Plan 710
 PAPER = {"aktionsplan": 852.0, "aktion": 960.0, "aktions": 5.0, "plan": 710.0, "akt": 224.0, "ions": 1.0}

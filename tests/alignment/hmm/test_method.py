@@ -10,12 +10,12 @@ import orjson
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from synmt.alignment.aligner import Aligner
+from synmt.alignment.aligner import Aligner, FittedText, new_aligner, open_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.hmm import bitext as bitexts
 from synmt.alignment.hmm import model
-from synmt.alignment.hmm.aligner import HmmAligner, spread
-from synmt.alignment.methods import open_aligner, open_method
+from synmt.alignment.hmm.aligner import Hmm
+from synmt.alignment.hmm.fitted import spread
 from synmt.model.records import SentencePair
 from synmt.streams import BadInput, Line, WrongUsage
 from synmt.training.bitext import Bitext
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_reversed_sentences_are_aligned(folder: Path) -> None:
     """Words of eight, each with a translation of its own, in an order that no diagonal fits."""
     aligner = open_aligner(folder, None, "cpu")
-    assert aligner.languages == ("de", "en") and aligner.tokenizer == "none"
+    assert aligner.text == FittedText(("de", "en"), "none")
     assert_links_found(aligner, PAIRS, LINKS)
 
 
@@ -63,8 +63,8 @@ def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="begins anew"):
         fitted("hmm", PAIRS, folder, {})
     with pytest.raises(WrongUsage, match="null cannot be 1"):
-        open_method("hmm", {"hmm_null": 1.0})
-    assert isinstance(fitted("hmm", PAIRS, tmp_path / "few", {"hmm_rounds": 0}), HmmAligner)
+        new_aligner("hmm", {"hmm_null": 1.0})
+    assert isinstance(fitted("hmm", PAIRS, tmp_path / "few", {"hmm_rounds": 0}), Hmm)
 
 
 def test_of_many_pairs_some_are_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,7 +112,7 @@ def test_trees_tell_equal_words_apart(tmp_path: Path) -> None:
 
     with_trees = fitted("hmm", pairs, tmp_path / "trees", {"hmm_trees": True})
     again = open_aligner(tmp_path / "trees", None, "cpu")
-    assert again.needs == with_trees.needs == ({"heads"}, {"heads"})
+    assert again.needs() == with_trees.needs() == ({"heads"}, {"heads"})
     assert correct(again) == correct(with_trees) > 0.9
     assert correct(fitted("hmm", pairs, tmp_path / "rows", {})) < 0.7
 
@@ -188,7 +188,7 @@ def test_damaged_words_and_options_are_named(folder: Path, tmp_path: Path) -> No
     shutil.copytree(folder, copy)
     config = orjson.loads((copy / "config.json").read_bytes())
     for options, cause in (({"jump": 0}, "jump cannot be 0"), ({"other": 1}, "other"), (None, "config.json")):
-        (copy / "config.json").write_bytes(orjson.dumps(config | {"options": options}))
+        (copy / "config.json").write_bytes(orjson.dumps(config | {"model": config["model"] | {"options": options}}))
         with pytest.raises(BadInput, match=cause):
             open_aligner(copy, None, "cpu")
     (copy / "config.json").write_bytes(orjson.dumps(config))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from synmt.alignment.aligner import FittedText, new_aligner, open_aligner
 from synmt.alignment.extraction import SoftLinks
-from synmt.alignment.methods import open_aligner, open_method
 from synmt.model.records import SentencePair
 from synmt.streams import BadInput, WrongUsage
 from tests.alignment.bitexts import QUICK_NEURAL, STRANGE, assert_links_found, bitext, fitted
@@ -42,7 +42,7 @@ def aligned(folder: Path, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
 
 def test_it_is_the_mean_of_both(folder: Path) -> None:
     both = open_aligner(folder, None, "cpu")
-    assert both.languages == ("de", "en") and both.tokenizer == "none" and both.heuristic == "mean"
+    assert both.text == FittedText(("de", "en"), "none") and both.heuristic == "mean"
     assert both.align([]) == []
     pairs = [*PAIRS[:20], *STRANGE]
     found, hmm, neural = (aligned(each, pairs) for each in (folder, folder / "hmm", folder / "neural-hmm"))
@@ -74,13 +74,13 @@ def test_a_run_that_was_stopped_goes_on(missing: list[str], folder: Path, tmp_pa
 def test_what_its_parts_do_not_take_is_refused() -> None:
     for settings in ({"hmm_null": 1.0}, {"neural_hmm_null": 0.0}, {"neural_hmm_jump": 0}):
         with pytest.raises(WrongUsage, match=r"(null|jump) cannot be"):
-            open_method("hmms", settings).needs(settings)
+            new_aligner("hmms", settings).needs(settings)
 
 
 def test_trees_are_for_the_one_that_reads_them() -> None:
-    assert open_method("hmms", {}).needs({}) == (frozenset(), frozenset())
+    assert new_aligner("hmms", {}).needs({}) == (frozenset(), frozenset())
     heads = frozenset({"heads"})
-    assert open_method("hmms", {"hmm_trees": True}).needs({"hmm_trees": True, "epochs": 3}) == (heads, heads)
+    assert new_aligner("hmms", {"hmm_trees": True}).needs({"hmm_trees": True, "epochs": 3}) == (heads, heads)
 
 
 def test_a_part_from_elsewhere_is_refused(folder: Path, tmp_path: Path) -> None:

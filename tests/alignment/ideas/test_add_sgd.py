@@ -1,6 +1,6 @@
 import torch
 
-from synmt.alignment.ideas.add_sgd import descend
+from synmt.alignment.translation.optimized import descend
 
 
 def test_descent_goes_down() -> None:

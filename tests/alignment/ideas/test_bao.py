@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.alignment.ideas.bao import contiguity_loss
+from synmt.alignment.translation.optimized import contiguity_loss
 
 
 @given(st.integers(2, 6), st.booleans())

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synmt.alignment.mask_align.aligner import MaskAligner
+from synmt.alignment.aligner import open_aligner
+from synmt.alignment.corpus import Opened
+from synmt.alignment.mask_align.aligner import MaskAlign, MaskAlignConfig
 from synmt.alignment.mask_align.validation import LinkValidation
-from synmt.alignment.methods import open_aligner
 from synmt.inspection.curves import read_curves
 from synmt.streams import BadInput, WrongUsage
 from synmt.training.config import TrainingConfig
@@ -21,28 +22,33 @@ SHORT: dict[str, Any] = {"epochs": 2}
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> MaskAligner:
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> MaskAlign:
     return fit(tmp_path_factory.mktemp("fitted") / "model", PAIRS)
 
 
-def test_a_bitext_that_it_is_fitted_to_is_aligned(fitted: MaskAligner) -> None:
+def running(aligner: MaskAlign) -> Opened[MaskAlignConfig]:
+    assert aligner.opened
+    return aligner.opened
+
+
+def test_a_bitext_that_it_is_fitted_to_is_aligned(fitted: MaskAlign) -> None:
     """Without having seen a link."""
     assert error_rate(links(fitted, PAIRS), GOLD) < 10
 
 
 def test_an_opened_folder_aligns_as_the_fitted_model_and_in_any_batches(
-    fitted: MaskAligner, monkeypatch: pytest.MonkeyPatch
+    fitted: MaskAlign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = open_aligner(fitted.folder.path, None, "cpu")
-    assert isinstance(opened, MaskAligner)
+    opened = open_aligner(running(fitted).folder.path, None, "cpu")
+    assert isinstance(opened, MaskAlign)
     together = fitted.align(PAIRS[:20])
-    monkeypatch.setattr("synmt.alignment.mask_align.aligner.BATCH_TOKENS", 1)
+    monkeypatch.setattr("synmt.alignment.corpus.BATCH_TOKENS", 1)
     for one, other in zip(opened.align(PAIRS[:20]), together, strict=True):
         np.testing.assert_allclose(one.forward, other.forward, atol=1e-5)
         np.testing.assert_allclose(one.backward, other.backward, atol=1e-5)
 
 
-def test_links_of_words_that_were_never_seen_stay_inside(fitted: MaskAligner) -> None:
+def test_links_of_words_that_were_never_seen_stay_inside(fitted: MaskAlign) -> None:
     strange = [pair(["s1"], ["t1"]), pair(["new"], ["t1", "?"] * 40), pair(["s1"] * 1000, ["t2"])]
     for found, each in zip(fitted.align(strange), strange, strict=True):
         shape = len(found.source_words), len(found.target_words)
@@ -52,17 +58,17 @@ def test_links_of_words_that_were_never_seen_stay_inside(fitted: MaskAligner) ->
         assert (found.forward.sum(axis=0) <= 1.0001).all() and (found.backward.sum(axis=1) <= 1.0001).all()
 
 
-def test_the_log_shows_that_links_become_better(fitted: MaskAligner) -> None:
-    (points,) = (read_curves(fitted.folder.path).points,)
+def test_the_log_shows_that_links_become_better(fitted: MaskAlign) -> None:
+    (points,) = (read_curves(running(fitted).folder.path).points,)
     agreement, of_words = points["valid_agreement"][1], points["valid_links"][1]
     assert agreement[0] < 60 < 90 < agreement[-1] <= 100
     assert of_words[-1] == pytest.approx(1, abs=0.1)  # each word has one counterpart
     assert points["valid_loss"][1][-1] < points["valid_loss"][1][0]
 
 
-def test_what_the_log_says_is_said_of_the_links(fitted: MaskAligner) -> None:
-    validation = LinkValidation(PAIRS[:7], fitted.folder, TrainingConfig(max_length=100))
-    measures = validation(fitted.model).measures
+def test_what_the_log_says_is_said_of_the_links(fitted: MaskAlign) -> None:
+    validation = LinkValidation(MaskAlign.reading, PAIRS[:7], running(fitted).folder, TrainingConfig(max_length=100))
+    measures = validation(running(fitted).model).measures
     agreed = directed = given = 0
     for each, found in zip(PAIRS[:7], fitted.align(PAIRS[:7]), strict=True):
         forward = {(found.source_words[int(j)], i) for i, j in enumerate(found.forward.argmax(axis=0))}
@@ -73,9 +79,9 @@ def test_what_the_log_says_is_said_of_the_links(fitted: MaskAligner) -> None:
     assert measures == {"agreement": pytest.approx(200 * agreed / directed), "links": pytest.approx(2 * given / words)}
 
 
-def test_the_last_model_is_kept_whatever_its_links_look_like(fitted: MaskAligner) -> None:
-    validation = LinkValidation(PAIRS[:7], fitted.folder, TrainingConfig(max_length=100))
-    assert not validation(fitted.model).decides
+def test_the_last_model_is_kept_whatever_its_links_look_like(fitted: MaskAlign) -> None:
+    validation = LinkValidation(MaskAlign.reading, PAIRS[:7], running(fitted).folder, TrainingConfig(max_length=100))
+    assert not validation(running(fitted).model).decides
 
 
 def test_the_same_seed_gives_the_same_links_and_another_one_others(tmp_path: Path) -> None:
@@ -89,7 +95,7 @@ def test_the_same_seed_gives_the_same_links_and_another_one_others(tmp_path: Pat
 
 
 def test_resuming_gives_the_numbers_of_an_uninterrupted_run(tmp_path: Path) -> None:
-    def fitted_for(epochs: int, name: str, resume: bool = False) -> MaskAligner:
+    def fitted_for(epochs: int, name: str, resume: bool = False) -> MaskAlign:
         return fit(tmp_path / name, PAIRS[:40], resume=resume, epochs=epochs, schedule="constant")
 
     whole = fitted_for(4, "whole")
@@ -99,7 +105,7 @@ def test_resuming_gives_the_numbers_of_an_uninterrupted_run(tmp_path: Path) -> N
         np.testing.assert_array_equal(one.forward, other.forward)
 
 
-def test_links_to_learn_from_are_learnt(fitted: MaskAligner, tmp_path: Path) -> None:
+def test_links_to_learn_from_are_learnt(fitted: MaskAlign, tmp_path: Path) -> None:
     """Each word with the one at its place, which is not its translation."""
     guide = [{(n, n) for n in range(len(source))} for source, _, _ in DATA[:60]]
     aligner = fit(tmp_path / "model", PAIRS[:60], guide, mask_align_guidance=5.0)
@@ -117,7 +123,7 @@ def test_encoders_may_read_trees(sides: tuple[str | None, str | None], tmp_path:
     if "pascal" not in f"{sides}":
         given.pop("pascal_heads")
     aligner = fit(tmp_path / "model", pairs, **given)
-    assert aligner.needs == open_aligner(tmp_path / "model", "mask-align", "cpu").needs
+    assert aligner.needs() == open_aligner(tmp_path / "model", "mask-align", "cpu").needs()
     for found, each in zip(aligner.align(pairs), pairs, strict=True):
         assert set(found.source_words) == set(range(len(each.source.tokens)))
         assert set(found.target_words) == set(range(len(each.target.tokens)))

@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SideBatch, build_vocabulary
-from synmt.alignment.guidance import links_of_subwords
-from synmt.alignment.mask_align.idea import MaskAlign
+from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SideBatch, build_vocabulary, links_of_subwords
+from synmt.alignment.mask_align.aligner import MaskAlign
 from synmt.alignment.mask_align.model import DirectedModel, MaskAlignModel
 from synmt.model.source import SourceFeatures, source_side
 from synmt.nn.config import TransformerConfig

@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from synmt.alignment.aligner import FittedText
+from synmt.alignment.attention import first_order_posteriors
 from synmt.alignment.corpus import SideBatch
-from synmt.alignment.mask_align.config import MaskAlignConfig
-from synmt.alignment.mask_align.idea import MaskAlign
+from synmt.alignment.mask_align.aligner import MaskAlign, MaskAlignConfig
 from synmt.alignment.mask_align.model import DirectedModel, distances
-from synmt.alignment.posteriors import first_order_posteriors
 from synmt.model.source import source_side
 from synmt.nn.attention import Recorder
 from tests.alignment.mask_align.test_model import CONFIG, CPU, aligner
@@ -97,7 +97,7 @@ def test_a_large_kappa_leaves_the_diagonal_alone() -> None:
 
 def test_a_folder_from_before_the_diagonal_is_read() -> None:
     side = source_side({"sequence": {}})
-    config = MaskAlignConfig(MaskAlign(agreement=2.0), False, (side, side), ("de", "en"), "none", CONFIG)
+    config = MaskAlignConfig(MaskAlign(agreement=2.0), False, (side, side), FittedText(("de", "en"), "none"), CONFIG)
     fields = config.fields()
     del fields["options"]["diagonal"]
     assert MaskAlignConfig.read(fields) == replace(config)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from synmt.alignment.neural_hmm.chains import Chains, agreed
+from synmt.alignment.chains import Chains, Scores, Tables, agreed
 
 
 def evidence(linked: Tensor, unlinked: Tensor, moves: Tensor, start: Tensor) -> Tensor:
@@ -43,15 +43,16 @@ def padded(own: tuple[Tensor, Tensor, Tensor, Tensor], rows: int, columns: int) 
     """Return a pair in a batch of two with padding, the other being its own."""
     linked, unlinked, moves, start = own
     length, size = linked.shape
-    wide = Chains(
+    words = Scores(
         torch.randn(2, length + rows, size + columns),
         torch.randn(2, length + rows),
-        torch.rand(2, size + columns, size + columns),
-        torch.full((2, size + columns), 1 / (size + columns)),
         torch.arange(length + rows).expand(2, -1) < torch.tensor([[length], [length + rows]]),
     )
-    wide.linked[0, :length, :size], wide.unlinked[0, :length] = linked, unlinked
-    wide.moves[0], wide.start[0], wide.linked[0, :, size:] = 0, 0, -torch.inf
+    wide = Chains(
+        words, torch.rand(2, size + columns, size + columns), torch.full((2, size + columns), 1 / (size + columns))
+    )
+    words.linked[0, :length, :size], words.unlinked[0, :length] = linked, unlinked
+    wide.moves[0], wide.start[0], words.linked[0, :, size:] = 0, 0, -torch.inf
     wide.moves[0, :size, :size], wide.start[0, :size] = moves, start
     return wide
 
@@ -70,16 +71,46 @@ def test_posteriors_are_the_gradient_of_what_is_summed_over_all_alignments(
     torch.testing.assert_close(found.links[0, :length, :size], of_links.float(), atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(found.unlinked[0, :length], of_none.float(), atol=1e-5, rtol=1e-4)
     taken = torch.zeros(size, size) if of_moves is None else (of_moves * moves).float().detach()  # ∂/∂ log p(j | j′)
-    torch.testing.assert_close(found.moves[0, :size, :size], taken, atol=1e-5, rtol=1e-4)
-    for each in (found.links[0, length:], found.links[0, :, size:], found.unlinked[0, length:]):
-        assert not each.any()
-    assert not found.moves[0, size:].any() and not found.moves[0, :, size:].any()
+    torch.testing.assert_close(found.taken()[0, :size, :size], taken, atol=1e-5, rtol=1e-4)
+    assert not found.links[0, length:].any() and not found.links[0, :, size:].any()
+    assert not found.taken()[0, size:].any() and not found.taken()[0, :, size:].any()
+    torch.testing.assert_close(found.unlinked[0, length:], torch.ones(rows))
+
+
+def in_numpy(chains: Chains) -> Chains:
+    words = chains.words
+    assert isinstance(words, Scores)
+    return Chains(Scores(*(each.numpy() for each in (words.linked, words.unlinked, words.real))), chains.moves.numpy(),
+                  chains.start.numpy())  # fmt: skip
+
+
+def in_tables(chains: Chains) -> Chains:
+    words = chains.words
+    assert isinstance(words, Scores)
+    likely = words.linked.exp() * words.real.unsqueeze(2)
+    none = words.unlinked.exp().where(words.real, 1.0)
+    return Chains(Tables(likely.numpy(), none.numpy()), chains.moves.numpy(), chains.start.numpy())
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 5), st.integers(0, 3))
+@settings(max_examples=40, deadline=None)
+def test_scores_and_tables_on_arrays_and_tensors_agree(seed: int, length: int, size: int, steps: int) -> None:
+    """One recursion, two sources of probabilities, two libraries: all find the same, after any steps of agreement."""
+    torch.manual_seed(seed)
+    directions = padded(drawn(seed, length, size), 2, 1), padded(drawn(seed + 1, size, length), 1, 2)
+    expected = agreed(directions, steps)
+    for change in (in_numpy, in_tables):
+        for found, each in zip(agreed((change(directions[0]), change(directions[1])), steps), expected, strict=True):
+            for name in ("links", "unlinked", "likelihood"):
+                own = torch.as_tensor(getattr(found, name))
+                torch.testing.assert_close(own, getattr(each, name), atol=1e-4, rtol=1e-3)
+            torch.testing.assert_close(torch.as_tensor(found.taken()), each.taken(), atol=1e-4, rtol=1e-3)
 
 
 def test_both_directions_give_way_by_what_they_lack_of_each_other() -> None:
     there, back = drawn(1, 3, 2), drawn(2, 2, 3)
     forward, backward = padded(there, 0, 0), padded(back, 0, 0)
-    found = agreed(forward, backward, 1)
+    found = agreed((forward, backward), 1)
     before = forward.posteriors(), backward.posteriors()
     surplus = before[1].links[0].T - before[0].links[0]
     for each, own, more, alone in zip(found, (there, back), (surplus, -surplus.T), before, strict=True):
@@ -93,7 +124,7 @@ def test_many_steps_bring_both_directions_together() -> None:
     forward, backward = padded(drawn(3, 3, 4), 0, 0), padded(drawn(4, 4, 3), 0, 0)
     apart = []
     for steps in (0, 100):
-        there, back = agreed(forward, backward, steps)
+        there, back = agreed((forward, backward), steps)
         apart.append(float((there.links[0] - back.links[0].T).abs().max()))
     assert apart[0] > 0.3 and apart[1] < 0.01
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synmt.alignment.aligner import FittedText, new_aligner, open_aligner
 from synmt.alignment.extraction import SoftLinks
-from synmt.alignment.methods import open_aligner, open_method
 from synmt.streams import BadInput, WrongUsage
 from tests.alignment.bitexts import (
     QUICK_NEURAL,
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_reversed_sentences_are_aligned(folder: Path) -> None:
     """Words of eight, each with a translation of its own, in an order that no first jump fits."""
     aligner = open_aligner(folder, None, "cpu")
-    assert aligner.languages == ("de", "en") and aligner.tokenizer == "none"
+    assert aligner.text == FittedText(("de", "en"), "none")
     assert_links_found(aligner, PAIRS, LINKS)
 
 
@@ -68,9 +68,9 @@ def test_what_it_does_not_take_is_refused(folder: Path) -> None:
     with pytest.raises(BadInput, match="holds a model"):
         fitted("neural-hmm", PAIRS, folder, QUICK)
     with pytest.raises(WrongUsage, match="width cannot be 0"):
-        open_method("neural-hmm", {}).needs({"width": 0})
+        new_aligner("neural-hmm", {}).needs({"width": 0})
     with pytest.raises(WrongUsage, match="null cannot be 0"):
-        open_method("neural-hmm", {"neural_hmm_null": 0.0})
+        new_aligner("neural-hmm", {"neural_hmm_null": 0.0})
 
 
 def test_a_vocabulary_of_more_than_subwords_is_refused(folder: Path, tmp_path: Path) -> None:

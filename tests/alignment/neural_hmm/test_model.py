@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from synmt.alignment.corpus import AlignerCorpus
-from synmt.alignment.neural_hmm.idea import NeuralHmm
-from synmt.alignment.neural_hmm.model import NeuralHmmModel
-from synmt.alignment.neural_hmm.start import associations, start
+from synmt.alignment.neural_hmm.aligner import NeuralHmm
+from synmt.alignment.neural_hmm.model import NeuralHmmModel, associations, start
 from tests.alignment.mask_align.test_model import CPU, aligner
 from tests.alignment.neural_hmm.test_chains import evidence
 
@@ -96,7 +95,7 @@ def test_what_is_learnt_is_what_both_directions_believe_in(agreement: int) -> No
             linked, unlinked, moves, _ = written_out(model, x.subwords[0].tolist(), y.subwords[0].tolist(), backward)
             both = there.links[0] * back.links[0].T
             expected = expected - ((both.T if backward else both) * linked).sum() - (found.unlinked[0] * unlinked).sum()
-            expected = expected - (found.moves[0] * moves.log()).sum()
+            expected = expected - (found.taken()[0] * moves.log()).sum()
         assert float(loss.total.detach()) == pytest.approx(float(expected.detach()), rel=1e-4)
         gradients.append(gradient(expected))
         torch.testing.assert_close(gradient(loss.total), gradients[-1], atol=1e-4, rtol=1e-3)

@@ -4,19 +4,18 @@ from typing import Any
 import pytest
 
 from synmt.alignment import ALIGNERS
+from synmt.alignment.aligner import new_aligner, options_of
 from synmt.alignment.choice import used_by
-from synmt.alignment.methods import TranslationMethod, open_method
-from synmt.alignment.translation.config import TranslationFitConfig, fitting_config
-from synmt.alignment.translation.idea import LinkIdea
+from synmt.alignment.translation.idea import LinkIdea, TranslationFitConfig, fitting_config
 from synmt.options import settings_of
 from synmt.streams import WrongUsage
 from tests.alignment.translation.forced import IDEAS
 
 
 def asked(name: str, settings: dict[str, Any]) -> tuple[LinkIdea, TranslationFitConfig]:
-    method = open_method(name, settings)
-    assert isinstance(method, TranslationMethod)
-    return method.idea, fitting_config(method.idea, settings)
+    idea = new_aligner(name, settings)
+    assert isinstance(idea, LinkIdea)
+    return idea, fitting_config(idea, settings)
 
 
 @pytest.mark.parametrize("name", IDEAS)
@@ -24,7 +23,7 @@ def test_settings_go_where_they_belong(name: str) -> None:
     fields = [each.name for each in settings_of(ALIGNERS[name])]
     own = {f"{name}-{field}".replace("-", "_"): 1 for field in fields}
     idea, config = asked(name, {"preset": "paper", "width": 64, "epochs": 7} | own)
-    assert idea.options() == dict.fromkeys(fields, 1)
+    assert options_of(idea) == dict.fromkeys(fields, 1)
     assert (config.network.width, config.network.heads, config.training.epochs) == (64, 4, 7)
     assert config.network.cross_attention == ("last" if name == "naive-att-last" else "all")
 
@@ -48,7 +47,7 @@ def test_encoders_that_do_not_fit_the_network_are_refused_before_anything_is_tra
 
 def test_options_of_a_guide_are_known_and_others_are_not() -> None:
     idea, _ = asked("shift-aet", {"shift_att_layer": 2, "shift_aet_layer": 3})
-    assert idea.options() == {"layer": 3}
+    assert options_of(idea) == {"layer": 3}
     assert asked("bao-guided", {"bao_contiguity": 0.5})
     assert {"shift-att-layer", "shift-aet-layer", "guide"} < used_by("shift-aet", {})
     assert "shift-att-layer" not in used_by("shift-aet", {"guide": "links"})  # which needs no teacher

@@ -9,11 +9,12 @@ import orjson
 import pytest
 import torch
 
+from synmt.alignment import ALIGNERS
+from synmt.alignment.aligner import open_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
-from synmt.alignment.methods import open_aligner
-from synmt.alignment.translation.aligner import TranslationAligner
 from synmt.alignment.translation.fitting import links_of, training_of_part
-from synmt.alignment.translation.layers import disagreement
+from synmt.alignment.translation.idea import LinkIdea
+from synmt.alignment.translation.models import disagreement
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput, WrongUsage
@@ -71,7 +72,7 @@ def test_given_links_are_learned(name: str, folders: dict[str, Path], tmp_path: 
     if name != "mtl-fullc":
         settings = {"epochs": 120, "models": str(folders["naive-att"])}
     aligner = fit_to(name, PAIRS, tmp_path / name, LINKS, learning_rate=0.02, **settings)
-    assert isinstance(aligner, TranslationAligner)
+    assert isinstance(aligner, LinkIdea)
     found = links_of(aligner, Bitext(PAIRS))
     right = sum(len(one & other) for one, other in zip(found, LINKS, strict=True))
     assert right > 0.7 * sum(map(len, LINKS))
@@ -156,9 +157,14 @@ def test_a_folder_that_is_inconsistent_is_named(
 ) -> None:
     shutil.copytree(folders["naive-att"], tmp_path / "copy")
     config = tmp_path / "copy" / "config.json"
-    config.write_bytes(orjson.dumps(orjson.loads(config.read_bytes()) | change))
+    fields = orjson.loads(config.read_bytes())
+    if change.keys() & {"format", "aligner"}:
+        fields |= change
+    else:
+        fields["model"] |= change
+    config.write_bytes(orjson.dumps(fields))
     with pytest.raises(BadInput, match=cause):
-        TranslationAligner.open(tmp_path / "copy", "cpu")
+        ALIGNERS["naive-att"].open(tmp_path / "copy", "cpu")
 
 
 def test_disagreement_is_an_error_rate() -> None:

@@ -8,12 +8,9 @@ import pytest
 import torch
 
 from synmt.alignment.choice import used_by
-from synmt.alignment.ideas.add_sgd import AddSgd, Prediction, descend
-from synmt.alignment.ideas.bao import Bao
-from synmt.alignment.ideas.mtl_fullc import MtlFullc
-from synmt.alignment.ideas.naive_att import NaiveAtt, NaiveAttLast
-from synmt.alignment.ideas.shift_att import ShiftAtt
+from synmt.alignment.translation.cross_attention import MtlFullc, NaiveAtt, NaiveAttLast, ShiftAtt
 from synmt.alignment.translation.idea import link_idea
+from synmt.alignment.translation.optimized import AddSgd, Bao, Prediction, descend
 from synmt.nn.attention import Recorder
 from synmt.nn.config import TransformerConfig
 from synmt.streams import BadInput

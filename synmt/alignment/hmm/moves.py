@@ -1,19 +1,95 @@
-"""Inside–outside over the places that the words of a target come from, where each depends on its head (see idea.py).
+"""Moves between the source words of successive target words, in a row or in a dependency tree (see aligner.py).
 
-Shapes: B pairs of I target and J source words, padded.
+Shapes: B pairs of I target and J source words, padded; C classes of source words; K kinds of moves between them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from synmt.alignment.hmm.chains import Floats, JumpCounts, Moves, Numbers, Posteriors, columns, rows
+from synmt.alignment.chains import Found, columns
 
+Floats = NDArray[np.float32]
+Numbers = NDArray[np.intp]
+SHARED = 50.0  # τ, how many moves what is common to all words counts for
+RAREST = 1e-6  # the share of a kind of move, at least
 NEAR, FAR = 3, 8  # words
 # what a word is to another: itself; a dependent, head or sibling before or after it; a dependent's dependent or the
 # head's head; another word that is near, far or farther
 FIRST_WEIGHTS = 1, 6, 6, 1, 1, 1, 1, 0.5, 0.3, 0.3, 0.1, 0.05
 TINY = np.float32(1e-37)
+
+
+@dataclass
+class Jumps:
+    """How likely one moves from a word to another. weights [C,K]: by the class of the word that is left, and by the
+    kind of move; between words in a row, s_c(d) for d from −K to K, where the first and the last are those of longer
+    jumps, too."""
+
+    weights: Floats
+
+    @classmethod
+    def new(cls, classes: int, longest: int) -> "Jumps":
+        """Favour short jumps, and most of all the next word."""
+        distances = np.arange(-longest, longest + 1)
+        weights = np.exp(-0.3 * np.abs(distances - 1))
+        return cls(np.tile((weights / weights.sum()).astype(np.float32), (classes, 1)))
+
+    def between(self, classes: Numbers, real: Floats) -> "Moves":
+        """Return the moves between words in a row; classes [B,J]."""
+        size, words = self.weights.shape[1], np.arange(classes.shape[1])
+        kinds = (words[None, :] - words[:, None]).clip(-(size // 2), size // 2) + size // 2
+        return Moves(self.weights, classes[:, :, None] * size + kinds, real)
+
+    def learn(self, taken: "JumpCounts") -> None:
+        """Take what is most likely by the counts, and by τ moves more of each class as all others move."""
+        general = (taken.seen.sum(axis=0) + self.weights.mean(axis=0)) / (taken.possible.sum(axis=0) + 1)
+        general = np.maximum(general / general.sum(), RAREST)
+        weights = (taken.seen + SHARED * general) / (taken.possible + SHARED)
+        self.weights = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+@dataclass
+class JumpCounts:
+    """How often moves have been taken, of the shape of their weights; possible: Σ 1 / Σ_k s(j′, k) over all departures
+    from j′ that might have been such a move, so that weights · possible is how often they would be taken by their
+    weights alone."""
+
+    seen: NDArray[np.float64]
+    possible: NDArray[np.float64]
+
+    def add(self, other: "JumpCounts") -> None:
+        self.seen += other.seen
+        self.possible += other.possible
+
+
+@dataclass
+class Moves:
+    """Moves between the source words of pairs of similar lengths.
+
+    places [B,J,J]: where in the weights, as one row, the move from j′ to j is; real [B,J]: 1 where there is a word, or
+    0. likely [B,J,J]: p(j | j′).
+    """
+
+    weights: Floats
+    places: Numbers
+    real: Floats
+    likely: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        table = self.weights.ravel()[self.places]
+        self._mass = columns(table, self.real)  # Σ_k s(j′, k) over the words of each pair
+        self.likely = table / self._mass[:, :, None]
+
+    def counts(self, taken: Floats) -> JumpCounts:
+        """Return how often moves of each kind are taken, by how often each place is left for each other [B,J,J]."""
+        possible = (taken.sum(axis=2) / self._mass)[:, :, None] * self.real[:, None, :]
+        return JumpCounts(self._by_weight(taken), self._by_weight(possible))
+
+    def _by_weight(self, moves: Floats) -> NDArray[np.float64]:
+        sums = np.bincount(self.places.ravel(), moves.ravel(), self.weights.size)
+        return sums.astype(np.float64).reshape(self.weights.shape)
 
 
 def relations(heads: Numbers) -> Numbers:
@@ -62,23 +138,23 @@ class Trees:
     start: Floats
     heads: Numbers
 
-    def posteriors(self) -> tuple[Posteriors, JumpCounts]:
+    def posteriors(self) -> Found:
         """Return what the pairs say."""
         batch, length, size = self.likely.shape
         pairs, order = np.arange(batch), upwards(self.heads)
         heads = np.where(self.heads < 0, length, self.heads)  # above the roots is a word that nothing is made of
         inside, message, belief = np.ones((3, batch, length + 1, size), np.float32)
-        likelihood = 0.0
+        likelihood = np.zeros(batch, np.float32)
         for words in order.T:
             above = heads[pairs, words]
             none = self.unlinked[pairs, words, None] * inside[pairs, words]
             arrived = self.likely[pairs, words] * inside[pairs, words]
             root = above == length
-            likelihood += float(np.log((self.start * (arrived + none)).sum(axis=1)[root]).sum())
+            likelihood[root] += np.log((self.start * (arrived + none)).sum(axis=1)[root])
             sent = columns(self.moves.likely, arrived) + none
             message[pairs, words], scale = _scaled(sent)
             inside[pairs, above], more = _scaled(inside[pairs, above] * message[pairs, words])
-            likelihood += float((scale + more)[~root].sum())
+            likelihood[~root] += (scale + more)[~root]
         links, unlinked = np.empty_like(self.likely), np.empty_like(self.unlinked)
         before, arrivals = np.zeros((2, batch, length, size), np.float32)
         for words in order.T[::-1]:
@@ -86,13 +162,13 @@ class Trees:
             root = (above == length)[:, None]
             state = np.where(root, self.start, belief[pairs, above] / np.maximum(message[pairs, words], TINY))
             arrived = self.likely[pairs, words] * inside[pairs, words]
-            linked = np.where(root, state, rows(state, self.moves.likely)) * arrived
+            linked = np.where(root, state, (state[:, None, :] @ self.moves.likely)[:, 0]) * arrived
             stayed = state * self.unlinked[pairs, words, None] * inside[pairs, words]
             total = np.maximum((linked + stayed).sum(axis=1, keepdims=True), TINY)
             links[pairs, words], unlinked[pairs, words] = linked / total, (stayed / total).sum(axis=1)
             belief[pairs, words] = (linked + stayed) / total
             before[pairs, words], arrivals[pairs, words] = np.where(root, 0, state / total), arrived
-        return Posteriors(links, unlinked, likelihood), self.moves.counts(before, arrivals)
+        return Found(links, unlinked, likelihood, before, arrivals, self.moves.likely)
 
 
 def _scaled(states: Floats) -> tuple[Floats, Floats]:

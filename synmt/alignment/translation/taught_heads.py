@@ -1,4 +1,6 @@
-"""`shift-aet`: attention heads of their own, taught by the links of `shift-att`.
+"""Attention heads of their own on top of translation models, taught by links: `shift-aet` and `bao-guided`.
+
+`shift-aet`: attention heads of their own, taught by the links of `shift-att`.
 
 Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from Neural Machine Translation", EMNLP. The
 translation models stay as they are. Beside the cross-attention of decoder layer l, at the row that reads y_i, stand
@@ -10,6 +12,17 @@ self-attention, H: the encoder's output):
 G: the links of `shift-att`, both directions symmetrized, uniform over the links of a word. l is the layer that
 `shift-att` has chosen. The frozen models run without dropout. Links are those of words, and all subwords of linked
 words count as linked; in the paper they are those of subwords.
+
+`bao-guided`: a layer that sees the whole target, taught by the links of `bao`.
+
+Zenkel, Wuebker & DeNero (2020), "End-to-End Neural Word Alignment Outperforms GIZA++", ACL: guided alignment
+training with full target context, on translation models that stay as they are. Over the decoder's output s come an
+unmasked self-attention and heads with queries and keys of their own:
+
+    z = LN(s + SelfAttention(s)),   W_i = (1/H) Σ_h softmax(z_i Q_h (h K_h)ᵀ / √c),   L = −Σ_i Σ_j G_ij log W_ij
+
+G: the links of `bao`, both directions symmetrized, uniform over the links of a word. Written after a description of
+the paper: that z_i is read off the row that reads y_i, which is certain to know the word, is ours.
 """
 
 from dataclasses import dataclass
@@ -37,13 +50,43 @@ class ShiftAet(LinkIdea):
         return attention_heads(config)
 
     def loss(self, forced: Forced) -> "Tensor":
-        from synmt.alignment.guidance import guided_loss
+        from synmt.alignment.attention import guided_loss
 
         assert forced.target.links is not None
         return guided_loss(self.weights(forced), forced.target.links)
 
     def weights(self, forced: Forced) -> "Tensor":
         return mean_weights(forced, forced.crossing().inputs[0][:, 1:])
+
+
+@dataclass(frozen=True)
+class BaoGuided(LinkIdea):
+    guide = "bao"
+
+    def part(self, config: TransformerConfig) -> "nn.ModuleDict":
+        from torch import nn
+
+        from synmt.nn.attention import SelfAttention
+        from synmt.nn.transformer import reset_products
+
+        part = attention_heads(config)
+        part["context"] = SelfAttention(config.width, config.heads, dropout=0.0)
+        part["norm"] = nn.LayerNorm(config.width)
+        reset_products(part)
+        return part
+
+    def loss(self, forced: Forced) -> "Tensor":
+        from synmt.alignment.attention import guided_loss
+
+        assert forced.target.links is not None
+        return guided_loss(self.weights(forced), forced.target.links)
+
+    def weights(self, forced: Forced) -> "Tensor":
+        from synmt.nn.attention import AttentionEdit
+        from synmt.nn.encoding import hiding_bias
+
+        states, others = forced.states()[:, 1:], AttentionEdit(hiding_bias(forced.target.real.logical_not()))
+        return mean_weights(forced, forced.part.norm(states + forced.part.context(states, others)))
 
 
 def attention_heads(config: TransformerConfig) -> "nn.ModuleDict":

@@ -1,0 +1,176 @@
+"""A pair of models that is ready to align, from a bitext or from a folder (see aligner.py)."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from safetensors.numpy import load_file, save
+
+from synmt.alignment.extraction import SoftLinks
+from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts, Sentences, Sides
+from synmt.alignment.hmm.lexicon import Floats, Lexicon
+from synmt.alignment.hmm.model import Model, fit
+from synmt.alignment.statistical import plain_words
+from synmt.model.files import LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, write_aside
+from synmt.model.records import SentencePair
+from synmt.training.bitext import Bitext
+
+if TYPE_CHECKING:
+    from synmt.alignment.hmm.aligner import Hmm
+
+SIDES = ("source", "target")
+DIRECTIONS = ("forward", "backward")
+KINDS = ("jumps", "relations")  # of the weights of moves
+LEAST_COUNT = 1e-3  # of links that are saved
+LARGEST_COUNT = 1e12  # sums stay finite
+
+
+@dataclass(frozen=True)
+class FittedHmm:
+    model: Model
+    compounds: tuple[Compounds, Compounds]
+
+    @classmethod
+    def learn(cls, options: "Hmm", pairs: Bitext) -> Self:
+        """Fit both directions to pairs, and keep of them what a folder holds."""
+        sides = _sides(spread(pairs, options.pairs), options.trees)
+        if len(sides[0]) < len(pairs):
+            print(f"synmt align: hmm learns from {len(sides[0])} of {len(pairs)} pairs", file=sys.stderr)
+        source, target = (Compounds.learn(side.counts(), options.compounds) for side in sides)
+        learned = cls(fit(options, _cut(sides, (source, target))), (source, target))
+        return cls._of(options, (source.parts, target.parts), learned._tensors())
+
+    def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
+        """Return γ of both directions, of the parts of words."""
+        if not pairs:
+            return []
+        whole = _sides(pairs, self.model.options.trees)
+        sized = [
+            (side, [len(each.of(word)) for word in side.words])
+            for each, side in zip(self.compounds, whole, strict=True)
+        ]
+        sides = _cut(whole, self.compounds)
+        bitext = IndexedBitext.index(sides, range(len(pairs)), self.model.lexicon)
+        found: dict[int, SoftLinks] = {}
+        for batch, (forward, backward) in self.model.posteriors(bitext):
+            of_targets, of_sources = forward.links, backward.links
+            for line, row in enumerate(batch.rows):
+                x, y = ([n for n, word in enumerate(side[row]) for _ in range(own[word])] for side, own in sized)
+                cells = of_targets[line, : len(y), : len(x)].T, of_sources[line, : len(x), : len(y)]
+                found[row] = SoftLinks(*cells, x, y)
+        return [found[row] for row in range(len(pairs))]
+
+    def save(self, folder: Path) -> None:
+        """Write all but the config. Raises BadInput."""
+        for side, each in zip(SIDES, self.compounds, strict=True):
+            words = "".join(f"{' '.join(parts)}\n" for parts in each.parts.values())
+            write_aside(folder / f"{side}.txt", words.encode())
+        tensors = {name: np.ascontiguousarray(each) for name, each in self._tensors().items()}
+        write_aside(folder / PARAMETERS_FILE, save(tensors))
+
+    @classmethod
+    def open(cls, options: "Hmm", folder: Path) -> Self:
+        """Raise BadInput, naming the file."""
+        source, target = (_read_words(folder, folder / f"{side}.txt") for side in SIDES)
+        path = folder / PARAMETERS_FILE
+        check_inside(folder, path)
+        with naming(path):
+            return cls._of(options, (source, target), load_file(path))
+
+    def _tensors(self) -> dict[str, Any]:
+        level = self.model.lexicon.levels[-1]
+        kept = np.flatnonzero(level.counts[:-1] >= LEAST_COUNT)
+        targets, sources = np.divmod(level.types[kept], len(level.words[0].counts))
+        tensors = {"types": np.stack([sources, targets], axis=1).astype(np.int32), "links": level.counts[kept]}
+        for side, each in zip(SIDES, self.compounds, strict=True):
+            tensors[f"{side}.counts"] = np.array([*each.counts.values()], np.float32)
+        for name, direction in zip(DIRECTIONS, self.model.directions, strict=True):
+            tensors[f"{name}.unlinked"] = direction.unlinked[:-1]
+            for kind, jumps in zip(KINDS, direction.jumps, strict=False):
+                tensors[f"{name}.{kind}"] = jumps.weights
+        return tensors
+
+    @classmethod
+    def _of(cls, options: "Hmm", known: Sequence[dict[str, Parts]], tensors: Mapping[str, Floats]) -> Self:
+        """Raise ValueError or KeyError for tensors that do not fit the words of both sides, or hold no counts."""
+        types = tensors["types"]
+        if types.ndim != 2 or types.shape[1] != 2 or types.dtype != np.int32:
+            raise ValueError("tensor types holds no pairs of words")
+        source, target = (
+            Compounds(
+                dict(zip(parts, _counts(tensors, f"{name}.counts", len(parts)).tolist(), strict=True)),
+                options.compounds,
+                parts,
+            )
+            for name, parts in zip(SIDES, known, strict=True)
+        )
+        seen = source.counts_of_parts(), target.counts_of_parts()
+        words = [list(each) for each in seen]
+        sources, targets = types.T.astype(np.int64)
+        for ids, side in zip((sources, targets), words, strict=True):
+            if ((ids < 0) | (ids >= len(side))).any():
+                raise ValueError("tensor types holds a word that there is not")
+        links = _counts(tensors, "links", len(types))
+        lexicon = Lexicon.new(seen, options.concentration)
+        lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
+        _check_jumps(options, tensors)
+        model = Model.new(options, lexicon)
+        for name, direction, side in zip(DIRECTIONS, model.directions, reversed(words), strict=True):
+            for kind, jumps in zip(KINDS, direction.jumps, strict=False):
+                jumps.weights = _counts(tensors, f"{name}.{kind}", jumps.weights.shape, least=1e-12)
+            direction.unlinked[:-1] = _counts(tensors, f"{name}.unlinked", len(side))
+        return cls(model, (source, target))
+
+
+def _cut(sides: Sides, compounds: tuple[Compounds, Compounds]) -> Sides:
+    source, target = (side.cut(each.of) for side, each in zip(sides, compounds, strict=True))
+    return source, target
+
+
+def _sides(pairs: Iterable[SentencePair], trees: bool) -> Sides:
+    sides = Sentences(), Sentences()
+    for pair in pairs:
+        for side, record in zip(sides, (pair.source, pair.target), strict=True):
+            side.add(plain_words(record.tokens), record.heads if trees else ())
+    return sides
+
+
+def spread(bitext: Bitext, most: int) -> Iterator[SentencePair]:
+    """Yield at most so many pairs, as far from each other as may be; 0 is all."""
+    size = len(bitext)
+    most = min(most, size) or size
+    for number, pair in enumerate(bitext):
+        if (number + 1) * most // size > number * most // size:
+            yield pair
+
+
+def _check_jumps(options: "Hmm", tensors: Mapping[str, Floats]) -> None:
+    """Raise ValueError or KeyError for other jumps than a folder holds, before they take memory."""
+    for name in DIRECTIONS:
+        kinds = tensors[f"{name}.jumps"].shape[1:]
+        if kinds != (2 * options.jump + 1,):
+            raise ValueError(f"tensor {name}.jumps has no jumps of up to {options.jump} words")
+
+
+def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
+    """Return the parts of the words of a side. Raises BadInput."""
+    check_inside(folder, path, LARGEST_TEXT)
+    with naming(path):
+        words = [tuple(line.split(" ")) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+        parts = {"".join(each): each for each in words}
+        if len(parts) < len(words) or not words:
+            raise ValueError("holds a word twice" if words else "holds no words")
+        return parts
+
+
+def _counts(tensors: Mapping[str, Floats], name: str, shape: int | tuple[int, ...], least: float = 0.0) -> Floats:
+    """Return a tensor of a shape. Raises ValueError or KeyError for one that is missing or holds what is no count."""
+    counts, size = tensors[name], [shape] if isinstance(shape, int) else list(shape)
+    if list(counts.shape) != size or counts.dtype != np.float32:
+        raise ValueError(f"tensor {name} is {counts.dtype} {list(counts.shape)}, not float32 {size}")
+    if not ((counts >= least) & (counts <= LARGEST_COUNT)).all():
+        raise ValueError(f"tensor {name} holds what is no count")
+    return counts

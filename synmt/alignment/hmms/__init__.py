@@ -1,1 +1,0 @@
-"""`hmm` and `neural-hmm` together."""

@@ -1,1 +1,0 @@
-"""The published aligners but mask-align, one file each: citation, formula, options, arithmetic."""

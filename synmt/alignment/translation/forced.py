@@ -1,0 +1,82 @@
+"""Pairs with the target as forced output of a translation model. Free of torch, as `--help` is.
+
+Shapes: B pairs, I target tokens, J source tokens, t = I + 1 rows of the decoder: row 0 reads the begin of sentence and
+predicts y_1, row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from synmt.streams import BadInput
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from synmt.model.translation import EncodedSource, TranslationModel
+    from synmt.nn.attention import AttentionEdit, Recorder
+    from synmt.nn.decoders import TargetBatch
+    from synmt.nn.encoding import SourceBatch
+
+
+@dataclass(slots=True)
+class Forced:
+    """A batch of pairs on one model. part: what was trained on top of it; layer: the decoder layer that is read."""
+
+    model: "TranslationModel"
+    part: Any
+    layer: int
+    source: "SourceBatch"
+    target: "TargetBatch"
+    encoded: "EncodedSource"
+
+    @classmethod
+    def run(
+        cls, model: "TranslationModel", part: Any, layer: int, source: "SourceBatch", target: "TargetBatch"
+    ) -> "Forced":
+        """Encode the source."""
+        return cls(model, part, layer, source, target, model.encode(source))
+
+    def crossing(self, context: "AttentionEdit | None" = None) -> "Recorder":
+        """Run the decoder up to the layer's attention to the source, and return what that recorded.
+
+        Its inputs are [B,t,d], its weights [B,H,t,J]; each position sees those before it, or what `context` shows.
+        """
+        from synmt.nn.attention import Recorder
+
+        network = self.model.network
+        cross = network.decoder_layers[self.layer - 1].cross
+        assert cross is not None
+        with Recorder([cross], stop=True) as recorder:
+            contexts = [context] * len(network.decoder)
+            network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias, contexts)
+        return recorder
+
+    def weights(self, context: "AttentionEdit | None" = None) -> "Tensor":
+        """Return the weights of the layer's heads, [B,H,t,J] in fp32."""
+        return self.crossing(context).weights[0]
+
+    def posteriors(self) -> "Tensor":
+        """Return what the weights of the step that predicts y_i would be, were y_i known (synmt.alignment.attention),
+        [B,I,J]. Raises BadInput for a layer below the last, whose weights have a part in what later steps predict."""
+        import torch
+
+        from synmt.alignment.attention import first_order_posteriors
+        from synmt.nn.attention import Recorder
+        from synmt.nn.losses import smoothed_cross_entropy
+
+        network, real = self.model.network, self.target.real
+        if self.layer != network.config.decoder_layers:
+            raise BadInput(f"--links-by posterior is of the last decoder layer, not of layer {self.layer}")
+        cross = network.decoder_layers[-1].cross
+        assert cross is not None
+        with torch.enable_grad():
+            with Recorder([cross], cut=True) as recorder:
+                states = self.states()[:, :-1]
+            words = self.target.inputs[:, 1:][real]
+            loss = smoothed_cross_entropy(states[real], network.output_weight, network.output_bias, words, 0.0)
+        return first_order_posteriors(recorder.weights[0], -loss)[:, :-1]
+
+    def states(self) -> "Tensor":
+        """Return what the decoder predicts from, [B,t,d]."""
+        network = self.model.network
+        return network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias)

@@ -1,0 +1,191 @@
+"""The translation models of both directions at work, and which of their layers are read (see idea.py).
+
+Layers without gold links: Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from Neural Machine
+Translation", EMNLP: of all layers of one model with all of the other, the two with the lowest alignment error rate of
+one's links against the other's. Both sides of that being sure, it is 1 − 2|F∩B| / (|F| + |B|).
+"""
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import torch
+from torch import nn
+
+from synmt.alignment.aligner import FittedText
+from synmt.alignment.extraction import SoftLinks, directions
+from synmt.alignment.translation.forced import Forced
+from synmt.device import autocast, local_device
+from synmt.model.batches import Sources, in_batches
+from synmt.model.config import ModelConfig
+from synmt.model.corpus import Corpus
+from synmt.model.files import CONFIG_FILE, PARAMETERS_FILE, check_inside, naming
+from synmt.model.folder import ModelFolder
+from synmt.model.records import SentencePair
+from synmt.model.translation import TranslationModel
+from synmt.parameters import load_parameters
+from synmt.streams import BadInput
+from synmt.text.links import Link
+from synmt.training.bitext import Bitext
+
+if TYPE_CHECKING:
+    from synmt.alignment.translation.idea import LinkIdea
+
+DIRECTIONS = ("forward", "backward")
+BATCH_TOKENS = 4096
+SAMPLE = 1000  # pairs, the size of the paper's validation sets
+
+
+@dataclass
+class Direction:
+    """One of the two models, what was trained on top of it, and the decoder layer that is read."""
+
+    folder: ModelFolder[ModelConfig]
+    model: TranslationModel
+    part: nn.Module | None
+    layer: int
+
+    def sentences(self, pairs: Sequence[SentencePair], backward: bool = False) -> "Sentences":
+        """Return pairs as this direction sees them. Raises BadInput for a record that lacks what the encoder needs."""
+        bpe, vocabulary, side = self.folder.bpe, self.folder.vocabulary, self.folder.config.source
+        features, targets = [], []
+        for pair in pairs:
+            source, target = (pair.target, pair.source) if backward else (pair.source, pair.target)
+            with pair.lines[0].naming():
+                features.append(side.features(source, bpe.segment))
+            targets.append(vocabulary.encode_target(bpe.apply(target.tokens)))
+        sources = Sources.encode(features, vocabulary)
+        corpus = Corpus(vocabulary, sources, [np.array(ids, np.int32) for ids in targets])
+        return Sentences(corpus, [np.array(each.word_of) for each in features])
+
+    def force(self, sentences: "Sentences", batch: Sequence[int]) -> Forced:
+        source, target = sentences.corpus.batch(batch, self.model.network.embedding.device)
+        return Forced.run(self.model, self.part, self.layer, source, target)
+
+
+@dataclass
+class Sentences:
+    """Pairs as one direction sees them. word_of: for each source token the word that it is a subword of, or −1."""
+
+    corpus: Corpus
+    word_of: list[np.ndarray]
+
+
+@dataclass(frozen=True)
+class Models:
+    """folder: of the aligner."""
+
+    folder: Path
+    forward: Direction
+    backward: Direction
+
+    def __iter__(self) -> Iterator[Direction]:
+        yield from (self.forward, self.backward)
+
+    @property
+    def text(self) -> FittedText:
+        forward, backward = (each.folder.config for each in self)
+        return FittedText(forward.languages, forward.tokenizer, (forward.words, backward.words))
+
+    @classmethod
+    def open(cls, folder: Path, idea: "LinkIdea", layers: Sequence[int], device: str) -> Self:
+        """Open what an idea reads at these layers. Raises BadInput."""
+        forward, backward = (
+            open_direction(folder, name, idea, layer, local_device(device))
+            for name, layer in zip(DIRECTIONS, layers, strict=True)
+        )
+        return cls(folder, forward, backward)
+
+    def align(self, idea: "LinkIdea", pairs: Sequence[SentencePair]) -> list[SoftLinks]:
+        """Return the weights of each pair, in order. Raises BadInput."""
+        forward, backward = self.forward.sentences(pairs), self.backward.sentences(pairs, backward=True)
+        lengths = [max(len(x), len(y)) for x, y in zip(forward.word_of, backward.word_of, strict=True)]
+
+        @torch.no_grad()
+        def of_batch(batch: Sequence[int]) -> list[SoftLinks]:
+            with autocast(self.forward.model.network.embedding.device):
+                forced = self.forward.force(forward, batch), self.backward.force(backward, batch)
+                if idea.links_by == "posterior":
+                    matrices = idea.posteriors(forced[0]), idea.posteriors(forced[1])
+                else:
+                    matrices = idea.matrices(*forced)
+            of_targets, of_sources = (weights.float().cpu().numpy() for weights in matrices)
+            return [
+                _soft_links(of_targets[row], of_sources[row], forward.word_of[number], backward.word_of[number])
+                for row, number in enumerate(batch)
+            ]
+
+        return in_batches(lengths, BATCH_TOKENS, of_batch)
+
+
+def open_direction(path: Path, name: str, idea: "LinkIdea", layer: int, device: torch.device) -> Direction:
+    """Open the model, and the part if the idea has one. Raises BadInput."""
+    folder = ModelFolder.open(path / name, ModelConfig)
+    part = None
+    if idea.has_part:
+        parameters = part_folder(path, name) / PARAMETERS_FILE
+        check_inside(path, parameters)
+        with naming(parameters):
+            part = load_parameters(lambda: _holder(idea, folder), parameters)["part"].to(device).eval()
+    with naming(path / CONFIG_FILE):
+        if not 0 < layer <= folder.config.network.decoder_layers:
+            raise ValueError(f"no decoder layer {layer}")
+        if not folder.config.network.crosses(layer):
+            raise ValueError(f"decoder layer {layer} does not attend to the source")
+    return Direction(folder, folder.load_model(device), part, layer)
+
+
+def _holder(idea: "LinkIdea", folder: ModelFolder[ModelConfig]) -> nn.ModuleDict:
+    """Return an untrained part, under the name by which its training knows it."""
+    part = idea.part(folder.config.network)
+    return nn.ModuleDict() if part is None else nn.ModuleDict({"part": part})
+
+
+def part_folder(path: Path, direction: str) -> Path:
+    return path / f"{direction}-part"
+
+
+def _soft_links(forward: np.ndarray, backward: np.ndarray, source: np.ndarray, target: np.ndarray) -> SoftLinks:
+    """Cut padding and structure out of weights [I,n] and [J,n']."""
+    x, y = source >= 0, target >= 0
+    sources, targets = np.flatnonzero(x), np.flatnonzero(y)
+    return SoftLinks(
+        forward[: len(targets), sources].T, backward[: len(sources), targets], source[x].tolist(), target[y].tolist()
+    )
+
+
+def layers_of_another(path: Path, method: str, idea: "LinkIdea", made_by: str) -> list[int]:
+    """Return where a method reads models that were not made for it. Raises BadInput if it cannot."""
+    layers = []
+    for name in DIRECTIONS:
+        network = ModelFolder.open(path / name, ModelConfig).config.network
+        fits = idea.network(network) == network and not idea.has_part and not idea.trains_model
+        layers.append(idea.fixed_layer(network) if fits else 0)
+    if not all(layers):
+        raise BadInput(f"was made by {made_by}; {method} must be fitted (--models takes its models over)", str(path))
+    return layers
+
+
+def agreeing_layers(idea: "LinkIdea", models: Models, bitext: Bitext) -> tuple[int, int]:
+    """Return the layers of both models, from 1; of those that agree equally well, the lower ones."""
+    sample = list(islice(bitext, 0, None, max(1, len(bitext) // SAMPLE)))[:SAMPLE]
+    links = []
+    for layer in range(1, models.forward.folder.config.network.decoder_layers + 1):
+        at = Models(models.folder, replace(models.forward, layer=layer), replace(models.backward, layer=layer))
+        links.append([directions(soft) for soft in at.align(idea, sample)])
+    layers = range(len(links))
+    scores = {
+        (first, second): disagreement([f for f, _ in links[first]], [b for _, b in links[second]])
+        for first, second in product(layers, layers)
+    }
+    of_forward, of_backward = min(scores, key=lambda both: scores[both])
+    return of_forward + 1, of_backward + 1
+
+
+def disagreement(forward: Sequence[Set[Link]], backward: Sequence[Set[Link]]) -> float:
+    """Return the error rate of either against the other."""
+    common = sum(len(f & b) for f, b in zip(forward, backward, strict=True))
+    return 1 - 2 * common / max(1, sum(map(len, forward)) + sum(map(len, backward)))

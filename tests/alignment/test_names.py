@@ -1,0 +1,67 @@
+"""The name of an aligner stands in its own files, in the registry, in presets, and nowhere else in the package."""
+
+import ast
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from synmt.alignment import ALIGNERS
+
+PACKAGE = Path(__file__).parents[2] / "synmt"
+EVERYWHERE = {PACKAGE / "alignment" / "__init__.py", PACKAGE / "alignment" / "presets.py"}
+WORDS = {"embeddings"}  # of English, too: names in backticks, after --method or where they are imported
+EXCEPT = {
+    ("eflomal", "cli/main.py"): "the package of this name, whose version `synmt --version` shows",
+    ("eflomal", "alignment/hmms.py"): "its note about costs names an alternative",
+}
+
+
+def home(name: str) -> set[Path]:
+    """The files of an aligner, and of those that have it as a part or learn from its links."""
+    users = [
+        each for each, kind in ALIGNERS.items() if name in (*getattr(kind, "parts", ()), getattr(kind, "guide", ""))
+    ]
+    files: set[Path] = set()
+    for each in (name, *users):
+        file = PACKAGE.parent / Path(*ALIGNERS[each].__module__.split(".")).with_suffix(".py")
+        of_its_own = file.stem == "aligner"  # a folder, and not a file of several
+        files |= set(file.parent.glob("*.py")) if of_its_own else {file}
+    return files
+
+
+def without_examples(file: Path) -> str:
+    """The text of a file without the examples of a command's help, which are documentation."""
+    text = file.read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EPILOG":
+            text = text.replace(ast.get_source_segment(text, node) or "", "")
+    return text
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    module = ALIGNERS[name].__module__
+    quoted = rf"`{name}`|--method {name}\b"
+    imported = rf"\b{re.escape(module)}\b" if module.endswith(".aligner") else r"(?!)"
+    return re.compile(f"{quoted}|{imported}" if name in WORDS else rf"(?<![\w-]){name}(?![\w-])|{imported}")
+
+
+@pytest.mark.parametrize("name", ALIGNERS)
+def test_a_name_stands_where_the_aligner_is(name: str) -> None:
+    texts = {file: without_examples(file) for file in PACKAGE.rglob("*.py")}
+    found = {file for file, text in texts.items() if pattern(name).search(text)}
+    own = home(name)
+    assert found & own, "its own files name it"
+    elsewhere = {str(file.relative_to(PACKAGE)) for file in found - own - EVERYWHERE}
+    assert elsewhere == {file for each, file in EXCEPT if each == name}
+
+
+def test_the_law_sees_names_of_all_kinds(tmp_path: Path) -> None:
+    """A name in a string, a comment, a docstring or an import; and no name in a part of another one."""
+    for name, text in product(ALIGNERS, ['"{}"', "`{}`", "--method {}"]):
+        if name in WORDS and text == '"{}"':
+            continue
+        assert pattern(name).search(text.format(name))
+        others = {each for each in ALIGNERS if pattern(each).search(text.format(name))}
+        assert others == {name}

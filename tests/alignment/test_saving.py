@@ -1,0 +1,69 @@
+"""Every aligner is one class that can be fitted, saved, opened and asked for links, and old folders can be opened."""
+
+import importlib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from synmt.alignment import ALIGNERS
+from synmt.alignment.aligner import Aligner, name_of, new_aligner, open_aligner, options_of
+from synmt.alignment.extraction import Extraction, extract
+from synmt.options import settings_of
+from tests.alignment.bitexts import QUICK, QUICK_NEURAL, bitext, fitted
+from tests.alignment.embeddings.test_aligner import encoder
+
+__all__ = ["encoder"]
+PAIRS, _ = bitext(30)
+SETTINGS: dict[str, dict[str, Any]] = {"hmm": {}, "hmms": QUICK_NEURAL, "neural-hmm": QUICK_NEURAL, "eflomal": {}}
+PACKAGES = {"eflomal": "eflomal", "systran-align": "systran_align"}
+
+
+def links_of(aligner: Aligner) -> list[list[tuple[int, int]]]:
+    how = Extraction(aligner.heuristic)
+    found = zip(PAIRS, aligner.align(PAIRS), strict=True)
+    return [sorted(extract(each, pair.source.tokens, pair.target.tokens, how).links) for pair, each in found]
+
+
+@pytest.mark.parametrize("name", ALIGNERS)
+def test_what_is_saved_aligns_as_what_was_fitted(name: str, encoder: Path, tmp_path: Path) -> None:
+    """Opened where it was fitted, saved elsewhere, and with a config as older versions wrote it."""
+    if name in PACKAGES:
+        importlib.import_module(PACKAGES[name]) if importlib.util.find_spec(PACKAGES[name]) else pytest.skip("missing")
+    own = {"embeddings_encoder": str(encoder), "embeddings_layer": 1, "embeddings_rule": "argmax"}
+    settings = own if name == "embeddings" else SETTINGS.get(name, {**QUICK, "updates": 2})
+    made = fitted(name, PAIRS, tmp_path / "fitted", settings)
+    expected = links_of(made)
+    assert made.text and name_of(made) == name and made.needs() == new_aligner(name, settings).needs(settings)
+    opened = open_aligner(tmp_path / "fitted", None, "cpu")
+    opened.save(tmp_path / "saved")
+    config = tmp_path / "saved" / "config.json"
+    held = orjson.loads(config.read_bytes())
+    assert {"format", "aligner", "model"} <= held.keys() <= {"format", "aligner", "model", "training"}
+    assert {"options", "languages", "tokenizer", "words"} <= held["model"].keys()
+    assert held["model"]["options"] == options_of(made)
+    aligners = [opened, open_aligner(tmp_path / "saved", None, "cpu")]
+    if "training" not in held:
+        config.write_bytes(orjson.dumps({"format": held["format"], "aligner": name, **held["model"]}))
+        aligners.append(open_aligner(tmp_path / "saved", None, "cpu"))
+    for each in aligners:
+        assert type(each) is type(made) and each.text == made.text and options_of(each) == options_of(made)
+        if name != "eflomal":  # which samples anew
+            assert links_of(each) == expected
+
+
+@pytest.mark.parametrize("name", ALIGNERS)
+def test_an_aligner_is_one_class(name: str) -> None:
+    """Its settings are its options, and its other fields are empty before it is fitted or opened."""
+    kind = ALIGNERS[name]
+    assert kind.__dataclass_params__.frozen
+    assert len(kind.__mro__) <= 3  # itself, at most one base, and object
+    for method in ("needs", "fit", "save", "open", "align"):
+        assert callable(getattr(kind, method))
+    new, options = kind(), {each.name for each in settings_of(kind)}
+    assert new.text is None and options_of(new).keys() == options
+    for each in fields(kind):
+        if each.name not in options | {"links_by"}:
+            assert not getattr(new, each.name) or getattr(new, each.name) == Path()
