@@ -57,13 +57,15 @@ def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
 
 
 @contextmanager
-def locked(folder: Path, wait: bool = False) -> Iterator[None]:
-    """Keep a folder to one process, until that ends. Raises BadInput where another one has it, unless it is to wait."""
+def locked(folder: Path, wait: bool = False, shared: bool = False) -> Iterator[None]:
+    """Keep a folder to one process, until that ends, or to those that share it. Raises BadInput where another one has
+    it, unless it is to wait."""
     with naming(folder):
         descriptor = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+            fcntl.flock(descriptor, kind | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             raise BadInput("another process writes into this folder", str(folder)) from None
         except OSError:
