@@ -1,6 +1,6 @@
 """synmt: syntax in neural machine translation.
 
-Imports run one way: (cli, api) → (inspection, alignment) → training → decoding → model → systems → nn, and
+Imports run one way: cli → runs → api → (inspection, alignment) → training → decoding → model → systems → nn, and
 (parsers, challenge) → metrics → trees → text → options → (streams, registry); tests/test_imports.py holds it.
 
 What Python code finds here (docs/python.md) is loaded when it is asked for; its types are in `__init__.pyi`.
@@ -22,6 +22,8 @@ _PLACES = {
     "parse": "synmt.api.parsing",
     "read_record": "synmt.trees.record",
     "score": "synmt.api.scoring",
+    "train": "synmt.api.training",
+    "translate": "synmt.api.translation",
     "write_record": "synmt.trees.record",
 }
 __all__ = ["__version__", *_PLACES]

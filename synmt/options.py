@@ -24,6 +24,7 @@ from synmt.streams import WrongUsage
 Config = TypeVar("Config")
 LARGEST = 2**32 - 1  # of numbers, as of most seeds: beyond it, sizes overflow before memory is asked for
 MOST_JOBS = 1024  # processes
+PATHS = "FILE", "MODEL", "NAME|PATH"  # metavars of files and folders
 
 
 def setting(
@@ -36,15 +37,16 @@ def setting(
     writes: bool = False,
     needs: str | tuple[str, ...] = (),
     unless: str | tuple[str, ...] = (),
+    choices: tuple[str, ...] = (),
 ) -> Any:
     """Make a field of a config, with its line of help and the bounds of a number, which LARGEST bounds in any case: no
     setting can be infinite, or nan.
 
     metavar: the name of its value in the help; writes: whether it is a file to write; needs: conditions of which one
     must hold for the setting to have an effect; unless: conditions under which it has none, as in `Option`. A condition
-    may name a field of the same config.
+    may name a field of the same config. choices: the values that its type does not list, such as registered names.
     """
-    about = {"help": help_text, "least": least, "most": most, "metavar": metavar, "writes": writes}
+    about = {"help": help_text, "least": least, "most": most, "metavar": metavar, "writes": writes, "choices": choices}
     return field(default=default, metadata={**about, "needs": conditions(needs), "unless": conditions(unless)})
 
 
@@ -116,10 +118,12 @@ def _settings_of(config: Any) -> tuple[Setting, ...]:
     found = []
     for each in fields(config):
         if "help" in each.metadata:
-            kind = _kind(typing.get_type_hints(config)[each.name] if isinstance(each.type, str) else each.type)
+            hint = typing.get_type_hints(config)[each.name] if isinstance(each.type, str) else each.type
+            kind, choices, optional, several = _kind(hint)
             default = None if each.default is MISSING else each.default
             bounds = {"least": max(each.metadata["least"], -LARGEST), "most": min(each.metadata["most"], LARGEST)}
-            found.append(Setting(each.name, default, *kind, **{**each.metadata, **bounds}))
+            about = {**each.metadata, **bounds, "choices": choices or each.metadata["choices"]}
+            found.append(Setting(each.name, default, kind, optional=optional, several=several, **about))
     return tuple(found)
 
 
@@ -276,3 +280,82 @@ def options_in(
         name = f"{prefix}{each.name}".replace("_", "-")
         found[each.name] = Option(name, each.default, groups, (*unless, *ruled_out))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A setting that a function takes as a keyword, and a command as an option.
+
+    negation: the name of the option that turns off what is on by default, such as `gcn-no-labels`, or "".
+    """
+
+    option: Option
+    setting: Setting
+    negation: str = ""
+
+
+def known_in(
+    config: type,
+    prefix: str = "",
+    needs: tuple[str, ...] = (),
+    unless: tuple[str, ...] = (),
+    means: Mapping[str, tuple[str, ...]] | None = None,
+) -> dict[str, Known]:
+    """Return the settings of a config by the names of their options; arguments as for `options_in`."""
+    options = options_in(config, prefix, needs, unless, means)
+    found = {}
+    for each in settings_of(config):
+        negation = f"{prefix}no-{each.name}".replace("_", "-") if each.default is True else ""
+        found[options[each.name].name] = Known(options[each.name], each, negation)
+    return found
+
+
+def check_keywords(given: Mapping[str, Any], known: Mapping[str, Known]) -> None:
+    """Raise TypeError for a keyword that no setting has, ValueError for a value that its setting cannot have."""
+    for name, value in given.items():
+        found = known.get(name.replace("_", "-"))
+        if found is None:
+            raise TypeError(f"unknown setting {name!r}; known: {', '.join(each.replace('-', '_') for each in known)}")
+        if value is not None and not found.setting.fits(value):
+            raise ValueError(f"{name.replace('_', ' ')} cannot be {value!r}")
+
+
+def keywords_of(options: Mapping[str, Any], known: Mapping[str, Known]) -> dict[str, Any]:
+    """Return options as keywords; options: by name, True for one without a value.
+
+    Raises ValueError for an unknown name, for a value that the option cannot have, and for one too many or missing.
+    """
+    negations = {each.negation: name for name, each in known.items() if each.negation}
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        option = negations.get(name, name)
+        if option not in known:
+            raise ValueError(f"No such option '--{name}'.")
+        setting = known[option].setting
+        if (value is True) != (setting.kind is bool):
+            raise ValueError(f"{name} takes {'no' if setting.kind is bool else 'a'} value")
+        value = name not in negations if setting.kind is bool else value
+        value = (value,) if setting.several else value
+        if not setting.fits(value):
+            raise ValueError(f"{name} cannot be {options[name]!r}{_bounds(setting)}")
+        found[option.replace("-", "_")] = value
+    return found
+
+
+def arguments(options: Mapping[str, Any]) -> list[str]:
+    """Return options as they stand on a command line."""
+    return [
+        each
+        for name, value in options.items()
+        for each in ([f"--{name}"] if value is True else [f"--{name}", f"{value}"])
+    ]
+
+
+def _bounds(setting: Setting) -> str:
+    """Return which values a setting can have, as far as there is something to say."""
+    if setting.choices:
+        return f"; it is one of {', '.join(map(str, setting.choices))}"
+    if setting.kind in (int, float):
+        kind = "whole number" if setting.kind is int else "number"
+        return f"; it is a {kind} from {setting.least:g} to {setting.most:g}"
+    return ""

@@ -19,8 +19,10 @@ FLOORS = [
     ["model"],
     ["decoding", "projection"],
     ["training"],
-    ["alignment", "inspection", "runs"],
-    ["cli", "api"],
+    ["alignment", "inspection"],
+    ["api"],
+    ["runs"],
+    ["cli"],
     ["__main__"],
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from synmt.cli.run import model_of
 from synmt.runs.file import read_run
 from synmt.runs.plan import plan
 from tests.cli.commands import start_synmt, write_program
@@ -90,7 +89,7 @@ def test_the_run_of_encoders_goes_from_text_to_a_table(data: Path, tmp_path: Pat
     [("encoders", 9, {"tree", "some heads", "deprels"}), ("positions", 10, {"some heads", "deprels"})],
 )
 def test_the_run_of_encoders_compares_what_it_says(file: str, systems: int, needs: set[str]) -> None:
-    planned = plan(read_run(ENCODERS.with_name(f"replicate-{file}.toml")), model_of)
+    planned = plan(read_run(ENCODERS.with_name(f"replicate-{file}.toml")))
     assert len(planned.trainings) == systems * 5
     assert planned.needs[0] == needs
 

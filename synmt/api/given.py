@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
-from synmt.options import check_settings, settings_of
-from synmt.streams import BadLines, Line, Notes
+from synmt.options import MOST_JOBS, check_settings, setting, settings_of
+from synmt.streams import BadLines, Line, Notes, OnError, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
@@ -15,14 +16,30 @@ Sentence = str | ParseRecord  # text, with or without the end of its line, or th
 Pair = tuple[Sentence, Sentence]
 
 
-def lines_of(sentences: Iterable[Sentence], name: str) -> Iterator[Line]:
-    """Yield the sentences as lines of a file of this name. Raises as `numbered` and `text_of`."""
+@dataclass(frozen=True)
+class RuntimeConfig:
+    """What every function that computes something takes."""
+
+    device: str = setting("auto", "auto, cpu, cuda or cuda:N")
+    on_error: OnError = setting("fail", "a bad line stops the work, or becomes an empty result and is counted")
+    jobs: int = setting(1, "processes", 1, most=MOST_JOBS)
+
+
+def lines_of(sentences: Iterable[Sentence] | Path, name: str, on_error: OnError = "fail") -> Iterator[Line]:
+    """Yield the lines of a file, or sentences as lines of a file of this name. Raises as `read_lines`, `numbered` and
+    `text_of`."""
+    if isinstance(sentences, Path):
+        yield from read_lines([str(sentences)], on_error)
+        return
     for line, sentence in numbered(sentences, name):
         yield replace(line, text=text_of(sentence, line))
 
 
-def lines_of_pairs(pairs: Iterable[Pair], name: str) -> Iterator[Line]:
+def lines_of_pairs(pairs: Iterable[Pair] | Path, name: str, on_error: OnError = "fail") -> Iterator[Line]:
     """Yield the pairs as `source TAB target` lines, as `lines_of`; to all who read them, a tab in text is a space."""
+    if isinstance(pairs, Path):
+        yield from read_lines([str(pairs)], on_error)
+        return
     for line, sides in numbered(pairs, name):
         if isinstance(sides, str) or len(sides) != 2:
             raise TypeError("a pair is (source, target)")

@@ -1,52 +1,76 @@
 """Parses, as `synmt parse` makes them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 from synmt.api.given import Doubts, config_of_all, numbered, text_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.parser import Parser
+from synmt.parsers.pool import ParserPool
 from synmt.parsers.tokenization import ParserInput
-from synmt.streams import BadInput
+from synmt.streams import BadInput, BadLines, OnError, read_lines
 from synmt.trees.record import ParseRecord
+
+Sentences = Path | Iterable[str | Sequence[str]]
 
 
 def parse(
-    sentences: Iterable[str | Sequence[str]],
+    sentences: Sentences,
     parser: ParserName = "benepar",
     *,
     model: str | Sequence[str] = (),
     language: str = "en",
     device: str = "cpu",
     trust_pickle: bool = False,
+    tokenized: bool = False,
+    jobs: int = 1,
+    on_error: OnError = "fail",
 ) -> Iterator[ParseRecord]:
     """Yield the parse of each sentence: of raw text, or of a list of tokens. The parser is opened at once, and reads
     some hundred sentences ahead.
 
-    parser: constituency trees (benepar), dependency trees (udpipe) or both; model: names or paths instead of the small
-    models that are part of synmt. A sentence that is too long for the parser has no tree; they are counted in a
-    warning. Raises BadInput, also for a model that cannot be loaded.
+    sentences: a file, or any iterable; parser: constituency trees (benepar), dependency trees (udpipe) or both; model:
+    names or paths instead of the small models that are part of synmt; tokenized: the words of a text stand between
+    spaces; jobs: processes; on_error: fail, or blank, by which a bad line of a file has an empty record. A sentence
+    that is too long for the parser has no tree. Both are counted in a warning. Raises BadInput, also for a model that
+    cannot be loaded.
     """
     models = (model,) if isinstance(model, str) else tuple(model)
     settings = dict(parser=parser, model=models, language=language, device=device, trust_pickle=trust_pickle)
-    try:
-        opened = open_parser(config_of_all(ParserConfig, settings))
-    except ModelError as error:
-        raise BadInput(str(error)) from None
-    return _parses(opened, sentences)
+    config, bad = config_of_all(ParserConfig, settings), BadLines(on_error)
+    inputs = _inputs(sentences, str.split if tokenized else str, bad)
+    with ExitStack() as stack:
+        try:
+            opened = open_parser(config) if jobs == 1 else stack.enter_context(ParserPool(config, jobs))
+        except ModelError as error:
+            raise BadInput(str(error)) from None
+        return _parses(stack.pop_all(), opened, inputs, bad)
 
 
-def _parses(parser: Parser, sentences: Iterable[str | Sequence[str]]) -> Iterator[ParseRecord]:
-    yield from parse_texts(_inputs(sentences), parser)
+def _parses(
+    stack: ExitStack, parser: Parser | ParserPool, inputs: Iterable[ParserInput], bad: BadLines
+) -> Iterator[ParseRecord]:
+    doubts = Doubts("parse")
+    with stack:
+        try:
+            yield from parse_texts(inputs, parser)
+        except ModelError as error:  # of a process
+            raise BadInput(str(error)) from None
     if parser.unparsed:
-        doubts = Doubts("parse")
         doubts.add(f"{parser.unparsed} sentences too long to parse, without a tree")
-        doubts.say()
+    doubts.add_all(bad)
+    doubts.say()
 
 
-def _inputs(sentences: Iterable[str | Sequence[str]]) -> Iterator[ParserInput]:
+def _inputs(sentences: Sentences, words: Callable[[str], ParserInput], bad: BadLines) -> Iterator[ParserInput]:
+    if isinstance(sentences, Path):
+        nothing: ParserInput = ""
+        yield from (bad.read(line, words, nothing) for line in read_lines([str(sentences)], bad.on_error))
+        return
     for line, sentence in numbered(sentences, "sentences"):
         if isinstance(sentence, str):
-            yield text_of(sentence, line)
+            yield words(text_of(sentence, line))
             continue
         for token in sentence:
             if token.split() != [token]:

@@ -10,7 +10,7 @@ import torch
 from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs
 from synmt.decoding.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
 from synmt.decoding.scores import ForcedTarget, forced_pairs, forced_targets
-from synmt.decoding.stream import source_sentences, words_of_sides
+from synmt.decoding.stream import open_batches, source_sentences, words_of_sides
 from synmt.decoding.translation import WINDOW, Translation, Translator, load
 from synmt.device import Precision, local_device
 from synmt.model.config import ModelConfig
@@ -18,10 +18,31 @@ from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.model.words import note_doubts
 from synmt.options import check_used, options_in, settings_of
-from synmt.streams import BadLines, Latest, OnError, windows
+from synmt.pool import processes
+from synmt.streams import BadLines, Latest, Line, OnError, windows
 
 OWN = ("n_best", "score", "format", "precision", "jobs")  # settings that the methods of Model decide
+Opened = tuple[tuple[Path, ...], SearchConfig, TranslateConfig, str]
 OPTIONS = [*options_in(SearchConfig, unless=OF_SEARCHES).values(), *options_in(TranslateConfig).values()]
+
+
+def translate(
+    model: str | Path | Sequence[str | Path],
+    sentences: Iterable[Sentence] | Path,
+    *,
+    device: str = "auto",
+    precision: Precision = "auto",
+    jobs: int = 1,
+    on_error: OnError = "fail",
+    **settings: Any,
+) -> Iterator[Translation]:
+    """Yield the translation of each sentence by the model of a folder, or by those of several folders together.
+
+    sentences: a file, or any iterable; jobs: processes; the others as for `Model.load` and `Model.translate`.
+    """
+    folders = (model,) if isinstance(model, str | Path) else tuple(model)
+    opened = Model.load(*folders, device=device, precision=precision)
+    return opened.translate(sentences, jobs=jobs, on_error=on_error, **settings)
 
 
 @dataclass(frozen=True)
@@ -44,16 +65,17 @@ class Model:
         return cls(opened, [load(folder, place, precision) for folder in opened], place, precision)
 
     def translate(
-        self, sentences: Iterable[Sentence], *, on_error: OnError = "fail", **settings: Any
+        self, sentences: Iterable[Sentence] | Path, *, jobs: int = 1, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[Translation]:
         """Yield the translation of each sentence, in order; of an empty one an empty translation.
 
         It looks ahead over a bounded window, within which sentences of like length are translated together.
+        sentences: a file, or any iterable; jobs: processes, each with all models.
         settings: options of `synmt translate` under Search, `task`, `tokenizer`, `batch_tokens` and `max_tokens`.
         on_error: fail, or blank, by which a bad sentence has an empty translation, and is counted in a warning.
         Raises BadInput, TypeError and ValueError.
         """
-        return (best for best, *_ in self._found(sentences, None, on_error, settings))
+        return (best for best, *_ in self._found(sentences, None, on_error, settings, jobs))
 
     def n_best(
         self, sentences: Iterable[Sentence], n: int, *, on_error: OnError = "fail", **settings: Any
@@ -76,11 +98,13 @@ class Model:
         translator, config = self._open(None, settings, score=True)
         return self._forced(translator, config, pairs, on_error)
 
-    def _open(self, n: int | None, settings: dict[str, Any], score: bool = False) -> tuple[Translator, TranslateConfig]:
+    def _open(
+        self, n: int | None, settings: dict[str, Any], score: bool = False, jobs: int = 1
+    ) -> tuple[Translator, TranslateConfig]:
         own = {each.name for each in settings_of(TranslateConfig)} - {*OWN}
         search = config_of_all(SearchConfig, {name: value for name, value in settings.items() if name not in own})
         others = {name: value for name, value in settings.items() if name in own}
-        decided = {"n_best": n, "score": score, "format": "jsonl", "precision": self.precision}
+        decided = {"n_best": n, "score": score, "format": "jsonl", "precision": self.precision, "jobs": jobs}
         config = config_of_all(TranslateConfig, {**others, **decided})
         config.check_search(search)
         scope = scope_of(self.folders[0].config.target, config)
@@ -88,10 +112,17 @@ class Model:
         return Translator.open_all(self.folders, self.device, search, config, self.models), config
 
     def _found(
-        self, sentences: Iterable[Sentence], n: int | None, on_error: OnError, settings: dict[str, Any]
+        self,
+        sentences: Iterable[Sentence] | Path,
+        n: int | None,
+        on_error: OnError,
+        settings: dict[str, Any],
+        jobs: int = 1,
     ) -> Iterator[list[Translation]]:
-        translator, config = self._open(n, settings)
-        return _translations(translator, config, sentences, on_error)
+        translator, config = self._open(n, settings, jobs=jobs)
+        lines, bad = lines_of(sentences, "sentences", on_error), BadLines(on_error)
+        opened = tuple(each.path for each in self.folders), translator.search, config, str(self.device)
+        return _translations(translator, config, lines, bad, opened)
 
     def _forced(
         self, translator: Translator, config: TranslateConfig, pairs: Iterable[Pair], on_error: OnError
@@ -108,11 +139,13 @@ class Model:
 
 
 def _translations(
-    translator: Translator, config: TranslateConfig, sentences: Iterable[Sentence], on_error: OnError
+    translator: Translator, config: TranslateConfig, lines: Iterable[Line], bad: BadLines, opened: Opened
 ) -> Iterator[list[Translation]]:
-    bad, (words, _) = BadLines(on_error), words_of_sides(translator.config, config)
-    lines = lines_of(sentences, "sentences")
-    yield from translator.translate(source_sentences(translator, words, lines, config, bad, Latest()))
+    """Yield the translations of each line; opened: what each of several processes opens."""
+    words, _ = words_of_sides(translator.config, config)
+    sentences = source_sentences(translator, words, lines, config, bad, Latest())
+    with processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
+        yield from translator.translate(sentences, run)
     doubts = Doubts("translate")
     doubts.add_all(bad)
     note_doubts(doubts, words)

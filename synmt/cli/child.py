@@ -1,17 +1,26 @@
-"""`python -m synmt.cli.child COMMAND...`: a command of synmt that ends with the run that started it.
+"""`python -m synmt.cli.child NAME OPTIONS`: a call of a run, which ends with the run that started it.
 
-Its standard input is a pipe of which the run holds the other end, so that it closes however the run ends.
+OPTIONS is JSON. Standard input is a pipe of which the run holds the other end, so that it closes however the run ends.
 """
 
+import json
 import os
+import sys
+import warnings
+from functools import partial
 from threading import Thread
 
-from synmt.cli.main import main as run
+from synmt.cli.main import reported
+from synmt.options import arguments
+from synmt.runs.calls import call
 
 
 def main() -> None:
     Thread(target=_end_with_run, daemon=True).start()
-    run()
+    name, options = sys.argv[1], json.loads(sys.argv[2])
+    sys.argv[1:] = [name, *arguments(options)]  # the command that does the same, for the config of a model
+    warnings.showwarning = lambda message, *_: print(f"synmt {name}: {message}", file=sys.stderr)
+    sys.exit(reported(f"synmt {name}", partial(call, name, options)))
 
 
 def _end_with_run() -> None:

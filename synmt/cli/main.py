@@ -5,6 +5,7 @@ import importlib
 import os
 import platform
 import sys
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
 import click
@@ -97,14 +98,19 @@ def cli() -> None:
 
 def main() -> None:
     """Run one command. Exit codes: 0 done, 1 bad input or system, 2 wrong usage, 128+n ended by signal n."""
-    for name, value in ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    watch_limit()
-    search_rarely()
     arguments = sys.argv[1:]
     name = f"synmt {arguments[0]}" if arguments and arguments[0] in COMMANDS else "synmt"
+    sys.exit(reported(name, lambda: run(arguments)))
+
+
+def reported(name: str, work: Callable[[], int | None]) -> int:
+    """Return the exit code of work in a process of its own; an error becomes one line on stderr under this name."""
+    for variable, value in ENVIRONMENT.items():
+        os.environ.setdefault(variable, value)
+    watch_limit()
+    search_rarely()
     try:
-        code = run(arguments)
+        code = work() or 0
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has what it wants
@@ -130,7 +136,7 @@ def main() -> None:
         code = complain(name, str(stop), 128 + stop.signal)
     except (KeyboardInterrupt, click.Abort):
         code = complain(name, "interrupted", 130)
-    sys.exit(code)
+    return code
 
 
 def of_system(error: OSError) -> str:

@@ -60,9 +60,9 @@ def references(required: bool) -> Callable[..., Any]:
     )
 
 
-def output_format(text: str) -> Callable[..., Any]:
-    """Make the option of the format of scores; text: what the format of that name is."""
-    return click.option(
+def output_format(text: str, unless: tuple[str, ...] = ()) -> Callable[..., Any]:
+    """Make the option of the format of scores; text: what the format of that name is; unless: as `setting` has it."""
+    return in_section("Options", unless=unless)(
         "--format",
         "form",
         type=click.Choice(["text", "tsv", "json", "latex"]),

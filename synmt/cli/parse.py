@@ -1,6 +1,5 @@
 """`synmt parse`: sentences to parse records."""
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, get_args
 
@@ -8,8 +7,8 @@ import click
 
 from synmt.cli.options import input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section, options_of
-from synmt.options import MOST_JOBS, Scope, config_of
-from synmt.parsers.config import EMBEDDED, ParserConfig
+from synmt.options import MOST_JOBS, config_of
+from synmt.parsers.config import ParserConfig, scope_of
 from synmt.parsers.stream import Again, write_parses, write_parses_again
 from synmt.streams import BadLines, OnError, WrongUsage, convert_files, read_lines
 from synmt.trees.parses import READERS, WRITERS, blank, reader, sentences
@@ -26,12 +25,7 @@ Examples:
 PARSED = "--input text", "--input tokens", "--again"
 
 
-def _scope(given: Mapping[str, Any]) -> Scope:
-    parsers = given.get("parser", ParserConfig.parser).count("+") + 1
-    return Scope(circumstances={EMBEDDED: len(given.get("model", ())) < parsers})
-
-
-@click.command(cls=SectionCommand, epilog=EPILOG, scope=_scope)
+@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of)
 @input_files
 @in_section("Input")(
     "--input",

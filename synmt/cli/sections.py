@@ -12,14 +12,13 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from synmt.cli.paths import Reads, Writes, check_paths
-from synmt.options import Option, Scope, Setting, check_used, conditions, options_in, settings_of
+from synmt.options import PATHS, Option, Scope, Setting, check_used, conditions, options_in, settings_of
 from synmt.streams import BadInput, WrongUsage
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 GIVEN = ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT
 ARGUMENTS = "synmt.arguments"  # of the command line, for help, which click shows as soon as it reads --help
 SHOW_ALL = "synmt.show-all"  # options of all methods and systems, for manuals
-PATHS = "FILE", "NAME|PATH"  # metavars of files, which a shell can complete
 METAVARS = {int: "N", float: "X"}
 LONGEST_CHOICES = 60  # characters that fit next to the name of an option
 WHOLE_HYPHEN = "\u2011"  # at which no line is broken

@@ -41,7 +41,7 @@ def translate_stream(
     words, _ = words_of_sides(translator.config, config)
     latest = Latest()
     sentences = source_sentences(translator, words, read_lines(files, on_error), config, bad, latest)
-    with LineWriter() as output, processes(config.jobs, translator.translate_batch, _open_batches, *opened) as run:
+    with LineWriter() as output, processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
         for translations in translator.translate(sentences, run, latest.pauses):
             output.write(_line(translations, config))
             if latest.pauses():
@@ -59,7 +59,7 @@ def _open(models: tuple[Path, ...], search: SearchConfig, config: TranslateConfi
     return Translator.open_all(folders, local_device(device), search, config)
 
 
-def _open_batches(
+def open_batches(
     models: tuple[Path, ...], search: SearchConfig, config: TranslateConfig, device: str
 ) -> Callable[[list[SourceFeatures]], list[list[Translation]]]:
     return _open(models, search, config, device).translate_batch

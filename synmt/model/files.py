@@ -4,7 +4,7 @@ import fcntl
 import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -40,6 +40,11 @@ def read_config(folder: Path) -> dict[str, Any]:
         return fields
 
 
+def differing(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+    """Return the names of what something was made of before and would not be now, or the other way round."""
+    return [name for name in {**now, **before} if now.get(name) != before.get(name)]
+
+
 def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
     """Make a folder that can be written to. Raises BadInput for one that holds a model, or, with `resume`, none.
 
@@ -57,13 +62,15 @@ def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
 
 
 @contextmanager
-def locked(folder: Path, wait: bool = False) -> Iterator[None]:
-    """Keep a folder to one process, until that ends. Raises BadInput where another one has it, unless it is to wait."""
+def locked(folder: Path, wait: bool = False, shared: bool = False) -> Iterator[None]:
+    """Keep a folder to one process, until that ends, or to those that share it. Raises BadInput where another one has
+    it, unless it is to wait."""
     with naming(folder):
         descriptor = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+            fcntl.flock(descriptor, kind | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             raise BadInput("another process writes into this folder", str(folder)) from None
         except OSError:

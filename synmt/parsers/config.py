@@ -1,11 +1,11 @@
 """The settings of parsers, and how one, or its tokenizer alone, is opened."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from synmt.caller import random_numbers_kept
-from synmt.options import check_settings, setting
+from synmt.options import Scope, check_settings, setting
 from synmt.parsers.embedded import CONSTITUENCY, DEPENDENCY, embedded_model
 from synmt.parsers.parser import ModelError, Parser
 from synmt.parsers.tokenization import SpacyTokenizer, tokenize
@@ -35,6 +35,13 @@ class ParserConfig:
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""
         check_settings(self)
+
+
+def scope_of(given: Mapping[str, Any]) -> Scope:
+    """Return which circumstances hold; given: the values of options, by name."""
+    parsers = given.get("parser", ParserConfig.parser).count("+") + 1
+    models = given.get("model", ())
+    return Scope(circumstances={EMBEDDED: (1 if isinstance(models, str) else len(models)) < parsers})
 
 
 def open_parser(config: ParserConfig) -> Parser:

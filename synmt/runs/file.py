@@ -68,6 +68,11 @@ class RunFile:
     options: Mapping[str, Options] = field(default_factory=dict)
     tuned: Tuned | None = None
 
+    def translations(self) -> list[Options]:
+        """Return the options of `synmt translate`, once for each value of what is tuned."""
+        shared = self.options.get("translate", {})
+        return [{**shared, **own} for own in (self.tuned.choices if self.tuned else [{}])]
+
     def files(self) -> list[Path]:
         """Return all files that are read."""
         return [path for pair in (self.train, self.dev, *self.tests.values()) for path in (pair.source, pair.target)]
@@ -176,12 +181,3 @@ def _options(table: Any) -> Options:
         if not isinstance(value, str | int | float) or (isinstance(value, str) and not value.isprintable()):
             raise ValueError(f"{name} is no text, number or true")
     return table
-
-
-def arguments(options: Options) -> list[str]:
-    """Return options as they stand on a command line."""
-    return [
-        each
-        for name, value in options.items()
-        for each in ([f"--{name}"] if value is True else [f"--{name}", f"{value}"])
-    ]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from synmt.model.files import naming, write_aside
+from synmt.model.files import differing, naming, write_aside
 from synmt.streams import BadInput
 
 Of = Mapping[str, str]  # by name, what something is made of: options, and files as `identity` gives them
@@ -56,7 +56,7 @@ def noted(path: Path, note: Path) -> Made | None:
 def check(path: Path, note: Path, of: Of) -> Made | None:
     """Return what is noted of a path, as `noted`. Raises BadInput where it was made of, or begun with, other things."""
     made = noted(path, note)
-    if made and (others := [name for name in {**of, **made.of} if of.get(name) != made.of.get(name)]):
+    if made and (others := differing(made.of, of)):
         before, now = (each.get(others[0], "none") for each in (made.of, of))
         was = "begun" if made.cpu_seconds is None else "made"
         cause = f"was {was} with {others[0]} {before}, not {now}; name another --out, or remove it"

@@ -14,7 +14,7 @@ from synmt.metrics.significance import ROUNDING, sentence_statistics
 from synmt.runs.file import Options, RunFile
 from synmt.runs.notes import Made
 from synmt.runs.plan import Plan, Training
-from synmt.runs.translations import Chosen, translation_of
+from synmt.runs.tasks import Chosen, translation_of
 from synmt.runs.work import Workplace
 
 LEVEL = SignificanceConfig().level

@@ -1,32 +1,50 @@
-"""Does what a plan says, each step in a process of its own; what is done already is not done again."""
+"""The tasks of a run, done in any order that respects what each needs, in processes of their own, and never twice."""
 
+import fcntl
 import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
 
-from tqdm import tqdm
+import orjson
 
-from synmt.inputs import without_compression
 from synmt.interruption import Interruption
-from synmt.model.files import CONFIG_FILE, locked, naming, write_aside
-from synmt.model.words import parser_of
-from synmt.runs.data import form_of
-from synmt.runs.file import Options, Pair, RunFile, arguments
-from synmt.runs.notes import Made, check, identity, make
-from synmt.runs.plan import Fields, Plan, Training
-from synmt.streams import BadInput, read_lines
+from synmt.model.files import locked, naming
+from synmt.runs.file import Options
+from synmt.runs.notes import Made, check, identity, make, noted
+from synmt.streams import BadInput
 
-T = TypeVar("T")
-U = TypeVar("U")
 COMMAND = [sys.executable, "-m", "synmt.cli.child"]
+POLL = 0.1  # seconds between two looks at a lock
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One step of a run, which makes one file or folder.
+
+    verb, what: in messages, such as "training" and "mask, seed 2"; path: what it makes; needs: the tasks whose results
+    it reads. of: returns what the result is made of, once what it needs is there; work: makes it in so many CPU
+    seconds. anew: whether a result of other things is replaced, and not refused.
+    """
+
+    verb: str
+    what: str
+    path: Path
+    needs: tuple["Task", ...]
+    of: Callable[[], dict[str, str]]
+    work: Callable[[], float]
+    anew: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.verb} {self.what}"
 
 
 @dataclass
@@ -35,22 +53,21 @@ class Workplace:
 
     SIZE/SYSTEM.SEED: a model; SIZE/SYSTEM.SEED.TEST: its translation of a test.
     data/parsed/, data/cut/, data/prepared/: the data as systems read it; data/dev/: translations of dev.
-    notes/, logs/, unfinished/: under the place of each thing, what it was made of, what the command said that made it,
-    and the output of a command that has not ended.
+    notes/, locks/, logs/, unfinished/: under the place of each thing, what it was made of, what keeps it to one
+    process, what the command said that made it, and the output of a command that has not ended.
     """
 
     folder: Path
-    run: RunFile
     processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
     stopped: threading.Event = field(default_factory=threading.Event)
     identities: dict[Path, str] = field(default_factory=dict)
 
     @contextmanager
-    def opened(self) -> Iterator[None]:
-        """Make the folder, and keep it to this process. Raises BadInput."""
+    def opened(self, shared: bool = False) -> Iterator[None]:
+        """Make the folder, and keep it to this process, or to those that share it. Raises BadInput."""
         with naming(self.folder):
             (self.folder / "data").mkdir(parents=True, exist_ok=True)
-        with locked(self.folder):
+        with locked(self.folder, shared=shared):
             yield
 
     def beside(self, kind: str, path: Path, suffix: str) -> Path:
@@ -61,6 +78,9 @@ class Workplace:
     def note(self, path: Path) -> Path:
         return self.beside("notes", path, ".json")
 
+    def lock(self, path: Path) -> Path:
+        return self.beside("locks", path, "")
+
     def log(self, path: Path) -> Path:
         """Return the file of what the commands said that made a thing."""
         return self.beside("logs", path, ".log")
@@ -68,9 +88,6 @@ class Workplace:
     def unfinished(self, path: Path) -> Path:
         """Return the file of what a command has written so far of a thing."""
         return self.beside("unfinished", path, "")
-
-    def model(self, training: Training) -> Path:
-        return self.folder / training.name
 
     def identity(self, path: Path) -> str:
         """Return the name of a file that is read, with a checksum of its content. Raises BadInput."""
@@ -82,89 +99,47 @@ class Workplace:
         """Return options as what something is made of."""
         return {name: self.identity(each) if isinstance(each, Path) else f"{each}" for name, each in options.items()}
 
-    def prepare(self, plan: Plan, jobs: int) -> RunFile:
-        """Return the run with the data as all systems read it: parsed where some system needs trees. Raises BadInput,
-        before anything is parsed where something was made of other data or with other options."""
-        parts = {"train": self.run.train, "dev": self.run.dev}
-        texts = [
-            Text(f"{name}/{side}", path, plan.needs[number], number)
-            for name, pair in parts.items()
-            for number, (side, path) in enumerate((("source", pair.source), ("target", pair.target)))
-        ]
-        texts += [
-            Text(f"tests/{name}/source", pair.source, plan.reads, 0, True) for name, pair in self.run.tests.items()
-        ]
-        parses = [parse for text in texts if (parse := self._parse(text, plan, jobs))]
-        for parse in parses:
-            if not parse.text.is_test:
-                check(parse.path, self.note(parse.path), parse.of)
-        made = {parse.text.part: parse.path for parse in parses}
-        for parse in parses:
-            make(parse.path, self.note(parse.path), parse.of, parse.work, anew=parse.text.is_test)
-        of = {text.part: made.get(text.part, text.path) for text in texts}
-        return replace(
-            self.run,
-            train=Pair(of["train/source"], of["train/target"]),
-            dev=Pair(of["dev/source"], of["dev/target"]),
-            tests={name: Pair(of[f"tests/{name}/source"], pair.target) for name, pair in self.run.tests.items()},
-        )
+    def made(self, path: Path) -> Made | None:
+        return noted(path, self.note(path))
 
-    def _parse(self, text: "Text", plan: Plan, jobs: int) -> "Parse | None":
-        """Return how a file of sentences becomes their records, None if no system needs trees or the file has them.
-        Raises BadInput."""
-        if not text.needs or form_of(text.path, text.side) != "text":
-            return None
-        read = {name: (languages[text.side], tokenizer) for name, (languages, tokenizer) in plan.texts.items()}
-        (first_system, how), *others = read.items()
-        for name, other in others:
-            if other != how:
-                cause = (
-                    f"all systems read the same words, but {first_system} and {name} differ in language or tokenizer"
-                )
-                raise BadInput(cause, str(text.path))
-        language, tokenizer = how
-        options: Options = {"parser": parser_of(text.needs), "language": language, **self.run.options.get("parse", {})}
-        if lacking := set(parser_of(text.needs).split("+")) - set(str(options["parser"]).split("+")):
-            raise BadInput(f"parse: systems need trees of {lacking.pop()}, and parser is {options['parser']}")
-        if tokenizer == "none":
-            options = {**options, "input": "tokens"}
-        path = self.folder / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
+    def make(self, path: Path, of: Callable[[], dict[str, str]], work: Callable[[], float], anew: bool = False) -> Made:
+        """Make a thing, as `notes.make`, while no other process does."""
+        with self._kept(path):
+            self.identities.pop(path, None)
+            return make(path, self.note(path), of(), work, anew)
 
-        def work() -> float:
-            print(f"synmt run: parsing {text.path}", file=sys.stderr)
-            return self.write(path, ["parse", "--jobs", str(jobs), *arguments(options), str(text.path)])
+    @contextmanager
+    def _kept(self, path: Path) -> Iterator[None]:
+        """Keep a thing to this process. A run that is stopped waits no longer; raises BadInput then."""
+        lock = self.lock(path)
+        with naming(lock):
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT)
+        try:
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if self.stopped.wait(POLL):
+                        raise BadInput("another process makes it", str(path)) from None
+                    continue
+                except OSError:
+                    pass  # a file system without locks
+                break
+            yield
+        finally:
+            os.close(descriptor)
 
-        return Parse(text, path, {"text": self.identity(text.path), **self.of_options(options)}, work)
-
-    def cut(self, side: str, path: Path, size: int | None) -> Path:
-        """Return a file of the first lines of another, the source or the target. Raises BadInput if it has fewer, or
-        if it was cut from another file."""
-        if size is None:
-            return path
-        made = self.folder / "data" / "cut" / str(size) / side / without_compression(path.name)
-
-        def work() -> float:
-            lines = [line.text for line in islice(read_lines([str(path)]), size)]
-            if len(lines) < size:
-                raise BadInput(f"{len(lines)} lines, and a size of the run is {size}", str(path))
-            write_aside(made, "".join(f"{line}\n" for line in lines).encode())
-            return 0.0
-
-        make(made, self.note(made), {"lines": str(size), "file": self.identity(path)}, work)
-        return made
-
-    def prepared(self, training: Training) -> Path:
-        """Return the folder of the pairs as ids, which all seeds of a system share."""
-        return self.folder / "data" / "prepared" / str(training.size or "all") / training.system
-
-    def command(self, words: Sequence[str], log: Path, output: Path | None = None) -> float:
-        """Run a command of synmt; return the CPU seconds that it took. Raises BadInput with the last line it said.
+    def call(self, name: str, options: Options, log: Path, output: Path | None = None) -> float:
+        """Call a function of `runs.calls` in a process of its own; return the CPU seconds that it took. Raises BadInput
+        with the last line it said.
 
         It ends with this process: its standard input is a pipe that only this process can close.
         """
         for path in (log, output):
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)
+        words = [name, orjson.dumps(options, default=str).decode()]
         with log.open("ab") as errors, (output or Path(os.devnull)).open("wb") as stream:
             process = subprocess.Popen([*COMMAND, *words], stdin=subprocess.PIPE, stdout=stream, stderr=errors)
             self.processes.add(process)
@@ -177,99 +152,61 @@ class Workplace:
                 process.stdin.close()
         if process.returncode:
             said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:] or ["no word"]
-            raise BadInput(f"synmt {words[0]} ended with {process.returncode}: {said[0]}", str(log))
+            raise BadInput(f"synmt {name} ended with {process.returncode}: {said[0]}", str(log))
         return usage.ru_utime + usage.ru_stime
 
-    def write(self, path: Path, words: Sequence[str]) -> float:
-        """Write what a command prints to a file, which is there once it is whole; as `command`."""
+    def write(self, path: Path, name: str, options: Options) -> float:
+        """Write what a call prints to a file, which is there once it is whole; as `call`."""
         part = self.unfinished(path)
-        seconds = self.command(words, self.log(path), part)
+        seconds = self.call(name, options, self.log(path), part)
         part.replace(path)
         return seconds
 
     def stop(self) -> None:
-        """End all commands that are under way, as they end at a signal."""
+        """End all processes that are under way, as they end at a signal."""
         self.stopped.set()
         for process in list(self.processes):
             process.terminate()
 
+    def is_done(self, task: Task, known: dict[Path, bool]) -> bool:
+        """Return whether a task and all that it needs are done; known: what has been found out before.
 
-@dataclass(frozen=True)
-class Text:
-    """A file of sentences. part: its place in the run; needs: what systems read of its records; side: 0 is source.
+        Raises BadInput for a result of other things that is not to be replaced.
+        """
+        if task.path not in known:
+            known[task.path] = all(self.is_done(each, known) for each in task.needs) and self._is_made(task)
+        return known[task.path]
 
-    is_test: whether no model depends on it, so that it may be parsed again.
+    def _is_made(self, task: Task) -> bool:
+        of, note = task.of(), self.note(task.path)
+        made = noted(task.path, note) if task.anew else check(task.path, note, of)
+        return made is not None and made.cpu_seconds is not None and made.of == of
+
+
+def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
+    """Do what is not done yet, so many tasks at a time, but one that parses with so many processes.
+
+    Before anything of a kind is made, all of this kind is compared with what it was made of. Raises BadInput, and
+    Interrupted once the processes that are under way have saved their work.
     """
-
-    part: str
-    path: Path
-    needs: Fields
-    side: int
-    is_test: bool = False
+    for verb, group in groupby(tasks, key=lambda task: task.verb):
+        known: dict[Path, bool] = {}
+        todo = [task for task in group if not place.is_done(task, known)]
+        do(place, todo, 1 if verb == "parsing" else jobs)
 
 
-@dataclass(frozen=True)
-class Parse:
-    """The records of a text. of: what they are made of; work: makes them."""
+def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
+    """Do tasks whose needs are met, so many at a time, and say so. Raises as `do_all`."""
+    progress = Progress(len(tasks), jobs)
 
-    text: Text
-    path: Path
-    of: dict[str, str]
-    work: Callable[[], float]
+    def work(task: Task) -> None:
+        began = progress.begin(task)
+        place.make(task.path, task.of, task.work, task.anew)
+        progress.end(began)
 
-
-def train_all(place: Workplace, plan: Plan, run: RunFile, jobs: int) -> dict[Training, Made]:
-    """Train what is not there yet, so many models at a time. Raises as `in_parallel`, and BadInput, before anything is
-    trained where a model was made of other data or with other options."""
-    files = {training.size: _files(place, run, training.size) for training in plan.trainings}
-    of = {each: {**place.of_options({**each.options, **files[each.size]})} for each in plan.trainings}
-    for training, pairs_of in of.items():
-        prepared = place.prepared(training)
-        check(prepared, place.note(prepared), pairs_of)
-        check(place.model(training), place.note(place.model(training)), {**pairs_of, "seed": str(training.seed)})
-    for training, pairs_of in of.items():
-        prepared = place.prepared(training)
-        make(prepared, place.note(prepared), pairs_of, lambda: 0.0)  # training itself writes it, and can go on with it
-
-    def train(training: Training) -> Made:
-        model = place.model(training)
-
-        def work() -> float:
-            options = {**training.options, **files[training.size], "seed": training.seed}
-            own = {"out": model, "prepared": place.prepared(training)}
-            resume = ["--resume"] if (model / CONFIG_FILE).exists() else []
-            return place.command(["train", *arguments({**options, **own}), *resume], place.log(model))
-
-        return make(model, place.note(model), {**of[training], "seed": str(training.seed)}, work)
-
-    return dict(zip(plan.trainings, in_parallel(place, jobs, plan.trainings, train, "model"), strict=True))
-
-
-def _files(place: Workplace, run: RunFile, size: int | None) -> Options:
-    """Return what models of a size are trained and validated on."""
-    return {
-        "source": place.cut("source", run.train.source, size),
-        "target": place.cut("target", run.train.target, size),
-        "dev-source": run.dev.source,
-        "dev-target": run.dev.target,
-    }
-
-
-def in_parallel(place: Workplace, jobs: int, items: Sequence[T], work: Callable[[T], U], unit: str) -> list[U]:
-    """Return what work makes of each item, so many of them at a time.
-
-    Raises what the work raises, and Interrupted once the commands that are under way have kept what they have done.
-    """
-    bar = tqdm(total=len(items), unit=unit, disable=not sys.stderr.isatty())
-
-    def watched(item: T) -> U:
-        made = work(item)
-        bar.update()
-        return made
-
-    with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool, bar:
+    with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool:
         try:
-            futures = [pool.submit(watched, item) for item in items]
+            futures = [pool.submit(work, task) for task in tasks]
             with interruption.at_once():
                 done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             for future in done:
@@ -278,4 +215,33 @@ def in_parallel(place: Workplace, jobs: int, items: Sequence[T], work: Callable[
             place.stop()
             pool.shutdown(cancel_futures=True)
             raise
-    return [future.result() for future in futures]
+
+
+class Progress:
+    """Says on stderr which task begins, and how long those that are left will take."""
+
+    def __init__(self, total: int, jobs: int) -> None:
+        self._total, self._jobs, self._lock = total, jobs, threading.Lock()
+        self._begun, self._seconds = 0, list[float]()
+
+    def begin(self, task: Task) -> float:
+        """Say that a task begins, and return when."""
+        with self._lock:
+            self._begun += 1
+            place = f", {self._begun} of {self._total}" if self._total > 1 else ""
+            left = ""
+            if self._seconds:
+                mean = sum(self._seconds) / len(self._seconds)
+                left = f", about {_duration(mean * (self._total - self._begun + 1) / self._jobs)} left"
+            print(f"synmt run: {task.name}{place}{left}", file=sys.stderr, flush=True)
+        return time.monotonic()
+
+    def end(self, began: float) -> None:
+        with self._lock:
+            self._seconds.append(time.monotonic() - began)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -14,7 +14,7 @@ import orjson
 from synmt import __version__
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
-from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, naming, write_aside
+from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, differing, naming, write_aside
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
 from synmt.streams import BadInput, BadLines, OnError, WrongUsage
 from synmt.text.bpe import Bpe
@@ -152,7 +152,7 @@ def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
             cause = f"was prepared in format {said['format']!r:.40}, and this synmt reads format {FORMAT}"
             raise ValueError(f"{cause}: remove the folder, and it is prepared again")
         before = dict(said["made_of"])
-        if other := [each for each in {**known, **before} if known.get(each) != before.get(each)]:
+        if other := differing(before, known):
             raise BadInput(f"was prepared from another {other[0]}; name another --prepared, or remove it", str(folder))
     for name in (CODES_FILE, *VOCABULARY_FILES):
         check_inside(folder, folder / name, LARGEST_TEXT)

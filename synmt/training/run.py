@@ -1,7 +1,7 @@
 """One training run of a translation model: from files of sentence pairs to a model folder."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,18 +32,26 @@ from synmt.training.validation import Validation
 
 @dataclass(frozen=True)
 class PairFiles:
-    """Sentence pairs in two files, or in one with two columns (`target` is None); `-` is standard input."""
+    """Sentence pairs in two files, or in one with two columns (`target` is None); `-` is standard input.
+
+    given: the lines with two columns, where there is no file; `source` is then their name.
+    """
 
     source: str
     target: str | None = None
+    given: Callable[[], Iterator[Line]] | None = None
 
     def read(self, bad: BadLines) -> Iterator[tuple[Line, ...]]:
+        if self.given:
+            return columns_of_pairs(self.given(), bad)
         if self.target is None:
             return columns_of_pairs(read_lines([self.source], bad.on_error), bad)
         return read_parallel([self.source, self.target], bad.on_error)
 
     def options(self) -> dict[str, str]:
-        """Return each file by the option that names it."""
+        """Return each file by the option that names it. Raises WrongUsage for pairs without a file."""
+        if self.given:
+            raise WrongUsage("--prepared: pairs without a file cannot be known again; name a file")
         return {"--tsv": self.source} if self.target is None else {"--source": self.source, "--target": self.target}
 
 

@@ -1,19 +1,73 @@
-"""What a run has that begins with a trained model, to go on with other data: the model's own config, but for what may
-differ."""
+"""What the options of `synmt train` ask for: a new model, or one that starts from a trained model."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from synmt.model.config import ModelConfig
 from synmt.model.source import source_side
 from synmt.model.target import target_side
 from synmt.nn.config import TransformerConfig
-from synmt.options import Preset, chosen, config_of
-from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS
-from synmt.text.tokenization import TextConfig
-from synmt.training.config import TrainingConfig
-from synmt.training.presets import resolve
+from synmt.options import Known, Preset, chosen, config_of, known_in, setting
+from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.text.tokenization import TextConfig, with_languages
+from synmt.training.config import OTHER_IDEAS, SPELLED_ARCS, VALIDATION, TrainingConfig
+from synmt.training.presets import PRESETS, model_and_training, resolve
+
+INIT, DEV = "--init", ("--dev-source", "--dev-tsv")
+
+
+@dataclass(frozen=True)
+class SystemConfig:
+    """Which model is trained. Each setting is None unless it is given."""
+
+    model: str | None = setting(
+        None, "a system by name; `synmt train --model SYSTEM --help` shows its options; without it, sequence",
+        metavar="SYSTEM", unless=(INIT, OTHER_IDEAS), choices=tuple(systems()),
+    )  # fmt: skip
+    source_syntax: str | None = setting(
+        None, f"ideas at work in the encoder instead: {', '.join(SOURCE_IDEAS)}", metavar="IDEA+IDEA", unless=INIT
+    )
+    target_syntax: str | None = setting(
+        None, f"ideas at work in the decoder, with any encoder: {', '.join(TARGET_IDEAS)}", metavar="IDEA+IDEA",
+        unless=INIT,
+    )  # fmt: skip
+    preset: str | None = setting(
+        "paper", "settings by name; `synmt train --preset NAME --help` shows them", metavar="NAME",
+        choices=tuple(PRESETS),
+    )  # fmt: skip
+    init: str | None = setting(None, "start from this model, and learn from other data what it lacks", metavar="MODEL")
+    split_arcs: bool | None = setting(
+        None, "have the decoder write an arc as two tokens: direction, relation", needs=SPELLED_ARCS, unless=INIT
+    )
+    root_arc: bool | None = setting(
+        None, "have the decoder write an arc for the root as well, at the end", needs=SPELLED_ARCS, unless=INIT
+    )
+    codes: str | None = setting(None, "BPE codes to use, instead of learning some", metavar="FILE", unless=INIT)
+
+
+@cache
+def known() -> dict[str, Known]:
+    """Return the settings of a training run by the names of their options."""
+    found = {**known_in(SystemConfig), **known_in(TextConfig)}
+    found |= {**known_in(TrainingConfig, means={VALIDATION: DEV}), **known_in(TransformerConfig)}
+    for name, idea in [*SOURCE_IDEAS.items(), *TARGET_IDEAS.items()]:
+        found |= known_in(idea, f"{name}-")
+    return found
+
+
+def configs_of(
+    settings: Mapping[str, Any], start: ModelConfig | None = None, source: str | None = None, target: str | None = None
+) -> tuple[ModelConfig, TrainingConfig]:
+    """Return what settings ask for; None is for one that is not given. start: the config of the model in `init`.
+
+    source, target: the files of text, whose suffixes name languages. Raises ValueError.
+    """
+    given = {name: value for name, value in settings.items() if value is not None}
+    preset = PRESETS[given.get("preset", "paper")]
+    given = with_languages(given, source, target)
+    return model_and_training_of(start, preset, given) if start else model_and_training(preset, given)
 
 
 def model_and_training_of(

@@ -33,8 +33,8 @@ def test_each_name_is_where_its_types_say_it_is() -> None:
 
 
 def test_an_unknown_name_is_none() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'translate'"):
-        synmt.translate  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'transcribe'"):
+        synmt.transcribe  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_nothing_is_loaded_that_is_not_used() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,8 @@ CASES: dict[str, list[Callable[[], Any]]] = {
         lambda: synmt.score(["a"], ["a"], ["b"]),
     ],
     "read_record": [lambda: synmt.read_record(RECORD)],
+    "train": [lambda: synmt.train(PAIRS, out=TemporaryDirectory().name, **TINY)],
+    "translate": [lambda: list(synmt.translate("good", [RECORD], device="cpu", beam=2))],
     "write_record": [lambda: synmt.write_record(synmt.read_record(RECORD))],
 }
 

@@ -29,12 +29,13 @@ from synmt.cli.inspect import PICTURES
 from synmt.cli.main import cli
 from synmt.cli.manual import root, with_those_below
 from synmt.cli.sections import SectionCommand, SectionOption
-from synmt.cli.train import configs_of
 from synmt.decoding.config import SearchConfig, TranslateConfig, scope_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.config import scope_of as scope_of_metrics
+from synmt.model.config import ModelConfig
 from synmt.model.files import write_config
+from synmt.model.folder import read_folder_config
 from synmt.model.target import target_side
 from synmt.options import check_used, config_of, options_in, settings_of
 from synmt.parsers.config import ParserConfig
@@ -42,6 +43,7 @@ from synmt.streams import WrongUsage
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig
 from synmt.training.presets import owners as owners_of_ideas
+from synmt.training.start import configs_of
 from tests.cli.commands import CODES
 from tests.inspection.models import write_model
 
@@ -178,9 +180,10 @@ def resolved(name: str, context: click.Context) -> object:
     params = dict(context.params)
     if name == "train":
         kept = ("dev_source", "dev_target", "dev_tsv", "tsv", "source", "target", "codes")
-        others = ("on_error", "out", "resume", "device", "prepared", "jobs", *kept[:4])
-        asked = {each: value for each, value in params.items() if each not in others}
-        return configs_of(**asked), [params[each] for each in kept]
+        others = ("on_error", "out", "resume", "device", "prepared", "jobs", *kept[:6])
+        asked = {each: value for each, value in params.items() if each not in (*others, "init")}
+        start = read_folder_config(Path(params["init"]), ModelConfig)[0] if params["init"] else None
+        return configs_of(asked, start, params["source"], params["target"]), [params[each] for each in kept]
     if name == "translate":
         return config_of(SearchConfig, params), config_of(TranslateConfig, params)
     if name == "align" and params["fit"]:

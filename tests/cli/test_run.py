@@ -68,7 +68,7 @@ def rows_of(run: Path) -> list[dict[str, Any]]:
 
 def test_one_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     done = synmt("run", run, "--jobs", 2, "--format", "json")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["system"], row["metric"], row["test"], row["size"]) for row in rows] == [
         (system, metric, "seen", None) for system in ("sequence", "mask") for metric in ("BLEU", "chrF2")
@@ -81,7 +81,7 @@ def test_one_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
 
     made = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     again = synmt("run", run, "--format", "json")
-    assert again.stdout == done.stdout
+    assert (again.stdout, again.stderr) == (done.stdout, "")
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == made
 
     run.write_text(RUN.replace("updates = 2", "updates = 3"))
@@ -92,7 +92,7 @@ def test_what_has_several_values_is_chosen_on_dev(run: Path) -> None:
     text = RUN.replace("beam = 1", "beam = 2\nalpha = [2.0, 0.0, 1.0]").replace("updates = 2", "updates = 12")
     run.write_text(f'seeds = [1, 2]\nmetrics = ["chrf"]\n{text}')
     done = synmt("run", run, "--format", "json")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
     folder = run.parent / "systems" / "all"
     reference = (run.parent / "train.de").read_text().splitlines()
     for row in map(json.loads, done.stdout.splitlines()):
@@ -139,7 +139,10 @@ def test_two_runs_do_not_share_a_folder(run: Path) -> None:
 
 
 def test_options_of_translate_are_checked_before_hours_of_training(run: Path) -> None:
-    for wrong, cause in (("max-length = 3", "No such option '--max-length'"), ("alpha = [1.0, 'x']", "'--alpha': 'x'")):
+    for wrong, cause in (
+        ("max-length = 3", "No such option '--max-length'"),
+        ("alpha = [1.0, 'x']", "alpha cannot be 'x'"),
+    ):
         run.write_text(RUN.replace("beam = 1", wrong))
         assert is_one_line_of_error(synmt("run", run), "systems.toml: translate: ", cause)
     assert not (run.parent / "systems").exists()
@@ -173,8 +176,8 @@ def test_what_a_command_said_is_said(run: Path) -> None:
     run.write_text(RUN.replace('seen = ["train.jsonl", "train.de"]', 'seen = ["train.jsonl", "test.de"]'))
     (run.parent / "test.de").write_text("Er ist\n" * 8)
     done = synmt("run", run)
-    assert is_one_line_of_error(done)
-    assert "all/sequence.1.log: synmt train ended with 1: synmt train: " in done.stderr
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "all/sequence.1.log: synmt train ended with 1: synmt train: " in done.stderr.splitlines()[-1]
 
 
 def test_an_unfinished_model_is_not_finished_with_other_options(run: Path) -> None:
@@ -264,7 +267,7 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 lines"]
         ("beam = 1", 'tokenizer = "none"', ["translate: tokenizer is up to the run itself"]),
         ("beam = 1", "device = true", ["translate: device takes a value"]),
         ("beam = 1", 'sample = "--help"', ["translate: sample takes no value"]),
-        ("beam = 1", 'beam = "--help"', ["translate: Invalid value for '--beam': '--help' is not"]),
+        ("beam = 1", 'beam = "--help"', ["translate: beam cannot be '--help'; it is a whole number from 1 to 1000"]),
         ("[translate]", "[parse]\nhelp = true\n[translate]", ["parse: No such option '--help'"]),
         ("[translate]", '[parse]\nformat = "conllu"\n[translate]', ["parse: format is up to the run itself"]),
         ("[translate]", "[parse]\nwidth = 3\n[translate]", ["parse: No such option '--width'"]),

@@ -1,4 +1,4 @@
-"""A stand-in for `synmt train`, `translate` and `parse` that costs next to nothing, and whose output shows any mixture.
+"""A stand-in for the calls of a run that costs next to nothing, and whose output shows any mixture.
 
 A model is a checksum over its updates, each with the options and data of the start that made it. It resumes whatever
 it finds, and translates into letters of a checksum of model, source and options.
@@ -10,43 +10,31 @@ import select
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 SECONDS = 0.01  # of an update, and of a translation
 
 
-def main(command: str, *words: str) -> None:
-    options, files = read_arguments(words)
+def main(command: str, given: str) -> None:
+    options = json.loads(given)
+    options.pop("jobs", None)
     if command == "train":
         train(options)
     elif command == "translate":
-        model, source = files
-        of = digest((Path(model) / "model").read_text(), Path(source).read_text(), options)
-        write(translated(of, line) for line in Path(source).read_text().splitlines())
+        model, source = Path(options.pop("model")), Path(options.pop("source"))
+        of = digest((model / "model").read_text(), source.read_text(), options)
+        write(translated(of, line) for line in source.read_text().splitlines())
     else:
-        (source,) = files
+        source = Path(options.pop("text"))
         of = digest(options)
-        write(json.dumps({"tokens": [*line.split(), of]}) for line in Path(source).read_text().splitlines())
+        write(json.dumps({"tokens": [*line.split(), of]}) for line in source.read_text().splitlines())
 
 
-def read_arguments(words: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
-    options, files, rest = {}, [], list(words)
-    while rest:
-        word = rest.pop(0)
-        if word == "--resume":
-            options[word] = ""
-        elif word.startswith("--"):
-            options[word] = rest.pop(0)
-        else:
-            files.append(word)
-    options.pop("--jobs", None)
-    return options, files
-
-
-def train(options: dict[str, str]) -> None:
-    out, prepared = Path(options.pop("--out")), Path(options.pop("--prepared"))
-    resume = options.pop("--resume", None) is not None
-    seed = options.pop("--seed")
-    names = ("--source", "--target", "--dev-source", "--dev-target")
+def train(options: dict[str, Any]) -> None:
+    out, prepared = Path(options.pop("out")), Path(options.pop("prepared"))
+    resume = options.pop("resume", False)
+    seed = options.pop("seed")
+    names = ("source", "target", "dev-source", "dev-target")
     of = digest({**options, **{name: Path(options[name]).read_text() for name in names}})
     prepared.mkdir(parents=True, exist_ok=True)
     ids = prepared / "ids"
@@ -57,7 +45,7 @@ def train(options: dict[str, str]) -> None:
     if resume != (out / "config.json").exists():
         sys.exit(f"synmt train: resume is {resume}")
     update, history = json.loads((out / "config.json").read_text()) if resume else (0, "")
-    while update < int(options["--updates"]):
+    while update < options["updates"]:
         step()
         update, history = update + 1, digest(history, of, seed, ids.read_text())
         aside(out / "config.json", json.dumps([update, history]))

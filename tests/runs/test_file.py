@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from synmt.cli.run import model_of, with_options
-from synmt.runs.file import RunFile, arguments, read_run
-from synmt.runs.plan import Plan, plan
+from synmt.options import arguments
+from synmt.runs.file import RunFile, read_run
+from synmt.runs.plan import Plan, plan, with_options
 from synmt.streams import BadInput
 from synmt.systems.idea import SOME_HEADS
 
@@ -37,14 +37,14 @@ def read(text: str, folder: Path) -> RunFile:
 
 
 def planned_of(text: str, folder: Path) -> Plan:
-    return plan(with_options(read(text, folder)), model_of)
+    return plan(with_options(read(text, folder)))
 
 
 def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
     run = read(RUN, tmp_path)
     assert run.train.source == tmp_path / "train.en"
     assert run.dev.target == Path("/dev.de")
-    planned = plan(run, model_of)
+    planned = plan(run)
     assert [each.name for each in planned.trainings[:5]] == [
         "10/sequence.1", "10/mask+pascal.1", "10/parent+gcn.1", "10/split.1", "10/sequence.2",
     ]  # fmt: skip
@@ -90,7 +90,7 @@ def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
         ("[systems]", "[translate]\nalpha = [1, 1]\n[systems]", "translate: alpha has no two values, or one twice"),
         ("[systems]", "[translate]\nalpha = [1, []]\n[systems]", "alpha is no text, number or true"),
         ("[systems]", "[translate]\nalpha = [1, 2]\nbeam = [1, 2]\n[systems]", "several values of alpha and of beam"),
-        ("0.01", "-1", "system sequence: Invalid value for '--learning-rate'"),
+        ("0.01", "-1", "learning-rate cannot be -1; it is a number from 0 to 100"),
     ],
 )
 def test_what_is_wrong_is_named(old: str, new: str, cause: str, tmp_path: Path) -> None:

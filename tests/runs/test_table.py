@@ -13,7 +13,7 @@ from synmt.runs.file import Pair, RunFile
 from synmt.runs.notes import Made
 from synmt.runs.plan import Plan, Training
 from synmt.runs.table import Result, report, results
-from synmt.runs.translations import translation_of
+from synmt.runs.tasks import translation_of
 from synmt.runs.work import Workplace
 
 REFERENCE = [f"the cat number {n} sat on the mat of the house {n % 7}" for n in range(60)]
@@ -38,7 +38,7 @@ def done(tmp_path: Path) -> tuple[Workplace, Plan, RunFile]:
     pair = Pair(reference, reference)
     run = RunFile(pair, pair, {"flickr": pair}, {"base": {}, "new": {}}, (1, 2))
     trainings = [Training(system, seed, None, {}) for seed in (1, 2) for system in ("base", "new")]
-    place, plan = Workplace(tmp_path / "out", run), Plan(trainings, (frozenset(), frozenset()))
+    place, plan = Workplace(tmp_path / "out"), Plan(trainings, (frozenset(), frozenset()))
     for training in trainings:
         path = translation_of(place, training, "flickr")
         path.parent.mkdir(parents=True, exist_ok=True)

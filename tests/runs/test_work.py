@@ -7,34 +7,40 @@ from pathlib import Path
 import pytest
 
 from synmt.runs.file import Pair, RunFile
-from synmt.runs.plan import Training
-from synmt.runs.translations import translation_of, translation_of_dev
-from synmt.runs.work import Workplace
+from synmt.runs.plan import Plan, Training
+from synmt.runs.tasks import Tasks, model_of, prepared_of, translation_of, translation_of_dev
+from synmt.runs.work import Workplace, do_all
 from synmt.streams import BadInput
+
+
+def cuts(tmp_path: Path, source: Path, target: Path, size: int) -> list[Path]:
+    """Do the tasks of a run that cut its training data."""
+    train = Pair(source, target)
+    run = RunFile(train, train, {}, {}, sizes=(size,))
+    place = Workplace(tmp_path / "out")
+    tasks = Tasks(place, Plan([], (frozenset(), frozenset())), run, 1)
+    do_all(place, tasks.all, 1)
+    return [task.path for task in tasks.all]
 
 
 def test_both_sides_may_have_one_name(tmp_path: Path) -> None:
     for language in ("en", "de"):
         (tmp_path / language).mkdir()
         (tmp_path / language / "train").write_text(f"{language} 1\n{language} 2\n{language} 3\n")
-    pair = Pair(tmp_path / "en" / "train", tmp_path / "de" / "train")
-    place = Workplace(tmp_path / "out", RunFile(pair, pair, {}, {}))
-    assert place.cut("source", pair.source, 2).read_text() == "en 1\nen 2\n"
-    assert place.cut("target", pair.target, 2).read_text() == "de 1\nde 2\n"
-    assert place.cut("target", pair.target, None) == pair.target
+    source, target = cuts(tmp_path, tmp_path / "en" / "train", tmp_path / "de" / "train", 2)
+    assert source.read_text() == "en 1\nen 2\n"
+    assert target.read_text() == "de 1\nde 2\n"
     with pytest.raises(BadInput, match="3 lines, and a size of the run is 4"):
-        place.cut("source", pair.source, 4)
+        cuts(tmp_path, tmp_path / "en" / "train", tmp_path / "de" / "train", 4)
 
 
 def test_a_cut_of_another_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "train"
     file.write_text("1\n2\n3\n")
-    run = RunFile(Pair(file, file), Pair(file, file), {}, {})
-    cut = Workplace(tmp_path / "out", run).cut("source", file, 2)
-    assert Workplace(tmp_path / "out", run).cut("source", file, 2) == cut
+    assert cuts(tmp_path, file, file, 2) == cuts(tmp_path, file, file, 2)
     file.write_text("2\n3\n4\n")
     with pytest.raises(BadInput, match=r"was made with file train \w+, not train \w+; name another --out"):
-        Workplace(tmp_path / "out", run).cut("source", file, 2)
+        cuts(tmp_path, file, file, 2)
 
 
 NAMES = [
@@ -60,21 +66,25 @@ TESTS = [*NAMES, "1.json", "json.new", "made.json", "1.1", "a.1", "log.log", "x.
 
 def test_no_two_things_of_a_run_have_one_place() -> None:
     """With all names that are allowed, of systems, tests, files and values, every place is that of one thing."""
-    place = Workplace(Path("out"), RunFile(Pair(Path("a"), Path("b")), Pair(Path("c"), Path("d")), {}, {}))
+    place = Workplace(Path("out"))
     things = []
     for size in (None, 1, 11):
         for system in NAMES:
             for seed in (1, 11):
                 training = Training(system, seed, size, {})
-                things += [place.model(training)]
+                things += [model_of(place, training)]
                 things += [translation_of(place, training, test) for test in TESTS]
                 things += [translation_of_dev(place, training, {"alpha": value}) for value in (1, 1.0, "../x", "1.")]
-            things.append(place.prepared(training))
-    places = [each for path in things for each in (path, place.note(path), place.log(path), place.unfinished(path))]
+            things.append(prepared_of(place, training))
+    places = [
+        each
+        for path in things
+        for each in (path, place.note(path), place.log(path), place.unfinished(path), place.lock(path))
+    ]
     asides = [each.with_name(f"{each.name}.new") for each in map(place.note, things)]
     every = [os.path.normpath(each) for each in [*places, *asides]]
     assert len(set(every)) == len(every)
     assert all(each.startswith("out/") for each in every)
     folders = {str(parent) for each in every for parent in Path(each).parents}
-    models = {str(place.model(Training(*key, {}))) for key in product(NAMES, (1, 11), (None, 1, 11))}
+    models = {str(model_of(place, Training(*key, {}))) for key in product(NAMES, (1, 11), (None, 1, 11))}
     assert not folders & (set(every) - models)

@@ -1,0 +1,68 @@
+"""Training, as `synmt train` does it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from synmt.api.given import Pair, lines_of_pairs
+from synmt.caller import random_numbers_kept
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.options import check_keywords, check_used
+from synmt.streams import OnError, WrongUsage
+from synmt.training.presets import scope_of
+from synmt.training.run import PairFiles
+from synmt.training.run import train as train_pairs
+from synmt.training.start import configs_of, known
+
+Pairs = str | Path | tuple[str | Path, str | Path] | PairFiles | Iterable[Pair]
+
+
+def train(
+    pairs: Pairs,
+    dev: Pairs | None = None,
+    *,
+    out: str | Path,
+    resume: bool = False,
+    device: str = "auto",
+    on_error: OnError = "fail",
+    prepared: str | Path | None = None,
+    jobs: int = 1,
+    **settings: Any,
+) -> Path:
+    """Train a translation model on sentence pairs, and return its folder, `out`.
+
+    pairs, dev: to train and to validate on: (source file, target file), one file of `source TAB target` lines, or
+    (source, target) pairs. resume: continue the run in `out`; prepared: a folder to save the pairs in as ids; jobs:
+    processes that prepare them. settings: the options of `synmt train`. The run reports on stderr.
+
+    Raises BadInput, TypeError, and ValueError, also for a setting that has no effect.
+    """
+    check_keywords(settings, known())
+    given = {name: value for name, value in settings.items() if value is not None}
+    data, validation = files_of(pairs), None if dev is None else files_of(dev)
+    start = ModelFolder.open(Path(given.pop("init")), ModelConfig) if "init" in given else None
+    flags = {name.replace("_", "-"): value for name, value in given.items()}
+    flags |= {"out": out} | ({"init": start} if start else {}) | ({"dev-tsv": dev} if validation else {})
+    options, config_of_start = [each.option for each in known().values()], start.config if start else None
+    try:
+        check_used(flags, options, scope_of(flags, config_of_start))
+        config, training = configs_of(given, config_of_start, data.source, data.target)
+    except ValueError as error:
+        raise WrongUsage(str(error)) from None
+    codes, folder = given.get("codes"), Path(prepared) if prepared else None
+    with random_numbers_kept():
+        train_pairs(Path(out), data, validation, config, training, codes, resume, device, on_error, start, folder, jobs)
+    return Path(out)
+
+
+def files_of(pairs: Pairs) -> PairFiles:
+    """Return where pairs are read from."""
+    if isinstance(pairs, PairFiles):
+        return pairs
+    if isinstance(pairs, str | Path):
+        return PairFiles(str(pairs))
+    if isinstance(pairs, tuple) and len(pairs) == 2 and all(isinstance(each, str | Path) for each in pairs):
+        source, target = map(str, pairs)
+        return PairFiles(source, target)
+    return PairFiles("pairs", given=lambda: lines_of_pairs(pairs, "pairs"))  # type: ignore[arg-type]
