@@ -103,5 +103,5 @@ def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
         for pair, given in zip(pairs, aligner.align(pairs), strict=True):
             yield extract(given, pair.source.tokens, pair.target.tokens, how).links
 
-    words = aligner.words[1] or (Words(aligner.tokenizer) if aligner.tokenizer else None)
-    return Linker(link, aligner.languages[1] if aligner.languages else None, words)
+    known = Words(aligner.tokenizer) if aligner.tokenizer else None
+    return Linker(link, aligner.languages, (aligner.words[0] or known, aligner.words[1] or known))

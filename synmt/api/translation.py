@@ -20,7 +20,7 @@ from synmt.model.words import note_doubts
 from synmt.options import check_used, options_in, settings_of
 from synmt.streams import BadLines, Latest, OnError, windows
 
-OWN = ("n_best", "score", "format", "precision", "jobs")  # settings that the methods of Model decide
+OWN = ("n_best", "score", "format", "precision", "jobs", "markup")  # settings that the methods of Model decide
 OPTIONS = [*options_in(SearchConfig, unless=OF_SEARCHES).values(), *options_in(TranslateConfig).values()]
 
 
