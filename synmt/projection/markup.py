@@ -12,10 +12,10 @@ Words without links count as linked to each other if the words on either side of
 """
 
 from bisect import bisect_left, bisect_right
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, compress, pairwise
+from itertools import accumulate, chain, compress, pairwise
 from math import inf
 
 from synmt.model.records import SentencePair
@@ -31,10 +31,12 @@ from synmt.trees.record import ParseRecord
 
 SURE = 10**6  # a link of the score 1: sums of whole numbers that are equal compare as equal
 WEAK = SURE // 1000  # a link that only neighbours speak for
+LONGEST = 5  # words without links, side by side, that count as linked because their neighbours are
 NEAR = 8  # words on either side that tell where an element without words goes
-MOST_WORDS = 1000  # time grows with their number times that of the elements
+MISSED = 12  # words by which the place may be off that they vote for
+MOST_WORDS, MOST_LINKS = 1000, 20_000  # of a line: time grows with their numbers times that of the elements
 NOWHERE = (-1, -1)
-Links = Sequence[tuple[int, int, int]]  # source word, target word, score
+Links = Sequence[Sequence[tuple[int, int]]]  # of each source word: target words and scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,10 @@ def placed(markup: Markup, words: Sequence[Span], links: Mapping[Link, float], l
     words: the characters of each source word; length: the number of target words.
     """
     elements = markup.elements
-    scored = _completed([(i, j, round(score * SURE)) for (i, j), score in links.items()], len(words), length)
+    known = _completed(links, len(words), length)
+    totals = [0] * length
+    for target, score in chain.from_iterable(known):
+        totals[target] += score
     owned = [*_owned(markup, words), range(len(words))]  # the line is the last one, with the number -1
     places = [(0, length)] * len(owned)
     held: list[list[int]] = [[] for _ in owned]
@@ -171,7 +176,7 @@ def placed(markup: Markup, words: Sequence[Span], links: Mapping[Link, float], l
         held[element.parent].append(number)
     for parent in (-1, *range(len(elements))):
         free = [places[parent]]
-        claims = {number: Claim.of(owned[number], scored, length) for number in held[parent]}
+        claims = {number: Claim.of(owned[number], known, totals) for number in held[parent]}
         for number in sorted(claims, key=lambda number: claims[number].best(free)[0], reverse=True):
             has_all = bool(owned[number]) and owned[number] == owned[parent]
             first, end = places[number] = places[parent] if has_all else claims[number].best(free)[1]
@@ -180,7 +185,7 @@ def placed(markup: Markup, words: Sequence[Span], links: Mapping[Link, float], l
             if places[number] == NOWHERE:
                 before = sum(begin < elements[number].begin for begin, _ in words)
                 around = owned[number] or range(before, before)
-                gap = _gap(around, elements[number].apart, scored, free)
+                gap = _gap(around, elements[number].apart, known, free)
                 places[number] = gap, gap
     return places[:-1]
 
@@ -215,12 +220,12 @@ class Claim:
     sums: Sequence[int]
 
     @classmethod
-    def of(cls, words: range, links: Links, length: int) -> "Claim":
-        linked, counts = set(), [0] * length
-        for i, j, score in links:
-            counts[j] += score if i in words else -score
-            if i in words:
-                linked.add(j)
+    def of(cls, words: range, links: Links, totals: Sequence[int]) -> "Claim":
+        counts = [-total for total in totals]
+        linked = set()
+        for j, score in chain.from_iterable(links[i] for i in words):
+            counts[j] += 2 * score
+            linked.add(j)
         return cls(sorted(linked), [0, *accumulate(counts)])
 
     def best(self, free: Iterable[Span]) -> tuple[float, Span]:
@@ -251,37 +256,33 @@ def _gap(words: range, apart: tuple[bool, bool], links: Links, free: Iterable[Sp
     as there are in between; a word after it in the same way for the place before. A place has a quarter of the vote for
     each word by which it misses that, and half of this if it is on the wrong side.
     """
-    votes = []
-    for i, j, score in links:
-        is_after = i >= words.stop
-        away = i - words.stop if is_after else words.start - 1 - i
-        if 0 <= away < NEAR:
-            goal = j - away if is_after else j + 1 + away
-            votes.append((goal, is_after, (score << (away == 0 and not apart[is_after])) >> away))
-
-    def count(place: int) -> int:
-        total = 0
-        for goal, is_after, weight in votes:
-            is_wrong = place > goal if is_after else place < goal
-            total += weight >> (2 * abs(place - goal) + is_wrong)
-        return total
-
-    return max(sorted({place for begin, end in free for place in range(begin, end + 1)}), key=count)
+    votes: Counter[tuple[int, bool]] = Counter()
+    for is_after, near in (False, range(words.start - 1, -1, -1)), (True, range(words.stop, len(links))):
+        for away, i in enumerate(near[:NEAR]):
+            for j, score in links[i]:
+                goal = j - away if is_after else j + 1 + away
+                votes[goal, is_after] += (score << (away == 0 and not apart[is_after])) >> away
+    counts: Counter[int] = Counter()
+    for (goal, is_after), vote in votes.items():
+        for off in range(-MISSED, MISSED + 1):
+            counts[goal + off] += vote >> (2 * abs(off) + ((off > 0) if is_after else (off < 0)))
+    return max(sorted({place for begin, end in free for place in range(begin, end + 1)}), key=counts.__getitem__)
 
 
-def _completed(links: Links, sources: int, targets: int) -> Links:
+def _completed(links: Mapping[Link, float], sources: int, targets: int) -> Links:
     """Return the links, and weak ones between words without any that stand between two linked pairs of words."""
-    known = {(i, j) for i, j, _ in links} | {(-1, -1), (sources, targets)}
+    found: list[list[tuple[int, int]]] = [[] for _ in range(sources)]
+    for (i, j), score in links.items():
+        found[i].append((j, round(score * SURE)))
+    known = {*links, (-1, -1), (sources, targets)}
     linked_to: dict[int, list[int]] = {}
     for i, j in sorted(known):
         linked_to.setdefault(i, []).append(j)
     following = dict(pairwise(sorted({j for _, j in known})))
-    weak = [
-        (i, j, WEAK)
-        for left, right in pairwise(linked_to)
-        for first in linked_to[left]
-        if (right, following.get(first)) in known
-        for i in range(left + 1, right)
-        for j in range(first + 1, following[first])
-    ]
-    return [*links, *weak]
+    for left, right in pairwise(linked_to):
+        for first in linked_to[left]:
+            after = following.get(first, 0)
+            if (right, after) in known and max(right - left, after - first) <= LONGEST + 1:
+                for i in range(left + 1, right):
+                    found[i] += [(j, WEAK) for j in range(first + 1, after)]
+    return found

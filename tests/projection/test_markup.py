@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.projection.markup import EMPTY, NEAR, SURE, WEAK, Example, placed
+from synmt.projection.markup import EMPTY, LONGEST, MISSED, MOST_LINKS, MOST_WORDS, NEAR, SURE, WEAK, Example, placed
 from synmt.streams import Line
 from synmt.text.links import Link
-from synmt.text.markup import Markup, Span, read_markup
+from synmt.text.markup import MOST_ELEMENTS, Markup, Span, read_markup
 from synmt.text.tokenization import spans_of
 from tests.text.marked import marked_line, words_of
 
@@ -130,7 +130,8 @@ def stand_between(i: int, j: int, links: Mapping[Link, float], sources: int, tar
     known = {*links, (-1, -1), (sources, targets)}
     left = max(each for each in linked_i if each < i), max(each for each in linked_j if each < j)
     right = min(each for each in linked_i if each > i), min(each for each in linked_j if each > j)
-    return left in known and right in known
+    near = max(right[0] - left[0], right[1] - left[1]) <= LONGEST + 1
+    return left in known and right in known and near
 
 
 def slow_words(markup: Markup, words: Sequence[Span]) -> list[set[int]]:
@@ -173,18 +174,22 @@ def slow_best(own: set[int], scores: Mapping[Link, int], spans: Sequence[Span]) 
 
 
 def slow_votes(gap: int, before: int, after: int, apart: tuple[bool, bool], scores: Mapping[Link, int]) -> int:
-    total = 0
+    votes: dict[tuple[int, bool], int] = {}
     for (i, j), score in scores.items():
         if before - NEAR <= i < before:
-            between, missed = before - 1 - i, gap - (j + 1 + before - 1 - i)
-            touches, wrong = between == 0 and not apart[0], missed < 0
+            between, goal = before - 1 - i, j + 1 + before - 1 - i
+            touches, comes_after = between == 0 and not apart[0], False
         elif after <= i < after + NEAR:
-            between, missed = i - after, gap - (j - (i - after))
-            touches, wrong = between == 0 and not apart[1], missed > 0
+            between, goal = i - after, j - (i - after)
+            touches, comes_after = between == 0 and not apart[1], True
         else:
             continue
-        total += score * (1 + touches) // 2**between // 4 ** abs(missed) // (1 + wrong)
-    return total
+        votes[goal, comes_after] = votes.get((goal, comes_after), 0) + score * (1 + touches) // 2**between
+    return sum(
+        vote // 4 ** abs(gap - goal) // (2 if (gap > goal if comes_after else gap < goal) else 1)
+        for (goal, comes_after), vote in votes.items()
+        if abs(gap - goal) <= MISSED
+    )
 
 
 def test_the_slow_twin_places_elements_alike() -> None:
@@ -240,3 +245,15 @@ def test_where_elements_go(source: str, target: str, links: str, written: str) -
 def test_a_line_of_tags_alone_needs_no_translation() -> None:
     assert carried("<p><br/></p>", "", "") == "<p><br/></p>"
     assert EMPTY.carried() == ""
+
+
+def test_time_is_bounded_whatever_a_line_holds() -> None:
+    """A minute or more if each element looked at each pair of words."""
+    words = [f"w{number}" for number in range(MOST_WORDS)]
+    every = [(i, j) for i in range(0, MOST_WORDS, 8) for j in range(MOST_LINKS * 8 // MOST_WORDS)]
+    units = "".join(f"<x/>{word} " for word in words)
+    deep = "<b>" * MOST_ELEMENTS + " ".join(words) + "</b>" * MOST_ELEMENTS
+    for line in (units, deep):
+        markup = read_markup(line)
+        each = Example(Line("", "", 0), markup, words, " ".join(words), words, dict.fromkeys(every, 1.0))
+        assert len(each.carried()) > len(line) - 2
