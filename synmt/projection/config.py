@@ -26,6 +26,7 @@ class ProjectionConfig:
     min_confidence: float = setting(
         0.0, "leave words without a head where less speaks for it", most=1, unless="--markup"
     )
+    overwrite_upos: bool = setting(False, "project parts of speech onto targets that have their own", unless="--markup")
     target_language: str | None = setting(
         None, "of targets that are text, for the Moses tokenizer, if not en", metavar="LANGUAGE", unless="--strip"
     )

@@ -101,6 +101,27 @@ def test_a_grammar_is_fitted_before_any_line_is_written() -> None:
         project(f"{LINE}\n{GAVE}\tSie\tx\n", "--target-language", "de", "--fit")
 
 
+@pytest.mark.parametrize("method", [["--method", "direct"], ["--method", "votes"], ["--fit"]])
+def test_names_document_marks_and_parts_of_speech(method: list[str]) -> None:
+    """What the target has of these stays; what it lacks comes from the source."""
+    marks = "# newdoc id = d1\n# newpar"
+    source = json.dumps({**json.loads(GAVE), "sent_id": "s1", "conllu": f"{marks}\n# other = x"})
+    tokens = ["Sie", "gab", "es", "auf"]
+    bare, own = (
+        {"tokens": tokens},
+        {"tokens": tokens, "upos": ["X", "X", "_", "X"], "sent_id": "t1", "conllu": "# a = b"},
+    )
+    text = "".join(f"{source}\t{json.dumps(each)}\t0-0 1-1 2-2 3-3\n" for each in (bare, own))
+    first, second = project(text, *method)
+    assert (first["sent_id"], first["conllu"]) == ("s1-projected", marks)
+    assert (second["sent_id"], second["conllu"]) == ("t1", "# a = b")
+    assert first["upos"] == ["PRON", "VERB", "PRON", "ADP"] and second["upos"] == ["X", "X", "PRON", "X"]
+    _, overwritten = project(text, *method, "--overwrite-upos")
+    assert overwritten["upos"] == first["upos"]
+    block = in_process("parse", "--input", "records", "--format", "conllu", text=json.dumps(first).encode()).decode()
+    assert block.startswith(f"{marks}\n# sent_id = s1-projected\n# text = ")
+
+
 def test_targets_without_words() -> None:
     words = json.dumps({"text": "Sie gibt"})
     empty, tokenized = project(f"{GAVE}\t{{}}\t\n{GAVE}\t{words}\t0-0 1-1\n", "--target-language", "de")
