@@ -148,5 +148,7 @@ def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
             yield extract(given, pair.source.tokens, pair.target.tokens, how).links
 
     text = aligner.text
-    words = (text.words[1] or Words(text.tokenizer)) if text else None
-    return Linker(link, text.languages[1] if text else None, words)
+    if text is None:
+        return Linker(link, None, (None, None))
+    known = Words(text.tokenizer)
+    return Linker(link, text.languages, (text.words[0] or known, text.words[1] or known))

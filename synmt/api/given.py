@@ -24,6 +24,10 @@ class RuntimeConfig:
     on_error: OnError = setting("fail", "a bad line stops the work, or becomes an empty result and is counted")
     jobs: int = setting(1, "processes", 1, most=MOST_JOBS)
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for settings out of bounds."""
+        check_settings(self)
+
 
 def lines_of(sentences: Iterable[Sentence] | Path, name: str, on_error: OnError = "fail") -> Iterator[Line]:
     """Yield the lines of a file, or sentences as lines of a file of this name. Raises as `read_lines`, `numbered` and

@@ -21,7 +21,7 @@ from synmt.options import check_used, options_in, settings_of
 from synmt.pool import processes
 from synmt.streams import BadLines, Latest, Line, OnError, windows
 
-OWN = ("n_best", "score", "format", "precision", "jobs")  # settings that the methods of Model decide
+OWN = ("n_best", "score", "format", "precision", "jobs", "markup")  # settings that the methods of Model decide
 Opened = tuple[tuple[Path, ...], SearchConfig, TranslateConfig, str]
 OPTIONS = [*options_in(SearchConfig, unless=OF_SEARCHES).values(), *options_in(TranslateConfig).values()]
 

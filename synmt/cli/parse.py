@@ -41,7 +41,8 @@ PARSED = "--input text", "--input tokens", "--again"
     "--again",
     type=click.Choice(get_args(Again)),
     needs=("--input ptb", "--input conllu", "--input records"),
-    help="Parse the tokens of finished trees: for new trees, or for parts of speech beside the old ones.",
+    help="Parse the tokens of finished trees: for new trees and parts of speech, or for parts of speech alone. New"
+    " trees leave lemmas, XPOS, features, DEPS, MISC and comments as they are.",
 )
 @options_of(ParserConfig, "Parser", needs=PARSED)
 @in_section("Parser")("--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N", help="Parser processes.")

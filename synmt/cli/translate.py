@@ -10,7 +10,8 @@ from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, check_given, in_section, options_of
 from synmt.decoding.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
 from synmt.options import config_of
-from synmt.streams import OnError, WrongUsage
+from synmt.projection.config import DOUBTFUL
+from synmt.streams import BadLines, OnError, WrongUsage
 
 EPILOG = """
 \b
@@ -19,6 +20,7 @@ Examples:
   synmt parse test.en | synmt translate model --beam 5 --n-best 5 > test.jsonl
   synmt parse test.en | synmt translate model other-model > test.de
   paste test.en test.de | synmt translate model --score > test.scores
+  synmt translate model --markup --aligner aligner < page.en > page.de
 """
 
 
@@ -27,9 +29,15 @@ Examples:
 @input_files
 @options_of(SearchConfig, "Search", unless=OF_SEARCHES)
 @options_of(TranslateConfig, "Output")
+@in_section("Output")(
+    "--aligner", metavar="MODEL", type=Reads(path_type=Path), needs="--markup",
+    help="Link the words by this folder of synmt align, from the model's source language to its target language.",
+)  # fmt: skip
 @in_section("Output")("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
 @on_error
-def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError, **settings: Any) -> None:
+def command(
+    model: Path, files: tuple[str, ...], aligner: Path | None, device: str, on_error: OnError, **settings: Any
+) -> None:
     """Translate text, parse records or mask records with the MODEL folder.
 
     Line n of the output translates line n of the input. JSON lines hold text, tokens, score, log_probability,
@@ -42,6 +50,9 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
     With --score, lines are `source TAB target`, each text or a record, or the target a string of synmt transitions,
     and a line of the output is the log-probability of the target in nats; of a model that writes arcs, behind tabs
     also those of words and of arcs. JSON lines have that of each token.
+
+    With --markup, lines are text with inline HTML or XLIFF tags. The text is translated without them, and the
+    translation gets them back over word links: each tag once, and unchanged.
     """
     with usage():
         config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)
@@ -61,4 +72,11 @@ def command(model: Path, files: tuple[str, ...], device: str, on_error: OnError,
         return score_stream(model, or_stdin(files), config, device, on_error)
     from synmt.decoding.stream import translate_stream
 
-    translate_stream(models, or_stdin(files), search, config, device, on_error)
+    bad = BadLines(on_error)
+    carrier = None
+    if aligner:
+        from synmt.alignment.linking import linker_of
+        from synmt.projection.markup import Carrier
+
+        carrier = Carrier(linker_of(aligner, device, DOUBTFUL), bad)
+    translate_stream(models, or_stdin(files), search, config, device, bad, carrier)

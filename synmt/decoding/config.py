@@ -93,6 +93,12 @@ class TranslateConfig:
     format: Literal["text", "jsonl", "conllu"] = setting(
         "text", "text; JSON lines; or, of a model that writes arcs, trees as CoNLL-U"
     )
+    markup: bool = setting(
+        False,
+        "lines are text with inline HTML or XLIFF tags, which their translations get",
+        needs="--aligner",
+        unless=("score", "n_best", "task parse", "format jsonl", "format conllu"),
+    )
     tokenizer: TokenizerName | None = setting(
         None, "of raw text, if not as in training; none: words already stand between spaces"
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import orjson
 
@@ -14,8 +15,20 @@ from synmt.model.records import source_records
 from synmt.model.source import SourceFeatures
 from synmt.model.words import Sides, SideWords, note_doubts, sides_of
 from synmt.pool import processes
-from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, read_lines
 from synmt.trees.dependency import conllu_of_record
+
+
+class Around(Protocol):
+    """Changes lines of text before they are translated, and their translations."""
+
+    def texts(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Yield the line to translate for each line."""
+        ...
+
+    def lines(self, translations: Iterable[str], pauses: Callable[[], bool]) -> Iterator[str]:
+        """Yield the line to write for each translation, in the order of the lines. pauses: whether the input does."""
+        ...
 
 
 def translate_stream(
@@ -24,30 +37,31 @@ def translate_stream(
     search: SearchConfig,
     config: TranslateConfig,
     device: str,
-    on_error: OnError,
+    bad: BadLines,
+    around: Around | None = None,
 ) -> None:
     """Write a line for each line of the files to standard output; with format conllu, the block of a sentence.
 
-    models: one, or several that translate together; the first says what becomes of raw text.
+    models: one, or several that translate together; the first says what becomes of raw text. around: what changes
+    lines before they are translated, and their translations.
 
-    Raises BadInput, or with `on_error="blank"` gives an empty translation for a bad line, as to a sentence of more
-    than `max_tokens` source tokens. Both are counted on stderr.
+    A sentence of more than `max_tokens` source tokens has an empty translation, as a bad line has if that is not an
+    error. Both are counted on stderr. Raises BadInput.
     """
     opened = tuple(models), search, config, device
     translator = _open(*opened)
     if config.format == "conllu" and not translator.writes_trees:
         raise BadInput("writes no dependency trees", str(models[0]))
-    bad = BadLines(on_error)
     words, _ = words_of_sides(translator.config, config)
     latest = Latest()
-    sentences = source_sentences(translator, words, read_lines(files, on_error), config, bad, latest)
+    lines = read_lines(files, bad.on_error)
+    sentences = source_sentences(translator, words, around.texts(lines) if around else lines, config, bad, latest)
     with LineWriter() as output, processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
-        for translations in translator.translate(sentences, run, latest.pauses):
-            output.write(_line(translations, config))
+        found = _written(translator.translate(sentences, run, latest.pauses), config, bad)
+        for line in around.lines(found, latest.pauses) if around else found:
+            output.write(line)
             if latest.pauses():
                 output.flush()
-            if config.format == "conllu" and not translations[0].tokens:
-                bad.leave_empty("line without a sentence in CoNLL-U")
     bad.report("translate")
     notes = Notes("translate")
     note_doubts(notes, words)
@@ -91,6 +105,14 @@ def source_sentences(
             bad.leave_empty(f"line of more than {config.max_tokens} tokens")
             features = SourceFeatures([], words=0)
         yield features
+
+
+def _written(found: Iterable[list[Translation]], config: TranslateConfig, bad: BadLines) -> Iterator[str]:
+    """Yield the translations of each sentence as a line, or a block of lines."""
+    for translations in found:
+        yield _line(translations, config)
+        if config.format == "conllu" and not translations[0].tokens:
+            bad.leave_empty("line without a sentence in CoNLL-U")
 
 
 def _line(translations: list[Translation], config: TranslateConfig) -> str:

@@ -83,7 +83,7 @@ class TargetSide:
         """Raise ValueError if such a network cannot do what the ideas need."""
         self.owners(config)
         if self.reads_prefixes and config.positions == "rotary":
-            raise ValueError(f"{'+'.join(self.ideas)} has no rotary positions")
+            raise ValueError(f"{'+'.join(self.ideas)} cannot have --positions rotary: its decoder reads whole prefixes")
 
     def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
         """Return what the decoder should say, as `Spelling.entries`."""

@@ -50,14 +50,16 @@ def parse_texts(
 def parse_again(
     records: Iterable[ParseRecord], again: Again, parser: Parser | ParserPool, pauses: Callable[[], bool] = never
 ) -> Iterator[ParseRecord]:
-    """Yield what the parser makes of the tokens of each record: trees and tags, or tags beside the old trees."""
+    """Yield what the parser makes of the tokens of each record: trees and parts of speech, or parts of speech beside
+    the old trees. New trees leave lemmas, XPOS and features as they are, if the record has them."""
     copies, records = tee(records)
     parses = parse_texts(map(Tokenized.of, copies), parser, pauses)
     for parsed, record in zip(parses, records, strict=True):
         if again == "tags":
             yield replace(record, upos=parsed.upos, feats=parsed.feats)
         else:
-            yield replace(parsed, sent_id=record.sent_id, conllu=record.conllu)
+            kept = {name: getattr(record, name) or getattr(parsed, name) for name in ("lemmas", "xpos", "feats")}
+            yield replace(parsed, sent_id=record.sent_id, conllu=record.conllu, **kept)
 
 
 def write_parses(

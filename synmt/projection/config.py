@@ -15,15 +15,26 @@ class ProjectionConfig:
     """How trees are projected, and how targets that are raw text are tokenized."""
 
     method: Method = setting(
-        "votes", "the maximum spanning tree of votes (Agić et al. 2016), or direct projection (Hwa et al. 2005)"
+        "votes",
+        "the maximum spanning tree of votes (Agić et al. 2016), or direct projection (Hwa et al. 2005)",
+        unless="--markup",
     )
-    fit: bool = setting(False, "learn from all pairs, before any is written, which words depend on which")
-    projective: bool = setting(True, "let no arcs cross")
-    min_confidence: float = setting(0.0, "leave words without a head where less speaks for it", most=1)
+    fit: bool = setting(
+        False, "learn from all pairs, before any is written, which words depend on which", unless="--markup"
+    )
+    projective: bool = setting(True, "let no arcs cross", unless="--markup")
+    min_confidence: float = setting(
+        0.0, "leave words without a head where less speaks for it", most=1, unless="--markup"
+    )
+    overwrite_upos: bool = setting(False, "project parts of speech onto targets that have their own", unless="--markup")
     target_language: str | None = setting(
-        None, "of targets that are text, for the Moses tokenizer, if not en", metavar="LANGUAGE"
+        None, "of targets that are text, for the Moses tokenizer, if not en", metavar="LANGUAGE", unless="--strip"
     )
-    tokenizer: TokenizerName | None = setting(None, "of targets that are text, if not moses; none: split at spaces")
+    tokenizer: TokenizerName | None = setting(
+        None,
+        "of targets that are text, and of sources with markup, if not moses; none: split at spaces",
+        unless="--strip",
+    )
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""
@@ -33,3 +44,17 @@ class ProjectionConfig:
     def threshold(self) -> float | None:
         """Return the least score of the links that an aligner should give, if not its own."""
         return DOUBTFUL if self.method == "votes" else None
+
+
+@dataclass(frozen=True)
+class MarkupConfig:
+    """Whether inline markup is carried over links, and not trees."""
+
+    markup: bool = setting(
+        False, "sources are text with HTML or XLIFF tags; write the targets, which are text, with their tags"
+    )
+    strip: bool = setting(False, "lines are sources alone; write them without tags, to be translated", needs="markup")
+    source_language: str | None = setting(
+        None, "of sources with markup, for the Moses tokenizer, if not en", metavar="LANGUAGE", needs="markup",
+        unless="strip",
+    )  # fmt: skip

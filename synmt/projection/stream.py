@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from synmt.model.records import SentencePair
-from synmt.model.words import SideWords, note_doubts
+from synmt.model.words import Sides, SideWords, note_doubts, sides_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.grammar import Grammar
 from synmt.projection.source import Source, read_scored_links, sentences
@@ -21,15 +21,15 @@ MOST_WORDS = 500  # memory grows with the square, and time with the cube
 
 @dataclass(frozen=True)
 class Linker:
-    """What links the words of pairs.
+    """An aligner that links the words of pairs.
 
     link: returns the links of each pair, of which no side is empty, with their scores.
-    language, words: what it has been fitted to on the target side, as far as that is known.
+    languages, words: of source and target, as the aligner was fitted to them, if that is known.
     """
 
     link: Callable[[Sequence[SentencePair]], Iterable[dict[Link, float]]]
-    language: str | None
-    words: Words | None
+    languages: tuple[str, str] | None
+    words: tuple[Words | None, Words | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linke
     Raises BadInput, or with `on_error="blank"` gives an empty record for a bad line, and counts it.
     """
     bad, notes = BadLines(on_error), Notes("project")
-    side = _side(config, linker)
+    _, side = sides_of_links(config, None, linker)
     reader = Reader(side, linker is not None)
     empty = Example(Line("", "", 0), ParseRecord(), [])
     examples = (replace(bad.read(line, reader.read, empty), line=line) for line in read_lines(files, on_error))
@@ -63,17 +63,18 @@ def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linke
         for each in linked:
             output.write(write_record(projected(each.target, each.sources, config, grammar)))
     bad.report("project")
-    if reader.texts and config.tokenizer != "none" and not (config.target_language or (linker and linker.language)):
+    if reader.texts and config.tokenizer != "none" and not (config.target_language or (linker and linker.languages)):
         notes.add(f"target text is tokenized as {side.language}")
     note_doubts(notes, side)
     notes.say()
 
 
-def _side(config: ProjectionConfig, linker: Linker | None) -> SideWords:
-    """Return what makes the words of targets: as they were where the linker has learnt, unless settings say else."""
-    language = config.target_language or (linker and linker.language) or "en"
-    known = linker.words if linker and not config.tokenizer else None
-    return SideWords("target", language, known or Words(config.tokenizer or "moses"), known is not None)
+def sides_of_links(config: ProjectionConfig, source_language: str | None, linker: Linker | None) -> Sides:
+    """Return source and target, with words as the linker was fitted to them, unless the config names a tokenizer."""
+    known = (linker and linker.languages) or ("en", "en")
+    words = linker.words if linker and not config.tokenizer else (None, None)
+    languages = source_language or known[0], config.target_language or known[1]
+    return sides_of(languages, config.tokenizer or "moses", words)
 
 
 class Reader:

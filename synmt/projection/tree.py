@@ -1,5 +1,6 @@
 """One tree of what all sources say."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,6 +15,9 @@ from synmt.trees.dependency import UNKNOWN
 from synmt.trees.record import UNATTACHED, ParseRecord
 from synmt.trees.spanning import spanning_tree
 
+PROJECTED = "-projected"  # follows the name of the source in that of its projection
+MARK = re.compile(r"# ?new(doc|par)\b")  # a comment of CoNLL-U where a document or paragraph begins
+
 
 def votes_of(target: ParseRecord, sources: Sequence[Source], config: ProjectionConfig) -> Votes:
     """Return what all sources say of the words of a target."""
@@ -26,13 +30,19 @@ def votes_of(target: ParseRecord, sources: Sequence[Source], config: ProjectionC
 def projected(
     target: ParseRecord, sources: Sequence[Source], config: ProjectionConfig, reader: Reader | None = None
 ) -> ParseRecord:
-    """Return the target with the trees and parts of speech of its sources, in place of its own.
+    """Return the target with the trees of its sources in place of its own.
 
+    Where the target has none of its own, it gets the sources' parts of speech, which the config may ask for in any
+    case, and the name and document marks of the first source.
     reader: what weighs the votes; near words, if there is none.
     """
     record = replace(target, tree=None, upos=[], heads=[], deprels=[], confidences=[])
     if not target.tokens:
         return record
+    if sources:
+        first = sources[0].record
+        record.sent_id = target.sent_id or (f"{first.sent_id}{PROJECTED}" if first.sent_id else "")
+        record.conllu = target.conllu or "\n".join(filter(MARK.match, first.conllu.split("\n")))
     with_tree = next((source for source in sources if source.record.tree), None)
     if with_tree:
         record.tree = project_phrases(whole(with_tree, target), target.tokens)
@@ -44,6 +54,9 @@ def projected(
         record.upos += reading.tags
         if with_heads:
             _attach(record, sentence, words, reading, config)
+    if target.upos and not config.overwrite_upos:
+        tags = zip(target.upos, record.upos or target.upos, strict=True)
+        record.upos = [found if own == UNKNOWN else own for own, found in tags]
     return record
 
 

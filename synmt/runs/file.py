@@ -19,7 +19,7 @@ Options = Mapping[str, Any]
 OWN = {
     "train": ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "prepared", "resume", "seed"),
     "parse": ("input", "strip", "again", "format", "jobs"),
-    "translate": ("format", "n-best", "score", "sum-trees", "task", "tokenizer"),
+    "translate": ("format", "n-best", "score", "sum-trees", "task", "tokenizer", "markup"),
 }
 LONGEST_NAME = 100  # bytes; two of them and a suffix make the name of a file
 SECTIONS = {

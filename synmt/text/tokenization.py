@@ -113,3 +113,19 @@ def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:
         spaces.append(text[position : position + 1] == " ")
         position += spaces[-1]
     return spaces if position == len(text) else None
+
+
+def spans_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]]:
+    """Return the characters of each token in the text, [first, end). Raises ValueError if the tokens do not consist of
+    characters of the text, in their order; it may have others between them."""
+    spans = []
+    end = 0
+    for token in tokens:
+        first = -1
+        for character in token:
+            place = text.find(character, end)
+            if place < 0:
+                raise ValueError(f"the token {token!r:.40} is not in the text")
+            first, end = place if first < 0 else first, place + 1
+        spans.append((first, end))
+    return spans

@@ -304,22 +304,39 @@ def read_whole_conllu(block: str, partial: bool = False) -> ParseRecord:
 def conllu_of_record(record: ParseRecord) -> str:
     """Return the sentence block with the blank line that closes it, nothing for the empty record.
 
-    It is the block that the record keeps, if that still says what the record does; else its comments stay.
+    It is the block that the record keeps, if that still says what the record does. Else its comments stay and, if its
+    words are those of the record, its DEPS and MISC, multiword tokens and empty nodes.
     Raises RecordError for a sentence without heads, and as `read_conllu` for what the record keeps.
     """
     if record.conllu:
-        comments = [line for line in record.conllu.split("\n") if line.startswith("#")]
         written = write_conllu(record)
         if write_conllu(read_conllu(record.conllu, partial=True)) == written:
             return record.conllu + "\n"
+        comments = [line for line in record.conllu.split("\n") if line.startswith("#")]
         known = [line.partition("=")[0].strip() for line in written.split("\n") if line.startswith("#")]
         others = [line for line in comments if line.partition("=")[0].strip() not in known]
-        return "\n".join([*others, written]) + "\n"
+        return "\n".join([*others, *_with_rest(written, record.conllu)]) + "\n"
     if not record.heads:
         if record.tokens or record.text.strip():
             raise RecordError("record has no dependency tree")
         return ""
     return write_conllu(record) + "\n"
+
+
+def _with_rest(written: str, block: str) -> Iterator[str]:
+    """Yield the lines of a sentence as written, with what another block of the same words has besides their columns; of
+    other words, the lines as they are."""
+    lines = written.split("\n")
+    rows = [line.split("\t") for line in lines if not line.startswith("#")]
+    others = [line.split("\t") for line in block.split("\n") if not line.startswith("#")]
+    words = [other for other in others if other[0].isdigit()]
+    if [row[1] for row in rows] != [word[1] for word in words]:
+        yield from lines
+        return
+    yield from (line for line in lines if line.startswith("#"))
+    rest = iter(rows)
+    for other in others:
+        yield "\t".join([*next(rest)[:8], *other[8:]] if other[0].isdigit() else other)
 
 
 def joined(records: Sequence[ParseRecord]) -> ParseRecord:

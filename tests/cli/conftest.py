@@ -24,3 +24,14 @@ def mask_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = synmt("train", "--model", "mask", *files, "--target-language", "de", *TINY, "--out", folder / "model")
     assert done.returncode == 0, done.stderr
     return folder / "model"
+
+
+@pytest.fixture(scope="session")
+def letter_aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An aligner that links letters to their capitals."""
+    folder = tmp_path_factory.mktemp("letters") / "model"
+    pairs = ["a b c\tA B C", "b c\tB C", "c a\tC A", "a\tA", "b a\tB A"] * 4
+    text = "".join(f"{pair}\n" for pair in pairs)
+    done = synmt("align", "--fit", "--method", "hmm", "--tokenizer", "none", "--out", folder, text=text)
+    assert done.returncode == 0, done.stderr
+    return folder

@@ -38,6 +38,7 @@ TEXTS = {
     **{f"{name}.links": LINKS for name in ("test", "old", "de-en", "en-de", "gold")},
     "found.jsonl": '{"source": ["He"], "target": ["Er"], "links": [[0, 0, 0.9]]}\n' * 4,
     **{name: "\n".join([*LINES, ""]) for name in TEXT_FILES},
+    "page.en": "<b>He</b> is my father.\n" * len(LINES),
 }
 OUTPUTS = re.compile(r"(?:--out|>) (\S+)")
 TRAININGS = re.compile(r"synmt train |--fit (?!--method eflomal)")

@@ -122,7 +122,9 @@ def lines(folder: Path) -> Iterator[Line]:
             yield "parse", ["--input", kind, *again, "--parser", str(parser), "--model", "x"]
     yield "score", [*minimal["score"], "--metric", "aer", "--source", FILE, "--target", FILE]
     yield "transitions", ["--invert"]
-    yield "project", ["--method", "direct"]
+    for more in (["--method", "direct"], ["--markup"], ["--markup", "--strip"]):
+        yield "project", more
+    yield "translate", ["model", "--markup", "--aligner", FILE]
     for side in ("--target", "--source"):
         yield "challenge query", ["--links", FILE, side, FILE]
 

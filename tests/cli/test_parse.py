@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import COLD, is_one_line_of_error, is_wrong_usage, shell, synmt
+from tests.trees.test_dependency import RICH
 
 FATHER = "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))"
 CONLLU = "# text = Go.\n1\tGo\t_\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No\n2\t.\t_\tPUNCT\t_\t_\t1\tpunct\t_\t_\n"
@@ -152,6 +153,21 @@ def test_tokens_of_finished_trees_are_parsed_again(tmp_path: Path) -> None:
         "synmt parse --input records --again trees --parser udpipe parsed | synmt score parsed -m las -r -"
     )
     assert "= 100.00" in shell(self_consistency, tmp_path).stdout
+
+
+def test_new_trees_leave_all_else_in_a_treebank_as_it_is() -> None:
+    wrong = RICH.replace("\tnsubj\t", "\tdep\t").replace("\tPRON\t", "\tX\t")
+    again = ["parse", "--input", "conllu", "--format", "conllu", "--parser", "udpipe", "--again", "trees"]
+    found = synmt(*again, text=f"{wrong}\n\n").stdout.split("\n")
+    assert found[-2:] == ["", ""] and "\tPRON\t" in found[3]
+    given = wrong.split("\n")
+    assert len(found) == len(given) + 2
+    for before, after in zip(given, found, strict=False):
+        if before.startswith("#"):
+            assert before in found
+        else:
+            old, new = before.split("\t"), after.split("\t")
+            assert old[:3] + old[4:6] + old[8:] == new[:3] + new[4:6] + new[8:]
 
 
 def test_parsing_again_is_for_trees_and_tags_are_of_udpipe() -> None:

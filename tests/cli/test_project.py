@@ -101,6 +101,27 @@ def test_a_grammar_is_fitted_before_any_line_is_written() -> None:
         project(f"{LINE}\n{GAVE}\tSie\tx\n", "--target-language", "de", "--fit")
 
 
+@pytest.mark.parametrize("method", [["--method", "direct"], ["--method", "votes"], ["--fit"]])
+def test_names_document_marks_and_parts_of_speech(method: list[str]) -> None:
+    """What the target has of these stays; what it lacks comes from the source."""
+    marks = "# newdoc id = d1\n# newpar"
+    source = json.dumps({**json.loads(GAVE), "sent_id": "s1", "conllu": f"{marks}\n# other = x"})
+    tokens = ["Sie", "gab", "es", "auf"]
+    bare, own = (
+        {"tokens": tokens},
+        {"tokens": tokens, "upos": ["X", "X", "_", "X"], "sent_id": "t1", "conllu": "# a = b"},
+    )
+    text = "".join(f"{source}\t{json.dumps(each)}\t0-0 1-1 2-2 3-3\n" for each in (bare, own))
+    first, second = project(text, *method)
+    assert (first["sent_id"], first["conllu"]) == ("s1-projected", marks)
+    assert (second["sent_id"], second["conllu"]) == ("t1", "# a = b")
+    assert first["upos"] == ["PRON", "VERB", "PRON", "ADP"] and second["upos"] == ["X", "X", "PRON", "X"]
+    _, overwritten = project(text, *method, "--overwrite-upos")
+    assert overwritten["upos"] == first["upos"]
+    block = in_process("parse", "--input", "records", "--format", "conllu", text=json.dumps(first).encode()).decode()
+    assert block.startswith(f"{marks}\n# sent_id = s1-projected\n# text = ")
+
+
 def test_targets_without_words() -> None:
     words = json.dumps({"text": "Sie gibt"})
     empty, tokenized = project(f"{GAVE}\t{{}}\t\n{GAVE}\t{words}\t0-0 1-1\n", "--target-language", "de")
@@ -118,14 +139,52 @@ def test_a_language_that_is_guessed_is_named() -> None:
     assert done.stderr == "synmt project: target text is tokenized as en\n"
 
 
-def test_an_aligner_links_the_words(tmp_path: Path) -> None:
-    pairs = ["a b c\tA B C", "b c\tB C", "c a\tC A", "a\tA", "b a\tB A"] * 4
-    text = "".join(f"{pair}\n" for pair in pairs)
-    fitted = synmt("align", "--fit", "--method", "hmm", "--tokenizer", "none", "--out", tmp_path / "model", text=text)
-    assert fitted.returncode == 0, fitted.stderr
+def test_an_aligner_links_the_words(letter_aligner: Path) -> None:
     source = json.dumps({"tokens": ["a", "b", "c"], "heads": [2, 0, 2], "deprels": ["x", "root", "y"]})
-    records = project(f"{source}\tA B C\n\n{{}}\tA\n", "--aligner", str(tmp_path / "model"))
+    records = project(f"{source}\tA B C\n\n{{}}\tA\n", "--aligner", str(letter_aligner))
     assert (records[0]["heads"], records[0]["deprels"]) == ([2, 0, 2], ["x", "root", "y"])
     assert records[1] == {} and records[2]["confidences"] == [0.0]
     with pytest.raises(BadInput, match="3 columns instead of source TAB target"):
-        project(f"{source}\tA B C\t0-0", "--aligner", str(tmp_path / "model"))
+        project(f"{source}\tA B C\t0-0", "--aligner", str(letter_aligner))
+
+
+MARKED = "The <b>small house</b> is <a href='x?a=1&amp;b'>old</a>.<br/>"
+SMALL = f"{MARKED}\tDas kleine Haus ist alt.\t0-0 1-1 2-2 3-3 4-4 5-5"
+
+
+def test_markup_is_carried_over_links_or_by_an_aligner(letter_aligner: Path) -> None:
+    done = synmt("project", "--markup", "--target-language", "de", text=f"{SMALL}\n\n", cold=True)
+    assert done.stdout == "Das <b>kleine Haus</b> ist <a href='x?a=1&amp;b'>alt</a>.<br/>\n\n"
+    assert (done.returncode, done.stderr) == (0, "synmt project: source text is tokenized as en, target text as de\n")
+    text = "a <i>b</i> c\tC A B\n\n<br>\t\na &amp; b\tA & <B>\n"
+    found = in_process("project", "--markup", "--aligner", str(letter_aligner), text=text.encode())
+    assert found.decode() == "C A <i>B</i>\n\n<br>\nA &amp; &lt;B&gt;\n"
+
+
+def test_markup_is_stripped() -> None:
+    done = synmt("project", "--markup", "--strip", text=f"{MARKED}\n\nR&amp;D <br>\n")
+    assert (done.stdout, done.stderr) == ("The small house is old.\n\nR&D \n", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("<b>a\tb\t", "<b> is not closed"),
+        ("a < b\tb\t", "begins no tag; write &lt;"),
+        ("a\tb", "2 columns instead of source TAB target TAB links"),
+        ("a\tb\t1-0", "link 1-0 for 1 source and 1 target words"),
+        ('a\tb\t{"source": ["c"], "links": []}', "the links are of other source words"),
+        (f"{'a ' * 1001}\tb\t", "1001 words, over the 1000"),
+    ],
+)
+def test_bad_lines_of_markup_are_named_or_left_empty(line: str, cause: str) -> None:
+    done = synmt("project", "--markup", text=f"{SMALL}\n{line}\n")
+    assert is_one_line_of_error(done, "synmt project: stdin:2: ", cause) and done.stdout.count("\n") == 1
+    blank = synmt("project", "--markup", "--on-error", "blank", text=f"{line}\n{SMALL}\n\xff\n".encode("latin-1"))
+    assert blank.stdout.splitlines()[::2] == ["", ""] and "2 bad lines left empty" in blank.stderr
+
+
+def test_a_line_with_words_and_no_translation_is_left_empty_and_counted() -> None:
+    done = synmt("project", "--markup", "--target-language", "de", text="<b>a</b>\t\t\n")
+    assert (done.returncode, done.stdout) == (0, "\n")
+    assert "synmt project: 1 line without a translation left empty" in done.stderr

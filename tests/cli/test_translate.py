@@ -1,7 +1,10 @@
 """synmt translate"""
 
+import html
 import json
 import random
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -306,3 +309,24 @@ def test_forced_decoding_scores_what_a_search_finds(mask_model: Path) -> None:
     assert empty == ""
     empty = synmt("translate", mask_model, "--score", "--format", "jsonl", text="\n").stdout
     assert json.loads(empty) == {"log_probability": None, "tokens": [], "log_probabilities": []}
+
+
+def test_markup_comes_back_in_the_translation(letter_aligner: Path, tmp_path: Path) -> None:
+    """Each tag once and in its order of nesting, around words or none; what is between tags is the translation."""
+    write_model(tmp_path / "model", "sequence")
+    lines = ["He <b>is <i>my</i></b> father.<br>", "", "<p class='x'>father</p>", "no markup &amp; none", "<x id='1'/>"]
+    plain = shell(f"printf '%s\\n' {shlex.join(lines)} | synmt project --markup --strip > plain", tmp_path)
+    assert plain.returncode == 0, plain.stderr
+    expected = synmt("translate", tmp_path / "model", tmp_path / "plain").stdout.splitlines()
+    arguments = ["translate", tmp_path / "model", "--markup", "--aligner", letter_aligner]
+    done = synmt(*arguments, text=jsonl(lines), cold=True)
+    assert done.returncode == 0, done.stderr
+    found = done.stdout.splitlines()
+    assert [html.unescape(re.sub("<[^>]*>", "", each)).split() for each in found] == [each.split() for each in expected]
+    assert sorted(re.findall("<[^>]*>", found[0])) == sorted(re.findall("<[^>]*>", lines[0]))
+    assert re.fullmatch("<p class='x'>.+</p>", found[2]) and found[4] == lines[4]
+    bad = synmt(*arguments, text=jsonl([lines[0], "<b>x"]))
+    assert is_one_line_of_error(bad, "synmt translate: stdin:2: <b> is not closed")
+    assert bad.stdout.splitlines() == found[:1]
+    blank = synmt(*arguments, "--on-error", "blank", text=jsonl(["<b>x", lines[0]]))
+    assert blank.stdout.splitlines() == ["", found[0]] and "1 bad line left empty" in blank.stderr

@@ -197,7 +197,7 @@ def of_translation(source: Random) -> dict[str, Any]:
     options |= some(TranslateConfig, source, 0.25)
     # Of other input, of what the twin does not search: hypotheses that wait for each other, and what is drawn; and what
     # takes seconds.
-    others = "score", "sum-trees", "search", "sample", "top-k", "seed", "jobs"
+    others = "score", "sum-trees", "search", "sample", "top-k", "seed", "jobs", "markup"
     return used(translate, {name: value for name, value in options.items() if name not in others}, source)
 
 

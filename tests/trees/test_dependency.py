@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -216,7 +217,7 @@ def test_a_record_that_was_changed_is_written_as_it_is() -> None:
     text = f"{comments}1\ta\t_\t_\t_\t_\t0\troot\t_\tX=Y\n2\tb\t_\t_\t_\t_\t1\tdep\t_\t_"
     record = read_whole_conllu(text)
     record.deprels = ["root", "obj"]
-    assert conllu_of_record(record) == f"{text}\n".replace("dep", "obj").replace("X=Y", "_")
+    assert conllu_of_record(record) == f"{text}\n".replace("dep", "obj")
     record.conllu = "1\ta"
     with pytest.raises(DependencyError, match="2 columns instead of 10: no LEMMA"):
         conllu_of_record(record)
@@ -303,3 +304,47 @@ def test_the_tokens_of_a_treebank_spell_its_text(name: str) -> None:
         again = read_conllu(write_conllu(record))
         assert (again.sent_id, again.feats, again.heads) == (record.sent_id, record.feats, record.heads)
         assert conllu_of_record(read_record(write_record(read_whole_conllu(each.text)))) == f"{each.text}\n"
+
+
+RICH = """# newdoc id = d1
+# sent_id = d1-1
+# text = I don't see it.
+1	I	I	PRON	PRP	Case=Nom	4	nsubj	4:nsubj	Gloss=ich
+2-3	don't	_	_	_	_	_	_	_	_
+2	do	do	AUX	VBP	_	4	aux	4:aux	_
+3	n't	not	PART	RB	Polarity=Neg	4	advmod	4:advmod	_
+4	see	see	VERB	VB	VerbForm=Inf	0	root	0:root	Gloss=sehen
+4.1	there	there	ADV	RB	_	_	_	4:advmod	_
+5	it	it	PRON	PRP	Case=Acc	4	obj	4:obj	SpaceAfter=No|Gloss=es
+6	.	.	PUNCT	.	_	4	punct	4:punct	_"""
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "values"),
+    [
+        ("lemmas", 2, list("abcdef")),
+        ("upos", 3, ["X"] * 6),
+        ("xpos", 4, ["X"] * 6),
+        ("feats", 5, ["A=B"] * 6),
+        ("heads", 6, [0, 1, 2, 3, 4, 5]),
+        ("deprels", 7, ["dep"] * 6),
+    ],
+)
+def test_a_column_that_has_changed_leaves_the_rest_of_a_block_as_it_was(
+    name: str, column: int, values: list[object]
+) -> None:
+    """Comments, multiword tokens, empty nodes, DEPS and MISC too."""
+    record = read_whole_conllu(RICH)
+    assert conllu_of_record(record) == f"{RICH}\n"
+    rows = [line.split("\t") for line in RICH.split("\n")]
+    for row, value in zip([row for row in rows if row[0].isdigit()], values, strict=True):
+        row[column] = str(value)
+    expected = "\n".join("\t".join(row) for row in rows) + "\n"
+    setattr(record, name, values)
+    assert conllu_of_record(record) == expected
+
+
+def test_other_words_than_those_of_a_block_leave_its_comments() -> None:
+    record = replace(read_whole_conllu(RICH), tokens=["You", "do", "n't", "see", "it", "."], text="You don't see it.")
+    assert conllu_of_record(record).startswith("# newdoc id = d1\n# sent_id = d1-1\n# text = You don't see it.\n1\tYou")
+    assert "2-3" not in conllu_of_record(record)

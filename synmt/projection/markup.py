@@ -1,0 +1,288 @@
+"""Inline markup carried over word links, from lines to their translations.
+
+An element goes around the target words that stand for its words (`placed`):
+
+- A target word counts the scores of its links to words of the element, minus those of its other links. The element
+  takes the words, side by side, with the greatest sum; the first and the last of them are linked to words of it.
+- An element that has all words of the line, or of the element around it, has all words there in the translation.
+- Elements side by side do not overlap: those with the greater sums choose first.
+- An element without words, or for whose words no target word is left, goes where the words next to it have gone.
+
+Words without links count as linked to each other if the words on either side of them are.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, compress, pairwise
+from math import inf
+
+from synmt.model.records import SentencePair
+from synmt.model.words import Sides, note_doubts
+from synmt.projection.config import MarkupConfig, ProjectionConfig
+from synmt.projection.source import read_scored_links
+from synmt.projection.stream import FIRST_WINDOW, WINDOW, Linker, sides_of_links
+from synmt.streams import BadLines, Latest, Line, LineWriter, Notes, OnError, convert_files, never, read_lines, windows
+from synmt.text.links import Link
+from synmt.text.markup import Markup, Span, read_markup, write_markup
+from synmt.text.tokenization import note_tokenizers, spans_of
+from synmt.trees.record import ParseRecord
+
+SURE = 10**6  # a link of the score 1: sums of whole numbers that are equal compare as equal
+WEAK = SURE // 1000  # a link that only neighbours speak for
+LONGEST = 5  # words without links, side by side, that count as linked because their neighbours are
+NEAR = 8  # words on either side that tell where an element without words goes
+MISSED = 12  # words by which the place may be off that they vote for
+MOST_WORDS, MOST_LINKS = 1000, 20_000  # of a line: time grows with their numbers times that of the elements
+NOWHERE = (-1, -1)
+Links = Sequence[Sequence[tuple[int, int]]]  # of each source word: target words and scores
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A line with markup, and its translation without; the words of both, and the links between them."""
+
+    line: Line
+    markup: Markup
+    source: Sequence[str]
+    text: str
+    target: Sequence[str]
+    links: Mapping[Link, float]
+
+    def carried(self) -> str:
+        """Return the translation with the markup."""
+        words = spans_of(self.target, self.text)
+        places = placed(self.markup, spans_of(self.source, self.markup.text), self.links, len(words))
+        return write_markup(self.markup, self.text, words, places)
+
+
+EMPTY = Example(Line("", "", 0), Markup("", []), [], "", [], {})
+
+
+def markup_stream(
+    files: Sequence[str], markup: MarkupConfig, config: ProjectionConfig, linker: Linker | None, on_error: OnError
+) -> None:
+    """Write the translation of each line of the files with the markup of its source, or with `strip` the source without
+    markup, to standard output, in constant memory.
+
+    linker: what links source and target; without it, lines have links. Raises BadInput, or with `on_error="blank"`
+    leaves a bad line empty, and counts it.
+    """
+    bad, notes, latest = BadLines(on_error), Notes("project"), Latest()
+    if markup.strip:
+        convert_files("project", files, lambda line: read_markup(line).text, bad)
+        return
+    sides = sides_of_links(config, markup.source_language, linker)
+    columns = ["source", "target"] if linker else ["source", "target", "links"]
+
+    def read(text: str) -> Example:
+        found = text.split("\t") if text.strip() else [""] * len(columns)
+        if len(found) != len(columns):
+            raise ValueError(f"{len(found)} columns instead of {' TAB '.join(columns)}")
+        example = _example(read_markup(found[0]), found[1], sides)
+        return (
+            example if linker else replace(example, links=read_scored_links(found[2], example.source, example.target))
+        )
+
+    lines = latest.follow(read_lines(files, on_error))
+    examples = (replace(bad.read(line, read, EMPTY), line=line) for line in lines)
+    with LineWriter() as output:
+        for line in _carried(examples, linker, latest.pauses, bad):
+            output.write(line)
+            if latest.pauses():
+                output.flush()
+    bad.report("project")
+    if not linker or not linker.languages:
+        note_tokenizers(notes, config.tokenizer or "moses", {side.side: side.language for side in sides})
+    note_doubts(notes, *sides)
+    notes.say()
+
+
+class Carrier:
+    """Takes the markup off lines that are to be translated, and puts it on their translations.
+
+    linker: what links the words of both; bad: what becomes of lines with bad markup.
+    """
+
+    def __init__(self, linker: Linker, bad: BadLines) -> None:
+        self._linker, self._bad = linker, bad
+        self._sides = sides_of_links(ProjectionConfig(), None, linker)
+        self._waiting: deque[tuple[Line, Markup]] = deque()
+
+    def texts(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Yield the lines without markup."""
+        for line in lines:
+            markup = self._bad.read(line, read_markup, EMPTY.markup)
+            plain = replace(line, text=markup.text, fault="")
+            self._waiting.append((plain, markup))
+            yield plain
+
+    def lines(self, translations: Iterable[str], pauses: Callable[[], bool] = never) -> Iterator[str]:
+        """Yield the translations of these lines, in their order, with the markup."""
+        return _carried(map(self._example, translations), self._linker, pauses, self._bad)
+
+    def _example(self, text: str) -> Example:
+        line, markup = self._waiting.popleft()
+        found = self._bad.read(line, lambda _: _example(markup, text, self._sides), EMPTY)
+        return replace(found, line=line)
+
+
+def _example(markup: Markup, text: str, sides: Sides) -> Example:
+    source, target = sides[0].of_text(markup.text), sides[1].of_text(text)
+    for words in (source, target):
+        if len(words) > MOST_WORDS:
+            raise ValueError(f"{len(words)} words, over the {MOST_WORDS} that a line with markup may have")
+    return replace(EMPTY, markup=markup, source=source, text=text, target=target)
+
+
+def _carried(
+    examples: Iterable[Example], linker: Linker | None, pauses: Callable[[], bool], bad: BadLines
+) -> Iterator[str]:
+    """Yield the translation of each with the markup; linker: what links the words, if they have no links yet."""
+    for window in windows(examples, WINDOW, FIRST_WINDOW, pauses):
+        for each in _linked(window, linker) if linker else window:
+            if each.source and not each.target:
+                bad.leave_empty("line without a translation")
+            yield each.carried() if each.target or not each.source else ""
+
+
+def _linked(window: Sequence[Example], linker: Linker) -> Iterator[Example]:
+    """Yield the examples, with links where there is markup to carry."""
+    linkable = [bool(each.markup.elements and each.source and each.target) for each in window]
+    pairs = [
+        SentencePair(ParseRecord(tokens=[*each.source]), ParseRecord(tokens=[*each.target]), (each.line, each.line))
+        for each in compress(window, linkable)
+    ]
+    links = iter(linker.link(pairs) if pairs else ())
+    for each, has_links in zip(window, linkable, strict=True):
+        yield replace(each, links=next(links)) if has_links else each
+
+
+def placed(markup: Markup, words: Sequence[Span], links: Mapping[Link, float], length: int) -> list[Span]:
+    """Return the target words of each element, [first, end), as `write_markup` takes them.
+
+    words: the characters of each source word; length: the number of target words.
+    """
+    elements = markup.elements
+    known = _completed(links, len(words), length)
+    totals = [0] * length
+    for target, score in chain.from_iterable(known):
+        totals[target] += score
+    owned = [*_owned(markup, words), range(len(words))]  # the line is the last one, with the number -1
+    places = [(0, length)] * len(owned)
+    held: list[list[int]] = [[] for _ in owned]
+    for number, element in enumerate(elements):
+        held[element.parent].append(number)
+    for parent in (-1, *range(len(elements))):
+        free = [places[parent]]
+        claims = {number: Claim.of(owned[number], known, totals) for number in held[parent]}
+        for number in sorted(claims, key=lambda number: claims[number].best(free)[0], reverse=True):
+            has_all = bool(owned[number]) and owned[number] == owned[parent]
+            first, end = places[number] = places[parent] if has_all else claims[number].best(free)[1]
+            free = [part for each in free for part in _without(each, first, end)]
+        for number in claims:
+            if places[number] == NOWHERE:
+                before = sum(begin < elements[number].begin for begin, _ in words)
+                around = owned[number] or range(before, before)
+                gap = _gap(around, elements[number].apart, known, free)
+                places[number] = gap, gap
+    return places[:-1]
+
+
+def _owned(markup: Markup, words: Sequence[Span]) -> list[range]:
+    """Return the source words of each element: those of whose characters it has some, and of two elements side by side
+    the one that has more, or else the first."""
+    begins, ends = [begin for begin, _ in words], [end for _, end in words]
+    most: list[dict[int, tuple[int, int]]] = [{} for _ in words]  # by parent: characters in an element, and its number
+    for number, element in enumerate(markup.elements):
+        for word in range(bisect_right(ends, element.begin), bisect_left(begins, element.end)):
+            share = min(ends[word], element.end) - max(begins[word], element.begin)
+            if share > most[word].get(element.parent, (0, 0))[0]:
+                most[word][element.parent] = share, number
+    owned = [range(0)] * len(markup.elements)
+    for word, by_parent in enumerate(most):
+        number = -1
+        while number in by_parent:
+            number = by_parent[number][1]
+            owned[number] = range(owned[number].start if owned[number] else word, word + 1)
+    return owned
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the target words count for an element.
+
+    linked: those that are linked to its words, in order; sums: what all words before each one count, [length + 1].
+    """
+
+    linked: Sequence[int]
+    sums: Sequence[int]
+
+    @classmethod
+    def of(cls, words: range, links: Links, totals: Sequence[int]) -> "Claim":
+        counts = [-total for total in totals]
+        linked = set()
+        for j, score in chain.from_iterable(links[i] for i in words):
+            counts[j] += 2 * score
+            linked.add(j)
+        return cls(sorted(linked), [0, *accumulate(counts)])
+
+    def best(self, free: Iterable[Span]) -> tuple[float, Span]:
+        """Return the greatest sum in these parts of the target, and its words: of equal sums the first one that ends,
+        and the shortest. If no word there is linked, the sum is minus infinity, NOWHERE."""
+        best = -inf, NOWHERE
+        for begin, end in free:
+            first = -1
+            for j in self.linked[bisect_left(self.linked, begin) : bisect_left(self.linked, end)]:
+                first = j if first < 0 or self.sums[j] <= self.sums[first] else first
+                found = self.sums[j + 1] - self.sums[first]
+                if found > best[0]:
+                    best = found, (first, j + 1)
+        return best
+
+
+def _without(part: Span, first: int, end: int) -> list[Span]:
+    """Return what is left of a part of the target when an element takes its words from `first` to `end`."""
+    return [(part[0], first), (end, part[1])] if part[0] <= first and end <= part[1] else [part]
+
+
+def _gap(words: range, apart: tuple[bool, bool], links: Links, free: Iterable[Span]) -> int:
+    """Return the place in these parts of the target for an element whose source words have no target words, or that has
+    none, and stands before the word `words.start`.
+
+    Each link of a word near it is a vote, weighted by its score and by half for each word in between; the vote of a
+    word that it touches counts twice. A word before it votes for the place after its target word, and as many words on
+    as there are in between; a word after it in the same way for the place before. A place has a quarter of the vote for
+    each word by which it misses that, and half of this if it is on the wrong side.
+    """
+    votes: Counter[tuple[int, bool]] = Counter()
+    for is_after, near in (False, range(words.start - 1, -1, -1)), (True, range(words.stop, len(links))):
+        for away, i in enumerate(near[:NEAR]):
+            for j, score in links[i]:
+                goal = j - away if is_after else j + 1 + away
+                votes[goal, is_after] += (score << (away == 0 and not apart[is_after])) >> away
+    counts: Counter[int] = Counter()
+    for (goal, is_after), vote in votes.items():
+        for off in range(-MISSED, MISSED + 1):
+            counts[goal + off] += vote >> (2 * abs(off) + ((off > 0) if is_after else (off < 0)))
+    return max(sorted({place for begin, end in free for place in range(begin, end + 1)}), key=counts.__getitem__)
+
+
+def _completed(links: Mapping[Link, float], sources: int, targets: int) -> Links:
+    """Return the links, and weak ones between words without any that stand between two linked pairs of words."""
+    found: list[list[tuple[int, int]]] = [[] for _ in range(sources)]
+    for (i, j), score in links.items():
+        found[i].append((j, round(score * SURE)))
+    known = {*links, (-1, -1), (sources, targets)}
+    linked_to: dict[int, list[int]] = {}
+    for i, j in sorted(known):
+        linked_to.setdefault(i, []).append(j)
+    following = dict(pairwise(sorted({j for _, j in known})))
+    for left, right in pairwise(linked_to):
+        for first in linked_to[left]:
+            after = following.get(first, 0)
+            if (right, after) in known and max(right - left, after - first) <= LONGEST + 1:
+                for i in range(left + 1, right):
+                    found[i] += [(j, WEAK) for j in range(first + 1, after)]
+    return found

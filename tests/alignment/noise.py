@@ -1,0 +1,52 @@
+"""How well the confidence of links tells translations from other pairs.
+
+    python -m tests.alignment.noise ALIGNER PAIRS
+
+PAIRS is a file of `source TAB target`, which the aligner was not fitted to. In false pairs, the target, or its second
+half, is that of another pair. Printed is the area under the ROC curve: how often a true pair, drawn at random, has more
+confidence than a false one.
+"""
+
+import random
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+
+from synmt import Aligner
+
+Pair = tuple[str, str]
+
+
+def noisy(pairs: Sequence[Pair], keep_half: bool) -> list[Pair]:
+    """Return the pairs, each with the target of another one, or after the first half of its words the second half."""
+    order = list(range(len(pairs)))
+    random.Random(1).shuffle(order)
+    others = dict(zip(order, [*order[1:], order[0]], strict=True))
+    found = []
+    for number, (source, target) in enumerate(pairs):
+        words, other = target.split(), pairs[others[number]][1].split()
+        kept, taken = (len(words) // 2, len(other) // 2) if keep_half else (0, 0)
+        found.append((source, " ".join([*words[:kept], *other[taken:]])))
+    return found
+
+
+def area(true: Sequence[float], false: Sequence[float]) -> float:
+    """Return the area under the ROC curve; equal scores count half."""
+    below = sorted(false)
+    wins = sum(bisect_left(below, score) + bisect_right(below, score) for score in true)
+    return wins / 2 / len(true) / len(false)
+
+
+def main(folder: Path, file: Path) -> None:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    pairs = [(source, target) for source, _, target in (line.partition("\t") for line in lines)]
+    aligner = Aligner.load(folder)
+    true = [links.confidence for links in aligner.align(pairs)]
+    for name, keep_half in (("another target", False), ("another second half", True)):
+        false = [links.confidence for links in aligner.align(noisy(pairs, keep_half))]
+        print(f"{name}: {area(true, false):.4f}")
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

@@ -1,0 +1,156 @@
+"""Inline markup, read and written."""
+
+import random
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from synmt.text.markup import MOST_ELEMENTS, Markup, MarkupError, Span, read_markup, write_markup
+from tests.text.marked import marked_line, words_of
+
+
+def spans(text: str) -> list[Span]:
+    return [found.span() for found in re.finditer(r"\S+", text)]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("", ""),
+        ("no markup", "no markup"),
+        ("<b>two</b> <i>words</i>", "two words"),
+        ("H<u>e</u>llo", "Hello"),
+        ("Space<br>please", "Space please"),
+        ("Space<BR/>please", "Space please"),
+        ("a long<wbr>word", "a longword"),
+        ("<p>One.</p><p>Two.</p>", "One.Two."),
+        ("<li>One</li><li>Two</li>", "One Two"),
+        ("You have <x id='1'/> messages", "You have messages"),
+        ("Hello <x id='1'/>, you", "Hello , you"),
+        ("<x id='1'/> Hello", "Hello"),
+        ('the <ph id="1">&lt;img src=<sub>"a"</sub>&gt;</ph> picture', "the picture"),
+        ("a<!-- no <b> tag -->b<?php 1 > 2 ?>", "ab"),
+        ("<script>if (a < b) f('</b>');</script>then", "then"),
+        ("R&D &amp; AT&T &lt;tag&gt; &eacute; &#233; &#xE9; &nbsp;&amp", "R&D & AT&T <tag> é é é \u00a0&amp"),
+        ("5 > 3", "5 > 3"),
+    ],
+)
+def test_what_is_read(line: str, text: str) -> None:
+    assert read_markup(line).text == text
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("<b>x", "<b> is not closed"),
+        ("<script>x", "<script> is not closed"),
+        ("x</b>", "'</b>', where no element is open"),
+        ("<b><i>x</b></i>", "'</b>', where </i> is due"),
+        ("<br>x</br>", "'</br>', where no element is open"),
+        ("a < b", "'<' begins no tag; write &lt;"),
+        ("<3", "'<3' begins no tag"),
+        ("<b x</b>", "'<b' begins no tag"),
+        ('<a href="x>y</a> <a href="z">w</a>', "'<a' begins no tag"),
+        ("<!-- x", "'<!--' begins no tag"),
+        ("<![CDATA[x]]>", "begins no tag"),
+        ("</b x>", "'</b' begins no tag"),
+        ("&nosuch;", "&nosuch; is no character of a text"),
+        ("&#10;", "&#10; is no character"),
+        ("&Tab;", "&Tab; is no character"),
+        ("&#xD800;", "&#xD800; is no character"),
+        ("&#x110000;", "&#x110000; is no character"),
+        ("<br>" * (MOST_ELEMENTS + 1), f"more than {MOST_ELEMENTS} elements"),
+    ],
+)
+def test_bad_markup_is_refused(line: str, cause: str) -> None:
+    with pytest.raises(MarkupError, match=re.escape(cause)):
+        read_markup(line)
+
+
+def test_time_grows_with_a_line_as_its_length_does() -> None:
+    """These took minutes if an end of a tag were looked for more than once, or if text were copied."""
+    for part in ("<script>", "<!--", "<a ", '<a b="', "&", "<a b =", "&amp;", "< "):
+        line = part * 200_000
+        try:
+            read_markup(line)
+        except MarkupError:
+            continue
+        assert part.startswith("&")
+
+
+def test_what_is_read_is_what_another_parser_reads() -> None:
+    """Text, elements and what holds them, for lines that are XML."""
+    for seed in range(2000):
+        line = marked_line(random.Random(seed))
+        markup = read_markup(line)
+        root = ElementTree.fromstring(f"<line>{line}</line>")
+        for code in root.iter("ph"):
+            code.text = ""
+            code.remove(code[0])
+        assert words_of(markup.text) == words_of(" ".join(root.itertext())), line
+        opened = [each.get("n") for each in root.iter() if each.get("n")]
+        found = [number for each in markup.elements for number in re.findall(r' n ?= ?"(\d+)"', each.opening)]
+        assert found == opened, line
+        above = {child: each for each in root.iter() for child in each}
+        number_of = {each.get("n"): each for each in root.iter()}
+        for each in markup.elements:
+            number = re.findall(r' n ?= ?"(\d+)"', each.opening)[0]
+            parent = above[number_of[number]].get("n")
+            held_by = markup.elements[each.parent].opening if each.parent >= 0 else ""
+            assert (f'"{parent}"' in held_by) if parent else each.parent == -1
+            if each.closing:
+                inside = "".join(number_of[number].itertext())
+                assert words_of(markup.text[each.begin : each.end]) == words_of(inside), line
+
+
+def test_a_line_whose_words_stay_where_they_are_stays_as_it_is() -> None:
+    """Byte for byte, where end tags come before white space and start tags after it."""
+    for seed in range(2000):
+        line = marked_line(random.Random(seed), tidy=True)
+        markup = read_markup(line)
+        words = spans(markup.text)
+        starts, ends = [first for first, _ in words], [end for _, end in words]
+        places = []
+        for each in markup.elements:
+            first = sum(end <= each.begin for end in ends)
+            places.append((first, max(first, sum(start < each.end for start in starts))))
+        assert write_markup(markup, markup.text.rstrip(), words, places) == line
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "place", "written"),
+    [
+        ("a <br/>b", "A B", 1, "A <br/>B"),
+        ("a<br/> b", "A B", 1, "A<br/> B"),
+        ("a<br/>b", "A B", 1, "A<br/> B"),
+        ("a <x/> b", "A B", 1, "A <x/> B"),
+        ("a <x/> b", "A B", 0, "<x/> A B"),
+        ("a <x/> b", "A B", 2, "A B <x/>"),
+        ("a <x/>, b", "A , B", 1, "A <x/>, B"),
+        ("<x/> a", "A B", 1, "A <x/> B"),
+        ("<x/>a", "A B", 1, "A <x/>B"),
+        ("a <x/><y/> b", "A B", 1, "A <x/><y/> B"),
+        ("a <x/> <y/> b", "A B", 1, "A <x/> <y/> B"),
+        ("a <x/> b", "", 0, "<x/>"),
+        ("a <a href='x'> <img/> </a> b", "  A  B ", 1, "  A  <a href='x'> <img/> </a> B "),
+        ("a <x/> b", "<A> & B", 2, "&lt;A&gt; &amp; <x/> B"),
+    ],
+)
+def test_an_element_without_words_keeps_the_white_space_around_it(
+    source: str, target: str, place: int, written: str
+) -> None:
+    markup = read_markup(source)
+    assert write_markup(markup, target, spans(target), [(place, place)] * len(markup.elements)) == written
+
+
+def test_end_tags_come_before_white_space_and_start_tags_after_it() -> None:
+    markup = read_markup("<b>a<x/></b> <y/> <i><z/>b</i>")
+    words = spans("A  B")
+    assert write_markup(markup, "A  B", words, [(0, 1), (1, 1), (1, 1), (1, 2), (1, 1)]) == (
+        "<b>A<x/></b>  <y/> <i><z/>B</i>"
+    )
+    assert write_markup(markup, "A  B", words, [(0, 0), (0, 0), (0, 0), (0, 2), (2, 2)]) == (
+        "<b><x/></b> <y/> <i>A  B <z/></i>"
+    )
+    assert write_markup(Markup("", []), "A <  B", spans("A <  B"), []) == "A &lt;  B"
