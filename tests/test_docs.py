@@ -168,3 +168,9 @@ def test_the_picture_of_readme_is_drawn_by_its_command() -> None:
     drawn, kept = (re.findall(r"<text[^>]*>([^<]*)<", each) for each in (done.stdout, PICTURE.read_text("utf-8")))
     assert "abgelehnt" in kept
     assert drawn == kept
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_files_of_synmt_that_a_page_names_exist(path: Path) -> None:
+    named = re.findall(r"(?<![\w/.-])(?:bin|docs|synmt|tests)/[\w./-]*\w", path.read_text(encoding="utf-8"))
+    assert [name for name in named if not (DOCS.parent / name).exists()] == []
