@@ -1,15 +1,19 @@
 """What the pages in docs/ show is what the commands print."""
 
 import re
+import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests import cli_page
-from tests.cli.commands import shell
+from tests.cli.commands import COLD, HANGS, shell
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted([*DOCS.glob("**/*.md"), DOCS.parent / "README.md"])
+README = DOCS.parent / "README.md"
+PICTURE = DOCS / "img" / "links.svg"
+PAGES = sorted([*DOCS.glob("**/*.md"), README])
 LONGEST_LINE = 120
 CODE = re.compile(r"^```.*?^```$|^ {4}.*?$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -37,6 +41,19 @@ def test_the_session_of_a_page_prints_what_it_shows(path: Path, tmp_path: Path) 
     for command, shown in session(path.read_text(encoding="utf-8")):
         done = shell(f"{{\n{command}\n}} 2>&1", tmp_path)
         assert done.stdout == shown, command
+
+
+def test_the_session_of_readme_prints_what_it_shows(tmp_path: Path) -> None:
+    """Each `synmt` is a Python of its own; notes on standard error are not shown."""
+    steps = session(README.read_text(encoding="utf-8"))
+    assert len(steps) > 3
+    for command, shown in steps:
+        start = f'python() {{ {COLD.removesuffix(" -m synmt")} "$@"; }}\nsynmt() {{ {COLD} "$@"; }}'
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", f"{start}\n{command}"],
+            cwd=tmp_path, capture_output=True, text=True, timeout=HANGS, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, shown), (command, done.stderr)
 
 
 def test_the_page_of_formats_is_a_session() -> None:
@@ -73,3 +90,87 @@ def test_links_lead_to_pages_and_their_headings(path: Path) -> None:
             goal = path.parent / page if page else path
             assert goal.exists(), link
             assert not heading or heading in anchors(goal), link
+
+
+RESULTS = DOCS / "results.md"
+HOMES = "results.md", "lab-notes.md", "parsers.md"  # the pages that hold our measurements
+SCORE = re.compile(r"\b(AER|BLEU|chrF|UAS|LAS|ECE|UPOS|nats)\b")
+FIGURE = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+|(?=\s?%|%))")
+QUOTED = re.compile(rf"\]\((?:docs/)?({'|'.join(map(re.escape, HOMES))})#([\w-]+)\)")
+CITED = re.compile(r"\]\(https?://|\b(?:19|20)\d\d\b")
+
+
+def sections(path: Path) -> dict[str, str]:
+    """Return what stands under each heading of a page, up to the next heading of its level or above, by fragment."""
+    text = path.read_text(encoding="utf-8")
+    found = {}
+    for heading in re.finditer(r"^(#+) (.*)$", text, re.MULTILINE):
+        end = re.compile(rf"^#{{1,{len(heading[1])}}} ", re.MULTILINE).search(text, heading.end())
+        body = text[heading.end() : end.start() if end else None]
+        found[re.sub(r"[^\w\- ]", "", heading[2].lower()).replace(" ", "-")] = body
+    return found
+
+
+def passages(path: Path) -> list[tuple[str, str]]:
+    """Return the paragraphs, lists and tables of a page, each with the heading above it. A table belongs to the
+    paragraph before it."""
+    heading = ""
+    found: list[tuple[str, str]] = []
+    for block in re.split(r"\n{2,}", prose(path)):
+        if block.startswith("#"):
+            heading = block.strip("# ").splitlines()[0]
+        if block.startswith("|") and found:
+            _, before = found.pop()
+            block = f"{before}\n{block}"
+        found.append((heading, block))
+    return found
+
+
+OTHERS = [path for path in PAGES if path.name not in (*HOMES, "cli.md")]
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
+def test_quoted_figures_are_those_of_the_page_that_they_link_to(path: Path) -> None:
+    """A passage that links to a section of our measurements quotes its decimals and percentages to the digit."""
+    for _, passage in passages(path):
+        homes = [sections(DOCS / page)[heading] for page, heading in QUOTED.findall(passage)]
+        if homes:
+            known = {figure for home in homes for figure in FIGURE.findall(home)}
+            assert set(FIGURE.findall(QUOTED.sub("", passage))) <= known, passage
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
+def test_scores_of_our_own_link_to_where_they_were_measured(path: Path) -> None:
+    """Scores elsewhere are published ones, with a citation or under a heading that says so."""
+    for heading, passage in passages(path):
+        if SCORE.search(passage) and FIGURE.search(passage):
+            published = "ublished" in heading + passage or CITED.search(passage)
+            assert QUOTED.search(passage) or published, passage
+
+
+@pytest.mark.parametrize("heading", [*sections(RESULTS)][1:])
+def test_each_result_has_one_table_a_conclusion_a_command_and_a_date(heading: str) -> None:
+    """So a system has one score in it."""
+    body = sections(RESULTS)[heading]
+    conclusion, *blocks = body.strip().split("\n\n")
+    tables = [block for block in blocks if block.startswith("|")]
+    assert conclusion.startswith("**")
+    assert len(tables) == 1
+    rows = Counter(re.findall(r"^(\|.*?\|.*?\|)", tables[0], re.MULTILINE))
+    assert [row for row, number in rows.items() if number > 1] == []
+    assert re.search(r"^```\n(synmt|bin/|paste)", body, re.MULTILINE)
+    assert re.search(r"^Measured 20\d\d-\d\d-\d\d\b", body, re.MULTILINE)
+
+
+def test_the_picture_of_readme_is_drawn_by_its_command() -> None:
+    """Letter by letter; where they stand depends on matplotlib's version."""
+    done = shell("synmt inspect alignment found.jsonl gold.links --format svg", DOCS / "img")
+    drawn, kept = (re.findall(r"<text[^>]*>([^<]*)<", each) for each in (done.stdout, PICTURE.read_text("utf-8")))
+    assert "abgelehnt" in kept
+    assert drawn == kept
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_files_of_synmt_that_a_page_names_exist(path: Path) -> None:
+    named = re.findall(r"(?<![\w/.-])(?:bin|docs|synmt|tests)/[\w./-]*\w", path.read_text(encoding="utf-8"))
+    assert [name for name in named if not (DOCS.parent / name).exists()] == []

@@ -1,7 +1,4 @@
-"""The commands of README.md and docs/ run, on a small corpus and with a short training.
-
-Those of README.md are cold: each is a Python of its own.
-"""
+"""The commands of docs/ run, on a small corpus and with a short training."""
 
 import os
 import re
@@ -31,20 +28,18 @@ SMALLER = {
 }
 
 
-def blocks_of(page: str, heading: str = "", language: str = "sh") -> list[str]:
+def blocks_of(page: str, language: str = "sh") -> list[str]:
     text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text[text.index(heading) :], re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(
-    ("page", "heading"), [("README.md", "## A first pipe"), *((f"docs/{name}.md", "") for name in STORIES)]
-)
-def test_every_block_of_a_page_runs(page: str, heading: str, tmp_path: Path) -> None:
-    run_blocks(page, heading, tmp_path)
+@pytest.mark.parametrize("name", STORIES)
+def test_every_block_of_a_page_runs(name: str, tmp_path: Path) -> None:
+    run_blocks(f"docs/{name}.md", tmp_path)
 
 
 def test_the_page_of_python_is_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_blocks("docs/python.md", "", tmp_path)
+    run_blocks("docs/python.md", tmp_path)
     monkeypatch.chdir(tmp_path)
     session = "".join(blocks_of("docs/python.md", language="python"))
     examples = DocTestParser().get_doctest(session, {}, "python.md", "docs/python.md", 0)
@@ -54,16 +49,15 @@ def test_the_page_of_python_is_a_session(tmp_path: Path, monkeypatch: pytest.Mon
     assert (done.attempted > 15, done.failed) == (True, 0), said.getvalue()
 
 
-def run_blocks(page: str, heading: str, folder: Path) -> None:
-    """Run the blocks of shell below a heading, one after the other."""
-    blocks = blocks_of(page, heading)
+def run_blocks(page: str, folder: Path) -> None:
+    """Run the blocks of shell of a page, one after the other."""
+    blocks = blocks_of(page)
     assert blocks
     script = "\n".join(blocks)
     for long, short in SMALLER.items():
         script = script.replace(long, short)
     programs = folder / "bin"
-    if page != "README.md":
-        write_program(programs / "synmt", start_synmt())
+    write_program(programs / "synmt", start_synmt())
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
