@@ -30,7 +30,7 @@ Example of a FILE:
 Examples:
   synmt run systems.toml
   synmt run systems.toml --jobs 2 --format latex > table.tex
-  synmt run systems.toml --task 3
+  synmt run systems.toml --task 1
 """
 
 
@@ -49,7 +49,7 @@ Examples:
 @output_format("Tables", unless=("--list", "--task"))
 @in_section("Options")("--list", "is_list", is_flag=True, help="Print the tasks of the run instead, one per line.")
 @in_section("Options")(
-    "--task", type=click.IntRange(1), metavar="N", unless="--list",
+    "--task", type=click.IntRange(1, 10**6), metavar="N", unless="--list",
     help="Do only task N of --list. Several processes can do tasks at once, in any order in which each finds what it"
     " needs.",
 )  # fmt: skip

@@ -32,8 +32,7 @@ class Sinusoids(nn.Module):
     def forward(self, end: int, start: int = 0) -> Tensor:
         """Return those of positions start…end−1, [end−start,d]."""
         if end > len(self.vectors):
-            with torch.inference_mode(False):  # a search may be the first to ask, and training the next
-                self.vectors = sinusoids(max(LEAST, 2 * end), self.width).to(self.vectors)
+            self.vectors = sinusoids(max(LEAST, 2 * end), self.width).to(self.vectors)
         return self.vectors[start:end]
 
     def at(self, positions: Tensor) -> Tensor:
@@ -55,6 +54,8 @@ class Rotation(nn.Module):
             turns = self.sinusoids.at(start).unsqueeze(1)
         else:
             turns = self.sinusoids(start + vectors.shape[2], start)
+        if torch.is_grad_enabled():  # a search may have made them, in inference mode
+            turns = turns.clone()
         sine, cosine = turns.unflatten(-1, (-1, 2)).unbind(-1)
         first, second = vectors.float().unflatten(-1, (-1, 2)).unbind(-1)
         turned = [first * cosine - second * sine, first * sine + second * cosine]

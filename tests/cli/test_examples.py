@@ -91,7 +91,7 @@ def test_an_example_runs(example: str, files: Path, tmp_path: Path) -> None:
     done = shell(f"set -o pipefail; {example} {fewer}", tmp_path)
     assert done.returncode == 0, done.stderr
     if not trains and "--fit" not in example:
-        hardly_learnt = "have no link", "that the model does not know"  # by an aligner, by a model
-        assert done.stderr == "" or any(said in done.stderr for said in hardly_learnt)
+        expected = "have no link", "that the model does not know", "fits hmms to", "synmt run: t"
+        assert done.stderr == "" or any(said in done.stderr for said in expected)
     assert all((tmp_path / name).stat().st_size for name in outputs)
-    assert outputs or done.stdout
+    assert outputs or done.stdout or "--task" in example  # which writes into the folder of the run

@@ -181,9 +181,8 @@ def test_a_run_does_not_write_over_its_data(out: str, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for name in chain(*files.values()):
         (tmp_path / "data" / name).write_text("a\n")
-    text = (
-        f"[data]\ntrain = {files['train']}\ndev = {files['dev']}\n[tests]\nt = {files['test']}\n[systems]\ns = {{}}\n"
-    )
+    data = f"[data]\ntrain = {files['train']}\ndev = {files['dev']}\n"
+    text = f"{data}[tests]\nt = {files['test']}\n[systems]\nsequence = {{}}\n"
     (tmp_path / "run.toml").write_text(text)
     before = contents(tmp_path)
     done = shell(f"synmt run run.toml --data data {out}", tmp_path)

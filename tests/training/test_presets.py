@@ -2,10 +2,10 @@
 
 import pytest
 
+from synmt.api import training as api
 from synmt.cli.train import command
 from synmt.model.config import ModelConfig
 from synmt.systems.pascal.idea import Pascal
-from synmt.training import run
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import PRESETS, configs
 from synmt.training.schedule import learning_rate
@@ -17,7 +17,7 @@ Asked = tuple[ModelConfig, TrainingConfig]
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     """What `synmt train` would have trained."""
     found: list[Asked] = []
-    monkeypatch.setattr(run, "train", lambda out, data, dev, model, config, *_: found.append((model, config)))
+    monkeypatch.setattr(api, "train_pairs", lambda out, data, dev, model, config, *_: found.append((model, config)))
     return found
 
 
