@@ -299,8 +299,8 @@ def translations(folder: Path, source: Random, trees: bool) -> Session:
     if form == "text" and not tables:
         expect(done.lines == [row["text"] for row in rows], "text is not the best of the n-best list")
     if form == "jsonl" and "--n-best" not in asked:
-        for line, row in zip(done.lines, rows, strict=True):
-            expect(is_close(json.loads(line), without(row, "n_best")), "jsonl is another:", line, "and", row)
+        for found, row in zip(done.lines, rows, strict=True):
+            expect(is_close(json.loads(found), without(row, "n_best")), "jsonl is another:", found, "and", row)
     if asked.get("--precision") in ("bf16", "int8"):  # which depend on the lines beside a line
         return
     if source.random() < 0.5:
