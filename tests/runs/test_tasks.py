@@ -1,8 +1,6 @@
 """Tasks of a run, done one at a time, by several processes, and after interruptions, give the table of the run."""
 
 import json
-import os
-import signal
 import time
 from pathlib import Path
 from random import Random
@@ -85,7 +83,7 @@ def test_each_task_goes_on_after_any_signal(folder: Path) -> None:
         process = FORKS.Process(target=_do, args=(folder, number))
         process.start()
         time.sleep(source.uniform(0, 0.2))
-        os.kill(process.pid or 0, source.choice([signal.SIGTERM, signal.SIGKILL]))
+        source.choice([process.terminate, process.kill])()  # nothing, where the task is done already
         process.join()
         both = [FORKS.Process(target=_do, args=(folder, number)) for _ in range(2)]
         for process in both:
