@@ -151,9 +151,9 @@ def chosen(config: type, settings: Mapping[str, Any], prefix: str = "") -> dict[
     return {name: settings[key] for name, key in names.items() if key in settings}
 
 
-def config_of(config: type[Config], settings: Mapping[str, Any]) -> Config:
-    """Return the config with those of the settings that are its fields. Raises ValueError."""
-    return config(**chosen(config, settings))
+def config_of(config: type[Config], settings: Mapping[str, Any], prefix: str = "") -> Config:
+    """Return the config with those of the settings that are its fields, as `chosen`. Raises ValueError."""
+    return config(**chosen(config, settings, prefix))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from synmt.runs.file import read_run
-from synmt.runs.plan import plan
+from synmt.runs.run import Run
+from synmt.runs.systems import plan
 from tests.cli.commands import start_synmt, write_program
 
 ROOT = Path(__file__).parents[1]
@@ -94,6 +95,44 @@ def test_the_run_of_encoders_compares_what_it_says(file: str, systems: int, need
     assert planned.needs[0] == needs
 
 
+@pytest.mark.parametrize("file", sorted(path.name for path in ENCODERS.parent.glob("replicate-*alignment.toml")))
+def test_every_run_of_aligners_can_begin(file: str, data: Path, tmp_path: Path) -> None:
+    """Its options are checked, and each aligner and each aligner that it learns from is a task."""
+    for part in ("train.en.conllu", "train.kel.conllu"):
+        shutil.copy(data / "ud/en_pud/en_pud-ud-test.conllu", data / part)
+    (data / "train.links").write_text("0-0\n" * len(PAIRS))
+    run = Run.open(ENCODERS.with_name(file), tmp_path / "out", data)
+    aligned = [task.what.split(",")[0] for task in run.work.tasks.all if task.verb == "aligning"]
+    assert set(aligned) == set(run.given.systems)
+
+
+def test_a_run_of_aligners_goes_from_text_to_a_table(data: Path, tmp_path: Path) -> None:
+    """With aligners that learn from others, that vote, and that read trees; and not twice."""
+    settings, _, _ = ENCODERS.with_name("replicate-alignment.toml").read_text().partition("[aligners]\n")
+    file = tmp_path / "aligners.toml"
+    file.write_text(
+        f"""{settings}[align]
+updates = 1
+width = 16
+feedforward = 16
+heads = 2
+[aligners]
+hmm = {{}}
+hmm-trees = {{ method = "hmm", hmm-trees = true }}
+short = {{ method = "hmm", letters = 2 }}
+vote = {{ links-from = ["hmm", "short", "hmm-trees"], tree-links = true }}
+mask-align = {{ guide = "vote" }}
+"""
+    )
+    command = [sys.executable, "-m", "synmt", "run", str(file), "--data", str(data), "--format", "json"]
+    first, again = (subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(2))
+    assert first.returncode == again.returncode == 0, first.stderr
+    rows = list(map(json.loads, first.stdout.splitlines()))
+    assert [row["system"] for row in rows[::3]] == ["hmm", "hmm-trees", "short", "vote", "mask-align"]
+    assert [row["metric"] for row in rows[:3]] == ["AER", "Precision", "Recall"]
+    assert (again.stdout, again.stderr) == (first.stdout, "")
+
+
 ALPHAS = (0, 0.6, 1, 1.4, 1.8, 2.2)
 
 
@@ -121,15 +160,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
         ("replicate-agreement", ["-n", "40", "-e", "1", "-s", "2", "-o", SMALL], ["sequence", "tags"]),
         ("replicate-projection", ["-n", "6"], ["trees"]),
         ("replicate-projection", ["-m", "6", "-e", "1", "-o", SMALL], ["translation"]),
-        ("replicate-alignment", ["-o", "--epochs 1"], ["naive-att", "mask-align+naive-att", "hmm-trees"]),
-        ("replicate-alignment", ["-n", "40", "-o", f"--epochs 2 {SMALL}"], ["naive-att", "shift-att"]),
     ],
 )
 def test_a_replication_ends_with_a_table(
     script: str, options: list[str], systems: list[str], data: Path, tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    given = ["demo"] if script == "replicate-alignment" and "-n" in options else [data]
-    given *= script != "replicate-agreement"  # which makes its data
+    given = [data] if script != "replicate-agreement" else []  # which makes its data
     command = list(map(str, [ROOT / "bin" / script, *options, *given, tmp_path / "output", *systems]))
     first, again = (
         subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from synmt.alignment import ALIGNERS, DEFAULT
-from synmt.alignment.config import ALL_OF_LINKS, OF_LINKS, OF_WEIGHTS, AlignConfig
+from synmt.alignment.config import ALL_OF_LINKS, OF_LINKS, OF_WEIGHTS, AlignConfig, AlignerConfig
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
-from synmt.options import Option, Preset, Scope, option_names, options_in
+from synmt.options import Known, Preset, Scope, known_in, option_names
 from synmt.streams import BadInput
 from synmt.systems import SOURCE_IDEAS
 from synmt.text.tokenization import TextConfig
@@ -24,15 +24,15 @@ OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
 SHARED = ALL_OF_LINKS.union(option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
 
 
-def options() -> list[Option]:
-    """Return the options of `synmt align` that are settings, for the API, with their conditions."""
+@cache
+def known() -> dict[str, Known]:
+    """Return the settings of an aligner and of its links by the names of their options."""
     fit = ("--fit",)
-    found = {**options_in(AlignConfig), **options_in(TextConfig)}
-    found |= options_in(TrainingConfig, needs=fit, means={VALIDATION: ()}) | options_in(TransformerConfig, needs=fit)
-    ideas = [*ALIGNERS.items(), *SOURCE_IDEAS.items()]
-    of_ideas = [each for name, idea in ideas for each in options_in(idea, f"{name}-", fit).values()]
-    found = {name: each for name, each in found.items() if owners().get(each.name, True)}
-    return [*found.values(), *of_ideas, *(Option(name, needs=(fit,)) for name in OF_FIT)]
+    found = {**known_in(AlignConfig), **known_in(TextConfig), **known_in(AlignerConfig, needs=fit)}
+    found |= known_in(TrainingConfig, needs=fit, means={VALIDATION: ()}) | known_in(TransformerConfig, needs=fit)
+    for name, idea in [*ALIGNERS.items(), *SOURCE_IDEAS.items()]:
+        found |= known_in(idea, f"{name}-", fit)
+    return {name: each for name, each in found.items() if owners().get(name, True)}
 
 
 def default_method(resumed: Path | None) -> str:

@@ -83,6 +83,19 @@ class AlignConfig:
 
 
 @dataclass(frozen=True)
+class AlignerConfig:
+    """Which aligner is fitted, apart from its method. Each setting is None unless it is given."""
+
+    guide: str | None = setting(None, "links to learn from, Pharaoh or A3", metavar="LINKS")
+    models: str | None = setting(None, "an aligner whose translation models are taken over", metavar="FOLDER")
+    preset: str | None = setting(None, "settings by name, for all that follows", metavar="NAME")
+    source_syntax: str | None = setting(
+        None, "ideas of `synmt train` in the encoder of the source", metavar="IDEA+IDEA"
+    )
+    target_syntax: str | None = setting(None, "the same for the encoder of the target", metavar="IDEA+IDEA")
+
+
+@dataclass(frozen=True)
 class FitConfig:
     """Which aligner is fitted, and how. settings: its options that were given, by name; guide: a file of links to learn
     from; out: the folder to make or, with `resume`, to continue, or None to save nothing."""

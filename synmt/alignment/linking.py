@@ -13,7 +13,7 @@ from synmt.alignment.derived import agreement, chunks, phrases, tree_links
 from synmt.alignment.extraction import ExtractedLinks, Extraction, SoftLinks, extract
 from synmt.model.records import SentencePair
 from synmt.projection.stream import Linker
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 from synmt.text.links import DirectedLinks, Link, write_links
 from synmt.text.tokenization import Words
 from synmt.trees.record import UNATTACHED
@@ -44,6 +44,13 @@ class KnownLinks:
 
     heuristic: Heuristic
     text: None = None
+
+    @classmethod
+    def of(cls, config: AlignConfig, files: int) -> "KnownLinks":
+        """Return how the links of so many files are combined. Raises ValueError."""
+        if files > 2 and config.symmetrize not in (None, "mean"):
+            raise WrongUsage("more than two files of links vote; that is --symmetrize mean")
+        return cls(config.symmetrize or ("mean" if files > 2 else "grow-diag-final-and"))
 
     def open(self) -> "KnownLinks":
         return self

@@ -9,10 +9,10 @@ from typing import Any, Self
 from synmt.alignment import DEFAULT
 from synmt.alignment.aligner import Aligner as AnyAligner
 from synmt.alignment.aligner import open_aligner
-from synmt.alignment.choice import options, scope_of
+from synmt.alignment.choice import known, scope_of
 from synmt.alignment.config import AlignConfig, FitConfig
-from synmt.alignment.linking import aligned
-from synmt.alignment.pairs import read_pairs
+from synmt.alignment.linking import KnownLinks, aligned
+from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.stream import WINDOW, fitted, needed, sides_for
 from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pairs
 from synmt.model.records import SentencePair
@@ -43,32 +43,54 @@ class WordLinks:
 
 
 def align(
-    pairs: Iterable[Pair],
+    pairs: Iterable[Pair] | Path,
     method: str | None = None,
     *,
     out: str | Path | None = None,
+    resume: bool = False,
     guide: str | None = None,
+    links_from: Sequence[str | Path] = (),
     device: str = "auto",
     on_error: OnError = "fail",
     **settings: Any,
 ) -> Iterator[WordLinks]:
     """Fit an aligner to (source, target) pairs, then yield the links of each, in order; as `synmt align --fit`.
 
-    method: by default that of `synmt align`; out: a new folder to save the aligner in; guide: a file of links to learn
-    from, for methods that do. settings: those of `Aligner.align`, and the other options of `synmt align --fit` that
-    the method uses. on_error: fail, or blank, by which a bad pair has no links, and is counted in a warning. Raises
-    BadInput, TypeError, and ValueError, also for a setting that has no effect.
+    pairs: (source, target) pairs, or a file of `source TAB target` lines; method: without it, that of `synmt align`;
+    out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a file of links to learn from,
+    for methods that do; links_from: files of links to combine instead of fitting an aligner. settings: those of
+    `Aligner.align`, and the other options of `synmt align --fit` that the method uses. on_error: fail, or blank, by
+    which a bad pair has no links and is counted in a warning. Raises BadInput, TypeError and ValueError, also for a
+    setting that has no effect.
     """
     config, text, others = _configs(settings)
+    if links_from:
+        return _combined(pairs, list(map(str, links_from)), config, text, settings, on_error)
     chosen, kept = method or DEFAULT, Path(out) if out else None
-    own = {"fit": True, "method": chosen, "out": out, "guide": guide}
+    own = {"fit": True, "method": chosen, "out": out, "resume": resume, "guide": guide}
     _check(settings, scope_of(as_given({**settings, **{name: each for name, each in own.items() if each}})), own)
     bad, doubts, lines = BadLines(on_error), Doubts("align"), lines_of_pairs(pairs, "pairs")
     with ExitStack() as stack:
-        fit = FitConfig(chosen, others, guide, kept, device=device)
+        fit = FitConfig(chosen, others, guide, kept, resume, device)
         fitting = stack.enter_context(fitted(fit, lines, config, text, bad, doubts))
         found = _links(fitting.aligner, fitting.pairs(), config, bad, doubts)
         return _closing(stack.pop_all(), found)
+
+
+def _combined(
+    pairs: Iterable[Pair] | Path,
+    links: list[str],
+    config: AlignConfig,
+    text: TextConfig,
+    settings: Mapping[str, Any],
+    on_error: OnError,
+) -> Iterator[WordLinks]:
+    """Yield what the links of several files become together."""
+    _check(settings, scope_of({**as_given(settings), "links-from": links}), {"links-from": links})
+    known, bad = KnownLinks.of(config, len(links)), BadLines(on_error)
+    sides, needs = sides_for(known, text), needed(known.needs(), config)
+    found = read_pairs(lines_of_pairs(pairs, "pairs", on_error), needs, sides, config.max_words, bad)
+    return _links(known, with_known_links(found, links), config, bad, Doubts("align"), sides)
 
 
 @dataclass(frozen=True)
@@ -87,7 +109,9 @@ class Aligner:
         given = {"paths": [folder]} | ({"method": method} if method else {})
         return cls(open_aligner(Path(folder), method, device), scope_of(given))
 
-    def align(self, pairs: Iterable[Pair], *, on_error: OnError = "fail", **settings: Any) -> Iterator[WordLinks]:
+    def align(
+        self, pairs: Iterable[Pair] | Path, *, on_error: OnError = "fail", **settings: Any
+    ) -> Iterator[WordLinks]:
         """Yield the links of each pair, in order; none of one with an empty side.
 
         settings: `symmetrize`, `threshold`, `links_by`, `end_punctuation`, `tree_links`, `temperature`, `max_words`,
@@ -119,16 +143,17 @@ def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) ->
 
     own: what the function decides.
     """
-    known = options()
-    if unknown := as_given(settings).keys() - {each.name for each in known}:
+    if unknown := as_given(settings).keys() - known().keys():
         raise TypeError(f"unknown setting {min(unknown).replace('-', '_')!r}")
     decided = {name: value for name, value in own.items() if value} | {"format": "jsonl"}
     given = {**as_given(settings), **{name: value for name, value in decided.items() if name == "guide"}}
-    check_used(given, known, replace(scope, defaults={**scope.defaults, **decided}))
+    check_used(
+        given, [each.option for each in known().values()], replace(scope, defaults={**scope.defaults, **decided})
+    )
 
 
 def _links(
-    aligner: AnyAligner,
+    aligner: AnyAligner | KnownLinks,
     pairs: Iterable[SentencePair],
     config: AlignConfig,
     bad: BadLines,

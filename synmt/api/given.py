@@ -1,7 +1,7 @@
 """What the caller gives: sentences as lines, keywords as configs; and what is said to the caller besides."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,16 +39,20 @@ def lines_of(sentences: Iterable[Sentence] | Path, name: str, on_error: OnError 
         yield replace(line, text=text_of(sentence, line))
 
 
-def lines_of_pairs(pairs: Iterable[Pair] | Path, name: str, on_error: OnError = "fail") -> Iterator[Line]:
-    """Yield the pairs as `source TAB target` lines, as `lines_of`; to all who read them, a tab in text is a space."""
+def lines_of_pairs(
+    pairs: Iterable[Sequence[Sentence]] | Path, name: str, on_error: OnError = "fail", columns: int = 2
+) -> Iterator[Line]:
+    """Yield the lines of a file, or pairs as `source TAB target` lines, as `lines_of`; a tab in text becomes a space.
+
+    columns: how many items a pair has; 3 with its links.
+    """
     if isinstance(pairs, Path):
         yield from read_lines([str(pairs)], on_error)
         return
     for line, sides in numbered(pairs, name):
-        if isinstance(sides, str) or len(sides) != 2:
-            raise TypeError("a pair is (source, target)")
-        source, target = (text_of(side, line).replace("\t", " ") for side in sides)
-        yield replace(line, text=f"{source}\t{target}")
+        if isinstance(sides, str) or len(sides) != columns:
+            raise TypeError("a pair is (source, target)" if columns == 2 else "a pair is (source, target, links)")
+        yield replace(line, text="\t".join(text_of(side, line).replace("\t", " ") for side in sides))
 
 
 def numbered(items: Iterable[T], name: str) -> Iterator[tuple[Line, T]]:

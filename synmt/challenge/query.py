@@ -3,12 +3,12 @@
 The phenomena of the published sets are such queries (`phenomena.py`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
-from synmt.options import setting
+from synmt.options import Known, config_of, known_in, setting
 from synmt.trees.record import ParseRecord, RecordError
 
 COLUMNS = {"relation": "deprels", "upos": "upos", "feature": "feats", "lemma": "lemmas", "word": "tokens"}
@@ -76,6 +76,28 @@ class Query:
         """Return the columns that records must have."""
         of_heads = ["heads"] if self.min_distance or self.direction or self.head.patterns else []
         return [*of_heads, *(column for each in (self.word, self.head) for column, _ in each.patterns)]
+
+
+@dataclass(frozen=True)
+class Distance:
+    """Where a word stands from its head."""
+
+    min_distance: int = setting(
+        0, "the head is more than N positions away; that of a root is before the sentence", most=10**6
+    )
+    direction: Direction | None = setting(None, "where the word stands from it")
+
+
+def known() -> dict[str, Known]:
+    """Return the options of a query without links, by name."""
+    return {**known_in(WordQuery), **known_in(WordQuery, "head-"), **known_in(Distance)}
+
+
+def query_of(options: Mapping[str, Any]) -> Query:
+    """Return the query of such options, as keywords. Raises ValueError."""
+    word, head = (config_of(WordQuery, options, prefix) for prefix in ("", "head-"))
+    where = config_of(Distance, options)
+    return Query(word, head, min_distance=where.min_distance, direction=where.direction)
 
 
 @dataclass(frozen=True)

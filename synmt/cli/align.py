@@ -103,8 +103,6 @@ def command(
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
     if not (paths or fit or links_from):
         raise WrongUsage("a MODEL folder, a file of pairs, --fit or --links-from")
-    if len(links_from) > 2 and config.symmetrize not in (None, "mean"):
-        raise WrongUsage("more than two files of links vote; that is --symmetrize mean")
     from synmt.alignment.linking import KnownLinks, Saved
     from synmt.alignment.stream import align_stream, fit_stream
 
@@ -113,7 +111,6 @@ def command(
         fitting = FitConfig(chosen, given, guide, out, resume, device)
         fit_stream(fitting, files, config, text, on_error, say=method is None)
     elif links_from:
-        heuristic = config.symmetrize or ("mean" if len(links_from) > 2 else "grow-diag-final-and")
-        align_stream(KnownLinks(heuristic), links_from, files, config, text, on_error)
+        align_stream(KnownLinks.of(config, len(links_from)), links_from, files, config, text, on_error)
     else:
         align_stream(Saved(Path(paths[0]), method, device), (), files, config, text, on_error)

@@ -42,31 +42,38 @@ class Example:
 
 
 def project_stream(files: Sequence[str], config: ProjectionConfig, linker: Linker | None, on_error: OnError) -> None:
-    """Write the record of the target for each line of the files to standard output, in constant memory unless a
-    grammar is fitted.
-
-    linker: what links source and target; without it, lines have links, and may have several sources.
-    Raises BadInput, or with `on_error="blank"` gives an empty record for a bad line, and counts it.
-    """
+    """Write the record of each target in the files to standard output. Arguments and errors as for `projections`."""
     bad, notes = BadLines(on_error), Notes("project")
+    with LineWriter() as output:
+        for record in projections(read_lines(files, on_error), config, linker, bad, notes):
+            output.write(write_record(record))
+    bad.report("project")
+    notes.say()
+
+
+def projections(
+    lines: Iterable[Line], config: ProjectionConfig, linker: Linker | None, bad: BadLines, notes: Notes
+) -> Iterator[ParseRecord]:
+    """Yield the record of the target of each line, in constant memory unless a grammar is fitted.
+
+    linker: links source and target; without it, lines have links, and may have several sources.
+    bad: what becomes of a bad line: it raises BadInput, or its record is empty. notes: receives doubts at the end.
+    """
     _, side = sides_of_links(config, None, linker)
     reader = Reader(side, linker is not None)
     empty = Example(Line("", "", 0), ParseRecord(), [])
-    examples = (replace(bad.read(line, reader.read, empty), line=line) for line in read_lines(files, on_error))
+    examples = (replace(bad.read(line, reader.read, empty), line=line) for line in lines)
     linked: Iterable[Example]
     linked = (each for window in windows(examples, WINDOW, FIRST_WINDOW) for each in _linked(window, linker))
     grammar = None
-    with LineWriter() as output:
-        if config.fit:
-            linked = list(linked)
-            grammar = _grammar(linked, config)
-        for each in linked:
-            output.write(write_record(projected(each.target, each.sources, config, grammar)))
-    bad.report("project")
+    if config.fit:
+        linked = list(linked)
+        grammar = _grammar(linked, config)
+    for each in linked:
+        yield projected(each.target, each.sources, config, grammar)
     if reader.texts and config.tokenizer != "none" and not (config.target_language or (linker and linker.languages)):
         notes.add(f"target text is tokenized as {side.language}")
     note_doubts(notes, side)
-    notes.say()
 
 
 def sides_of_links(config: ProjectionConfig, source_language: str | None, linker: Linker | None) -> Sides:

@@ -1,44 +1,64 @@
-"""The run file: what is to be compared, in TOML (docs/runs.md)."""
+"""The run file: what to compare, in TOML (docs/runs.md)."""
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
-from synmt.options import LARGEST
+from synmt.options import LARGEST, PATHS, Scope, check_used, keywords_of
+from synmt.runs.calls import known_of
 from synmt.streams import BadInput
 
-# Of a command, such as `learning-rate`, without the two hyphens. A value that is a Path names a file or folder; it is
-# one that `safe_path` gives.
+# Options by name, such as `learning-rate`. The value of an option that names a file is a Path, as `safe_path` gives it.
 Options = Mapping[str, Any]
-# Options that the run itself gives to a command, that make something else than it needs of the output, or that decide
-# how text is read, which training does.
+# Options that the run itself sets, or that would change the form of its results.
 OWN = {
     "train": ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "prepared", "resume", "seed"),
     "parse": ("input", "strip", "again", "format", "jobs"),
     "translate": ("format", "n-best", "score", "sum-trees", "task", "tokenizer", "markup"),
-}
-LONGEST_NAME = 100  # bytes; two of them and a suffix make the name of a file
-SECTIONS = {
-    "seeds": list, "sizes": list, "metrics": list, "data": dict, "tests": dict, "parse": dict, "train": dict,
-    "translate": dict, "systems": dict,
+    "align": ("source-language", "target-language", "tokenizer", "out", "resume", "seed", "format", "jobs", "base",
+              "scores", "lexicon", "phrases", "predictions", "max-words"),
+    "project": ("aligner", "markup", "strip", "source-language", "target-language", "tokenizer"),
 }  # fmt: skip
+LONGEST_NAME = 100  # bytes; two names and a suffix form the name of a file
+ROWS = {
+    "systems": "train",
+    "aligners": "align",
+    "projections": "project",
+}  # what a run compares, and the options of each
+METRICS_OF = {
+    "systems": ("bleu", "chrf"), "aligners": ("aer", "precision", "recall"), "projections": ("upos", "uas", "las"),
+}  # fmt: skip
+COMPARED = {"systems": "translations", "aligners": "links", "projections": "records"}
+TABLES = "data", "tests", "challenge", "parse", "train", "translate", "align", "project", *ROWS
+SECTIONS = {**dict.fromkeys(("seeds", "sizes", "metrics"), list), **dict.fromkeys(TABLES, dict)}
+# Options of an aligner in a run: those that name others of the run, its method, and how many letters of a word it sees.
+OF_ALIGNERS = ("guide", "models", "links-from", "method", "letters")
+COMMANDS = {  # whose options all systems share
+    "systems": ("train", "parse", "translate"), "aligners": ("parse", "align"),
+    "projections": ("parse", "align", "project"),
+}  # fmt: skip
+COST = "nats"  # a metric of translation systems: what each word of the references costs
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The files of a source and of a target. Their paths are those that `safe_path` gives."""
+    """The files of a source and of a target, and for aligners of their links. The paths are those of `safe_path`."""
 
     source: Path
     target: Path
+    links: Path | None = None
+
+    def files(self) -> list[Path]:
+        return [self.source, self.target, *([self.links] if self.links else [])]
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """An option of `synmt translate` with several values, of which each system has the one that is best on dev."""
+    """An option of `synmt translate` with several values; each system uses the value that is best on dev."""
 
     option: str
     values: tuple[str | int | float, ...]
@@ -52,14 +72,17 @@ class Tuned:
 class RunFile:
     """What a run compares.
 
-    train, dev, tests: sentence pairs to learn from, to validate on, and by name those to be scored on.
-    systems: by name the options of `synmt train` that are its own; options: by command, those for all systems.
+    train, dev, tests: sentence pairs to learn from, to validate on, and, by name, to score.
+    kind: systems, aligners or projections. systems: the options of each, by name.
+    options: for each command, those of all systems.
     sizes: how many of the first pairs systems learn from; None for all.
     tuned: the option that is chosen on dev.
+    challenge: for each challenge set a file with numbers of lines, or options of `synmt challenge query`.
+    languages: of source and target, for aligners and projections.
     """
 
-    train: Pair
-    dev: Pair
+    train: Pair | None
+    dev: Pair | None
     tests: Mapping[str, Pair]
     systems: Mapping[str, Options]
     seeds: tuple[int, ...] = (1,)
@@ -67,15 +90,21 @@ class RunFile:
     metrics: tuple[str, ...] = ("bleu", "chrf")
     options: Mapping[str, Options] = field(default_factory=dict)
     tuned: Tuned | None = None
+    kind: str = "systems"
+    challenge: Mapping[str, Path | Options] = field(default_factory=dict)
+    languages: tuple[str, str] = ("en", "en")
 
     def translations(self) -> list[Options]:
-        """Return the options of `synmt translate`, once for each value of what is tuned."""
+        """Return the options of `synmt translate`, once for each value of the option that is chosen on dev."""
         shared = self.options.get("translate", {})
         return [{**shared, **own} for own in (self.tuned.choices if self.tuned else [{}])]
 
     def files(self) -> list[Path]:
         """Return all files that are read."""
-        return [path for pair in (self.train, self.dev, *self.tests.values()) for path in (pair.source, pair.target)]
+        pairs = [each for each in (self.train, self.dev, *self.tests.values()) if each]
+        return [path for pair in pairs for path in pair.files()] + [
+            each for each in self.challenge.values() if isinstance(each, Path)
+        ]
 
 
 def read_run(path: Path, folder: Path | None = None) -> RunFile:
@@ -90,47 +119,129 @@ def read_run(path: Path, folder: Path | None = None) -> RunFile:
         raise BadInput(str(error), str(path)) from None
 
 
+def with_options(run: RunFile) -> RunFile:
+    """Return the run with a Path for each file that an option names. Raises ValueError."""
+    command = ROWS[run.kind]
+    tables = {name: checked(name, name, own) for name, own in run.options.items()}
+    systems = {name: checked(command, f"{run.kind[:-1]} {name}", own) for name, own in run.systems.items()}
+    for choice in run.tuned.choices if run.tuned else []:
+        checked("translate", "translate", choice)
+    for name, query in run.challenge.items():
+        if not isinstance(query, Path):
+            checked("query", f"challenge {name}", {each: query[each] for each in query if each != "count"})
+    return replace(run, options=tables, systems=systems)
+
+
+def checked(kind: str, place: str, options: Options) -> Options:
+    """Return options of a call, with a Path for each file that one names.
+
+    place: where the options are in the run file. Raises ValueError for a name that is no option of the call or one that
+    the run itself sets, and for a value that the option cannot have.
+    """
+    known, found = known_of(kind), dict[str, Any]()
+    for name, value in options.items():
+        if kind == "align" and name in OF_ALIGNERS:
+            found[name] = value
+            continue
+        if name in OWN.get(kind, ()):
+            raise ValueError(f"{place}: {name} is up to the run itself")
+        try:
+            keywords_of({name: value}, known)
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from None
+        metavar = known[name].setting.metavar if name in known else ""
+        is_file = metavar in PATHS and Path(str(value)).exists()
+        if metavar in PATHS and not is_file and metavar != "NAME|PATH":
+            raise ValueError(f"{place}: {name}: no file {value}")
+        found[name] = safe_path(Path(str(value))) if is_file else value
+    if kind == "parse":
+        from synmt.parsers.config import scope_of
+
+        check_together(kind, place, found, scope_of(found))
+    return found
+
+
+def check_together(kind: str, place: str, options: Options, scope: Scope) -> None:
+    """Raise ValueError for an option that has no effect with the others."""
+    try:
+        check_used(options, [each.option for each in known_of(kind).values()], scope)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
+
+
 def _run(fields: dict[str, Any], folder: Path) -> RunFile:
     for name, value in fields.items():
         if name not in SECTIONS:
             raise ValueError(f"{name!r} is none of {', '.join(SECTIONS)}")
         if not isinstance(value, SECTIONS[name]):
             raise ValueError(f"{name} is no {'list' if SECTIONS[name] is list else 'table'}")
-    data, tests = fields.get("data", {}), fields.get("tests", {})
-    if data.keys() != {"train", "dev"}:
+    kind = _kind(fields)
+    data, tests = dict(fields.get("data", {})), fields.get("tests", {})
+    languages = data.pop("languages", ["en", "en"]) if kind != "systems" else ["en", "en"]
+    if kind == "systems" and data.keys() != {"train", "dev"}:
         raise ValueError("data has no train and dev, or more than these")
-    if not tests or not fields.get("systems"):
-        raise ValueError("names no tests" if not tests else "names no systems")
-    for name in [*tests, *fields["systems"]]:
+    if data.keys() - {"train", "dev"} or (kind != "systems" and "dev" in data):
+        raise ValueError("data has more than train and languages")
+    if not isinstance(languages, list) or len(languages) != 2 or not all(isinstance(each, str) for each in languages):
+        raise ValueError("languages is not [source language, target language]")
+    if not tests:
+        raise ValueError("names no tests")
+    for name in [*tests, *fields[kind], *fields.get("challenge", {})]:
         if not name.strip() or "/" in name or name.startswith(".") or not name.isprintable():
             raise ValueError(f"{name!r} is no name of a file")
         if len(name.encode()) > LONGEST_NAME:
             raise ValueError(f"{name[:20]}… has {len(name.encode())} bytes, and a name has at most {LONGEST_NAME}")
-    for name in fields["systems"]:
-        if "." in name:  # then files SYSTEM.SEED and SYSTEM.SEED.TEST of two systems may be the same
+    for name in fields[kind]:
+        if "." in name:  # else files SYSTEM.SEED and SYSTEM.SEED.TEST of two systems could have one place
             raise ValueError(f"{name!r} is no name of a system: it has a dot")
-    metrics = fields.get("metrics", list(RunFile.metrics))
-    _check_metrics(metrics)
-    translate, tuned = _tuned(fields.get("translate", {}))
-    tables = {"parse": fields.get("parse", {}), "train": fields.get("train", {}), "translate": translate}
+    metrics = fields.get("metrics", list(METRICS_OF[kind]))
+    _check_metrics(metrics, kind)
+    shared, tuned = dict(fields), None
+    shared["translate"], tuned = _tuned(fields.get("translate", {}))
     return RunFile(
-        _pair("train", data["train"], folder),
-        _pair("dev", data["dev"], folder),
-        {name: _pair(name, files, folder) for name, files in tests.items()},
-        {name: _options(own) for name, own in fields["systems"].items()},
+        _pair("train", data["train"], folder, kind) if "train" in data else None,
+        _pair("dev", data["dev"], folder, kind) if "dev" in data else None,
+        {name: _pair(name, files, folder, kind, is_test=True) for name, files in tests.items()},
+        {name: _options(own) for name, own in fields[kind].items()},
         _numbers("seeds", fields.get("seeds", [1]), 0),
         _numbers("sizes", fields["sizes"], 1) if "sizes" in fields else (None,),
         tuple(metrics),
-        {command: _options(table) for command, table in tables.items()},
+        {name: _options(shared.get(name, {})) for name in COMMANDS[kind]},
         tuned,
+        kind,
+        {
+            name: safe_path(folder / each) if isinstance(each, str) else _options(each)
+            for name, each in fields.get("challenge", {}).items()
+        },
+        (languages[0], languages[1]),
     )
 
 
-def _pair(name: str, files: Any, folder: Path) -> Pair:
-    if not isinstance(files, list) or len(files) != 2 or not all(isinstance(each, str) for each in files):
-        raise ValueError(f"{name} is not [source file, target file]")
-    source, target = (safe_path(folder / each) for each in files)
-    return Pair(source, target)
+def _kind(fields: Mapping[str, Any]) -> str:
+    """Return what a run compares. Raises ValueError for nothing or for several things, and for tables of others."""
+    kinds = [kind for kind in ROWS if fields.get(kind)]
+    if not kinds:
+        raise ValueError("names no systems")
+    if len(kinds) > 1:
+        raise ValueError(f"compares {' and '.join(kinds)}: give each a file of its own")
+    for name in fields:
+        if name in OWN and name not in COMMANDS[kinds[0]]:
+            raise ValueError(f"{name} has no effect on {kinds[0]}")
+    return kinds[0]
+
+
+def _pair(name: str, files: Any, folder: Path, kind: str, is_test: bool = False) -> Pair:
+    """Return the files of a pair; of aligners also [pairs, links], and of projections also [target]."""
+    numbers = {"aligners": (2, 3), "projections": (1, 2)}.get(kind, (2,)) if is_test else (2,)
+    wanted = {
+        "aligners": "[source file, target file, file of links]", "projections": "[source file, target file]",
+    }  # fmt: skip
+    if not isinstance(files, list) or len(files) not in numbers or not all(isinstance(each, str) for each in files):
+        raise ValueError(f"{name} is not {wanted.get(kind if is_test else '', '[source file, target file]')}")
+    paths = [safe_path(folder / each) for each in files]
+    if is_test and kind == "aligners":
+        return Pair(paths[0], paths[-2], paths[-1])
+    return Pair(paths[0], paths[-1])
 
 
 def safe_path(path: Path) -> Path:
@@ -138,13 +249,15 @@ def safe_path(path: Path) -> Path:
     return path.absolute() if str(path).startswith("-") else path
 
 
-def _check_metrics(names: list[Any]) -> None:
-    """Raise ValueError for what are no metrics of translations."""
+def _check_metrics(names: list[Any], kind: str) -> None:
+    """Raise ValueError for what are no metrics of what is compared."""
     for name in names:
+        if kind == "systems" and name == COST and len(names) > 1:
+            continue
         if not isinstance(name, str) or name not in METRICS:
             raise ValueError(f"metrics: {name!r} is none of {', '.join(METRICS)}")
-        if METRICS[name](MetricConfig()).compares != "translations":
-            raise ValueError(f"metrics: {name} does not compare translations")
+        if METRICS[name](MetricConfig()).compares != COMPARED[kind]:
+            raise ValueError(f"metrics: {name} does not compare {COMPARED[kind]}")
     if not names or len(set(names)) < len(names):
         raise ValueError("metrics has a name twice" if names else "metrics has no names")
 
@@ -158,7 +271,7 @@ def _numbers(name: str, values: list[Any], least: int) -> tuple[int, ...]:
 
 
 def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
-    """Return the options with one value, and the one that has several. Raises ValueError."""
+    """Return the options with one value, and the option that has several. Raises ValueError."""
     several = {name: values for name, values in table.items() if isinstance(values, list)}
     if len(several) > 1:
         raise ValueError(f"translate has several values of {' and of '.join(several)}: one option is chosen on dev")
@@ -172,12 +285,14 @@ def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
 
 
 def _options(table: Any) -> Options:
-    """Return options with values that stand on a command line. Raises ValueError."""
+    """Return options with values that a command line can have. Raises ValueError."""
     if not isinstance(table, dict):
         raise ValueError(f"{table!r:.40} is no table of options")
     for name, value in table.items():
         if value is False:
             raise ValueError(f"{name} = false: leave it out, or give the option that says no, as {name}-no-… = true")
+        if name == "links-from" and isinstance(value, list) and all(isinstance(each, str) for each in value):
+            continue
         if not isinstance(value, str | int | float) or (isinstance(value, str) and not value.isprintable()):
             raise ValueError(f"{name} is no text, number or true")
     return table

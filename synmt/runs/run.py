@@ -1,26 +1,32 @@
 """A run: from its file to its table, at once or task by task."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from synmt.runs.data import check_data
-from synmt.runs.file import RunFile, read_run, safe_path
-from synmt.runs.plan import Plan, plan, with_options
-from synmt.runs.table import report, results
-from synmt.runs.tasks import Tasks, model_of
-from synmt.runs.work import Workplace, do, do_all
+from synmt.runs.aligners import Aligners
+from synmt.runs.file import RunFile, read_run, safe_path, with_options
+from synmt.runs.projections import Projections
+from synmt.runs.systems import Systems
+from synmt.runs.table import COSTS, costs_of, report, results
+from synmt.runs.tasks import Workplace, do, do_all
 from synmt.streams import BadInput
+
+Work = Systems | Aligners | Projections
+KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
+    "systems": Systems.of,
+    "aligners": Aligners.of,
+    "projections": Projections.of,
+}
 
 
 @dataclass(frozen=True)
 class Run:
-    """given: the run as its file has it; tasks: what there is to do, in the folder of the run."""
+    """given: the run as its file has it; work: its tasks, and what they make, in the folder of the run."""
 
     given: RunFile
-    planned: Plan
-    tasks: Tasks
+    work: Work
     jobs: int
 
     @classmethod
@@ -34,27 +40,27 @@ class Run:
             run = with_options(read_run(file, data))
         except ValueError as error:
             raise BadInput(str(error), str(file)) from None
-        planned = plan(run)
-        check_data(run, planned)
-        return cls(run, planned, Tasks(Workplace(safe_path(folder)), planned, run, jobs), jobs)
+        return cls(run, KINDS[run.kind](Workplace(safe_path(folder)), run, jobs), jobs)
 
     def files(self) -> list[Path]:
         """Return all files that are read."""
         return self.given.files()
 
     def listed(self) -> Iterator[str]:
-        """Yield a line for each task: its number, how far it is, its name, the numbers of the tasks that it needs."""
-        numbers = {task.path: number for number, task in enumerate(self.tasks.all, 1)}
+        """Yield a line for each task: its number, its state, its name, the numbers of the tasks that it needs."""
+        tasks, place = self.work.tasks.all, self.work.place
+        numbers = {task.path: number for number, task in enumerate(tasks, 1)}
         known: dict[Path, bool] = {}
-        for task in self.tasks.all:
-            ready = all(self.tasks.place.is_done(each, known) for each in task.needs)
-            state = "done" if self.tasks.place.is_done(task, known) else "ready" if ready else "waiting"
+        for task in tasks:
+            ready = all(place.is_done(each, known) for each in task.needs)
+            state = "done" if place.is_done(task, known) else "ready" if ready else "waiting"
             needs = " ".join(str(numbers[each.path]) for each in task.needs)
             yield f"{numbers[task.path]}\t{state}\t{task.name}\t{needs}"
 
     def do(self, number: int) -> None:
-        """Do a task, unless it is done. Raises BadInput where there is none of the number, or it needs others first."""
-        tasks, place = self.tasks.all, self.tasks.place
+        """Do a task, unless it is done. Raises BadInput for a number without a task, and for a task that needs others
+        first."""
+        tasks, place = self.work.tasks.all, self.work.place
         if number > len(tasks):
             raise BadInput(f"the run has {len(tasks)} tasks, and no task {number}")
         task, known = tasks[number - 1], dict[Path, bool]()
@@ -68,10 +74,11 @@ class Run:
 
     def table(self, form: str = "text") -> Iterator[str]:
         """Do all tasks that are not done, and return the lines of the table. Raises BadInput."""
-        place = self.tasks.place
+        place = self.work.place
         with place.opened():
-            do_all(place, self.tasks.all, self.jobs)
-            chosen = self.tasks.chosen()
-            found = list(results(place, self.planned, self.tasks.run, chosen))
-            trained = {each: place.made(model_of(place, each)) for each in self.planned.trainings}
-        return report(found, {each: made for each, made in trained.items() if made}, form)
+            do_all(place, self.work.tasks.all, self.jobs)
+            outputs = self.work.outputs()
+            metrics = [name for name in self.given.metrics if name != COSTS.name]
+            found = list(results(outputs, metrics, self.work.sets, self.work.chosen()))
+            costs = costs_of({each: place.made(each.model) for each in outputs})
+        return report(found, costs, form)

@@ -1,22 +1,25 @@
 """The table of a run: scores of each system as mean and standard deviation over seeds, compared with the first one."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from synmt.metrics.config import MetricConfig, SignificanceConfig
-from synmt.metrics.metric import Statistics
+from synmt.metrics.config import Compared, MetricConfig, SignificanceConfig
+from synmt.metrics.metric import Metric, Score, Statistics
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form
 from synmt.metrics.seeds import RESAMPLES, SEED, holm, p_value, trained
 from synmt.metrics.significance import ROUNDING, sentence_statistics
-from synmt.runs.file import Options, RunFile
-from synmt.runs.notes import Made
-from synmt.runs.plan import Plan, Training
-from synmt.runs.tasks import Chosen, translation_of
-from synmt.runs.work import Workplace
+from synmt.runs.file import Options
+from synmt.runs.tasks import Made
+from synmt.streams import BadInput, read_lines
 
+Chosen = Mapping[tuple[int | None, str], Options]  # for a size and system the option that was chosen on dev
 LEVEL = SignificanceConfig().level
 SMALLEST_P = 1e-4  # that is printed
 
@@ -59,58 +62,165 @@ class Result:
         return "better" if self.better else "worse"
 
 
-def results(place: Workplace, plan: Plan, run: RunFile, chosen: Chosen) -> Iterator[Result]:
-    """Yield the results of each size, test, system and metric; chosen: by `translate_all`. Raises BadInput."""
-    for size in run.sizes:
-        trainings = [each for each in plan.trainings if each.size == size]
-        for test, pair in run.tests.items():
-            for result in _of_test(place, trainings, run, test, str(pair.target)):
-                yield replace(result, chosen=chosen.get((size, result.system), {}))
+@dataclass(frozen=True)
+class Output:
+    """What a system made of a test, to be scored.
+
+    path, reference: files of translations, links or records. costs: a file with the log-probability of each reference
+    and its number of words. model: what the system learned, whose note has its cost.
+    """
+
+    size: int | None
+    test: str
+    system: str
+    seed: int
+    path: Path
+    reference: Path
+    model: Path
+    costs: Path | None = None
 
 
-def _of_test(
-    place: Workplace, trainings: Sequence[Training], run: RunFile, test: str, reference: str
+def results(
+    outputs: Sequence[Output],
+    metrics: Sequence[str],
+    sets: Mapping[str, Mapping[str, Path]] = {},
+    chosen: Chosen = {},  # noqa: B006
 ) -> Iterator[Result]:
-    by_seed: list[list[list[Statistics]]] = []  # [seeds][systems][metrics] of [n,k]
-    for seed in run.seeds:
-        own = tuple(str(translation_of(place, each, test)) for each in trainings if each.seed == seed)
-        given = open_input(run.metrics, Files(own, (reference,)), MetricConfig())
-        by_seed.append(sentence_statistics(given))
-    sentences = len(by_seed[0][0][0])
-    systems = [trained(given.metrics, models) for models in zip(*by_seed, strict=True)]  # [systems][metrics]
-    bases, others = systems[0], systems[1:]
+    """Yield the results of each size, test, challenge set, system and metric. Raises BadInput.
+
+    sets: for each test the files of its challenge sets, of which each line has the number of a sentence of the test
+    and, behind a tab, words of its reference. chosen: options that were chosen on dev.
+    """
+    for size, test in dict.fromkeys((each.size, each.test) for each in outputs):
+        own = [each for each in outputs if (each.size, each.test) == (size, test)]
+        measured = Measured.of(own, metrics)
+        for name, part in {"": None, **sets.get(test, {})}.items():
+            for result in _compared(measured if part is None else measured.within(part)):
+                shown = f"{test}, {name}" if name else test
+                yield replace(result, size=size, test=shown, chosen=chosen.get((size, result.system), {}))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The statistics of systems on one test. statistics: by system [seeds][metrics] of [n,k]."""
+
+    metrics: Sequence[Metric[Any]]
+    outputs: Sequence[Output]
+    statistics: Mapping[str, Sequence[Sequence[Statistics]]]
+
+    @classmethod
+    def of(cls, outputs: Sequence[Output], names: Sequence[str]) -> Self:
+        """Read the outputs of all systems and seeds on a test."""
+        found: dict[str, list[list[Statistics]]] = {}
+        for each in outputs:
+            files = Files((str(each.path),), (str(each.reference),))
+            given = open_input(names, files, MetricConfig(link_base=0))
+            ((*statistics,),) = sentence_statistics(given)
+            found.setdefault(each.system, []).append([*statistics, *([read_costs(each.costs)] if each.costs else [])])
+        return cls([*given.metrics, *([COSTS] if outputs[0].costs else [])], outputs, found)
+
+    def within(self, part: Path) -> Self:
+        """Return the statistics of the sentences of a challenge set. Where it names words of the references, a further
+        metric is how many of them the translations have."""
+        rows = [line.text.split("\t") for line in read_lines([str(part)])]
+        numbers = [int(row[0]) - 1 for row in rows]
+        if not numbers or not 0 <= min(numbers) <= max(numbers) < len(next(iter(self.statistics.values()))[0][0]):
+            raise BadInput("has no numbers of sentences of the test", str(part))
+        words = [row[1].lower().split() for row in rows if len(row) > 1]
+        found: dict[str, list[list[Statistics]]] = {}
+        for each, own in zip(self.outputs, self._in_order(), strict=True):
+            extra = [found_words(each.path, numbers, words)] if words else []
+            found.setdefault(each.system, []).append([*(of_metric[numbers] for of_metric in own), *extra])
+        return replace(self, metrics=[*self.metrics, *([FOUND] if words else [])], statistics=found)
+
+    def _in_order(self) -> Iterator[Sequence[Statistics]]:
+        """Yield the statistics of each output."""
+        left = {system: iter(seeds) for system, seeds in self.statistics.items()}
+        return (next(left[each.system]) for each in self.outputs)
+
+
+@dataclass
+class Ratio:
+    """A metric of a run whose score is the ratio of two sums, times `scale`; its statistics are made by the run."""
+
+    name: str
+    signature: str
+    scale: float
+    higher_is_better: bool
+    compares: Compared = "translations"
+
+    def statistics(self, hypotheses: Sequence[Any], references: Sequence[Sequence[Any]]) -> Statistics:
+        raise NotImplementedError
+
+    def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
+        sums = totals.astype(np.float64)
+        return self.scale * sums[:, 0] / np.maximum(1, sums[:, 1])
+
+    def score(self, totals: Statistics) -> Score:
+        return Score(self.name, float(self.scores(totals[None])[0]), self.signature)
+
+
+COSTS = Ratio("nats", "per word of the references", -1.0, higher_is_better=False)
+FOUND = Ratio("found", "words of the set in translations, %", 100.0, higher_is_better=True)
+
+
+def read_costs(path: Path) -> Statistics:
+    """Return the log-probability of each reference and its number of words, [n, 2]."""
+    return np.array([[float(each) for each in line.text.split("\t")] for line in read_lines([str(path)])])
+
+
+def found_words(path: Path, numbers: Sequence[int], words: Sequence[Sequence[str]]) -> Statistics:
+    """Return how many of the words each of these sentences has, and how many words there are, [n, 2]."""
+    texts = [set(re.findall(r"\w+", line.text.lower())) for line in read_lines([str(path)])]
+    return np.array([[sum(word in texts[n] for word in own), len(own)] for n, own in zip(numbers, words, strict=True)])
+
+
+def _compared(measured: Measured) -> Iterator[Result]:
+    """Yield the result of each system by each metric, compared with the first system."""
+    metrics, systems = measured.metrics, list(measured.statistics)
+    sentences = len(measured.statistics[systems[0]][0][0])
+    found = [trained(metrics, models) for models in measured.statistics.values()]  # [systems][metrics]
+    bases, others = found[0], found[1:]
     ps = [[p_value(*pair, sentences) for pair in zip(other, bases, strict=True)] for other in others]
     corrected = [list(each) for each in zip(*map(holm, zip(*ps, strict=True)), strict=True)]
-    for number, name in enumerate(run.systems):
-        for column, metric in enumerate(given.metrics):
-            scores = systems[number][column].scores
-            shown = metric.score(by_seed[0][number][column].sum(axis=0))
-            result = Result(trainings[0].size, test, name, shown.name, scores.tolist(), shown.signature)
+    for number, name in enumerate(systems):
+        for column, metric in enumerate(metrics):
+            scores = found[number][column].scores
+            shown = metric.score(measured.statistics[name][0][column].sum(axis=0))
+            result = Result(None, "", name, shown.name, scores.tolist(), shown.signature)
             if number:
                 difference = float(scores.mean() - bases[column].scores.mean())
                 better = difference * (1 if metric.higher_is_better else -1) > ROUNDING
-                of_difference = ps[number - 1][column], corrected[number - 1][column]
-                result = replace(
-                    result, difference=difference, better=better, p=of_difference[0], holm=of_difference[1]
-                )
+                p, holms = ps[number - 1][column], corrected[number - 1][column]
+                result = replace(result, difference=difference, better=better, p=p, holm=holms)
             yield result
 
 
-def report(found: Sequence[Result], trained: Mapping[Training, Made], form: str) -> Iterator[str]:
-    """Return the results in a form: one table per size and test; or one row of TSV or JSON per result."""
-    minutes = _minutes(trained)
-    return in_form(form, _parts(found, minutes), (_fields(each, minutes) for each in found))
+Costs = Mapping[tuple[int | None, str], tuple[float, int | None]]  # of a size and system: CPU minutes, megabytes
 
 
-def _minutes(trained: Mapping[Training, Made]) -> dict[tuple[int | None, str], float]:
-    """Return the mean CPU minutes of a training run, for each size and system."""
-    seconds: dict[tuple[int | None, str], list[float]] = {}
-    for training, model in trained.items():
-        seconds.setdefault((training.size, training.system), []).append(model.cpu_seconds or 0.0)
-    return {each: float(np.mean(values)) / 60 for each, values in seconds.items()}
+def report(found: Sequence[Result], costs: Costs, form: str) -> Iterator[str]:
+    """Return the results in a form: one table per size, test and challenge set; or one row of TSV or JSON per
+    result."""
+    return in_form(form, _parts(found, costs), (_fields(each, costs) for each in found))
 
 
-def _parts(found: Sequence[Result], minutes: Mapping[tuple[int | None, str], float]) -> Iterator[Part]:
+def costs_of(made: Mapping[Output, Made | None]) -> Costs:
+    """Return the mean CPU minutes of learning and the most megabytes, for each size and system."""
+    notes: dict[tuple[int | None, str], dict[Path, Made]] = {}
+    for output, each in made.items():
+        if each:
+            notes.setdefault((output.size, output.system), {})[output.model] = each
+    return {
+        key: (
+            float(np.mean([each.cpu_seconds or 0.0 for each in own.values()])) / 60,
+            max((each.megabytes for each in own.values() if each.megabytes), default=None),
+        )
+        for key, own in notes.items()
+    }
+
+
+def _parts(found: Sequence[Result], costs: Costs) -> Iterator[Part]:
     tables = list(dict.fromkeys((each.size, each.test) for each in found))
     systems = len({each.system for each in found})
     for size, test in tables:
@@ -119,13 +229,14 @@ def _parts(found: Sequence[Result], minutes: Mapping[tuple[int | None, str], flo
         yield f"{test}, trained on {f'{size} pairs' if size else 'all pairs'}"
         of_dev = list(own[0].chosen)
         ps = ["p", "Holm  "] if systems > 2 else ["p  "]
-        header = ["system", *of_dev, *(cell for metric in metrics for cell in (metric, "Δ", *ps)), "CPU min"]
+        header = ["system", *of_dev, *(cell for metric in metrics for cell in (metric, "Δ", *ps)), "CPU min", "MB"]
         rows = []
         for system in dict.fromkeys(each.system for each in own):
             of_system = [each for each in own if each.system == system]
             values = [f"{of_system[0].chosen[option]}" for option in of_dev]
             scores = [cell for each in of_system for cell in _cells(each, systems)]
-            rows.append([system, *values, *scores, f"{minutes[size, system]:.1f}"])
+            minutes, megabytes = costs[size, system]
+            rows.append([system, *values, *scores, f"{minutes:.1f}", f"{megabytes or ''}"])
         yield Table([header, *rows])
     for option in found[0].chosen:
         yield f"{option}: chosen for each system by its mean score on dev over all seeds, by the first metric"
@@ -165,7 +276,8 @@ def _shown(p: float | None) -> str:
     return f"<{SMALLEST_P:.4f}" if p < SMALLEST_P else f"{p:.4f}"
 
 
-def _fields(result: Result, minutes: Mapping[tuple[int | None, str], float]) -> Fields:
+def _fields(result: Result, costs: Costs) -> Fields:
+    minutes, megabytes = costs[result.size, result.system]
     return {
         "size": result.size,
         "test": result.test,
@@ -179,6 +291,7 @@ def _fields(result: Result, minutes: Mapping[tuple[int | None, str], float]) -> 
         "p": result.p,
         "holm": result.holm,
         "verdict": result.verdict,
-        "cpu_minutes": minutes[result.size, result.system],
+        "cpu_minutes": minutes,
+        "megabytes": megabytes,
         "signature": result.signature,
     }

@@ -1,268 +1,377 @@
-"""The tasks of a run: parsing text, cutting off its first lines, training models, translating dev and the tests."""
+"""The tasks of a run: each is a name, inputs, a place and the function that makes the place from the inputs.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import islice
+Before a task begins, a note records its inputs. Every start compares the notes with the run file, so a result of other
+inputs is neither continued nor taken for the right one. Tasks run in processes of their own, in any order that respects
+what they need.
+"""
+
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
 from pathlib import Path
-from urllib.parse import quote
 
-import numpy as np
+import orjson
 
-from synmt.inputs import without_compression
-from synmt.metrics.config import MetricConfig
-from synmt.metrics.reading import Files, open_input
-from synmt.metrics.significance import sentence_statistics
-from synmt.model.files import CONFIG_FILE, write_aside
-from synmt.model.words import parser_of
-from synmt.runs.data import form_of
-from synmt.runs.file import Options, Pair, RunFile
-from synmt.runs.notes import digest
-from synmt.runs.plan import Fields, Plan, Training
-from synmt.runs.work import Task, Workplace
-from synmt.streams import BadInput, read_lines
+from synmt.interruption import Interruption
+from synmt.model.files import differing, locked, naming, write_aside
+from synmt.runs.file import Options
+from synmt.streams import BadInput
 
-Chosen = Mapping[tuple[int | None, str], Options]  # what a system, after training on so many pairs, has by dev
-
-
-def model_of(place: Workplace, training: Training) -> Path:
-    return place.folder / training.name
-
-
-def translation_of(place: Workplace, training: Training, test: str) -> Path:
-    return place.folder / f"{training.name}.{test}"
-
-
-def translation_of_dev(place: Workplace, training: Training, own: Options) -> Path:
-    """own: the option that is chosen on dev, with a value."""
-    ((option, value),) = own.items()
-    return place.folder / "data" / "dev" / training.name / f"{option}-{quote(str(value), safe='')}"
-
-
-def prepared_of(place: Workplace, training: Training) -> Path:
-    """Return the folder of the pairs as ids, which all seeds of a system share."""
-    return place.folder / "data" / "prepared" / str(training.size or "all") / training.system
-
-
-def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
-    """Return the file of the first lines of another, the source or the target; of all, the file itself."""
-    if size is None:
-        return path
-    return place.folder / "data" / "cut" / str(size) / side / without_compression(path.name)
-
-
-@dataclass
-class Tasks:
-    """The tasks of a run, each after those that it needs.
-
-    run: with the data as all systems read it, which is there once it is parsed; jobs: processes that parse.
-    """
-
-    place: Workplace
-    plan: Plan
-    run: RunFile
-    jobs: int
-    all: list[Task] = field(default_factory=list)
-    by_path: dict[Path, Task] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Raise BadInput for texts that systems read differently."""
-        self._parse_all()
-        for size in self.run.sizes:
-            self._cut(size)
-        for training in self.plan.trainings:
-            self._train(training)
-        options = self.run.options.get("translate", {})
-        for training in self.plan.trainings:
-            for own in self.run.tuned.choices if self.run.tuned else []:
-                path, what = translation_of_dev(self.place, training, own), f"dev with {_named(training, own)}"
-                self._translate(training, path, what, self.run.dev.source, (), partial(dict, {**options, **own}))
-        for training in self.plan.trainings:
-            for test, pair in self.run.tests.items():
-                path, what = translation_of(self.place, training, test), f"{test} with {_named(training)}"
-                of_dev = tuple(task for each in self._seeds(training) for task in self._of_dev(each))
-                self._translate(training, path, what, pair.source, of_dev, partial(self._options, training))
-
-    def _add(self, task: Task) -> None:
-        self.all.append(task)
-        self.by_path[task.path] = task
-
-    def _needed(self, *paths: Path) -> tuple[Task, ...]:
-        """Return the tasks that make those of the files that the run makes."""
-        return tuple(self.by_path[path] for path in paths if path in self.by_path)
-
-    def _parse_all(self) -> None:
-        parts = {"train": self.run.train, "dev": self.run.dev}
-        texts = [
-            Text(f"{name}/{side}", path, self.plan.needs[number], number)
-            for name, pair in parts.items()
-            for number, (side, path) in enumerate((("source", pair.source), ("target", pair.target)))
-        ]
-        texts += [
-            Text(f"tests/{name}/source", pair.source, self.plan.reads, 0, True) for name, pair in self.run.tests.items()
-        ]
-        of = {text.part: self._parse(text) for text in texts}
-        self.run = replace(
-            self.run,
-            train=Pair(of["train/source"], of["train/target"]),
-            dev=Pair(of["dev/source"], of["dev/target"]),
-            tests={name: Pair(of[f"tests/{name}/source"], pair.target) for name, pair in self.run.tests.items()},
-        )
-
-    def _parse(self, text: "Text") -> Path:
-        """Return the file of a text as systems read it: of its records, if some need trees that it does not have."""
-        if not text.needs or form_of(text.path, text.side) != "text":
-            return text.path
-        options = parse_options(self.run, self.plan, text)
-        path = self.place.folder / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
-
-        def of() -> dict[str, str]:
-            return {"text": self.place.identity(text.path), **self.place.of_options(options)}
-
-        def work() -> float:
-            return self.place.write(path, "parse", {"text": text.path, "jobs": self.jobs, **options})
-
-        self._add(Task("parsing", text.part, path, (), of, work, anew=text.is_test))
-        return path
-
-    def _cut(self, size: int | None) -> None:
-        for side, path in (("source", self.run.train.source), ("target", self.run.train.target)):
-            made = cut_of(self.place, side, path, size)
-            if size is not None:
-                of, work = partial(self._of_cut, path, size), partial(cut, path, made, size)
-                self._add(Task("cutting", f"{size} lines of train/{side}", made, self._needed(path), of, work))
-
-    def _of_cut(self, path: Path, size: int) -> dict[str, str]:
-        return {"lines": str(size), "file": self.place.identity(path)}
-
-    def _train(self, training: Training) -> None:
-        place, model, prepared = self.place, model_of(self.place, training), prepared_of(self.place, training)
-        files = {
-            "source": cut_of(place, "source", self.run.train.source, training.size),
-            "target": cut_of(place, "target", self.run.train.target, training.size),
-            "dev-source": self.run.dev.source,
-            "dev-target": self.run.dev.target,
-        }
-        options: Options = {**training.options, **files}
-
-        def of_pairs() -> dict[str, str]:
-            return place.of_options(options)
-
-        def of() -> dict[str, str]:
-            return {**of_pairs(), "seed": str(training.seed)}
-
-        def work() -> float:
-            place.make(prepared, of_pairs, lambda: 0.0)  # training itself writes it, and can go on with it
-            resume = {"resume": True} if (model / CONFIG_FILE).exists() else {}
-            own = {"seed": training.seed, "out": model, "prepared": prepared, **resume}
-            return place.call("train", {**options, **own}, place.log(model))
-
-        self._add(Task("training", _named(training), model, self._needed(*files.values()), of, work))
-
-    def _translate(
-        self,
-        training: Training,
-        path: Path,
-        what: str,
-        source: Path,
-        needs: tuple[Task, ...],
-        options: Callable[[], Options],
-    ) -> None:
-        """Add a translation by a model; needs: what the options depend on."""
-        place, model = self.place, model_of(self.place, training)
-
-        def of() -> dict[str, str]:
-            trained = place.made(model)
-            of_model = digest(trained.of) if trained else "none"
-            return {"model": of_model, "source": place.identity(source), **place.of_options(options())}
-
-        def work() -> float:
-            return place.write(path, "translate", {**options(), "model": model, "source": source})
-
-        needs = (*self._needed(model, source), *needs)
-        self._add(Task("translating", what, path, needs, of, work, anew=True))
-
-    def _seeds(self, training: Training) -> list[Training]:
-        """Return all trainings of a system on so many pairs."""
-        key = training.size, training.system
-        return [each for each in self.plan.trainings if (each.size, each.system) == key]
-
-    def _of_dev(self, training: Training) -> list[Task]:
-        choices = self.run.tuned.choices if self.run.tuned else []
-        return [self.by_path[translation_of_dev(self.place, training, own)] for own in choices]
-
-    def _options(self, training: Training) -> Options:
-        chosen = self.chosen().get((training.size, training.system), {})
-        return {**self.run.options.get("translate", {}), **chosen}
-
-    def chosen(self) -> Chosen:
-        """Return for each size and system the value whose translations of dev have the best mean score over all seeds,
-        by the first metric of the run; of equals the first. Systems without all of these are left out."""
-        found = {}
-        for training in self.plan.trainings if self.run.tuned else []:
-            key, seeds = (training.size, training.system), self._seeds(training)
-            if key not in found and all(task.path.exists() for each in seeds for task in self._of_dev(each)):
-                found[key] = self._best(seeds)
-        return found
-
-    def _best(self, seeds: Sequence[Training]) -> Options:
-        assert self.run.tuned
-        metric, reference = self.run.metrics[0], self.run.dev.target
-
-        def mean(own: Options) -> float:
-            files = [translation_of_dev(self.place, each, own) for each in seeds]
-            return float(np.mean([score(metric, each, reference) for each in files]))
-
-        return max(self.run.tuned.choices, key=mean)
-
-
-def _named(training: Training, own: Options = {}) -> str:  # noqa: B006 (never changed)
-    size = f"{training.size} pairs" if training.size else ""
-    values = [f"{option} {value}" for option, value in own.items()]
-    return ", ".join([training.system, f"seed {training.seed}", *values, *([size] if size else [])])
-
-
-def cut(path: Path, made: Path, size: int) -> float:
-    """Write the first lines of a file to another. Raises BadInput if it has fewer."""
-    lines = [line.text for line in islice(read_lines([str(path)]), size)]
-    if len(lines) < size:
-        raise BadInput(f"{len(lines)} lines, and a size of the run is {size}", str(path))
-    write_aside(made, "".join(f"{line}\n" for line in lines).encode())
-    return 0.0
-
-
-def score(metric: str, translation: Path, reference: Path) -> float:
-    """Return the score of a file, negative where less is better. Raises BadInput."""
-    given = open_input([metric], Files((str(translation),), (str(reference),)), MetricConfig())
-    ((statistics,),) = sentence_statistics(given)
-    found = given.metrics[0].score(statistics.sum(axis=0)).score
-    return found if given.metrics[0].higher_is_better else -found
+COMMAND = [sys.executable, "-m", "synmt.cli.child"]
+POLL = 0.1  # seconds between two attempts to lock a file
+DIGITS = 16  # of a checksum, 64 bits
+REMEDY = "name another --out, or remove it"
+Of = Mapping[str, str]  # inputs by name: options as text, files with their checksums
 
 
 @dataclass(frozen=True)
-class Text:
-    """A file of sentences. part: its place in the run; needs: what systems read of its records; side: 0 is source.
+class Made:
+    """The note of a result. of: its inputs; cpu_seconds: those of its last start, None while it is unfinished;
+    megabytes: the most memory that it took, None if no process of its own made it."""
 
-    is_test: whether no model depends on it, so that it may be parsed again.
+    of: dict[str, str]
+    cpu_seconds: float | None = None
+    megabytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What making a result took."""
+
+    cpu_seconds: float = 0.0
+    megabytes: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One step of a run.
+
+    verb, what: its name in messages, such as "training" and "mask, seed 2".
+    path: the file or folder that it makes.
+    needs: the tasks whose results it reads.
+    inputs: returns what the result depends on; a Path is a file, or the result of another task.
+    work: makes the result.
+    anew: whether a result of other inputs is made again instead of refused.
     """
 
-    part: str
+    verb: str
+    what: str
     path: Path
-    needs: Fields
-    side: int
-    is_test: bool = False
+    needs: tuple["Task", ...]
+    inputs: Callable[[], Options]
+    work: Callable[[], Cost]
+    anew: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.verb} {self.what}"
 
 
-def parse_options(run: RunFile, plan: Plan, text: Text) -> Options:
-    """Return how a text is parsed: as the words of all systems. Raises BadInput where these differ."""
-    read = {name: (languages[text.side], tokenizer) for name, (languages, tokenizer) in plan.texts.items()}
-    (first_system, how), *others = read.items()
-    for name, other in others:
-        if other != how:
-            cause = f"all systems read the same words, but {first_system} and {name} differ in language or tokenizer"
-            raise BadInput(cause, str(text.path))
-    language, tokenizer = how
-    options: Options = {"parser": parser_of(text.needs), "language": language, **run.options.get("parse", {})}
-    if lacking := set(parser_of(text.needs).split("+")) - set(str(options["parser"]).split("+")):
-        raise BadInput(f"parse: systems need trees of {lacking.pop()}, and parser is {options['parser']}")
-    return {**options, "input": "tokens"} if tokenizer == "none" else options
+@dataclass
+class TaskList:
+    """All tasks of a run, each after the tasks that it needs."""
+
+    all: list[Task] = field(default_factory=list)
+
+    def add(
+        self,
+        name: tuple[str, str],
+        path: Path,
+        inputs: Options | Callable[[], Options],
+        work: Callable[[], Cost],
+        needs: Sequence[Path] = (),
+        anew: bool = False,
+    ) -> Path:
+        """Add a task, and return its path. It needs the tasks that make its inputs, and those that make `needs`."""
+        given = {} if callable(inputs) else inputs
+        needed = self.makers([*(each for value in given.values() for each in paths_in(value)), *needs])
+        self.all.append(Task(*name, path, needed, inputs if callable(inputs) else lambda: given, work, anew))
+        return path
+
+    def makers(self, paths: Sequence[Path]) -> tuple[Task, ...]:
+        """Return the tasks that make some of these paths; the run does not make the others."""
+        return tuple(dict.fromkeys(task for path in paths for task in self.all if task.path == path))
+
+
+def paths_in(value: object) -> list[Path]:
+    """Return the paths in the value of an option."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return [each for each in values if isinstance(each, Path)]
+
+
+def identity(path: Path) -> str:
+    """Return the name of a file or folder with a checksum of its content. Raises BadInput."""
+    with naming(path):
+        if not path.is_dir():
+            with path.open("rb") as stream:
+                return f"{path.name} {hashlib.file_digest(stream, 'sha256').hexdigest()[:DIGITS]}"
+        files = sorted(each for each in path.rglob("*") if each.is_file())
+        return f"{path.name} {digest({str(each.relative_to(path)): identity(each) for each in files})}"
+
+
+def digest(of: Of) -> str:
+    """Return a checksum of inputs."""
+    return hashlib.sha256(orjson.dumps(of, option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGITS]
+
+
+def noted(path: Path, note: Path) -> Made | None:
+    """Return the note of a path, None if the path does not exist. Raises BadInput if its note is missing or broken."""
+    if not path.exists():
+        return None
+    if not note.exists():
+        raise BadInput(f"is not part of this run: there is no {note}; {REMEDY}", str(path))
+    with naming(note):
+        made = Made(**orjson.loads(note.read_bytes()))
+        if not isinstance(made.of, dict) or not isinstance(made.cpu_seconds, float | None):
+            raise ValueError("is no note of a run")
+    return made
+
+
+def check(path: Path, note: Path, of: Of) -> Made | None:
+    """Return the note of a path, as `noted`. Raises BadInput if it was made from, or begun with, other inputs."""
+    made = noted(path, note)
+    if made and (others := differing(made.of, of)):
+        before, now = (each.get(others[0], "none") for each in (made.of, of))
+        was = "begun" if made.cpu_seconds is None else "made"
+        raise BadInput(f"was {was} with {others[0]} {before}, not {now}; {REMEDY}", str(path))
+    return made
+
+
+def make(path: Path, note: Path, of: Of, work: Callable[[], Cost], anew: bool = False) -> Made:
+    """Return the note of a path after doing the work that makes it, unless that is done.
+
+    Raises BadInput as `check`; with `anew`, a result of other inputs is replaced instead.
+    """
+    made = noted(path, note) if anew else check(path, note, of)
+    if made and made.cpu_seconds is not None and made.of == of:
+        return made
+    with naming(note):
+        note.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_aside(note, orjson.dumps(asdict(Made(dict(of)))))
+    made = Made(dict(of), **asdict(work()))
+    write_aside(note, orjson.dumps(asdict(made), option=orjson.OPT_INDENT_2))
+    return made
+
+
+@dataclass
+class Workplace:
+    """The folder of a run. Each kind of thing has places of its own:
+
+    SIZE/NAME.SEED: a model of a system, or an aligner; SIZE/NAME.SEED.TEST: its translation or links of a test, or the
+    projected trees.
+    data/: the data as systems read it, translations of dev, and links and trees of the training data.
+    notes/, locks/, logs/, unfinished/: under the place of each thing, its inputs, a lock that keeps it to one process,
+    what the process that made it reported, and the output of a process that has not ended.
+    """
+
+    folder: Path
+    processes: set["subprocess.Popen[bytes]"] = field(default_factory=set)
+    stopped: threading.Event = field(default_factory=threading.Event)
+    identities: dict[Path, str] = field(default_factory=dict)
+
+    @contextmanager
+    def opened(self, shared: bool = False) -> Iterator[None]:
+        """Make the folder, and keep it to this process, or to those that share it. Raises BadInput."""
+        with naming(self.folder):
+            (self.folder / "data").mkdir(parents=True, exist_ok=True)
+        with locked(self.folder, shared=shared):
+            yield
+
+    def beside(self, kind: str, path: Path, suffix: str) -> Path:
+        """Return the place of what belongs to a thing, in the folder of its kind."""
+        place = self.folder / kind / path.relative_to(self.folder)
+        return place.with_name(f"{place.name}{suffix}")
+
+    def note(self, path: Path) -> Path:
+        return self.beside("notes", path, ".json")
+
+    def lock(self, path: Path) -> Path:
+        return self.beside("locks", path, "")
+
+    def log(self, path: Path) -> Path:
+        """Return the file with the messages of the processes that made a thing."""
+        return self.beside("logs", path, ".log")
+
+    def unfinished(self, path: Path) -> Path:
+        """Return the file with what a process has written so far of a thing."""
+        return self.beside("unfinished", path, "")
+
+    def identity(self, path: Path) -> str:
+        """Return the identity of an input: a checksum of the note of a folder that the run makes, such as a model, or
+        "none" before it is there; of anything else a checksum of its content. Raises BadInput."""
+        if path.is_relative_to(self.folder) and (path.is_dir() or not path.exists()):
+            made = self.made(path)
+            return digest(made.of) if made else "none"
+        if path not in self.identities:
+            self.identities[path] = identity(path)
+        return self.identities[path]
+
+    def of(self, inputs: Options) -> dict[str, str]:
+        """Return inputs as a note has them."""
+        return {
+            name: " ".join(map(self.identity, paths)) if (paths := paths_in(value)) else f"{value}"
+            for name, value in inputs.items()
+        }
+
+    def made(self, path: Path) -> Made | None:
+        return noted(path, self.note(path))
+
+    def make(self, path: Path, inputs: Callable[[], Options], work: Callable[[], Cost], anew: bool = False) -> Made:
+        """Make a thing, as `tasks.make`, while no other process does."""
+        with self._kept(path):
+            self.identities.pop(path, None)
+            return make(path, self.note(path), self.of(inputs()), work, anew)
+
+    @contextmanager
+    def _kept(self, path: Path) -> Iterator[None]:
+        """Keep a thing to this process. Raises BadInput if the run is stopped while it waits for another process."""
+        lock = self.lock(path)
+        with naming(lock):
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT)
+        try:
+            while True:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if self.stopped.wait(POLL):
+                        raise BadInput("another process makes it", str(path)) from None
+                    continue
+                except OSError:
+                    pass  # a file system without locks
+                break
+            yield
+        finally:
+            os.close(descriptor)
+
+    def call(self, name: str, options: Options, log: Path, output: Path | None = None) -> Cost:
+        """Call a function of `calls` in a process of its own. Raises BadInput with the last line that it reported.
+
+        The process ends with this one: its standard input is a pipe that only this process can close.
+        """
+        for path in (log, output):
+            if path:
+                path.parent.mkdir(parents=True, exist_ok=True)
+        words = [name, orjson.dumps(options, default=str).decode()]
+        with log.open("ab") as errors, (output or Path(os.devnull)).open("wb") as stream:
+            process = subprocess.Popen([*COMMAND, *words], stdin=subprocess.PIPE, stdout=stream, stderr=errors)
+            self.processes.add(process)
+            if self.stopped.is_set():
+                process.terminate()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.processes.discard(process)
+            if process.stdin:
+                process.stdin.close()
+        if process.returncode:
+            said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:] or ["no message"]
+            raise BadInput(f"synmt {name} ended with {process.returncode}: {said[0]}", str(log))
+        return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
+
+    def write(self, path: Path, name: str, options: Options) -> Cost:
+        """Write the output of a call to a file, which appears once it is whole; as `call`."""
+        part = self.unfinished(path)
+        cost = self.call(name, options, self.log(path), part)
+        part.replace(path)
+        return cost
+
+    def stop(self) -> None:
+        """End all processes that are at work, as a signal does."""
+        self.stopped.set()
+        for process in list(self.processes):
+            process.terminate()
+
+    def is_done(self, task: Task, known: dict[Path, bool]) -> bool:
+        """Return whether a task and all that it needs are done; known: the answers so far.
+
+        Raises BadInput for a result of other inputs that may not be replaced.
+        """
+        if task.path not in known:
+            known[task.path] = all(self.is_done(each, known) for each in task.needs) and self._is_made(task)
+        return known[task.path]
+
+    def _is_made(self, task: Task) -> bool:
+        of, note = self.of(task.inputs()), self.note(task.path)
+        made = noted(task.path, note) if task.anew else check(task.path, note, of)
+        return made is not None and made.cpu_seconds is not None and made.of == of
+
+
+def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
+    """Do the tasks that are not done, up to `jobs` at a time; a parse uses as many processes itself.
+
+    Before the first task of a kind begins, all results of this kind are compared with their inputs. Raises BadInput,
+    and Interrupted once the processes at work have saved what they have.
+    """
+    for verb, group in groupby(tasks, key=lambda task: task.verb):
+        known: dict[Path, bool] = {}
+        todo = [task for task in group if not place.is_done(task, known)]
+        do(place, todo, 1 if verb == "parsing" else jobs)
+
+
+def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
+    """Do tasks, up to `jobs` at a time, and report each. A task waits for those among them that it needs. Raises as
+    `do_all`."""
+    progress = Progress(len(tasks), jobs)
+    ended = {task: threading.Event() for task in tasks}
+
+    def work(task: Task) -> None:
+        for each in task.needs:
+            while each in ended and not ended[each].wait(POLL):
+                if place.stopped.is_set():
+                    return
+        began = progress.begin(task)
+        place.make(task.path, task.inputs, task.work, task.anew)
+        progress.end(began)
+        ended[task].set()
+
+    with Interruption() as interruption, ThreadPoolExecutor(jobs) as pool:
+        try:
+            futures = [pool.submit(work, task) for task in tasks]
+            with interruption.at_once():
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+        except BaseException:
+            place.stop()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+class Progress:
+    """Reports on stderr which task begins, and estimates how long the remaining ones take."""
+
+    def __init__(self, total: int, jobs: int) -> None:
+        self._total, self._jobs, self._lock = total, jobs, threading.Lock()
+        self._begun, self._seconds = 0, list[float]()
+
+    def begin(self, task: Task) -> float:
+        """Report that a task begins, and return the time."""
+        with self._lock:
+            self._begun += 1
+            place = f", {self._begun} of {self._total}" if self._total > 1 else ""
+            left = ""
+            if self._seconds:
+                mean = sum(self._seconds) / len(self._seconds)
+                left = f", about {_duration(mean * (self._total - self._begun + 1) / self._jobs)} left"
+            print(f"synmt run: {task.name}{place}{left}", file=sys.stderr, flush=True)
+        return time.monotonic()
+
+    def end(self, began: float) -> None:
+        with self._lock:
+            self._seconds.append(time.monotonic() - began)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

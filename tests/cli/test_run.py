@@ -16,7 +16,7 @@ import sacrebleu
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.model.files import locked
 from synmt.options import settings_of
-from synmt.runs import work
+from synmt.runs import tasks
 from synmt.runs.file import OWN
 from synmt.streams import BadInput
 from synmt.trees.record import write_record
@@ -59,7 +59,7 @@ def run(tmp_path: Path) -> Path:
 @pytest.fixture
 def warm(monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands of a run are forked from a process that has imported what they need."""
-    monkeypatch.setattr(work, "COMMAND", warm_command("synmt.cli.child"))
+    monkeypatch.setattr(tasks, "COMMAND", warm_command("synmt.cli.child"))
 
 
 def rows_of(run: Path) -> list[dict[str, Any]]:

@@ -24,6 +24,9 @@ def main(command: str, given: str) -> None:
         model, source = Path(options.pop("model")), Path(options.pop("source"))
         of = digest((model / "model").read_text(), source.read_text(), options)
         write(translated(of, line) for line in source.read_text().splitlines())
+    elif command == "cut":
+        for line in Path(options["file"]).read_text().splitlines()[: options["lines"]]:
+            print(line)
     else:
         source = Path(options.pop("text"))
         of = digest(options)

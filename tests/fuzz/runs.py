@@ -24,7 +24,7 @@ from typing import Any
 
 import psutil
 
-from synmt.runs import work
+from synmt.runs import tasks
 from synmt.trees.record import write_record
 from tests import tiny
 from tests.cli.commands import HANGS, warm_command
@@ -197,7 +197,7 @@ def uninterrupted(asked: Asked, command: Command) -> tuple[Rows, float]:
 def table(done: Done) -> Rows:
     if done.code:
         raise Wrong(done.said)
-    return [{**json.loads(line), "cpu_minutes": 0} for line in done.lines]
+    return [{**json.loads(line), "cpu_minutes": 0, "megabytes": 0} for line in done.lines]
 
 
 def finished(folder: Path, command: Command) -> Done:
@@ -228,5 +228,5 @@ def start(folder: Path, command: Command) -> BaseProcess:
 
 
 def _be_run(command: Command, folder: str) -> None:
-    work.COMMAND[:] = command
+    tasks.COMMAND[:] = command
     be(ARGUMENTS, Path(folder), HANGS, {"OMP_NUM_THREADS": "1"})

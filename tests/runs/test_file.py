@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from synmt.options import arguments
-from synmt.runs.file import RunFile, read_run
-from synmt.runs.plan import Plan, plan, with_options
+from synmt.runs.file import RunFile, read_run, with_options
+from synmt.runs.systems import Plan, plan
 from synmt.streams import BadInput
 from synmt.systems.idea import SOME_HEADS
 
@@ -42,6 +42,7 @@ def planned_of(text: str, folder: Path) -> Plan:
 
 def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
     run = read(RUN, tmp_path)
+    assert run.train and run.dev
     assert run.train.source == tmp_path / "train.en"
     assert run.dev.target == Path("/dev.de")
     planned = plan(run)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from synmt.runs.notes import Made, check, digest, identity, make, noted
+from synmt.runs.tasks import Cost, Made, check, digest, identity, make, noted
 from synmt.streams import BadInput
 
 
@@ -19,16 +19,16 @@ def note(tmp_path: Path) -> Path:
     return tmp_path / "notes" / "models" / "model.1.json"
 
 
-def writing(path: Path, text: str = "made\n") -> Callable[[], float]:
-    def work() -> float:
+def writing(path: Path, text: str = "made\n") -> Callable[[], Cost]:
+    def work() -> Cost:
         path.write_text(text)
-        return 2.5
+        return Cost(2.5)
 
     return work
 
 
-def stopped(path: Path) -> Callable[[], float]:
-    def work() -> float:
+def stopped(path: Path) -> Callable[[], Cost]:
+    def work() -> Cost:
         path.write_text("half")
         raise KeyboardInterrupt
 

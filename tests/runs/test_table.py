@@ -2,19 +2,15 @@
 
 import json
 import statistics
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import sacrebleu
 
 from synmt.metrics.seeds import holm
-from synmt.runs.file import Pair, RunFile
-from synmt.runs.notes import Made
-from synmt.runs.plan import Plan, Training
-from synmt.runs.table import Result, report, results
-from synmt.runs.tasks import translation_of
-from synmt.runs.work import Workplace
+from synmt.runs.table import Output, Result, costs_of, report, results
+from synmt.runs.tasks import Made
+from synmt.streams import BadInput
 
 REFERENCE = [f"the cat number {n} sat on the mat of the house {n % 7}" for n in range(60)]
 
@@ -31,31 +27,48 @@ TRANSLATIONS = {
 }
 
 
+class Done:
+    """Translations of a test by systems and seeds. metrics, seeds, systems: those that are in the table."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.reference = folder, folder / "test.de"
+        self.reference.write_text("".join(f"{line}\n" for line in REFERENCE))
+        self.metrics, self.seeds, self.systems = ["bleu", "chrf"], [1, 2], ["base", "new"]
+        for (system, seed), lines in TRANSLATIONS.items():
+            self.write(system, seed, lines)
+
+    def path(self, system: str, seed: int) -> Path:
+        return self.folder / f"{system}.{seed}"
+
+    def write(self, system: str, seed: int, lines: list[str]) -> None:
+        self.path(system, seed).write_text("".join(f"{line}\n" for line in lines))
+
+    def outputs(self) -> list[Output]:
+        return [
+            Output(None, "flickr", each, seed, self.path(each, seed), self.reference, Path(f"{each}.{seed}"))
+            for seed in self.seeds
+            for each in self.systems
+        ]
+
+    def found(self) -> list[Result]:
+        return list(results(self.outputs(), self.metrics))
+
+    def report(self, form: str) -> list[str]:
+        costs = costs_of({each: Made({}, 60.0 * each.seed, 100) for each in self.outputs()})
+        return list(report(self.found(), costs, form))
+
+
 @pytest.fixture
-def done(tmp_path: Path) -> tuple[Workplace, Plan, RunFile]:
-    reference = tmp_path / "test.de"
-    reference.write_text("".join(f"{line}\n" for line in REFERENCE))
-    pair = Pair(reference, reference)
-    run = RunFile(pair, pair, {"flickr": pair}, {"base": {}, "new": {}}, (1, 2))
-    trainings = [Training(system, seed, None, {}) for seed in (1, 2) for system in ("base", "new")]
-    place, plan = Workplace(tmp_path / "out"), Plan(trainings, (frozenset(), frozenset()))
-    for training in trainings:
-        path = translation_of(place, training, "flickr")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{line}\n" for line in TRANSLATIONS[training.system, training.seed]))
-    return place, plan, run
+def done(tmp_path: Path) -> Done:
+    return Done(tmp_path)
 
 
-def found(done: tuple[Workplace, Plan, RunFile]) -> list[Result]:
-    return list(results(*done, {}))
-
-
-def test_scores_are_sacrebleus_for_each_seed(done: tuple[Workplace, Plan, RunFile]) -> None:
+def test_scores_are_sacrebleus_for_each_seed(done: Done) -> None:
     bleu = {
         system: [sacrebleu.corpus_bleu(TRANSLATIONS[system, seed], [REFERENCE]).score for seed in (1, 2)]
         for system in ("base", "new")
     }
-    base, _, new, _ = found(done)
+    base, _, new, _ = done.found()
     assert base.scores == pytest.approx(bleu["base"])
     assert new.scores == pytest.approx(bleu["new"])
     assert new.mean == pytest.approx(statistics.mean(bleu["new"]))
@@ -64,98 +77,102 @@ def test_scores_are_sacrebleus_for_each_seed(done: tuple[Workplace, Plan, RunFil
     assert (base.difference, base.p) == (None, None)
 
 
-def write(done: tuple[Workplace, Plan, RunFile], system: str, seed: int, lines: list[str]) -> None:
-    (training,) = (each for each in done[1].trainings if (each.system, each.seed) == (system, seed))
-    translation_of(done[0], training, "flickr").write_text("".join(f"{line}\n" for line in lines))
-
-
-def test_with_one_seed_the_table_says_what_p_lacks(done: tuple[Workplace, Plan, RunFile]) -> None:
-    place, plan, run = done
-    one = RunFile(run.train, run.dev, run.tests, run.systems, (1,))
-    found = list(results(place, plan, one, {}))
-    new = found[2]
+def test_with_one_seed_the_table_says_what_p_lacks(done: Done) -> None:
+    done.seeds = [1]
+    new = done.found()[2]
     assert new.difference and new.p and new.deviation != new.deviation  # of one seed there is none
-    text = "\n".join(report(found, {each: Made({}, 60.0) for each in plan.trainings}, "text"))
-    assert "with one seed, the variance between training runs is unknown and not in p" in text
+    assert "with one seed, the variance between training runs is unknown and not in p" in "\n".join(done.report("text"))
 
 
-def test_p_is_that_of_the_difference_in_its_row(done: tuple[Workplace, Plan, RunFile]) -> None:
+def test_p_is_that_of_the_difference_in_its_row(done: Done) -> None:
     """Pooled over seeds, a short and a long translation would have the right length, and `new` would be better."""
     short = [" ".join(line.split()[:7]) for line in REFERENCE]
     long = [f"{line} of a cat of a mat" for line in REFERENCE]
     base = [line.replace("house", "home") for line in spoiled(1, 0)]
     for seed, lines in ((1, short), (2, long)):
-        write(done, "base", seed, base)
-        write(done, "new", seed, lines)
-    bleu = found(done)[2]
+        done.write("base", seed, base)
+        done.write("new", seed, lines)
+    bleu = done.found()[2]
     pooled = [sacrebleu.corpus_bleu(lines, [REFERENCE * 2]).score for lines in ([*base, *base], [*short, *long])]
     assert pooled[1] > pooled[0] + 3
     assert bleu.difference is not None and bleu.p is not None
     assert bleu.difference < -5 and bleu.verdict == ""
 
 
-def test_what_only_one_of_two_seeds_has_is_not_significant(done: tuple[Workplace, Plan, RunFile]) -> None:
+def test_what_only_one_of_two_seeds_has_is_not_significant(done: Done) -> None:
     """Sentences alone would be sure of it, for each has the same words wrong in all seeds of a system."""
     for seed, every in ((1, 2), (2, 12)):
-        write(done, "base", seed, spoiled(every, 0))
+        done.write("base", seed, spoiled(every, 0))
     for seed, every in ((1, 3), (2, 20)):
-        write(done, "new", seed, spoiled(every, 0))
-    assert all(each.p > 0.2 for each in found(done)[2:] if each.p)
+        done.write("new", seed, spoiled(every, 0))
+    assert all(each.p > 0.2 for each in done.found()[2:] if each.p)
 
 
 @pytest.mark.parametrize("metric", ["ter", "bleu", "chrf", "ribes"])
-def test_an_improvement_has_a_plus_by_each_metric(done: tuple[Workplace, Plan, RunFile], metric: str) -> None:
-    place, plan, run = done
+def test_an_improvement_has_a_plus_by_each_metric(done: Done, metric: str) -> None:
+    done.metrics = [metric]
     for seed in (1, 2):
-        write(done, "base", seed, spoiled(2, seed))
-        write(done, "new", seed, spoiled(9, seed))
+        done.write("base", seed, spoiled(2, seed))
+        done.write("new", seed, spoiled(9, seed))
     for systems, verdict, mark in ((["base", "new"], "better", "+"), (["new", "base"], "worse", "-")):
-        asked = replace(run, metrics=(metric,), systems={name: {} for name in systems})
-        trainings = sorted(plan.trainings, key=lambda each: systems.index(each.system))
-        found = list(results(place, Plan(trainings, plan.needs), asked, {}))
+        done.systems = systems
+        found = done.found()
         assert [each.verdict for each in found] == ["", verdict]
         assert (found[1].difference or 0) * (-1 if metric == "ter" else 1) * (1 if mark == "+" else -1) > 0
-        trained = {each: Made({}, 60.0) for each in trainings}
-        assert list(report(found, trained, "text"))[3].split()[-2] == mark
+        assert done.report("text")[3].split()[-3] == mark
 
 
-def test_more_seeds_are_no_more_sentences(done: tuple[Workplace, Plan, RunFile], tmp_path: Path) -> None:
+def test_more_seeds_are_no_more_sentences(done: Done) -> None:
     """A model that is there twice is no more certain than once."""
-    place, plan, run = done
     for system in ("base", "new"):
-        first = (tmp_path / f"out/all/{system}.1.flickr").read_text()
-        (tmp_path / f"out/all/{system}.2.flickr").write_text(first)
-    one = RunFile(run.train, run.dev, run.tests, run.systems, (1,))
-    assert [each.p for each in results(place, plan, run, {})] == [each.p for each in results(place, plan, one, {})]
+        done.write(system, 2, done.path(system, 1).read_text().splitlines())
+    both = [each.p for each in done.found()]
+    done.seeds = [1]
+    assert both == [each.p for each in done.found()]
 
 
-def test_forms_of_the_table(done: tuple[Workplace, Plan, RunFile]) -> None:
-    trained = {each: Made({}, 60.0 * each.seed) for each in done[1].trainings}
-    title, header, base, new, *notes = report(found(done), trained, "text")
+def test_forms_of_the_table(done: Done) -> None:
+    title, header, base, new, *notes = done.report("text")
     assert title == "flickr, trained on all pairs"
-    assert header.split() == ["system", "BLEU", "Δ", "p", "chrF2", "Δ", "p", "CPU", "min"]
-    assert base.split()[0] == "base" and base.split()[-1] == "1.5" and "±" in base
+    assert header.split() == ["system", "BLEU", "Δ", "p", "chrF2", "Δ", "p", "CPU", "min", "MB"]
+    assert base.split()[0] == "base" and base.split()[-2:] == ["1.5", "100"] and "±" in base
     assert "+" in new
     assert notes[0] == "mean ± standard deviation over 2 seeds; Δ: difference of the means from base"
-    rows = [json.loads(line) for line in report(found(done), trained, "json")]
+    rows = list(map(json.loads, done.report("json")))
     assert [(row["system"], row["metric"]) for row in rows] == [
         ("base", "BLEU"), ("base", "chrF2"), ("new", "BLEU"), ("new", "chrF2"),
     ]  # fmt: skip
-    assert rows[2]["seeds"] == 2 and rows[2]["cpu_minutes"] == 1.5
-    assert len(list(report(found(done), trained, "tsv"))) == 5
-    assert r"\begin{tabular}{lrrrrrrr}" in list(report(found(done), trained, "latex"))
+    assert rows[2]["seeds"] == 2 and rows[2]["cpu_minutes"] == 1.5 and rows[2]["megabytes"] == 100
+    assert len(done.report("tsv")) == 5
+    assert r"\begin{tabular}{lrrrrrrrr}" in done.report("latex")
 
 
-def test_several_systems_have_a_corrected_p(done: tuple[Workplace, Plan, RunFile]) -> None:
-    place, plan, run = done
-    three = replace(run, systems={"base": {}, "new": {}, "other": {}})
-    trainings = [Training(system, seed, None, {}) for seed in (1, 2) for system in three.systems]
-    planned = Plan(trainings, plan.needs)
+def test_several_systems_have_a_corrected_p(done: Done) -> None:
+    done.systems = ["base", "new", "other"]
     for seed in (1, 2):
-        write((place, planned, three), "other", seed, spoiled(4, seed))
-    found = list(results(place, planned, three, {}))
+        done.write("other", seed, spoiled(4, seed))
+    found = done.found()
     for metric in ("BLEU", "chrF2"):
         _, *others = (each for each in found if each.metric == metric)
         assert [each.holm for each in others] == holm([each.p or 0.0 for each in others])
-    header = list(report(found, {each: Made({}, 60.0) for each in trainings}, "text"))[1]
-    assert header.split() == ["system", *["BLEU", "Δ", "p", "Holm"], *["chrF2", "Δ", "p", "Holm"], "CPU", "min"]
+    assert done.report("text")[1].split() == [
+        "system", *["BLEU", "Δ", "p", "Holm"], *["chrF2", "Δ", "p", "Holm"], "CPU", "min", "MB",
+    ]  # fmt: skip
+
+
+def test_a_challenge_set_has_scores_of_its_own(done: Done, tmp_path: Path) -> None:
+    """Those of its sentences alone, and the share of its words that are in the translations."""
+    numbers = list(range(2, 61, 3))
+    (tmp_path / "set").write_text("".join(f"{number}\tcat sat\n" for number in numbers))
+    (tmp_path / "bare").write_text("".join(f"{number}\n" for number in numbers))
+    (tmp_path / "wrong").write_text("61\n")
+    found = list(results(done.outputs(), ["bleu"], {"flickr": {"cats": tmp_path / "set", "bare": tmp_path / "bare"}}))
+    of_set = {(each.test, each.system, each.metric): each.scores for each in found}
+    for system in ("base", "new"):
+        own = [[TRANSLATIONS[system, seed][number - 1] for number in numbers] for seed in (1, 2)]
+        bleu = [sacrebleu.corpus_bleu(lines, [[REFERENCE[n - 1] for n in numbers]]).score for lines in own]
+        assert of_set["flickr, cats", system, "BLEU"] == of_set["flickr, bare", system, "BLEU"] == pytest.approx(bleu)
+        words = [100 * sum(("cat" in line) + 1 for line in lines) / (2 * len(lines)) for lines in own]
+        assert of_set["flickr, cats", system, "found"] == pytest.approx(words)
+    with pytest.raises(BadInput, match="wrong: has no numbers of sentences of the test"):
+        list(results(done.outputs(), ["bleu"], {"flickr": {"wrong": tmp_path / "wrong"}}))

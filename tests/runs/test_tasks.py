@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synmt.runs import work
+from synmt.runs import tasks
 from synmt.runs.run import Run
 from synmt.streams import BadInput
 from tests.fuzz import runs
@@ -26,7 +26,7 @@ DATA["sizes"] = lambda: runs.TAKEN["sizes"](tuned(runs.of_records()))
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "COMMAND", runs.CHEAP)
+    monkeypatch.setattr(tasks, "COMMAND", runs.CHEAP)
 
 
 @pytest.fixture(params=DATA)
@@ -40,7 +40,7 @@ def opened(folder: Path, out: str = "out") -> Run:
 
 
 def table(run: Run) -> list[dict[str, Any]]:
-    return [{**json.loads(line), "cpu_minutes": 0} for line in run.table("json")]
+    return [{**json.loads(line), "cpu_minutes": 0, "megabytes": 0} for line in run.table("json")]
 
 
 def states(folder: Path) -> list[str]:
@@ -96,7 +96,7 @@ def test_each_task_goes_on_after_any_signal(folder: Path) -> None:
 
 
 def _do(folder: Path, number: int) -> None:
-    work.COMMAND[:] = runs.CHEAP
+    tasks.COMMAND[:] = runs.CHEAP
     opened(folder).do(number)
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from synmt.runs.file import Pair, RunFile
-from synmt.runs.plan import Plan, Training
-from synmt.runs.tasks import Tasks, model_of, prepared_of, translation_of, translation_of_dev
-from synmt.runs.work import Workplace, do_all
+from synmt.runs.systems import Plan, Systems, Training, model_of, prepared_of, translation_of, translation_of_dev
+from synmt.runs.tasks import Workplace, do_all
 from synmt.streams import BadInput
 
 
@@ -18,9 +17,9 @@ def cuts(tmp_path: Path, source: Path, target: Path, size: int) -> list[Path]:
     train = Pair(source, target)
     run = RunFile(train, train, {}, {}, sizes=(size,))
     place = Workplace(tmp_path / "out")
-    tasks = Tasks(place, Plan([], (frozenset(), frozenset())), run, 1)
-    do_all(place, tasks.all, 1)
-    return [task.path for task in tasks.all]
+    tasks = Systems(place, Plan([], (frozenset(), frozenset())), run, 1).tasks.all
+    do_all(place, tasks, 1)
+    return [task.path for task in tasks]
 
 
 def test_both_sides_may_have_one_name(tmp_path: Path) -> None:

@@ -1,0 +1,42 @@
+"""Trees of sources on their translations, as `synmt project` carries them."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from synmt.api.given import Doubts, Pair, config_of_all, lines_of_pairs
+from synmt.projection.config import ProjectionConfig
+from synmt.projection.stream import projections
+from synmt.streams import BadLines, OnError
+from synmt.trees.record import ParseRecord
+
+
+def project(
+    pairs: Iterable[Pair] | Path,
+    aligner: str | Path | None = None,
+    *,
+    device: str = "auto",
+    on_error: OnError = "fail",
+    **settings: Any,
+) -> Iterator[ParseRecord]:
+    """Yield the record of each target, in order, with the trees of its source; as `synmt project`.
+
+    pairs: (record of a source, target), or (source, target, links) without an aligner; or a file of such lines.
+    aligner: the folder of an aligner that links the words. on_error: fail, or blank, by which a bad pair has an empty
+    record and is counted in a warning. Raises BadInput, TypeError and ValueError.
+    """
+    config = config_of_all(ProjectionConfig, settings)
+    linker = None
+    if aligner:
+        from synmt.alignment.linking import linker_of
+
+        linker = linker_of(Path(aligner), device, config.threshold)
+    bad, doubts = BadLines(on_error), Doubts("project")
+    lines = lines_of_pairs(pairs, "pairs", on_error, columns=2 if aligner else 3)
+    return _said(projections(lines, config, linker, bad, doubts), bad, doubts)
+
+
+def _said(records: Iterator[ParseRecord], bad: BadLines, doubts: Doubts) -> Iterator[ParseRecord]:
+    yield from records
+    doubts.add_all(bad)
+    doubts.say()

@@ -1,0 +1,309 @@
+"""Runs that compare aligners, or ways to project trees. Both learn from the training pairs and the pairs of the tests,
+as papers do: neither sees the links or trees that it is scored by.
+
+Aligners read words in lower case. Training pairs that share a sentence with a test are left out.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from shutil import rmtree
+
+from synmt.alignment import ALIGNERS
+from synmt.alignment.choice import scope_of
+from synmt.alignment.config import AlignConfig
+from synmt.api.given import RuntimeConfig
+from synmt.model.records import source_form
+from synmt.options import Scope, config_of, keywords_of, refusal
+from synmt.runs.calls import known_of
+from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together
+from synmt.runs.systems import add_parse, check_size, count_pairs, named
+from synmt.runs.table import Chosen, Output
+from synmt.runs.tasks import Cost, TaskList, Workplace
+from synmt.streams import BadInput, BadLines, read_lines
+from synmt.text.tokenization import TextConfig
+from synmt.trees.parses import read_parses
+
+
+@dataclass(frozen=True)
+class Row:
+    """One aligner of a run.
+
+    options: of `synmt align`. method: None for links of others, in `links_from`. guide, models: other aligners of the
+    run that it learns from, or files. letters: how many of the first letters of a word it sees. has_seed: whether its
+    result depends on the seed. reads_trees: whether its pairs are parse records. resumes: whether a fit can be resumed.
+    has_weights: whether the scores of its links tell how certain they are; else a link is a vote.
+    """
+
+    options: Options
+    method: str | None
+    links_from: tuple[str, ...] = ()
+    guide: str = ""
+    models: str = ""
+    letters: int | None = None
+    has_seed: bool = False
+    reads_trees: bool = False
+    resumes: bool = False
+    has_weights: bool = True
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        return (*self.links_from, *filter(None, (self.guide, self.models)))
+
+
+@dataclass
+class Aligners:
+    """The tasks of a run that compares aligners. jobs: processes that parse."""
+
+    place: Workplace
+    run: RunFile
+    jobs: int
+    rows: Mapping[str, Row]
+    lengths: Mapping[str, int]
+    tasks: TaskList = field(default_factory=TaskList)
+    sets: dict[str, dict[str, Path]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Aligners":
+        """Check all that can be checked, and list the tasks. Raises BadInput."""
+        check_size(run, count_pairs(run.train) if run.train else 0)
+        lengths = {name: check_test(test) for name, test in run.tests.items()}
+        return cls(place, run, jobs, rows_of(run), lengths)
+
+    def __post_init__(self) -> None:
+        self.sets = {test: sets_of(self.run) for test in self.run.tests}
+        for size in self.run.sizes:
+            for letters in sorted({row.letters or 0 for row in self.rows.values()}):
+                self._add_bitext(size, letters or None)
+            if any(row.reads_trees for row in self.rows.values()):
+                self._add_trees(size)
+            for seed in self.run.seeds:
+                for name in _in_order(self.rows):
+                    if seed == self._seed(name, seed):
+                        self._add(size, name, seed)
+        for size in self.run.sizes:
+            for name in self.rows:
+                for seed in dict.fromkeys(self._seed(name, each) for each in self.run.seeds):
+                    for test in self.run.tests:
+                        self._add_test(size, name, seed, test)
+
+    def outputs(self) -> list[Output]:
+        """Return what is scored."""
+        return [
+            Output(
+                size, test, name, seed, self._test_of(size, name, self._seed(name, seed), test), _gold(pair),
+                self._links_of(size, name, self._seed(name, seed)),
+            )
+            for size in self.run.sizes
+            for seed in self.run.seeds
+            for name in self.rows
+            for test, pair in self.run.tests.items()
+        ]  # fmt: skip
+
+    def chosen(self) -> Chosen:
+        return {}
+
+    def _seed(self, name: str, seed: int) -> int:
+        """Return the seed whose result an aligner shares: the first one, unless its result depends on it."""
+        row = self.rows[name]
+        depends = row.has_seed or any(self._seed(each, seed) == seed for each in row.others if each in self.rows)
+        return seed if depends else self.run.seeds[0]
+
+    def _data(self, size: int | None, name: str) -> Path:
+        return self.place.folder / "data" / "bitext" / str(size or "all") / name
+
+    def _links_of(self, size: int | None, name: str, seed: int) -> Path:
+        return self.place.folder / "data" / "links" / str(size or "all") / f"{name}.{seed}.jsonl"
+
+    def _test_of(self, size: int | None, name: str, seed: int, test: str) -> Path:
+        return self.place.folder / str(size or "all") / f"{name}.{seed}.{test}"
+
+    def _bitext(self, size: int | None) -> Options:
+        """Return the options of what makes the bitext."""
+        tests = [list(dict.fromkeys((pair.source, pair.target))) for pair in self.run.tests.values()]
+        train = self.run.train
+        data: Options = {"train": [train.source, train.target]} if train else {}
+        return {"tests": tests, "languages": list(self.run.languages), **data, **({"lines": size} if size else {})}
+
+    def _add_bitext(self, size: int | None, letters: int | None) -> None:
+        path = self._data(size, f"words-{letters}.tsv" if letters else "words.tsv")
+        self._prepare(path, {**self._bitext(size), **({"letters": letters} if letters else {})})
+
+    def _prepare(self, path: Path, options: Options) -> None:
+        title = f"{path.parent.name}/{path.name}"
+        self.tasks.add(("preparing", title), path, _flat(options), partial(self.place.write, path, "bitext", options))
+
+    def _add_trees(self, size: int | None) -> None:
+        """Add parse records of the bitext."""
+        parsed = []
+        for side, language in enumerate(self.run.languages):
+            words = self._data(size, f"words.{side}")
+            self._prepare(words, {**self._bitext(size), "side": side})
+            path = self.place.folder / "data" / "parsed" / str(size or "all") / f"{side}" / "words.jsonl"
+            options = {"parser": "udpipe", "language": language, **self.run.options.get("parse", {}), "input": "tokens"}
+            parsed.append(add_parse(self.place, self.tasks, words, path, options, self.jobs))
+        path = self._data(size, "trees.tsv")
+        work = partial(self.place.write, path, "joined", {"columns": [[each] for each in parsed]})
+        self.tasks.add(("preparing", f"{path.parent.name}/{path.name}"), path, {"columns": parsed}, work)
+
+    def _add(self, size: int | None, name: str, seed: int) -> None:
+        """Add the fit of an aligner, which also links the bitext."""
+        row, path = self.rows[name], self._links_of(size, name, seed)
+        pairs = "trees.tsv" if row.reads_trees else f"words-{row.letters}.tsv" if row.letters else "words.tsv"
+        found = {
+            each: self._links_of(size, each, self._seed(each, seed)) if each in self.rows else Path(each)
+            for each in row.others
+        }
+        inputs = {"pairs": self._data(size, pairs), "tokenizer": "none", **row.options}
+        if row.links_from:
+            inputs = {**inputs, "links-from": [found[each] for each in row.links_from]}
+            combine = partial(self.place.write, path, "align", inputs)
+            self.tasks.add(("aligning", named(name, seed, size)), path, inputs, combine)
+            return
+        languages = dict(zip(("source-language", "target-language"), self.run.languages, strict=True))
+        inputs = {**inputs, "method": row.method, **languages, **({"seed": seed} if row.has_seed else {})}
+        inputs |= ({"guide": found[row.guide]} if row.guide else {}) | ({} if row.has_weights else {"certain": True})
+        models = {"models": self._model_of(size, row.models, seed)} if row.models in self.rows else {}
+        out = self._model_of(size, name, seed)
+
+        def work() -> Cost:
+            if not row.resumes:
+                rmtree(out, ignore_errors=True)
+            self.place.make(out, lambda: inputs, Cost)  # the aligner itself fills it, and can continue with it
+            return self.place.write(path, "align", {**inputs, **models, "out": out})
+
+        of = {**inputs, **({"models": found[row.models]} if row.models else {})}
+        self.tasks.add(("aligning", named(name, seed, size)), path, of, work)
+
+    def _model_of(self, size: int | None, name: str, seed: int) -> Path:
+        return self.place.folder / str(size or "all") / f"{name}.{self._seed(name, seed)}"
+
+    def _add_test(self, size: int | None, name: str, seed: int, test: str) -> None:
+        names = list(self.lengths)
+        last = sum(self.lengths[each] for each in names[names.index(test) :])
+        inputs = {"file": self._links_of(size, name, seed), "lines": self.lengths[test], "last": last}
+        path = self._test_of(size, name, seed, test)
+        work = partial(self.place.write, path, "cut", inputs)
+        self.tasks.add(("cutting", f"{test} with {named(name, seed, size)}"), path, inputs, work, anew=True)
+
+
+def rows_of(run: RunFile) -> dict[str, Row]:
+    """Return the aligners of a run. Raises BadInput for options that do not go together, also for a shared one that no
+    aligner uses."""
+    rows, used = {}, set[str]()
+    shared = run.options.get("align", {})
+    for name, own in run.systems.items():
+        try:
+            rows[name] = _row(name, own, shared, run.systems)
+        except ValueError as error:
+            raise BadInput(f"aligner {name}: {error}") from None
+        used |= rows[name].options.keys()
+    if unused := shared.keys() - used:
+        raise BadInput(f"align: no aligner of the run uses {min(unused)}")
+    _in_order(rows)
+    return rows
+
+
+def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
+    """Return an aligner with its own options, and with those of all that it uses. Raises ValueError."""
+    options = {each: value for each, value in own.items() if each not in OF_ALIGNERS}
+    others = own.get("links-from", ())
+    method = None if others else str(own.get("method", name))
+    if method is not None and method not in ALIGNERS:
+        raise ValueError(f"no aligner has this name; say its method, one of {', '.join(ALIGNERS)}")
+    letters = own.get("letters")
+    if letters is not None and (type(letters) is not int or letters < 1):
+        raise ValueError(f"letters cannot be {letters!r}; it is a whole number from 1")
+    for each in ("guide", "models"):
+        if each in own and own[each] not in names and not Path(str(own[each])).exists():
+            raise ValueError(f"{each}: {own[each]} is neither an aligner of the run nor a file")
+    if missing := [each for each in others if each not in names]:
+        raise ValueError(f"links-from: {missing[0]} is no aligner of the run")
+    scope = _scope(method, {**options, **{each: own[each] for each in ("guide", "models") if each in own}}, others)
+    for each, value in shared.items():
+        option = known_of("align")[each].option
+        if each not in options and not refusal(option, scope, {**scope.defaults, **options, each: value}):
+            options[each] = value
+    scope = _scope(method, options, others)
+    check_together("align", "align", {**options, **{each: own[each] for each in ("guide",) if each in own}}, scope)
+    keywords = keywords_of(options, known_of("align"))
+    how = config_of(AlignConfig, keywords)
+    needs = method is not None and _reads_trees(method, keywords)
+    return Row(
+        options, method, tuple(others), str(own.get("guide", "")), str(own.get("models", "")), letters,
+        method is not None and scope.uses("seed"), needs or how.tree_links,
+        method is not None and scope.uses("resume"), method is None or scope.uses("temperature"),
+    )  # fmt: skip
+
+
+def _scope(method: str | None, options: Options, others: Sequence[str]) -> Scope:
+    given = {"links-from": others} if others else {"fit": True, "method": method}
+    scope = scope_of({**options, **given})
+    return Scope(
+        scope.chosen, scope.owners, scope.used, scope.lost, scope.circumstances, scope.bring,
+        {**scope.defaults, **given, "format": "jsonl"},
+    )  # fmt: skip
+
+
+def _reads_trees(method: str, keywords: Options) -> bool:
+    from synmt.alignment.aligner import new_aligner
+
+    others = {name for each in (AlignConfig, TextConfig, RuntimeConfig) for name in each.__dataclass_fields__}
+    settings = {name: value for name, value in keywords.items() if name not in others}
+    return any(new_aligner(method, settings).needs(settings))
+
+
+def _in_order(rows: Mapping[str, Row]) -> list[str]:
+    """Return the aligners, each after those that it learns from. Raises BadInput for a circle."""
+    found: list[str] = []
+
+    def visit(name: str, path: tuple[str, ...] = ()) -> None:
+        if name in path:
+            raise BadInput(f"aligner {name} learns from itself, through {' and '.join(path)}")
+        for other in rows[name].others:
+            if other in rows and other not in found:
+                visit(other, (*path, name))
+        if name not in found:
+            found.append(name)
+
+    for name in rows:
+        visit(name)
+    return found
+
+
+def _gold(test: Pair) -> Path:
+    assert test.links
+    return test.links
+
+
+def check_test(test: Pair) -> int:
+    """Return the number of pairs of a test. Raises BadInput for files of different lengths."""
+    lengths = {each: _count(each) for each in dict.fromkeys(test.files())}
+    (first, pairs), *others = lengths.items()
+    for path, length in others:
+        if length != pairs:
+            raise BadInput(f"{pairs} lines, {path}: {length} lines", str(first))
+    if not pairs:
+        raise BadInput("has no lines", str(first))
+    return pairs
+
+
+def _count(path: Path) -> int:
+    """Return the number of sentences in a file of lines or of CoNLL-U."""
+    form, lines = source_form(read_lines([str(path)]))
+    return sum(1 for _ in (read_parses(lines, BadLines()) if form == "conllu" else lines))
+
+
+def sets_of(run: RunFile) -> dict[str, Path]:
+    """Return the files of challenge sets. Raises BadInput for a query, which only systems have references for."""
+    for name, each in run.challenge.items():
+        if not isinstance(each, Path):
+            raise BadInput(f"challenge {name}: a query needs references that are text; give a file of line numbers")
+    return {name: each for name, each in run.challenge.items() if isinstance(each, Path)}
+
+
+def _flat(options: Options) -> Options:
+    """Return options as inputs, with the files of all tests in one list."""
+    tests = [each for files in options["tests"] for each in files]
+    return {**options, "tests": tests, "languages": " ".join(options["languages"])}

@@ -1,0 +1,175 @@
+"""Runs that compare ways to project trees: the source is parsed, an aligner links it to the target, and the projected
+trees are scored against gold trees. The aligner and grammars learn from the training pairs and those of the tests."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from synmt.alignment import DEFAULT
+from synmt.model.records import source_form
+from synmt.runs.aligners import Row, check_test, rows_of, sets_of
+from synmt.runs.file import Options, Pair, RunFile
+from synmt.runs.systems import add_parse, check_size, count_pairs
+from synmt.runs.table import Chosen, Output
+from synmt.runs.tasks import Cost, TaskList, Workplace
+from synmt.streams import BadInput, read_lines
+
+
+@dataclass
+class Projections:
+    """The tasks of a run that compares projections. jobs: processes that parse; lengths: sentences of each test."""
+
+    place: Workplace
+    run: RunFile
+    jobs: int
+    aligner: Row
+    lengths: dict[str, int]
+    tasks: TaskList = field(default_factory=TaskList)
+    sets: dict[str, dict[str, Path]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Projections":
+        """Check all that can be checked, and list the tasks. Raises BadInput."""
+        if len(run.seeds) > 1:
+            raise BadInput("seeds has no effect on projections")
+        check_size(run, count_pairs(run.train) if run.train else 0)
+        options = dict(run.options.get("align", {}))
+        method = str(options.pop("method", DEFAULT))
+        (aligner,) = rows_of(replace(run, systems={method: options}, options={})).values()
+        lengths = {name: check_test(test) for name, test in run.tests.items()}
+        if not any(map(_has_source, run.tests.values())):
+            raise BadInput("no test has a source")
+        for name in run.systems:
+            if not _options(run, name).get("fit") and not any(_is_scored(run, name, test) for test in run.tests):
+                raise BadInput(f"projection {name}: no test has a source")
+        return cls(place, run, jobs, aligner, lengths)
+
+    def __post_init__(self) -> None:
+        self.sets = {test: sets_of(self.run) for test in self.run.tests}
+        tests = {name: self._add_records(f"tests/{name}", pair) for name, pair in self.run.tests.items()}
+        self._gold = {name: pair.target for name, pair in tests.items()}
+        train = self._add_records("train", self.run.train) if self.run.train else None
+        for size in self.run.sizes:
+            learned = [self._cut(size, train)] if train else []
+            self._add_joined(self._pairs(size, every=True), [*learned, *tests.values()])
+            self._add_joined(self._pairs(size, every=False), [each for each in tests.values() if _has_source(each)])
+            self._add_aligner(size)
+            for name in self.run.systems:
+                self._add(size, name)
+        for size in self.run.sizes:
+            for name in self.run.systems:
+                for test in self.run.tests:
+                    if _is_scored(self.run, name, test):
+                        self._add_test(size, name, test)
+
+    def outputs(self) -> list[Output]:
+        """Return what is scored."""
+        (seed,) = self.run.seeds
+        return [
+            Output(
+                size, test, name, seed, self._test_of(size, name, test), self._gold[test], self._trees_of(size, name)
+            )
+            for size in self.run.sizes
+            for name in self.run.systems
+            for test in self.run.tests
+            if _is_scored(self.run, name, test)
+        ]
+
+    def chosen(self) -> Chosen:
+        return {}
+
+    def _data(self, *names: str) -> Path:
+        return self.place.folder.joinpath("data", *names)
+
+    def _pairs(self, size: int | None, every: bool) -> Path:
+        return self._data("pairs", str(size or "all"), "all.tsv" if every else "tests.tsv")
+
+    def _trees_of(self, size: int | None, name: str) -> Path:
+        return self._data("trees", str(size or "all"), f"{name}.{self.run.seeds[0]}.jsonl")
+
+    def _test_of(self, size: int | None, name: str, test: str) -> Path:
+        return self.place.folder / str(size or "all") / f"{name}.{self.run.seeds[0]}.{test}"
+
+    def _add_records(self, part: str, pair: Pair) -> Pair:
+        """Add parse records of both sides; a test without a source has its target twice."""
+        language, other = self.run.languages
+        target = self._add_side(f"{part}/target", pair.target, other)
+        if not _has_source(pair):
+            return Pair(target, target)
+        if _form(pair.source) != "text":
+            return Pair(self._add_side(f"{part}/source", pair.source, language), target)
+        path = self._data("parsed", *part.split("/"), "source", f"{pair.source.name}.jsonl")
+        options = {"parser": "udpipe", "language": language, **self.run.options.get("parse", {})}
+        return Pair(add_parse(self.place, self.tasks, pair.source, path, options, self.jobs), target)
+
+    def _add_side(self, part: str, file: Path, language: str) -> Path:
+        """Add the records of a file, which are tokens of raw text."""
+        path = self._data("records", *part.split("/"), f"{file.name}.jsonl")
+        inputs = {"file": file, **({"tokenize": language} if _form(file) == "text" else {})}
+        return self.tasks.add(("reading", part), path, inputs, partial(self.place.write, path, "records", inputs))
+
+    def _cut(self, size: int | None, pair: Pair) -> Pair:
+        if size is None:
+            return pair
+        made = []
+        for side, file in (("source", pair.source), ("target", pair.target)):
+            path, inputs = self._data("cut", str(size), side, file.name), {"lines": size, "file": file}
+            work = partial(self.place.write, path, "cut", inputs)
+            made.append(self.tasks.add(("cutting", f"{size} lines of train/{side}"), path, inputs, work))
+        return Pair(made[0], made[1])
+
+    def _add_joined(self, path: Path, pairs: Sequence[Pair]) -> None:
+        columns = [[each.source if _has_source(each) else "" for each in pairs], [each.target for each in pairs]]
+        work = partial(self.place.write, path, "joined", {"columns": columns})
+        inputs = {"sources": columns[0], "targets": columns[1]}
+        self.tasks.add(("preparing", f"{path.parent.name}/{path.name}"), path, inputs, work)
+
+    def _aligner_of(self, size: int | None) -> Path:
+        return self._data("aligner", str(size or "all"))
+
+    def _add_aligner(self, size: int | None) -> None:
+        out, path = self._aligner_of(size), self._data("links", f"{size or 'all'}.jsonl")
+        languages = dict(zip(("source-language", "target-language"), self.run.languages, strict=True))
+        inputs = {"pairs": self._pairs(size, every=True), "method": self.aligner.method, **languages}
+        inputs |= self.aligner.options
+
+        def work() -> Cost:
+            self.place.make(out, lambda: inputs, Cost)
+            return self.place.write(path, "align", {**inputs, "out": out})
+
+        self.tasks.add(("aligning", out.name), path, inputs, work)
+
+    def _add(self, size: int | None, name: str) -> None:
+        options, path = _options(self.run, name), self._trees_of(size, name)
+        inputs = {"pairs": self._pairs(size, every=bool(options.get("fit"))), "target-language": self.run.languages[1]}
+        inputs |= options
+        links = self._data("links", f"{size or 'all'}.jsonl")
+        work = partial(self.place.write, path, "project", {**inputs, "aligner": self._aligner_of(size)})
+        self.tasks.add(("projecting", name), path, {**inputs, "links": links}, work, anew=True)
+
+    def _add_test(self, size: int | None, name: str, test: str) -> None:
+        fit = _options(self.run, name).get("fit")
+        names = [each for each, pair in self.run.tests.items() if fit or _has_source(pair)]
+        last = sum(self.lengths[each] for each in names[names.index(test) :])
+        inputs = {"file": self._trees_of(size, name), "lines": self.lengths[test], "last": last}
+        path = self._test_of(size, name, test)
+        work = partial(self.place.write, path, "cut", inputs)
+        self.tasks.add(("cutting", f"{test} with {name}"), path, inputs, work, anew=True)
+
+
+def _options(run: RunFile, name: str) -> Options:
+    return {**run.options.get("project", {}), **run.systems[name]}
+
+
+def _has_source(pair: Pair) -> bool:
+    return pair.source != pair.target
+
+
+def _is_scored(run: RunFile, name: str, test: str) -> bool:
+    """Return whether a projection gives trees to a test: without a source, only a grammar does."""
+    return bool(_options(run, name).get("fit")) or _has_source(run.tests[test])
+
+
+def _form(path: Path) -> str:
+    return source_form(read_lines([str(path)]))[0]

@@ -1,0 +1,476 @@
+"""A run that compares translation systems: its tasks parse text, cut training data, train, and translate dev and tests.
+
+Everything that can be refused is refused when the tasks are listed, before any work.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from synmt.inputs import without_compression
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.reading import Files, open_input
+from synmt.metrics.significance import sentence_statistics
+from synmt.model.config import ModelConfig
+from synmt.model.files import CONFIG_FILE
+from synmt.model.records import Form, source_form, target_form
+from synmt.model.words import parser_of
+from synmt.options import check_used, config_of, keywords_of
+from synmt.runs.calls import known_of
+from synmt.runs.file import COST, Options, Pair, RunFile, check_together
+from synmt.runs.table import Chosen, Output
+from synmt.runs.tasks import Cost, TaskList, Workplace
+from synmt.streams import BadInput, Line, read_lines, read_parallel
+from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.systems.idea import lacking
+from synmt.text.tokenization import TokenizerName
+from synmt.trees.record import read_record
+
+MODEL = ("model", "source-syntax", "target-syntax")  # options that choose what a system is
+SUM_TREES = 16  # trees over which the cost of words is summed, for a model that writes them
+Fields = frozenset[str]  # of a parse record
+
+
+@dataclass(frozen=True)
+class Training:
+    """One model. size: how many pairs it learns from, None for all; options: of `synmt train`."""
+
+    system: str
+    seed: int
+    size: int | None
+    options: Options = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        """Return its place in the folder of the run. No system has a dot in its name, so each place has one model or
+        one of its translations."""
+        return f"{self.size or 'all'}/{self.system}.{self.seed}"
+
+    @property
+    def title(self) -> str:
+        return named(self.system, self.seed, self.size)
+
+
+def named(system: str, seed: int, size: int | None, own: Options = {}) -> str:  # noqa: B006 (never changed)
+    """Return a system with its seed and size, as messages show it."""
+    values = [f"{option} {value}" for option, value in own.items()]
+    return ", ".join([system, f"seed {seed}", *values, *([f"{size} pairs"] if size else [])])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """needs: fields that the records of sources, and of targets, must have for some system to learn; reads: fields that
+    sources must have for some model to translate.
+
+    texts: for each system, the languages of both sides and the tokenizer of raw text.
+    """
+
+    trainings: Sequence[Training]
+    needs: tuple[Fields, Fields]
+    reads: Fields = frozenset()
+    texts: Mapping[str, tuple[tuple[str, str], TokenizerName]] = field(default_factory=dict)
+
+
+def plan(run: RunFile) -> Plan:
+    """Return what there is to do, in the order of sizes, seeds, systems. Raises BadInput."""
+    options = {name: _options_of(name, own, run.options.get("train", {})) for name, own in run.systems.items()}
+    models = {}
+    for name, own in options.items():
+        try:
+            models[name] = _model_of(own, run)
+            for translate in run.translations():
+                _check_translate(translate, models[name])
+        except ValueError as error:
+            raise BadInput(f"system {name}: {error}") from None
+    trainings = [
+        Training(name, seed, size, own) for size in run.sizes for seed in run.seeds for name, own in options.items()
+    ]
+    return Plan(
+        trainings,
+        (
+            Fields().union(*(model.source.needs(training=True) for model in models.values())),
+            Fields().union(*(model.target.needs(training=True) for model in models.values())),
+        ),
+        Fields().union(*(model.source.needs(training=False) for model in models.values())),
+        {name: (model.languages, model.tokenizer) for name, model in models.items()},
+    )
+
+
+def _model_of(options: Options, run: RunFile) -> ModelConfig:
+    """Return the model of a system. Raises ValueError for options that do not go together."""
+    from synmt.training.presets import scope_of
+    from synmt.training.start import configs_of
+
+    assert run.train and run.dev
+    start = None
+    if "init" in options:
+        from synmt.model.folder import read_folder_config
+
+        start, _ = read_folder_config(Path(options["init"]), ModelConfig)
+    known, given = known_of("train"), {**options, "dev-tsv": run.dev.source, "out": "."}
+    check_used(given, [each.option for each in known.values()], scope_of(given, start))
+    model, _ = configs_of(keywords_of(options, known), start, str(run.train.source), str(run.train.target))
+    return model
+
+
+def _check_translate(options: Options, model: ModelConfig) -> None:
+    """Raise ValueError for options of `synmt translate` that do not go together, or with the model."""
+    from synmt.decoding.config import SearchConfig, TranslateConfig, scope_of
+
+    keywords = keywords_of(options, known_of("translate"))
+    config = config_of(TranslateConfig, keywords)
+    config.check_search(config_of(SearchConfig, keywords))
+    check_together("translate", "translate", options, scope_of(model.target, config))
+
+
+def _options_of(name: str, own: Options, shared: Options) -> Options:
+    """Return the options of a system: its own override those of all."""
+    together = {**shared, **own}
+    return together if any(each in together for each in MODEL) else {_kind(name): name, **together}
+
+
+def _kind(name: str) -> str:
+    """Return the option of `synmt train` that knows a system by this name. Raises BadInput."""
+    parts = name.split("+")
+    if name in systems():
+        return "model"
+    for option, ideas in (("source-syntax", SOURCE_IDEAS), ("target-syntax", TARGET_IDEAS)):
+        if all(part in ideas for part in parts):
+            return option
+    raise BadInput(f"system {name}: no system has this name; say its model, source-syntax or target-syntax")
+
+
+def check_data(run: RunFile, plan: Plan) -> None:
+    """Raise BadInput for files that are missing, differ in length, are shorter than a size, lack trees that systems
+    read, or are not text although they are scored as text."""
+    assert run.train and run.dev
+    pairs = count_pairs(run.train)
+    check_size(run, pairs)
+    count_pairs(run.dev)
+    for pair in (run.train, run.dev):
+        _check_source(pair.source, plan.needs[0])
+        _check_trees(pair.target, *target_form(read_lines([str(pair.target)]), with_arcs=True), plan.needs[1])
+    for test in run.tests.values():
+        count_pairs(test)
+        _check_source(test.source, plan.reads)
+        _check_reference(test.target, "scored")
+    if run.tuned:
+        _check_reference(run.dev.target, f"scored to choose {run.tuned.option}")
+
+
+def check_size(run: RunFile, pairs: int) -> None:
+    """Raise BadInput if a size of the run is over the number of training pairs."""
+    if run.train and (size := max(each or 0 for each in run.sizes)) > pairs:
+        raise BadInput(f"{pairs} lines, and a size of the run is {size}", str(run.train.source))
+
+
+def count_pairs(pair: Pair) -> int:
+    """Return how many lines both files have. Raises BadInput."""
+    pairs = sum(1 for _ in read_parallel([str(pair.source), str(pair.target)], "blank"))
+    if not pairs:
+        raise BadInput("has no lines", str(pair.source))
+    return pairs
+
+
+def _check_source(path: Path, needs: Fields) -> None:
+    form, lines = source_form(read_lines([str(path)], "blank"))
+    if form == "conllu":
+        raise BadInput("CoNLL-U is no text; make records of it by synmt parse --input conllu", str(path))
+    _check_trees(path, form, lines, needs)
+
+
+def _check_trees(path: Path, form: Form, lines: Iterator[Line], needs: Fields) -> None:
+    """Raise BadInput for records of which none has one of the fields."""
+    missing = needs if form == "records" else Fields()
+    for line in lines:
+        if not missing:
+            return
+        with suppress(ValueError):  # the command that reads a bad record decides, by --on-error
+            record = read_record(line.text, partial=True)
+            if record.tokens:
+                missing = frozenset(name for name in missing if lacking(record, frozenset({name})))
+    if missing:
+        raise BadInput(f"no sentence has {min(missing)}, and some system reads them", str(path))
+
+
+def _check_reference(path: Path, purpose: str) -> None:
+    """Raise BadInput for a file that does not hold text."""
+    form, lines = target_form(read_lines([str(path)]), with_arcs=True)
+    if form != "text":
+        raise BadInput(f"holds {form}, and translations are {purpose} as text", str(path))
+    for _ in lines:  # each line must be valid text, too
+        pass
+
+
+def model_of(place: Workplace, training: Training) -> Path:
+    return place.folder / training.name
+
+
+def translation_of(place: Workplace, training: Training, test: str) -> Path:
+    return place.folder / f"{training.name}.{test}"
+
+
+def translation_of_dev(place: Workplace, training: Training, own: Options) -> Path:
+    """own: the option that is chosen on dev, with a value."""
+    ((option, value),) = own.items()
+    return place.folder / "data" / "dev" / training.name / f"{option}-{quote(str(value), safe='')}"
+
+
+def prepared_of(place: Workplace, training: Training) -> Path:
+    """Return the folder of the pairs as ids, which all seeds of a system share."""
+    return place.folder / "data" / "prepared" / str(training.size or "all") / training.system
+
+
+def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
+    """Return the file with the first lines of another, the source or the target; for all lines, the file itself."""
+    if size is None:
+        return path
+    return place.folder / "data" / "cut" / str(size) / side / without_compression(path.name)
+
+
+@dataclass
+class Systems:
+    """The tasks of a run that compares systems. run: with the data as all systems read it; jobs: processes that parse;
+    sets: for each test the files of its challenge sets."""
+
+    place: Workplace
+    plan: Plan
+    run: RunFile
+    jobs: int
+    tasks: TaskList = field(default_factory=TaskList)
+    sets: dict[str, dict[str, Path]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Systems":
+        """Check all that can be checked, and list the tasks. Raises BadInput."""
+        planned = plan(run)
+        check_data(run, planned)
+        return cls(place, planned, run, jobs)
+
+    def __post_init__(self) -> None:
+        """Raise BadInput for texts that systems read differently."""
+        self._parse_all()
+        for test, pair in self.run.tests.items():
+            self._find_sets(test, pair)
+        for size in self.run.sizes:
+            self._cut(size)
+        for training in self.plan.trainings:
+            self._train(training)
+        options, choices = self.run.options.get("translate", {}), self.run.tuned.choices if self.run.tuned else []
+        assert self.run.dev
+        for training in self.plan.trainings:
+            for own in choices:
+                path, what = translation_of_dev(self.place, training, own), f"dev with {_titled(training, own)}"
+                self._translate(training, path, what, self.run.dev.source, partial(dict, {**options, **own}))
+        for training in self.plan.trainings:
+            of_dev = [translation_of_dev(self.place, each, own) for each in self._seeds(training) for own in choices]
+            for test, pair in self.run.tests.items():
+                path, what = translation_of(self.place, training, test), f"{test} with {training.title}"
+                self._translate(training, path, what, pair.source, partial(self._options, training), of_dev)
+        if COST in self.run.metrics:
+            for training in self.plan.trainings:
+                for test, pair in self.run.tests.items():
+                    self._add_costs(training, test, pair)
+
+    def outputs(self) -> list[Output]:
+        """Return what is scored."""
+        return [
+            Output(
+                each.size, test, each.system, each.seed, translation_of(self.place, each, test), pair.target,
+                model_of(self.place, each),
+                self._costs_of(each, test) if COST in self.run.metrics else None,
+            )
+            for each in self.plan.trainings
+            for test, pair in self.run.tests.items()
+        ]  # fmt: skip
+
+    def _parse_all(self) -> None:
+        assert self.run.train and self.run.dev
+        texts = [
+            Text(f"{name}/{side}", path, self.plan.needs[number], number)
+            for name, pair in (("train", self.run.train), ("dev", self.run.dev))
+            for number, (side, path) in enumerate((("source", pair.source), ("target", pair.target)))
+        ]
+        texts += [
+            Text(f"tests/{name}/source", pair.source, self.plan.reads, 0, True) for name, pair in self.run.tests.items()
+        ]
+        of = {text.part: self._parse(text) for text in texts}
+        self.run = replace(
+            self.run,
+            train=Pair(of["train/source"], of["train/target"]),
+            dev=Pair(of["dev/source"], of["dev/target"]),
+            tests={name: Pair(of[f"tests/{name}/source"], pair.target) for name, pair in self.run.tests.items()},
+        )
+
+    def _parse(self, text: "Text") -> Path:
+        """Return the file of a text as systems read it: of its records, if some need trees that it does not have."""
+        if not text.needs or form_of(text.path, text.side) != "text":
+            return text.path
+        options = parse_options(self.run, self.plan, text)
+        path = self.place.folder / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
+        return add_parse(self.place, self.tasks, text.path, path, options, self.jobs, anew=text.is_test)
+
+    def _find_sets(self, test: str, pair: Pair) -> None:
+        """Add what finds the challenge sets in the references of a test."""
+        found = {name: each for name, each in self.run.challenge.items() if isinstance(each, Path)}
+        if len(found) < len(self.run.challenge):
+            text = Text(f"tests/{test}/target", pair.target, Fields({"heads"}), 1, True)
+            parsed = self._parse(text)
+            for name, query in self.run.challenge.items():
+                if not isinstance(query, Path):
+                    path = self.place.folder / "data" / "challenge" / test / name
+                    inputs = {"file": parsed, **query}
+                    work = partial(self.place.write, path, "query", inputs)
+                    found[name] = self.tasks.add(("finding", f"{name} in {test}"), path, inputs, work, anew=True)
+        self.sets[test] = found
+
+    def _cut(self, size: int | None) -> None:
+        assert self.run.train
+        for side, path in (("source", self.run.train.source), ("target", self.run.train.target)):
+            if size is not None:
+                made, inputs = cut_of(self.place, side, path, size), {"lines": size, "file": path}
+                work = partial(self.place.write, made, "cut", inputs)
+                self.tasks.add(("cutting", f"{size} lines of train/{side}"), made, inputs, work)
+
+    def _train(self, training: Training) -> None:
+        assert self.run.train and self.run.dev
+        place, model, prepared = self.place, model_of(self.place, training), prepared_of(self.place, training)
+        options: Options = {
+            **training.options,
+            "source": cut_of(place, "source", self.run.train.source, training.size),
+            "target": cut_of(place, "target", self.run.train.target, training.size),
+            "dev-source": self.run.dev.source,
+            "dev-target": self.run.dev.target,
+        }
+        inputs = {**options, "seed": training.seed}
+
+        def work() -> Cost:
+            place.make(prepared, lambda: options, Cost)  # training itself writes it, and can continue with it
+            resume = {"resume": True} if (model / CONFIG_FILE).exists() else {}
+            return place.call("train", {**inputs, "out": model, "prepared": prepared, **resume}, place.log(model))
+
+        self.tasks.add(("training", training.title), model, inputs, work)
+
+    def _translate(
+        self,
+        training: Training,
+        path: Path,
+        what: str,
+        source: Path,
+        options: Callable[[], Options],
+        needs: Sequence[Path] = (),
+    ) -> None:
+        """Add a translation by a model; needs: what the options depend on."""
+        files = {"model": model_of(self.place, training), "source": source}
+
+        def inputs() -> Options:
+            return {**files, **options()}
+
+        def work() -> Cost:
+            return self.place.write(path, "translate", inputs())
+
+        self.tasks.add(("translating", what), path, inputs, work, [*files.values(), *needs], anew=True)
+
+    def _add_costs(self, training: Training, test: str, pair: Pair) -> None:
+        """Add what the references of a test cost a model, whatever tree it would write over their words."""
+        path, model = self._costs_of(training, test), model_of(self.place, training)
+        inputs = {"model": model, "source": pair.source, "target": pair.target, "sum-trees": SUM_TREES}
+        work = partial(self.place.write, path, "costs", inputs)
+        self.tasks.add(("measuring", f"{test} with {training.title}"), path, inputs, work, anew=True)
+
+    def _costs_of(self, training: Training, test: str) -> Path:
+        return self.place.folder / "data" / "costs" / f"{training.name}.{test}"
+
+    def _seeds(self, training: Training) -> list[Training]:
+        """Return all training runs of a system with this number of pairs."""
+        key = training.size, training.system
+        return [each for each in self.plan.trainings if (each.size, each.system) == key]
+
+    def _options(self, training: Training) -> Options:
+        chosen = self.chosen().get((training.size, training.system), {})
+        return {**self.run.options.get("translate", {}), **chosen}
+
+    def chosen(self) -> Chosen:
+        """Return for each size and system the value whose translations of dev have the best mean score over all seeds,
+        by the first metric of the run; of equals the first. Systems without all translations are left out."""
+        found = {}
+        choices = self.run.tuned.choices if self.run.tuned else []
+        for training in self.plan.trainings if choices else []:
+            key, seeds = (training.size, training.system), self._seeds(training)
+            files = {
+                number: [translation_of_dev(self.place, each, own) for each in seeds]
+                for number, own in enumerate(choices)
+            }
+            if key not in found and all(each.exists() for own in files.values() for each in own):
+                found[key] = choices[max(files, key=lambda number: self._mean(files[number]))]
+        return found
+
+    def _mean(self, files: Sequence[Path]) -> float:
+        """Return the mean score of translations of dev."""
+        assert self.run.dev
+        return float(np.mean([score(self.run.metrics[0], each, self.run.dev.target) for each in files]))
+
+
+def _titled(training: Training, own: Options) -> str:
+    return named(training.system, training.seed, training.size, own)
+
+
+def form_of(path: Path, side: int) -> Form:
+    """Return what the lines of a file hold; side: 0 for a source, 1 for a target."""
+    form, _ = (
+        target_form(read_lines([str(path)]), with_arcs=True) if side else source_form(read_lines([str(path)], "blank"))
+    )
+    return form
+
+
+def add_parse(
+    place: Workplace, tasks: TaskList, text: Path, path: Path, options: Options, jobs: int, anew: bool = False
+) -> Path:
+    """Add a parse of a text by so many processes."""
+    inputs = {"text": text, **options}
+    part = str(path.parent.relative_to(place.folder / "data" / "parsed"))
+    work = partial(place.write, path, "parse", {**inputs, "jobs": jobs})
+    return tasks.add(("parsing", part), path, inputs, work, anew=anew)
+
+
+def score(metric: str, translation: Path, reference: Path) -> float:
+    """Return the score of a file, negative if less is better. Raises BadInput."""
+    given = open_input([metric], Files((str(translation),), (str(reference),)), MetricConfig())
+    ((statistics,),) = sentence_statistics(given)
+    found = given.metrics[0].score(statistics.sum(axis=0)).score
+    return found if given.metrics[0].higher_is_better else -found
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file of sentences. part: its place in the run; needs: the fields of its records that systems read; side: 0 is
+    source.
+
+    is_test: whether no model depends on it, so that it may be parsed again.
+    """
+
+    part: str
+    path: Path
+    needs: Fields
+    side: int
+    is_test: bool = False
+
+
+def parse_options(run: RunFile, plan: Plan, text: Text) -> Options:
+    """Return how a text is parsed, over the words of all systems. Raises BadInput if these differ."""
+    read = {name: (languages[text.side], tokenizer) for name, (languages, tokenizer) in plan.texts.items()}
+    (first_system, how), *others = read.items()
+    for name, other in others:
+        if other != how:
+            cause = f"all systems read the same words, but {first_system} and {name} differ in language or tokenizer"
+            raise BadInput(cause, str(text.path))
+    language, tokenizer = how
+    options: Options = {"parser": parser_of(text.needs), "language": language, **run.options.get("parse", {})}
+    if lacking := set(parser_of(text.needs).split("+")) - set(str(options["parser"]).split("+")):
+        raise BadInput(f"parse: systems need trees of {lacking.pop()}, and parser is {options['parser']}")
+    return {**options, "input": "tokens"} if tokenizer == "none" else options
