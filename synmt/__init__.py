@@ -20,6 +20,7 @@ _PLACES = {
     "WordLinks": "synmt.api.alignment",
     "align": "synmt.api.alignment",
     "parse": "synmt.api.parsing",
+    "project": "synmt.api.projection",
     "read_record": "synmt.trees.record",
     "score": "synmt.api.scoring",
     "train": "synmt.api.training",

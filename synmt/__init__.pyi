@@ -2,6 +2,7 @@ from synmt.api.alignment import Aligner as Aligner
 from synmt.api.alignment import WordLinks as WordLinks
 from synmt.api.alignment import align as align
 from synmt.api.parsing import parse as parse
+from synmt.api.projection import project as project
 from synmt.api.scoring import score as score
 from synmt.api.training import train as train
 from synmt.api.translation import Model as Model

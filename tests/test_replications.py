@@ -133,6 +133,22 @@ mask-align = {{ guide = "vote" }}
     assert (again.stdout, again.stderr) == (first.stdout, "")
 
 
+def test_the_run_of_projections_goes_from_text_to_a_table(data: Path, tmp_path: Path) -> None:
+    """A test without a source has trees by a grammar alone."""
+    (data / "pud.en").write_text("".join(f"{english}\n" for _, english in PAIRS))
+    text = ENCODERS.with_name("replicate-projection.toml").read_text()
+    file = tmp_path / "projection.toml"
+    file.write_text(text.replace("[project]", '[align]\nmethod = "hmm"\n[project]'))
+    command = [sys.executable, "-m", "synmt", "run", str(file), "--data", str(data), "--format", "json"]
+    first, again = (subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(2))
+    assert first.returncode == again.returncode == 0, first.stderr
+    rows = list(map(json.loads, first.stdout.splitlines()))
+    assert [(row["test"], row["system"]) for row in rows[::3]] == [
+        ("pud", "direct"), ("pud", "votes"), ("pud", "votes --fit"), ("gsd", "votes --fit"),
+    ]  # fmt: skip
+    assert (again.stdout, again.stderr) == (first.stdout, "")
+
+
 ALPHAS = (0, 0.6, 1, 1.4, 1.8, 2.2)
 
 

@@ -1,10 +1,10 @@
 """Trees of sources on their translations, as `synmt project` carries them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Doubts, Pair, config_of_all, lines_of_pairs
+from synmt.api.given import Doubts, Sentence, config_of_all, lines_of_pairs
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.stream import projections
 from synmt.streams import BadLines, OnError
@@ -12,7 +12,7 @@ from synmt.trees.record import ParseRecord
 
 
 def project(
-    pairs: Iterable[Pair] | Path,
+    pairs: Iterable[Sequence[Sentence]] | Path,
     aligner: str | Path | None = None,
     *,
     device: str = "auto",
