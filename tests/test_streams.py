@@ -178,7 +178,7 @@ def test_lines_are_counted_from_one(tmp_path: Path) -> None:
     path = tmp_path / "in"
     path.write_text("a\n\nb\n")
     assert [nth_line(str(path), number).text for number in (1, 2, 3)] == ["a", "", "b"]
-    with pytest.raises(BadInput, match="in: has 3 lines, and no line 4"):
+    with pytest.raises(BadInput, match="in: has only 3 lines, so no line 4"):
         nth_line(str(path), 4)
 
 

@@ -16,11 +16,11 @@ from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
 from synmt.alignment.pairs import check_links, note_bases, pair_lines, read_pairs, with_known_links
-from synmt.caller import random_numbers_kept
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts, sides_of, words_of
 from synmt.pool import Run, processes
+from synmt.process import random_numbers_kept
 from synmt.streams import (
     BadInput,
     BadLines,

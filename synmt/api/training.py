@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from synmt.api.given import Pair, lines_of_pairs
-from synmt.caller import random_numbers_kept
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.options import check_keywords, check_used
+from synmt.process import random_numbers_kept
 from synmt.streams import OnError, WrongUsage
 from synmt.training.presets import scope_of
 from synmt.training.run import PairFiles

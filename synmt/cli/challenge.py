@@ -7,8 +7,7 @@ from typing import Any, get_args
 import click
 
 from synmt.challenge.object_verb_subject import FORMS, clause_lines
-from synmt.challenge.phenomena import PHENOMENA
-from synmt.challenge.query import Direction, Query, WordQuery
+from synmt.challenge.query import PHENOMENA, Direction, Query, WordQuery
 from synmt.challenge.sets import Form, Translation, query_set, reordering_set
 from synmt.cli.options import input_files, on_error
 from synmt.cli.paths import Reads

@@ -9,7 +9,7 @@ import click
 
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionGroup, SectionOption, options_of
-from synmt.inspection.config import PictureConfig
+from synmt.inspection import PictureConfig
 from synmt.options import config_of
 from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, readable, write_lines
 
@@ -58,7 +58,7 @@ def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
 
     Relations by heads; and least, most and range.
     """
-    from synmt.inspection.heatmap import draw_matrices
+    from synmt.inspection.matrix import draw_matrices
     from synmt.inspection.strengths import TABLES, open_strengths, strengths_matrices
     from synmt.model.config import ModelConfig
     from synmt.model.folder import ModelFolder
@@ -101,11 +101,8 @@ def attention(
     translation of the sentence. html is a page of its own with all layers and heads, the trees of the sentence, and its
     links.
     """
-    from synmt.inspection.attention import head_matrices
-    from synmt.inspection.heatmap import draw_matrices
-    from synmt.inspection.matrix import TABLES
-    from synmt.inspection.sentence import read_sentence
-    from synmt.inspection.translation import read_translation
+    from synmt.inspection.matrix import TABLES, draw_matrices
+    from synmt.inspection.sentence import head_matrices, read_sentence, read_translation
     from synmt.model.config import ModelConfig
     from synmt.model.folder import ModelFolder
 
@@ -134,8 +131,7 @@ def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> 
     Each FILE has lines as `synmt align --format jsonl` writes them, or, beside one of these, links alone.
     """
     from synmt.inspection.alignment import alignment_matrices, read_alignments
-    from synmt.inspection.heatmap import draw_matrices
-    from synmt.inspection.matrix import TABLES
+    from synmt.inspection.matrix import TABLES, draw_matrices
 
     check_stdin_once(files)
     found = read_alignments([nth_line(file, sentence) for file in files])
@@ -185,7 +181,7 @@ def write(
     """Write what is shown as a table, or as the picture that `draw` makes of it."""
     if form in tables:
         return write_lines(tables[form](*shown))
-    from synmt.inspection.drawing import picture
+    from synmt.inspection.matrix import picture
 
     if form != "svg" and sys.stdout is not None and sys.stdout.isatty():
         raise WrongUsage(f"a {form.upper()} is not for the terminal: send it to a file with >")

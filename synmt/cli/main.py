@@ -14,8 +14,7 @@ from click.shell_completion import shell_complete
 from synmt import __version__
 from synmt.cli.scarcity import watch_limit
 from synmt.cli.sections import SectionGroup
-from synmt.garbage import search_rarely
-from synmt.interruption import Interrupted
+from synmt.process import Interrupted, search_rarely
 from synmt.streams import BadInput, WrongUsage, complain, discard_output
 
 COMMANDS = {

@@ -33,7 +33,7 @@ def command(files: tuple[str, ...], segment: Segment | None, max_tokens: int, on
     of each node to every other one: {"tokens": [...], "parents": [...], "relations": ["=CDD...", ...]}. A record
     without a sentence gives {}.
     """
-    from synmt.trees.masks import mask_record
+    from synmt.trees.linearization import mask_record
 
     bad = BadLines(on_error)
     convert_files("make-masks", files, lambda line: mask_record(line, segment, max_tokens, bad), bad, blank="{}")

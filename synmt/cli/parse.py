@@ -9,9 +9,9 @@ from synmt.cli.options import input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import MOST_JOBS, config_of
 from synmt.parsers.config import ParserConfig, scope_of
-from synmt.parsers.stream import Again, write_parses, write_parses_again
-from synmt.streams import BadLines, OnError, WrongUsage, convert_files, read_lines
-from synmt.trees.parses import READERS, WRITERS, blank, reader, sentences
+from synmt.parsers.stream import Again, parses_of_lines, parses_of_trees, write_records
+from synmt.streams import BadLines, OnError, WrongUsage, convert_files, count_lines, read_lines
+from synmt.trees.formats import READERS, WRITERS, blank, reader, sentences
 
 EPILOG = """
 \b
@@ -80,7 +80,9 @@ def command(
         asked = "--again tags" if again == "tags" else f"--format {form}"
         raise WrongUsage(f"{asked} needs --parser {needed} or benepar+udpipe")
     if again is None:
-        write_parses(files, kind == "tokens", config, jobs, form, bad)
+        parse = parses_of_lines(files, kind == "tokens", bad)
+        write_records(parse, config, jobs, form, lambda: count_lines(files))
     else:
-        write_parses_again(sentences(read_lines(files, on_error), kind), read, again, config, jobs, form, bad)
+        trees = sentences(read_lines(files, on_error), kind)
+        write_records(parses_of_trees(trees, read, again, bad), config, jobs, form)
     bad.report("parse")

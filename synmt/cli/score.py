@@ -107,9 +107,8 @@ def command(
     heads with relations.
     """
     from synmt.metrics.reading import Files
-    from synmt.metrics.relation_report import report_relations
-    from synmt.metrics.reliability_report import report_reliability
-    from synmt.metrics.scoring import score_files
+    from synmt.metrics.reliability import report_reliability
+    from synmt.metrics.scoring import report_relations, score_files
 
     files = Files(or_stdin(hypotheses), references, source, target)
     with bad_input():

@@ -56,8 +56,8 @@ def command(
     if not is_sign and not (references and len(systems) > 1):
         raise WrongUsage("a test needs the files of two systems or more, and --references")
 
+    from synmt.metrics.comparisons import compare_files, compare_tables
     from synmt.metrics.reading import Files
-    from synmt.metrics.significance_report import compare_files, compare_tables
 
     with bad_input():
         if is_sign:

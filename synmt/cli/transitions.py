@@ -8,10 +8,10 @@ import click
 from synmt.cli.options import Segment, bpe, input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section
 from synmt.streams import BadLines, OnError, convert_files
-from synmt.text.moses import MosesTokenizer
+from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
-from synmt.trees.parses import WRITERS, blank, reader, sentences
-from synmt.trees.target_strings import read_string, write_string
+from synmt.trees.formats import WRITERS, blank, reader, sentences
+from synmt.trees.transitions import read_string, write_string
 
 EPILOG = """
 \b

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from synmt.options import MOST_JOBS, Scope, check_settings, setting
 from synmt.text.tokenization import TokenizerName
-from synmt.trees.transition_state import Constraints
+from synmt.trees.transitions import Constraints
 
 if TYPE_CHECKING:
     from synmt.model.target import TargetSide

@@ -16,7 +16,7 @@ from synmt.model.source import SourceFeatures
 from synmt.model.words import Sides, SideWords, note_doubts, sides_of
 from synmt.pool import processes
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, read_lines
-from synmt.trees.dependency import conllu_of_record
+from synmt.trees.formats import conllu_of_record
 
 
 class Around(Protocol):

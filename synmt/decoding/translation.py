@@ -20,7 +20,7 @@ from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.quantization import ENGINE, quantize
-from synmt.parsers.tokenization import spaces_after
+from synmt.parsers.parser import spaces_after
 from synmt.pool import Run, alone
 from synmt.streams import BadInput, never
 from synmt.systems.arcs.search import ArcOutput

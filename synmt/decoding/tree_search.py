@@ -25,7 +25,7 @@ from synmt.systems.arcs.search import ArcOutput, TreeHypotheses
 from synmt.systems.target import Hypothesis
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
-from synmt.trees.transition_state import SUBWORDS, State
+from synmt.trees.transitions import SUBWORDS, State
 
 Key = tuple[tuple[int, ...], bool]
 Continuations = list[list[tuple[float, int]]]  # of each hypothesis, log-probabilities and tokens, the best first

@@ -1,4 +1,22 @@
-"""What models have learnt, for the eye: tables, heat maps, curves and pages.
+"""Shows what models have learnt: tables, heat maps, curves and pages.
 
-Imports systems and what they import; matplotlib only where a picture is drawn.
+matplotlib is imported only to draw a picture.
 """
+
+from dataclasses import dataclass
+
+from synmt.options import check_settings, setting
+
+PICTURES = "--format png", "--format svg", "--format pdf"
+
+
+@dataclass(frozen=True)
+class PictureConfig:
+    title: str | None = setting(None, "text above a picture", metavar="TEXT", needs=PICTURES)
+    width: float | None = setting(
+        None, "width of a picture in inches, its height in proportion; letters stay as large", 0.1, 100, needs=PICTURES
+    )
+    dpi: int = setting(150, "dots per inch of a PNG", 10, 2400, needs="--format png")
+
+    def __post_init__(self) -> None:
+        check_settings(self)

@@ -1,4 +1,4 @@
-"""Settings of metrics and of significance tests."""
+"""The configs of metrics and significance tests."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,14 +9,14 @@ from synmt.metrics import METRICS
 from synmt.options import Scope, check_settings, option_names, setting
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])  # of a metric
-# What a metric compares, and its items: text as str, Tree | None, ParseRecord, Links, Prediction with Links, and
-# Scored with Links.
+# Kinds of items that metrics compare: str, Tree | None, ParseRecord, Links, Prediction with Links, and Scored with
+# Links.
 Compared = Literal["translations", "trees", "records", "links", "predictions", "scored links"]
 
 
 @dataclass(frozen=True)
 class MetricConfig:
-    """Settings of all metrics, and of how their input is read."""
+    """The options of all metrics, and of reading their input."""
 
     tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = setting(
         "13a", "tokenization by sacreBLEU for BLEU and RIBES; none if the text is tokenized already"
@@ -44,13 +44,13 @@ class MetricConfig:
     reference_base: int | None = setting(None, "the same in the references", most=1)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds."""
+        """Raise ValueError for a setting out of bounds."""
         check_settings(self)
 
 
 @dataclass(frozen=True)
 class SignificanceConfig:
-    """How systems are compared. level: reports mark p below it."""
+    """How to compare systems. level: reports mark p below it."""
 
     test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"] = setting(
         "bootstrap-wins", "one of the tests above"
@@ -63,16 +63,16 @@ class SignificanceConfig:
     level: float = setting(0.05, "mark differences below this p", most=1, unless="test sign")
 
     def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds, and for too few resamples to find any difference."""
+        """Raise ValueError for a setting out of bounds, and for too few resamples to find any difference."""
         check_settings(self)
         if self.test != "sign" and self.resamples * self.level < 1 and self.level:
             least = math.ceil(1 / self.level)
-            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: it takes {least}")
+            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: at least {least} can")
 
 
 DEFAULTS = MetricConfig()
-CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # the metrics of --errors: predictions right and wrong, links as well
-# The settings by which what a metric compares is read.
+CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # metrics of --errors: correct or wrong prediction, correct or wrong link
+# The options for reading each kind of item.
 OF_READING: Mapping[Compared, tuple[str, ...]] = {
     "translations": ("detokenize",),
     "links": ("link-base", "reference-base"),
@@ -82,7 +82,7 @@ OF_READING: Mapping[Compared, tuple[str, ...]] = {
 
 
 def using(*options: str) -> Callable[[Maker], Maker]:
-    """Declare which options of MetricConfig a metric reads."""
+    """Declare the options of MetricConfig that a metric reads."""
 
     def declare(make: Maker) -> Maker:
         vars(make)["uses"] = options
@@ -92,8 +92,10 @@ def using(*options: str) -> Callable[[Maker], Maker]:
 
 
 def scope_of(names: Sequence[str], report: str = "", compared: Compared | None = None) -> Scope:
-    """Return which options of MetricConfig are used by metrics of these names; or by a report, such as --reliability,
-    on what is compared."""
+    """Return which options of MetricConfig the metrics of these names use.
+
+    report, compared: an option such as --reliability that needs no metric, and the kind of items that it compares.
+    """
 
     def used_by(name: str) -> frozenset[str]:
         made = METRICS[name]

@@ -14,8 +14,8 @@ from synmt.systems.idea import check_needs, lacking
 from synmt.text.links import Link
 from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
-from synmt.trees.dependency import written
-from synmt.trees.realignment import realigned
+from synmt.trees.dependency import realigned
+from synmt.trees.formats import written
 from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
 from synmt.trees.transitions import read_transitions
 

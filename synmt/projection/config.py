@@ -1,4 +1,4 @@
-"""How trees are projected. Free of numpy, as `--help` is."""
+"""The configs of projection, without numpy, which `--help` must not import."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,12 +7,12 @@ from synmt.options import check_settings, setting
 from synmt.text.tokenization import TokenizerName
 
 Method = Literal["votes", "direct"]
-DOUBTFUL = 0.05  # score of links that may still vote
+DOUBTFUL = 0.05  # least score of links that vote
 
 
 @dataclass(frozen=True)
 class ProjectionConfig:
-    """How trees are projected, and how targets that are raw text are tokenized."""
+    """How to project trees, and how to tokenize targets that are raw text."""
 
     method: Method = setting(
         "votes",
@@ -37,18 +37,18 @@ class ProjectionConfig:
     )
 
     def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds."""
+        """Raise ValueError for a setting out of bounds."""
         check_settings(self)
 
     @property
     def threshold(self) -> float | None:
-        """Return the least score of the links that an aligner should give, if not its own."""
+        """Return the least score of links to request from an aligner, or None for the aligner's own threshold."""
         return DOUBTFUL if self.method == "votes" else None
 
 
 @dataclass(frozen=True)
 class MarkupConfig:
-    """Whether inline markup is carried over links, and not trees."""
+    """Whether to carry inline markup over links instead of trees."""
 
     markup: bool = setting(
         False, "sources are text with HTML or XLIFF tags; write the targets, which are text, with their tags"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import orjson
 
-from synmt.interruption import Interruption
 from synmt.model.files import locked, naming
+from synmt.process import Interruption
 from synmt.runs.file import Options
 from synmt.runs.notes import Made, check, identity, make, noted
 from synmt.streams import BadInput

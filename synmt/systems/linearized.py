@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from synmt.systems.idea import Layout, Segment, SourceIdea, Task, words_of_subwords
 from synmt.text.vocabulary import structural
-from synmt.trees.constituency import Tree
+from synmt.trees.constituency import Tree, split_leaves
 from synmt.trees.record import ParseRecord
-from synmt.trees.subwords import split_leaves
 
 
 @dataclass(frozen=True)

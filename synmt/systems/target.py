@@ -18,7 +18,7 @@ from synmt.text.bpe import join_subwords
 from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.record import ParseRecord
-from synmt.trees.transition_state import Constraints
+from synmt.trees.transitions import Constraints
 
 if TYPE_CHECKING:
     import torch

@@ -18,7 +18,7 @@ from synmt.systems.idea import Segment, SourceIdea, Task, lacking
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.training.bitext import Bitext
-from synmt.trees.lifting import is_lifted
+from synmt.trees.dependency import is_lifted
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 

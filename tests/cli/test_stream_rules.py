@@ -122,7 +122,7 @@ def test_a_bad_line_stops_the_command_after_the_lines_before_it(tmp_path: Path) 
         ("a", b"\n\0\n", ":2: NUL byte"),
         ("a", b"{\n", ":1: not JSON"),
         ("a", b"[]\n", ":1: not a JSON object"),
-        ("a", b'{"tree": "(S (NP a)"}\n', ":1: tree: tree does not close its bracket"),
+        ("a", b'{"tree": "(S (NP a)"}\n', ":1: tree: a bracket is not closed"),
         ("a", b'{"tree": "(S (NP a)) b"}\n', ":1: tree: "),
         ("a", b'{"tokens": ["b"], "tree": "(NP a)"}\n', ":1: the leaves of the tree are not the tokens"),
         ("a.gz", b"plain\n", ": Not a gzipped file"),

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from synmt.streams import Line
-from synmt.trees.dependency import conllu_blocks, read_conllu
+from synmt.trees.formats import conllu_blocks, read_conllu
 from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import RECORDS, TARGET_HEADS, TARGET_WORDS, TARGETS, write_pairs, write_target_trees
@@ -90,7 +90,7 @@ def test_a_pipe_of_target_strings_into_training(tmp_path: Path) -> None:
     ("options", "cause"),
     [
         ("--model parent --target train.de --target-language fi", "no embedded dependency model for 'fi'"),
-        ("--model transitions --target broken", "broken:1: token 2: LEFT-ARC:x: an arc takes two words"),
+        ("--model transitions --target broken", "broken:1: token 2: LEFT-ARC:x: an arc needs two words"),
     ],
 )
 def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str) -> None:

@@ -117,7 +117,7 @@ def test_a_broken_string_is_named_by_line_and_token() -> None:
     broken = f"{FATHER}\n\na b RIGHT-ARC:x LEFT-ARC:y\n"
     done = synmt("transitions", "--invert", text=broken)
     assert is_one_line_of_error(
-        done, "synmt transitions: stdin:3: token 4: LEFT-ARC:y: an arc takes two words, and 1 word waits for a head"
+        done, "synmt transitions: stdin:3: token 4: LEFT-ARC:y: an arc needs two words, but 1 word waits for a head"
     )
     assert done.stdout == "He is my father .\n\n"
     blanked = synmt("transitions", "--invert", "--format", "records", "--on-error", "blank", text=broken)
@@ -134,7 +134,7 @@ def test_strings_that_are_no_trees_are_repaired() -> None:
         ["a", "b", "c", "d"], [0, 1, 1, 1], ["root", "x", "dep", "dep"],
     ]  # fmt: skip
     assert whole == json.loads(synmt("transitions", "--invert", "--format", "records", text=FATHER).stdout)
-    cause = "token 4: LEFT-ARC:y: an arc takes two words, and 1 word waits for a head"
+    cause = "token 4: LEFT-ARC:y: an arc needs two words, but 1 word waits for a head"
     assert done.stderr == f"synmt transitions: repaired 1 string that is no tree, the first for this: {cause}\n"
 
 

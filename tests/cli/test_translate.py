@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from synmt.text.moses import MosesTokenizer
+from synmt.text.tokenization import MosesTokenizer
 from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import RECORDS, TARGETS, write_pairs
@@ -167,7 +167,7 @@ def test_text_mask_records_and_parse_records_give_the_same(mask_model: Path, tmp
 def test_a_bad_record_stops_or_is_left_empty(mask_model: Path) -> None:
     text = jsonl([RECORDS[0], '{"tree": "no tree"}', "nonsense", RECORDS[1]])
     done = synmt("translate", mask_model, text=text)
-    assert is_one_line_of_error(done, "synmt translate: stdin:2: tree: word 'no' outside of brackets")
+    assert is_one_line_of_error(done, "synmt translate: stdin:2: tree: word 'no' outside brackets")
     assert done.stdout == f"{TARGETS[0]}\n"
     done = synmt("translate", mask_model, "--on-error", "blank", text=text.encode() + b"\xff\n")
     assert done.returncode == 0

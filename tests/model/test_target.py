@@ -113,7 +113,7 @@ def test_a_record_that_the_tokenizer_would_change_keeps_its_words() -> None:
 @pytest.mark.parametrize(
     ("texts", "cause"),
     [
-        (["Go", "I go LEFT-ARC:x", "I LEFT-ARC:x"], "targets:3: token 2: LEFT-ARC:x: an arc takes two words"),
+        (["Go", "I go LEFT-ARC:x", "I LEFT-ARC:x"], "targets:3: token 2: LEFT-ARC:x: an arc needs two words"),
         (["I go LEFT-ARC ARC:x"], "targets:1: token 3: LEFT-ARC: not an arc of this style"),
         ([RECORD, '{"tokens": ["a"]}'], "targets:2: record has no dependency relations"),
         (["I go."], "no embedded dependency model for 'xx'"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from synmt.metrics.seeds import holm
+from synmt.metrics.significance import holm
 from synmt.runs.file import Pair, RunFile
 from synmt.runs.notes import Made
 from synmt.runs.plan import Plan, Training

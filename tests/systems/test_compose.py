@@ -11,8 +11,7 @@ from torch import Tensor
 from synmt.systems.compose.heads import COLUMNS, StackReading, Stacks, composed, role, scattered, stacked
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, read_entries, write_entries
-from synmt.trees.transition_state import State
-from synmt.trees.transitions import transitions
+from synmt.trees.transitions import State, transitions
 from tests import tiny
 from tests.systems.slow_compose import slow_sets, slow_states
 from tests.trees.strategies import projective_heads

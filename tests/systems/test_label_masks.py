@@ -9,9 +9,8 @@ from synmt.model.source import source_side
 from synmt.systems.idea import Layout
 from synmt.systems.label_masks.attention import LabelStrengths, kinds
 from synmt.systems.label_masks.idea import LabelMasks
-from synmt.trees.constituency import Tree, read_brackets
+from synmt.trees.constituency import Tree, read_brackets, split_leaves
 from synmt.trees.record import ParseRecord
-from synmt.trees.subwords import split_leaves
 from tests import tiny
 from tests.trees.strategies import trees
 

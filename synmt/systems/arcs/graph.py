@@ -18,7 +18,7 @@ from synmt.systems.arcs.search import TreeHypotheses
 from synmt.systems.target import Reading
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, arc_labels
-from synmt.trees.transition_state import Arc, State
+from synmt.trees.transitions import Arc, State
 
 NEVER = 2**15 - 1  # the birth of an edge that does not exist
 COLUMNS = "edge parents", "edge children", "edge labels", "edge births"

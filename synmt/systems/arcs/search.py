@@ -11,10 +11,9 @@ from torch import Tensor
 from synmt.systems.target import Hypotheses, Output
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, Kind
-from synmt.trees.lifting import lowered
+from synmt.trees.dependency import lowered
 from synmt.trees.record import ParseRecord
-from synmt.trees.transition_state import SUBWORDS, Constraints, State
-from synmt.trees.transitions import read_forest
+from synmt.trees.transitions import SUBWORDS, Constraints, State, read_forest
 
 
 class ArcOutput(Output):

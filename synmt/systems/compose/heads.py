@@ -16,7 +16,7 @@ from synmt.nn.attention import PLAIN, AttentionEdit, HeadEdit
 from synmt.nn.decoders import DecoderPass, TargetBatch, joined_rows
 from synmt.systems.arcs.search import TreeHypotheses
 from synmt.systems.target import Reading
-from synmt.trees.transition_state import State
+from synmt.trees.transitions import State
 
 FOREVER = 2**31 - 1  # where the token stands that replaces one that none does
 COLUMNS = "stack words", "stack heads", "stack dependents", "stack replaced"

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from synmt.nn.attention import AttentionEdit
 from synmt.nn.encoding import EncoderPass, SourceBatch
 from synmt.nn.lookup import lookup
-from synmt.trees.relations import NO_TREE, RELATIONS
+from synmt.trees.linearization import NO_TREE, RELATIONS
 
 UNMASKED = -1.0  # the bias of a pair of which no mask holds: −exp(0)
 STRENGTH_LIMIT = 10.0  # exp(10) hides a key in every precision; more would only risk an overflow
@@ -96,7 +96,7 @@ def biases_of(strengths: Tensor) -> Tensor:
 
 
 def relations(parents: Tensor, ends: Tensor, nodes: Tensor | None = None, orders: Tensor | None = None) -> Tensor:
-    """Return ids of synmt.trees.relations.RELATIONS for a batch, row = query, column = key; one more is that of none.
+    """Return indices of synmt.trees.linearization.RELATIONS, row = query, column = key, or their number for none.
 
     parents, ends [B,n] int64: the parent of each token's node (a root's is negative, and NO_TREE that of all tokens
     without a tree) and the end of its subtree.

@@ -3,7 +3,7 @@
 McDonald & Chiang (2021), "Syntax-Based Attention Masking for Neural Machine Translation", NAACL-SRW.
 
 The encoder reads the preorder of the tree over subwords, labels included, without closing brackets. Nine
-relations partition all ordered pairs of nodes (synmt.trees.relations), and each head h learns a strength s for
+relations partition all ordered pairs of nodes (synmt.trees.linearization), and each head h learns a strength s for
 each relation r. Section 2, with a single mask on for each pair:
 
     α_h = softmax(Q_h K_hᵀ / √c − exp(s_h[r(q,k)]))
@@ -29,11 +29,10 @@ from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, setting
 from synmt.systems.idea import Layout, Segment, SourceIdea, Task, words_of_subwords
 from synmt.text.vocabulary import structural
-from synmt.trees.constituency import subtree_ends
+from synmt.trees.constituency import split_leaves, subtree_ends
 from synmt.trees.dependency import preorder
+from synmt.trees.linearization import NO_TREE, RELATIONS
 from synmt.trees.record import ParseRecord
-from synmt.trees.relations import NO_TREE, RELATIONS
-from synmt.trees.subwords import split_leaves
 
 if TYPE_CHECKING:
     from synmt.systems.mask.attention import HardMasks, TreeMasks

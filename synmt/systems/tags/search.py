@@ -25,7 +25,7 @@ from synmt.systems.target import Hypotheses, Hypothesis, Output
 from synmt.text.vocabulary import END, Vocabulary
 from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind
 from synmt.trees.record import ParseRecord
-from synmt.trees.transition_state import Constraints
+from synmt.trees.transitions import Constraints
 
 Numbers = NDArray[np.float32]
 Places = NDArray[np.int64]
