@@ -39,15 +39,15 @@ class HeadSupervision(nn.Module):
 class DecoderHeadSupervision(nn.Module):
     """The same for heads of causal self-attention in decoder layers, where a position attends to none after it."""
 
-    reads = ""
+    reads, training_only = "", True
 
     def __init__(self, layers: int, taught: Sequence[Taught], weight: float) -> None:
         super().__init__()
         self.layers, self.taught, self.weight = layers, taught, weight
 
-    def forward(self, tensors: None, queries: Tensor, target: TargetBatch | None) -> DecoderPass:
+    def forward(self, tensors: None, queries: Tensor, target: TargetBatch) -> DecoderPass:
         run = DecoderPass(plain_pass(self.layers).edits)
-        if target is None or "taught_words" not in target.columns:  # in translation
+        if "taught_words" not in target.columns:  # in scoring
             return run
         words = target.columns["taught_words"]
         later = torch.arange(words.shape[1], device=words.device) > queries.unsqueeze(1)
