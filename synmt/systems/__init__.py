@@ -38,6 +38,7 @@ TARGET_IDEAS = Registry(
         "bitran": "synmt.systems.bitran:BiTran",
         "parent": "synmt.systems.parent:Parent",
         "gcn": "synmt.systems.gcn:Gcn",
+        "supervised-decoder-heads": "synmt.systems.supervised_decoder_heads:SupervisedDecoderHeads",
     },
     "synmt.systems.target:TargetIdea",
 )

@@ -187,6 +187,41 @@ def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
     return first, last
 
 
+def mask_over_tokens(name: str, record: ParseRecord, layout: Layout) -> "NDArray[np.bool_]":
+    """Return one of the record's own masks over the tokens of a layout, [n,n], a row for each query.
+
+    A record without masks hides nothing. Raises ValueError for a record that has masks, but not this one.
+    """
+    import numpy as np
+
+    if not record.masks:
+        return np.zeros((len(layout.tokens),) * 2, bool)
+    if name not in record.masks:
+        raise ValueError(f"record has no mask {name!r}")
+    rows = record.masks[name]
+    cells = np.frombuffer("".join(rows).encode(), np.uint8).reshape(len(rows), len(rows)) == ord("1")
+    places = np.array(_rows_of_tokens(record, layout, len(rows)))
+    with_none = np.pad(cells, ((0, 1), (0, 1)))  # the last row and column are those of tokens that have none
+    return with_none[places[:, None], places]
+
+
+def _rows_of_tokens(record: ParseRecord, layout: Layout, size: int) -> list[int]:
+    """Return each token's row in a mask over the record's words or the nodes of its tree, -1 where it has none."""
+    if size == len(record.tokens):
+        return layout.words
+    assert record.tree
+    if not layout.parents:
+        leaves = [node for node, leaf in enumerate(record.tree.is_leaf()) if leaf]
+        return [leaves[word] if word >= 0 else -1 for word in layout.words]
+    nodes: list[int] = []  # in the preorder in which subwords stand for their leaf
+    before = -1
+    for word in layout.words:
+        same = nodes and word == before >= 0
+        nodes.append(nodes[-1] + (not same) if nodes else 0)
+        before = word
+    return nodes
+
+
 def owners_of_heads(ideas: Mapping[str, Any], config: TransformerConfig, layers: int) -> dict[tuple[int, int], str]:
     """Return which idea owns each head that is owned, by its layer, from 1, and its number, from 0.
 

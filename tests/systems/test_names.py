@@ -32,9 +32,10 @@ EXCEPTIONS = {
     },
     "multitask": {"systems/pascal/presets.py": "the systems of a paper's experiments"},
     "parent": {
-        "systems/supervised_heads/idea.py": "a pattern that heads are taught",
+        "systems/supervised_heads/patterns.py": "a pattern that heads are taught",
         "trees/relations.py": "a relation of words",
     },
+    "supervised-heads": {"systems/supervised_decoder_heads/__init__.py": "the same lessons on the other side"},
     "tags": {
         "cli/parse.py": "parts of speech",
         "metrics/bracketing.py": "parts of speech",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
-from synmt.systems.idea import Layout, SourceIdea
+from synmt.systems.idea import Layout, SourceIdea, mask_over_tokens
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:
@@ -50,45 +50,9 @@ class NamedMasks(SourceIdea):
         return frozenset({"masks"})
 
     def matrices(self, record: ParseRecord, layout: Layout) -> "dict[str, NDArray[np.bool_]]":
-        """Raise ValueError for a record with masks, but without one of these."""
-        import numpy as np
-
-        if not record.masks:
-            return {name: np.zeros((len(layout.tokens),) * 2, bool) for name in self._names}
-        return {name: _over_tokens(self._rows(record, name), record, layout) for name in self._names}
-
-    def _rows(self, record: ParseRecord, name: str) -> Sequence[str]:
-        if name not in record.masks:
-            raise ValueError(f"record has no mask {name!r}")
-        return record.masks[name]
+        return {name: mask_over_tokens(name, record, layout) for name in self._names}
 
     def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "NamedMatrices":
         from synmt.systems.named_masks.attention import NamedMatrices
 
         return NamedMatrices(config.heads, config.encoder_layers, self._names, self.form)
-
-
-def _over_tokens(rows: Sequence[str], record: ParseRecord, layout: Layout) -> "NDArray[np.bool_]":
-    import numpy as np
-
-    cells = np.frombuffer("".join(rows).encode(), np.uint8).reshape(len(rows), len(rows)) == ord("1")
-    places = np.array(_places(record, layout, len(rows)))
-    with_none = np.pad(cells, ((0, 1), (0, 1)))  # where place -1 reads nothing
-    return with_none[places[:, None], places]
-
-
-def _places(record: ParseRecord, layout: Layout, size: int) -> list[int]:
-    """Return the row of each token in a mask over the record's words or nodes, -1 where it has none."""
-    if size == len(record.tokens):
-        return layout.words
-    assert record.tree
-    if not layout.parents:
-        leaves = [node for node, leaf in enumerate(record.tree.is_leaf()) if leaf]
-        return [leaves[word] if word >= 0 else -1 for word in layout.words]
-    nodes: list[int] = []  # the preorder in which subwords stand for their leaf
-    before = -1
-    for word in layout.words:
-        same = nodes and word == before >= 0
-        nodes.append(nodes[-1] + (not same) if nodes else 0)
-        before = word
-    return nodes
