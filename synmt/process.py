@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from signal import SIG_IGN, SIGHUP, SIGINT, SIGTERM, Signals, getsignal, signal
 from types import FrameType
 
+OBJECTS = 100_000  # new objects between two searches; Python's default of 700 is about twenty sentences
+
 
 class Interrupted(Exception):
     """Work ended by a signal, with the outcome in one line."""
@@ -93,9 +95,6 @@ def quiet(*names: str) -> Iterator[None]:
     finally:
         for each, level in zip(loggers, levels, strict=True):
             each.setLevel(level)
-
-
-OBJECTS = 100_000  # new objects between two searches; Python's default of 700 is about twenty sentences
 
 
 def search_rarely() -> None:

@@ -14,6 +14,8 @@ from synmt.text.links import Link, check_inside, read_links
 from synmt.trees.formats import Block, read_parses
 from synmt.trees.record import ParseRecord, read_words
 
+Form = Literal["numbers", "ids", "marked", "whole"]
+
 
 def reordering_distance(links: Set[Link], source: Sequence[str], target: Sequence[str]) -> int:
     """Return the largest |i − j| of links i-j between words that consist of letters, or 0 if there are none.
@@ -23,9 +25,6 @@ def reordering_distance(links: Set[Link], source: Sequence[str], target: Sequenc
     """
     check_inside(links, len(source), len(target))
     return max((abs(i - j) for i, j in links if source[i].isalpha() and target[j].isalpha()), default=0)
-
-
-Form = Literal["numbers", "ids", "marked", "whole"]
 
 
 @dataclass(frozen=True)

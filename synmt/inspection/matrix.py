@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 LONGEST = 24
 # Control characters and noncharacters, which XML forbids, and characters that change the direction of text.
 _UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+CELL = 0.17  # inches per row or column, enough for a label
+LABEL_POINTS, TITLE_POINTS = 7, 9
+LETTER = 0.065  # inches per letter of a label
+MOST_CELLS = 250  # rows or columns of a picture; more would be illegible
+MOST_NUMBERED = 12  # rows or columns; with more, cells are smaller and without numbers
+MARK = "#d55e00"
+PictureForm = Literal["png", "svg", "pdf"]
+METADATA: dict[PictureForm, Any] = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+PICTURE_TITLE_POINTS = 11
+DEFAULTS = PictureConfig()
+FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +98,6 @@ def as_json(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
 
 
 TABLES: dict[str, Callable[[Sequence[Matrix], Legend], Iterator[str]]] = {"tsv": as_tsv, "json": as_json}
-
-
-CELL = 0.17  # inches per row or column, enough for a label
-LABEL_POINTS, TITLE_POINTS = 7, 9
-LETTER = 0.065  # inches per letter of a label
-MOST_CELLS = 250  # rows or columns of a picture; more would be illegible
-MOST_NUMBERED = 12  # rows or columns; with more, cells are smaller and without numbers
-MARK = "#d55e00"
 
 
 def draw_matrices(figure: "Figure", matrices: Sequence[Matrix], legend: Legend) -> None:
@@ -162,13 +165,6 @@ def _write_numbers(
         ink = "black" if lightness[row, column] > 0.4 else "white"
         text = f"{float(value):z.{digits}f}"
         panel.text(column, row, text, ha="center", va="center", fontsize=LABEL_POINTS, color=ink)
-
-
-PictureForm = Literal["png", "svg", "pdf"]
-METADATA: dict[PictureForm, Any] = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-PICTURE_TITLE_POINTS = 11
-DEFAULTS = PictureConfig()
-FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew")
 
 
 def picture(draw: "Callable[[Figure], None]", form: PictureForm, look: PictureConfig = DEFAULTS) -> bytes:

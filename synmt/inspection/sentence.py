@@ -32,6 +32,8 @@ from synmt.text.vocabulary import is_structural
 from synmt.trees.record import ParseRecord
 
 Weights = npt.NDArray[np.float32]
+BEGIN = " <s>"
+Quantity = Literal["weights", "strengths"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +111,6 @@ def _of_pairs(model: TranslationModel, batch: SourceBatch) -> Weights:
     return strengths
 
 
-BEGIN = " <s>"
-
-
 @torch.inference_mode()
 def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
     """Translate one line, and decode the best translation, as the decoder sees it at the last token. Raises BadInput.
@@ -144,9 +143,6 @@ def _words(entries: list[str]) -> list[int]:
         words.append(-1 if is_structural(entry) else word)
         word += not is_structural(entry) and not entry.endswith(JOINER)
     return words
-
-
-Quantity = Literal["weights", "strengths"]
 
 
 def head_matrices(

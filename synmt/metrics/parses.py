@@ -29,6 +29,10 @@ from synmt.trees.dependency import UNKNOWN
 from synmt.trees.record import ParseRecord, read_tree
 
 NAMES = ("UPOS", "UAS", "LAS")
+DELETED = frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."})
+EQUAL = {"PRT": "ADVP"}
+_FUNCTION_TAGS = re.compile(r"^([^-=]+)[-=].*$")
+Bracket = tuple[int, int, str]
 
 
 class Attachment:
@@ -82,13 +86,6 @@ class Attachment:
 
 
 upos, uas, las = (lambda config, name=name: Attachment(name) for name in NAMES)  # of any MetricConfig
-
-
-DELETED = frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."})
-EQUAL = {"PRT": "ADVP"}
-_FUNCTION_TAGS = re.compile(r"^([^-=]+)[-=].*$")
-
-Bracket = tuple[int, int, str]
 
 
 def read_parse(line: str) -> Tree | None:

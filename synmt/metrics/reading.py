@@ -17,6 +17,10 @@ from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.formats import lines_of_trees
 from synmt.trees.record import read_record, read_words
 
+Reader = Callable[[str], Any]
+# Kinds of items that are compared with links, and the reader of those in JSON, whose words count from 0.
+BASED: dict[str, Reader | None] = {"links": None, "predictions": read_prediction, "scored links": read_scored}
+
 
 @dataclass(frozen=True)
 class LengthBuckets:
@@ -32,11 +36,6 @@ class LengthBuckets:
         """Return the names of the buckets: `0-10`, `11-20`, `21-` for limits of 10 and 20."""
         starts = (0, *(limit + 1 for limit in self.limits))
         return [f"{start}-{end}" for start, end in zip(starts, (*self.limits, ""), strict=True)]
-
-
-Reader = Callable[[str], Any]
-# Kinds of items that are compared with links, and the reader of those in JSON, whose words count from 0.
-BASED: dict[str, Reader | None] = {"links": None, "predictions": read_prediction, "scored links": read_scored}
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ Floats = npt.NDArray[np.float64]
 BINS = 10
 LEAST = 1e-6  # bounds scores away from 0 and 1, whose odds are not finite; scores have six digits
 TEMPERATURES = np.geomspace(0.1, 10, 401)
+BIN_HEADER = ["score", "links", "mean", "right"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,6 @@ def tempered(scores: npt.ArrayLike, temperature: float) -> Floats:
 def best_temperature(scores: Floats, right: npt.NDArray[np.bool_]) -> float:
     """Return the one of TEMPERATURES with the least error."""
     return min(TEMPERATURES.tolist(), key=lambda each: calibration_error(binned(tempered(scores, each), right)))
-
-
-BIN_HEADER = ["score", "links", "mean", "right"]
 
 
 def report_reliability(files: Files, config: MetricConfig, form: str) -> Iterator[str]:

@@ -13,6 +13,8 @@ from synmt.metrics.significance import confidence_intervals, sentence_statistics
 from synmt.streams import WrongUsage, readable
 from synmt.trees.record import ParseRecord
 
+RELATION_HEADER = ["relation", "words", "heads", "precision", "recall", "F1"]
+
 
 @dataclass(frozen=True)
 class Bucket:
@@ -155,9 +157,6 @@ def report_lengths(buckets: Sequence[Bucket], form: str) -> Iterator[str]:
         for score in row
     )
     return in_form(form, lengths_as_text(buckets), fields)
-
-
-RELATION_HEADER = ["relation", "words", "heads", "precision", "recall", "F1"]
 
 
 @dataclass

@@ -37,6 +37,8 @@ Against = Literal["first", "best"]
 
 ROUNDING = 1e-9  # smaller differences between scores count as none
 BLOCK = 4_000_000  # cells in a matrix of resamples: 32 MB
+RESAMPLES, SEED = 2000, 12345
+MOST_DEGREES = 1e5  # of freedom; beyond that, t is normal
 
 
 def wins(differences: Floats, observed: float) -> float:
@@ -245,10 +247,6 @@ def _blocks(sentences: int, resamples: int) -> Iterator[int]:
     size = max(1, BLOCK // sentences)
     for start in range(0, resamples, size):
         yield min(size, resamples - start)
-
-
-RESAMPLES, SEED = 2000, 12345
-MOST_DEGREES = 1e5  # of freedom; beyond that, t is normal
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,7 @@ class TargetSide:
     def columns(self, record: ParseRecord, entries: Sequence[str]) -> dict[str, Sequence[int]]:
         """Return what losses know of a target. Raises ValueError for a name that two ideas have."""
         found: dict[str, Sequence[int]] = {}
+        entries = self.spelling.read(entries)
         for idea in self.ideas.values():
             more = idea.columns(record, entries)
             if twice := found.keys() & more.keys():

@@ -7,6 +7,7 @@ Shapes: B sentences, K hypotheses of each, R targets or hypotheses, t target pos
 positions, P predictions, H heads, d width, T target vocabulary.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -103,6 +104,7 @@ class CausalDecoder(nn.Module):
     readings: what it reads of targets besides their tokens, as synmt.systems.target.Reading.
     parts: modules of ideas, by name. Each is called with the tensors of the reading that its attribute `reads` names
     (None where that is ""), the positions that ask, [Q], and the TargetBatch, None in a search; it gives a DecoderPass.
+    One with an attribute `training_only` that is true is called in training alone.
     unread: how many of the target vocabulary, the last ones, are predicted together with the next token and never read;
     share: of their loss in what is minimized.
     """
@@ -116,6 +118,7 @@ class CausalDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.parts, self.readings = nn.ModuleDict(parts), readings
+        self.lasting = [each for each in self.parts.values() if not getattr(each, "training_only", False)]
         self.unread, self.share = unread, share
 
     def prepare(
@@ -123,7 +126,7 @@ class CausalDecoder(nn.Module):
     ) -> DecoderPass | None:
         """Return what ideas do to a run over whole targets, None for nothing: inputs [B,t] and columns as in
         TargetBatch, and the batch itself where losses may ask for it."""
-        if not self.parts:
+        if not (self.lasting if target is None else self.parts):
             return None
         length = inputs.shape[1]
         tensors = {reading.name: reading.tensors(columns, length) for reading in self.readings}
@@ -176,7 +179,7 @@ class CausalDecoder(nn.Module):
 
         Raises ValueError for a head that two ideas edit, and for two accuracies of one name.
         """
-        parts: Iterable[Any] = self.parts.values()
+        parts: Iterable[Any] = self.lasting if target is None else self.parts.values()
         passes: list[DecoderPass] = [part(tensors.get(part.reads), queries, target) for part in parts]
         first, *rest = passes
         for other in rest:
@@ -246,7 +249,7 @@ class CausalSteps:
         self.decoder, self.network, self.source_bias = decoder, network, source_bias
         self.caches = network.start(encoded)
         rows, device = len(encoded) * beam, encoded.device
-        self.tensors = {each.name: each.start(rows, device) for each in decoder.readings} if decoder.parts else {}
+        self.tensors = {each.name: each.start(rows, device) for each in decoder.readings} if decoder.lasting else {}
         self.places = torch.zeros(rows, 0, dtype=torch.int64, device=device)
         self.keys = 0  # of each sentence
 
@@ -265,7 +268,7 @@ class CausalSteps:
         self.places = torch.cat([self.places, own.unsqueeze(1)], dim=1)
         self.keys += beam
         edits: list[AttentionEdit | None] = [None] * len(self.caches)
-        if self.decoder.parts:
+        if self.decoder.lasting:
             last = torch.tensor([step], device=embedded.device)
             run = self.decoder.decoder_pass(self.tensors, last)
             edits = _contexts(run.edits, last, self.network.config.heads)
@@ -307,6 +310,34 @@ class CausalSteps:
         if self.tensors:
             readings = self.decoder.readings
             self.tensors = {each.name: each.grown(self.tensors[each.name], hypotheses) for each in readings}
+
+
+class EnsembleSteps:
+    """A search by the mean of the probabilities that all members give the next token, as in fairseq (Ott et al. 2019).
+
+    So what is found has a probability, which the mean of logarithms (Marian's) would not give without one more sum.
+    members: each with its own begin of sentence; the target vocabulary is one.
+    """
+
+    def __init__(self, members: Sequence[tuple[Steps, int]]) -> None:
+        self.members = members
+
+    def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Return log-probabilities, [B,K,T]."""
+        found = []
+        for steps, begin in self.members:
+            own = prefixes.clone()
+            own[:, :, 0] = begin
+            found.append(steps.logits(own, lengths).float().log_softmax(dim=2))
+        return torch.stack(found).logsumexp(dim=0) - math.log(len(found))
+
+    def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
+        for steps, _ in self.members:
+            steps.select(sentences, hypotheses)
+
+    def grow(self, hypotheses: Any) -> None:
+        for steps, _ in self.members:
+            steps.grow(hypotheses)
 
 
 @dataclass(slots=True)

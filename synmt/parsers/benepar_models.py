@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 LARGEST_JSON, LARGEST_PART = 2**20, 2**25  # bytes of a model's JSON, and of a tokenizer's file
 PICKLE, SAFE = "benepar_model.bin", "benepar_model.safetensors"  # in an export
+_BREAKING = re.compile(r"[\s\0()]")
 
 
 def load_model(model: str | None = None, trust_pickle: bool = False) -> Any:
@@ -207,9 +208,6 @@ def _cause(error: Exception) -> str:
         message = str(error)
         return message if message.startswith("a pickle") else "has more than tensors: loading it could run code"
     return f"not a benepar model ({type(error).__name__}: {error})"
-
-
-_BREAKING = re.compile(r"[\s\0()]")
 
 
 class CharacterModel(nn.Module):

@@ -28,6 +28,10 @@ from synmt.trees.record import ParseRecord
 FORBIDDEN = -1e9
 
 Span = tuple[int, int, str]
+BATCH_WORDS = 500
+LONGEST_SENTENCE = 510  # words, for models without a limit of their own; the chart grows with the square
+SHORTEST_SHOUT = 4  # words; a shorter sentence in capitals may be a name
+LONGEST_WORD = 100  # characters that the model sees; the rest would not help
 
 
 class ChartModel(Protocol):
@@ -204,12 +208,6 @@ def predict(model: ChartModel, sentences: Sequence[Sequence[str]]) -> list[Analy
         words_before += n
         at += 2 * n - 1
     return analyses
-
-
-BATCH_WORDS = 500
-LONGEST_SENTENCE = 510  # words, for models without a limit of their own; the chart grows with the square
-SHORTEST_SHOUT = 4  # words; a shorter sentence in capitals may be a name
-LONGEST_WORD = 100  # characters that the model sees; the rest would not help
 
 
 class BeneparParser:

@@ -20,6 +20,12 @@ SENTENCE_ENDS = frozenset({".", "!", "?", "…", "...", "?!", "!?", "!!", "??", 
 CLOSERS = frozenset("\"'”’»)]}") | {"''"}
 OPENERS = frozenset("\"'“‘«([{¿¡") | {"``"}
 _WHITE_SPACE = re.compile(r"\s+")
+CONSTITUENCY = "constituency.safetensors"
+DEPENDENCY = "dependency.udpipe"
+OTHERS = {  # alternatives to an embedded model
+    CONSTITUENCY: "synmt parse --model NAME loads benepar's own models, such as benepar_fr",
+    DEPENDENCY: "synmt parse --parser udpipe --model FILE loads models from https://hdl.handle.net/11234/1-3131",
+}
 
 
 @dataclass(slots=True)
@@ -137,12 +143,6 @@ class Parser(Protocol):
 
 
 FOLDER = Path(__file__).parent / "models"
-CONSTITUENCY = "constituency.safetensors"
-DEPENDENCY = "dependency.udpipe"
-OTHERS = {  # alternatives to an embedded model
-    CONSTITUENCY: "synmt parse --model NAME loads benepar's own models, such as benepar_fr",
-    DEPENDENCY: "synmt parse --parser udpipe --model FILE loads models from https://hdl.handle.net/11234/1-3131",
-}
 
 
 def embedded_model(kind: str, language: str = "en") -> Path:

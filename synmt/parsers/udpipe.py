@@ -52,6 +52,12 @@ DERIVATOR = 7  # kind of a dictionary of derivations, which precedes the tagger'
 LENGTHS, SETTINGS = struct.Struct("<III"), 5
 LARGEST = 2**26  # bytes unpacked, plus LARGEST_RATIO times the file; small models consist mostly of zeros
 LARGEST_RATIO = 16
+_WORD = re.compile(r"\S+\Z")
+LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
+REMEMBERED = 100_000  # tokens
+# Limits for UDPipe. The embedded models need about a tenth of them.
+SECONDS, SECONDS_A_MEBIBYTE, SECONDS_A_CHARACTER = 4, 0.1, 0.02
+MEMORY, MEMORY_A_BYTE, MEMORY_A_CHARACTER = 2**28, 4, 2**11  # bytes
 
 
 def unpacked_size(path: Path) -> int:
@@ -118,11 +124,6 @@ def _size_of_blocks(stream: BinaryIO, length: int) -> int:
         byte()
         size += block("features") + block("weights of features")
     return size + (block("parser") if byte() else 0)
-
-
-_WORD = re.compile(r"\S+\Z")
-LONGEST_SENTENCE = 1000  # words; parsing time grows with the square
-REMEMBERED = 100_000  # tokens
 
 
 def load_model(model: str | None = None) -> Model:
@@ -231,11 +232,6 @@ class UDPipeParser:
 def _raise(error: ProcessingError) -> None:
     if error.occurred():
         raise ValueError(error.message)
-
-
-# Limits for UDPipe. The embedded models need about a tenth of them.
-SECONDS, SECONDS_A_MEBIBYTE, SECONDS_A_CHARACTER = 4, 0.1, 0.02
-MEMORY, MEMORY_A_BYTE, MEMORY_A_CHARACTER = 2**28, 4, 2**11  # bytes
 
 
 def open_udpipe(model: str) -> Parser:

@@ -46,6 +46,13 @@ Floats = NDArray[np.float32]
 RATE = 0.1  # of the first step; that of the last is a twentieth
 START = 0.01  # initial sum of squared gradients
 LEAST_GRADIENT = 1e-4  # smaller ones are not worth a step
+Labels = dict[str, int]  # labels and their numbers
+TRUST, TRUST_IN_TAGS = 0.4, 0.1
+LEAST = 1e-6  # added to probabilities, so that nothing is impossible
+BITS_OF_ARCS, BITS_OF_LABELS = 20, 17
+PASSES = 2  # over the tags of a corpus; arcs, which are far more numerous, take one
+LONGEST = 60  # words of a sentence to learn from; longer ones are projected badly, and cost quadratic time
+SEED = 1  # of the order of sentences
 
 
 class LogLinear:
@@ -84,15 +91,6 @@ def softmax(scores: Floats, axis: int) -> Floats:
     powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
     found: Floats = powers / powers.sum(axis=axis, keepdims=True)
     return found
-
-
-Labels = dict[str, int]  # labels and their numbers
-TRUST, TRUST_IN_TAGS = 0.4, 0.1
-LEAST = 1e-6  # added to probabilities, so that nothing is impossible
-BITS_OF_ARCS, BITS_OF_LABELS = 20, 17
-PASSES = 2  # over the tags of a corpus; arcs, which are far more numerous, take one
-LONGEST = 60  # words of a sentence to learn from; longer ones are projected badly, and cost quadratic time
-SEED = 1  # of the order of sentences
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,11 @@ NEAR, AFTER, FUNCTION = 0.2, 3.0, 0.1
 CONTENT = frozenset({"NOUN", "PROPN", "VERB"})
 ROOT = 1e-4  # for any word to be the root
 MARK = "PUNCT"
+NO_PHRASE, NO_TAG = "X", "XX"  # treebanks' labels for unparsable text
+TAGS_OF_MARKS = {",": ",", ".": ".", "!": ".", "?": "."}  # as in the Penn Treebank
+OTHER_MARK = ":"
+PROJECTED = "-projected"  # suffix of the sent_id of a projected sentence
+DOCUMENT = re.compile(r"# ?new(doc|par)\b")  # a comment of CoNLL-U that begins a document or paragraph
 
 
 class Reading(Protocol):
@@ -147,11 +152,6 @@ def place_marks(words: Sequence[int], marks: Collection[int], heads: Mapping[int
     return found
 
 
-NO_PHRASE, NO_TAG = "X", "XX"  # treebanks' labels for unparsable text
-TAGS_OF_MARKS = {",": ",", ".": ".", "!": ".", "?": "."}  # as in the Penn Treebank
-OTHER_MARK = ":"
-
-
 def project_phrases(source: Source, target: Sequence[str]) -> Tree:
     """Return a tree over the words of a target, at least one, with the root label of the source, which has a tree."""
     tree = source.record.tree
@@ -205,10 +205,6 @@ def _nested(spans: Sequence[tuple[int, int, str]], tags: Sequence[str], words: S
         parents += [path[-1][0], len(nodes)]
         nodes += [tag, word]
     return Tree(nodes, parents)
-
-
-PROJECTED = "-projected"  # suffix of the sent_id of a projected sentence
-DOCUMENT = re.compile(r"# ?new(doc|par)\b")  # a comment of CoNLL-U that begins a document or paragraph
 
 
 def votes_of(target: ParseRecord, sources: Sequence[Source], config: ProjectionConfig) -> Votes:

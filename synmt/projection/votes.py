@@ -33,6 +33,9 @@ from synmt.trees.record import ParseRecord
 
 SYMBOLS = frozenset("%&@#*/§‰")  # punctuation to Unicode, but not to Universal Dependencies
 ROUNDING = 1e-3  # by which a mean of probabilities may exceed 1
+Arc = tuple[int, int]  # head and word of a target, from 1; the head of a root is 0
+Weights = defaultdict[str, float]  # of labels
+TOGETHER = 0.5  # weight of an arc between words linked to the same source word
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +115,6 @@ def sentences(record: ParseRecord) -> list[range]:
     """Return the range of words of each sentence of a record, from 1."""
     ends = list(accumulate(record.sentences or [len(record.tokens)]))
     return [range(start + 1, end + 1) for start, end in zip([0, *ends], ends, strict=False)]
-
-
-Arc = tuple[int, int]  # head and word of a target, from 1; the head of a root is 0
-Weights = defaultdict[str, float]  # of labels
-TOGETHER = 0.5  # weight of an arc between words linked to the same source word
 
 
 @dataclass(slots=True)

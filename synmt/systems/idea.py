@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 Idea = TypeVar("Idea")
+Value = TypeVar("Value")
 Segment = Callable[[str], list[str]]
 Task = Literal["translate", "translate-unparsed", "parse"]  # the second: without the trees that a sentence has
 Heads = Mapping[int, tuple[int, ...]]  # of some layers, counted from 1, heads, counted from 0
@@ -48,6 +49,10 @@ class Layout:
     tokens: list[str]
     words: list[int]
     parents: list[int] = field(default_factory=list)
+
+    def of_words(self, values: Sequence[Value], otherwise: Value) -> list[Value]:
+        """Return for each token the value of its word, `otherwise` for a token that belongs to no word, [n]."""
+        return [values[word] if word >= 0 else otherwise for word in self.words]
 
 
 @dataclass(frozen=True)
@@ -175,6 +180,13 @@ def words_of_subwords(record: ParseRecord, segment: Segment, is_subword: list[bo
     return [next(words) if each else -1 for each in is_subword]
 
 
+def parents_of_words(record: ParseRecord) -> list[int]:
+    """Return the index of each word's head: the word itself if it is the root, -1 if its head is unknown."""
+    if not record.heads:
+        return [-1] * len(record.tokens)
+    return [-1 if head == UNATTACHED else head - 1 if head else word for word, head in enumerate(record.heads)]
+
+
 def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
     """Return the first and the last token of each word, [words] each."""
     first, last = [0] * words, [0] * words
@@ -185,6 +197,41 @@ def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
         if word >= 0:
             last[word] = token
     return first, last
+
+
+def mask_over_tokens(name: str, record: ParseRecord, layout: Layout) -> "NDArray[np.bool_]":
+    """Return one of the record's own masks over the tokens of a layout, [n,n], a row for each query.
+
+    A record without masks hides nothing. Raises ValueError for a record that has masks, but not this one.
+    """
+    import numpy as np
+
+    if not record.masks:
+        return np.zeros((len(layout.tokens),) * 2, bool)
+    if name not in record.masks:
+        raise ValueError(f"record has no mask {name!r}")
+    rows = record.masks[name]
+    cells = np.frombuffer("".join(rows).encode(), np.uint8).reshape(len(rows), len(rows)) == ord("1")
+    places = np.array(_rows_of_tokens(record, layout, len(rows)))
+    with_none = np.pad(cells, ((0, 1), (0, 1)))  # the last row and column are those of tokens that have none
+    return with_none[places[:, None], places]
+
+
+def _rows_of_tokens(record: ParseRecord, layout: Layout, size: int) -> list[int]:
+    """Return each token's row in a mask over the record's words or the nodes of its tree, -1 where it has none."""
+    if size == len(record.tokens):
+        return layout.words
+    assert record.tree
+    if not layout.parents:
+        leaves = [node for node, leaf in enumerate(record.tree.is_leaf()) if leaf]
+        return layout.of_words(leaves, -1)
+    nodes: list[int] = []  # in the preorder in which subwords stand for their leaf
+    before = -1
+    for word in layout.words:
+        same = nodes and word == before >= 0
+        nodes.append(nodes[-1] + (not same) if nodes else 0)
+        before = word
+    return nodes
 
 
 def owners_of_heads(ideas: Mapping[str, Any], config: TransformerConfig, layers: int) -> dict[tuple[int, int], str]:

@@ -100,6 +100,10 @@ class Spelling:
         """
         return [subword for word in record.tokens for subword in segment(word)]
 
+    def read(self, entries: Sequence[str]) -> Sequence[str]:
+        """Return the entries that the decoder reads."""
+        return entries
+
     def subwords(self, entries: Sequence[str]) -> int:
         """Return how many of the entries of a target are subwords."""
         return len(entries)
@@ -203,8 +207,8 @@ class TargetIdea:
         return None
 
     def columns(self, record: ParseRecord, entries: Sequence[str]) -> Mapping[str, Sequence[int]]:
-        """Return integers of a target that only losses use, by name. A target has them in training and validation, and
-        in nothing else."""
+        """Return integers of a target that only losses use, by name; entries: those that the decoder reads. A target
+        has them in training and validation, and in nothing else."""
         return {}
 
     def owned_heads(self, config: TransformerConfig) -> Heads:

@@ -20,6 +20,8 @@ from synmt.streams import Line
 
 Link = tuple[int, int]  # source word, target word
 _LINK = re.compile(r"(\d{1,9})([-p])(\d{1,9})", re.ASCII)
+HEADER = "# Sentence pair"
+_WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
 
 
 class LinkError(ValueError):
@@ -88,10 +90,6 @@ def check_inside(links: Set[Link], source_words: int, target_words: int) -> None
     for source, target in links:
         if source >= source_words or target >= target_words:
             raise LinkError(f"link {source}-{target} for {source_words} source and {target_words} target words")
-
-
-HEADER = "# Sentence pair"
-_WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
 
 
 def read_a3(lines: Iterable[Line]) -> Iterator[tuple[Line, frozenset[Link], tuple[int, int]]]:

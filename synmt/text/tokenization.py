@@ -16,6 +16,16 @@ REMEMBERED = 200_000  # chunks; bounds the memory of a long stream
 _WORD = "xQx"  # not an abbreviation in any language
 _DIGITS = frozenset("0123456789")
 _RARE = re.compile(r"MULTI|[\x00-\x1f]")  # Moses' placeholder for dots, and characters that it removes
+TokenizerName = Literal["moses", "none"]
+WordsName = Literal["moses", "none", "spacy", "udpipe"]  # the last two belong to parsers
+ISO_639_1 = """
+aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en
+eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja
+jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb
+nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq
+sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+"""
+LANGUAGES = frozenset(ISO_639_1.split())
 
 
 class MosesTokenizer:
@@ -89,28 +99,14 @@ class MosesTokenizer:
         return text
 
 
-TokenizerName = Literal["moses", "none"]
-WordsName = Literal["moses", "none", "spacy", "udpipe"]  # the last two belong to parsers
-ISO_639_1 = """
-aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en
-eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja
-jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb
-nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq
-sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
-"""
-LANGUAGES = frozenset(ISO_639_1.split())
-
-
 @dataclass(frozen=True)
 class TextConfig:
     """The languages of the raw text on both sides, and its tokenizer."""
 
-    source_language: str | None = setting(
-        None, "of the source, for the Moses tokenizer, if not the suffix of its file, or else en"
-    )
-    target_language: str | None = setting(None, "of the target, the same")
+    source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
+    target_language: str | None = setting(None, "language of the target (the same)", metavar="CODE")
     tokenizer: TokenizerName | None = setting(
-        None, "of raw text, if not moses; none: words already stand between spaces", unless="--init"
+        None, "moses tokenizes raw text (default); none: tokens are between spaces", unless="--init"
     )
 
     def __post_init__(self) -> None:

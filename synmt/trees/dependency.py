@@ -14,6 +14,7 @@ from synmt.trees.record import UNATTACHED, ParseRecord, RecordError, check_heads
 
 DEPENDENCY = "dep"  # the relation of Universal Dependencies that says nothing
 UNKNOWN = "_"
+MARK = "↑"
 
 
 def depths(heads: Sequence[int]) -> list[int]:
@@ -80,9 +81,6 @@ def joined(records: Sequence[ParseRecord]) -> ParseRecord:
     if all(feats == UNKNOWN for feats in whole.feats):
         whole.feats = []
     return whole
-
-
-MARK = "↑"
 
 
 def lifted(heads: Sequence[int], deprels: Sequence[str]) -> tuple[list[int], list[str]]:

@@ -25,6 +25,7 @@ from synmt.trees.record import (
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 SENTENCES = "sentences"  # the comment with the number of words in each sentence of a block
+AHEAD = 1000  # lines to examine for trees that span several lines
 
 
 class DependencyError(ValueError):
@@ -299,8 +300,6 @@ def _with_rest(written: str, block: str) -> Iterator[str]:
     for other in others:
         yield "\t".join([*next(rest)[:8], *other[8:]] if other[0].isdigit() else other)
 
-
-AHEAD = 1000  # lines to examine for trees that span several lines
 
 READERS: dict[str, Callable[[str], ParseRecord]] = {
     "records": read_record,

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+RELATIONS = ("self", "parent", "child", "left-sib", "right-sib", "anc", "desc", "left-other", "right-other")
+LEGEND = "=PClrAD<>"
+NO_TREE = -2  # the parent of every token of a sentence without a tree, in which no relation holds
+_TO_LEGEND = bytes.maketrans(bytes(range(len(LEGEND))), LEGEND.encode())
+
 
 def bracket_tokens(tree: Tree) -> list[str]:
     """Return `(S (NP (PRP He ) ) …`: one token per opening bracket with its label, word and closing bracket."""
@@ -90,13 +95,6 @@ def _brackets(tree: Tree, with_words: bool) -> list[str]:
             tokens.append(escape(node))
         tokens += [")"] * closing
     return tokens
-
-
-RELATIONS = ("self", "parent", "child", "left-sib", "right-sib", "anc", "desc", "left-other", "right-other")
-LEGEND = "=PClrAD<>"
-NO_TREE = -2  # the parent of every token of a sentence without a tree, in which no relation holds
-
-_TO_LEGEND = bytes.maketrans(bytes(range(len(LEGEND))), LEGEND.encode())
 
 
 def relation_matrix(parents: Sequence[int]) -> "npt.NDArray[np.uint8]":

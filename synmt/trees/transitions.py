@@ -30,6 +30,7 @@ ARCS = Kind.LEFT | Kind.RIGHT
 SUBWORDS_END = SUBWORDS | Kind.END
 SUBWORDS_ARCS_END = SUBWORDS | ARCS | Kind.END
 EVERYTHING = SUBWORDS_ARCS_END | Kind.LABEL | Kind.ROOT
+Stack = tuple[Positions, "Stack"] | None  # top, rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,6 @@ class Arc:
         yield from product(self.head, self.middle)
 
 
-Stack = tuple[Positions, "Stack"] | None  # top, rest
 Arcs = tuple[Arc, "Arcs"] | None  # newest, rest
 
 

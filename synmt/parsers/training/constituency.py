@@ -45,6 +45,38 @@ from synmt.parsers.training.treebank import TreebankSentence, read_dependency_ex
 from synmt.trees.constituency import Tree
 
 TAG_LOSS_SCALE = 0.5
+HYPERPARAMETERS: dict[str, Any] = {
+    "attention_dropout": 0.1,
+    "char_lstm_input_dropout": 0.2,
+    "d_char_emb": 64,
+    "d_ff": 512,
+    "d_kv": 32,
+    "d_label_hidden": 128,
+    "d_model": 256,
+    "d_tag_hidden": 128,
+    "encoder_max_len": 512,
+    "force_root_constituent": True,
+    "morpho_emb_dropout": 0.2,
+    "num_heads": 8,
+    "num_layers": 4,
+    "predict_tags": True,
+    "pretrained_model": "",
+    "relu_dropout": 0.1,
+    "residual_dropout": 0.1,
+    "tag_loss_scale": TAG_LOSS_SCALE,
+    "use_chars_lstm": True,
+    "use_encoder": True,
+    "use_pretrained": False,
+}
+LONGEST = 100  # words; longer sentences are rare, and cost quadratic time
+BATCH_WORDS = 400
+PEAK_LEARNING_RATE = 1e-3
+WARM_UP = 0.02  # of the budget
+AVERAGED_STEPS = 500  # horizon of the averaged parameters, at most a twentieth of the steps so far
+RAREST_CHARACTER = 5  # occurrences; rarer characters become unknown
+SPECIAL_SHARE, DEPENDENCY_SHARE = 2, 1  # initial sentences relative to the general treebank; half of it at the end
+EVALUATIONS = 20
+file_option = click.Path(path_type=Path, exists=True)
 
 
 def gold_labels(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tensor:
@@ -77,39 +109,6 @@ def loss(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tensor:
     tags = tags.to(device_of(model))
     tag_loss = F.cross_entropy(scores.tags, tags, ignore_index=-100)
     return (predicted + margin - true) / sum(lengths) + TAG_LOSS_SCALE * tag_loss
-
-
-HYPERPARAMETERS: dict[str, Any] = {
-    "attention_dropout": 0.1,
-    "char_lstm_input_dropout": 0.2,
-    "d_char_emb": 64,
-    "d_ff": 512,
-    "d_kv": 32,
-    "d_label_hidden": 128,
-    "d_model": 256,
-    "d_tag_hidden": 128,
-    "encoder_max_len": 512,
-    "force_root_constituent": True,
-    "morpho_emb_dropout": 0.2,
-    "num_heads": 8,
-    "num_layers": 4,
-    "predict_tags": True,
-    "pretrained_model": "",
-    "relu_dropout": 0.1,
-    "residual_dropout": 0.1,
-    "tag_loss_scale": TAG_LOSS_SCALE,
-    "use_chars_lstm": True,
-    "use_encoder": True,
-    "use_pretrained": False,
-}
-LONGEST = 100  # words; longer sentences are rare, and cost quadratic time
-BATCH_WORDS = 400
-PEAK_LEARNING_RATE = 1e-3
-WARM_UP = 0.02  # of the budget
-AVERAGED_STEPS = 500  # horizon of the averaged parameters, at most a twentieth of the steps so far
-RAREST_CHARACTER = 5  # occurrences; rarer characters become unknown
-SPECIAL_SHARE, DEPENDENCY_SHARE = 2, 1  # initial sentences relative to the general treebank; half of it at the end
-EVALUATIONS = 20
 
 
 def new_model(examples: Sequence[TreebankSentence], further: Sequence[TreebankSentence] = ()) -> CharacterModel:
@@ -243,9 +242,6 @@ def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterM
                     save(averaged.mean)
             if progress >= 1:
                 break
-
-
-file_option = click.Path(path_type=Path, exists=True)
 
 
 @click.group()

@@ -45,8 +45,11 @@ class TagSpelling(Spelling):
     def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
         return tagged(transitions_of_record(record, segment, self.style))
 
+    def read(self, entries: Sequence[str]) -> list[str]:
+        return [entry for entry in entries if read_tag(entry) is None]
+
     def subwords(self, entries: Sequence[str]) -> int:
-        return sum(read_tag(entry) is None for entry in entries)
+        return len(self.read(entries))
 
     def flaw(self, entries: Sequence[str], vocabulary: Vocabulary) -> str:
         known = all(map(vocabulary.knows, filter(read_tag, entries)))
