@@ -1,11 +1,11 @@
-"""How often Python looks for objects that only hold each other."""
+"""How often Python's garbage collector searches for reference cycles."""
 
 import gc
 
-OBJECTS = 100_000  # made since the last search; Python's own 700 are those of some twenty sentences
+OBJECTS = 100_000  # created since the last search; Python's default of 700 is about twenty sentences
 
 
 def search_rarely() -> None:
-    """Search less often in this process: records and examples hold no cycles, and are many. To look for some among
-    them takes a third of the time that it takes to make them."""
+    """Search less often in this process. Records and examples contain no cycles and are numerous: searching them
+    takes a third of the time that it takes to create them."""
     gc.set_threshold(OBJECTS, 20, 20)
