@@ -370,8 +370,7 @@ class KeyCache:
         self.used = 0  # m
 
     def grown(self, memory: Tensor, heads: int) -> tuple[Tensor, Tensor]:
-        """Append K keys and values per sentence, given side by side in [B,K,2d]. Return all keys and all values,
-        [B,H,m,c] each."""
+        """Append K keys and values per sentence, [B,K,2d]. Return all keys and all values, [B,H,m,c] each."""
         batch, count, width = memory.shape
         start, self.used = self.used, self.used + count
         if self.room is None or self.used > self.room.shape[3]:
@@ -428,8 +427,7 @@ class CrossAttention(nn.Module):
         return torch.cat([leak_key, key], dim=2), torch.cat([leak_value, value], dim=2)
 
     def forward(self, states: Tensor, memory: tuple[Tensor, Tensor], bias: Tensor | None) -> Tensor:
-        """states [B,Q,d], bias [B,1,1,K] → [B,Q,d]. Queries do not interact, so the Q axis can hold the hypotheses of a
-        beam."""
+        """states [B,Q,d], bias [B,1,1,K] → [B,Q,d]. Queries do not interact, so Q can be the hypotheses of a beam."""
         key, value = memory
         dropout = self.dropout if self.training else 0.0
         query = split_heads(self.query(states), self.heads)

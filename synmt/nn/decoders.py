@@ -49,8 +49,7 @@ class TargetBatch:
 
     @property
     def real(self) -> Tensor:
-        """Return where there is a token other than padding, begin or end of sentence, [B,t−1]. Every token must be
-        predicted."""
+        """Return where there is a token other than padding, begin or end, [B,t−1]. Every token must be predicted."""
         real = torch.zeros(self.inputs.numel(), dtype=torch.bool, device=self.inputs.device)
         real[self.positions] = True
         return real.view_as(self.inputs)[:, 1:]
@@ -200,8 +199,8 @@ class CausalDecoder(nn.Module):
         return first
 
     def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
-        """Return what the entries [P] are chosen from: tokens from tokens, and entries that are never read from such
-        entries."""
+        """Return the classes of the entries [P]: tokens compete with tokens, and entries that are never read with
+        others."""
         if not self.unread:
             return one_vocabulary(network, gold)
         tokens = network.target_vocabulary - self.unread
@@ -218,8 +217,8 @@ class CausalDecoder(nn.Module):
 
 
 def _contexts(edits: Sequence[AttentionEdit], queries: Tensor, heads: int) -> list[AttentionEdit | None]:
-    """Return each layer's edit at the positions `queries` [Q], or None if it is plainly causal. Equal edits share
-    the object."""
+    """Return each layer's edit at the positions `queries` [Q], None where it is plainly causal. Equal edits are
+    shared."""
     known: dict[tuple[int, ...], AttentionEdit | None] = {(): None}
     for edit in edits:
         if (key := _key(edit)) not in known:

@@ -63,8 +63,7 @@ def joined_accuracies(first: Mapping[str, Count], second: Mapping[str, Count]) -
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """Computes the gradient of the logits chunk by chunk in the forward pass, so that no N×V matrix of logits is
-    stored."""
+    """Computes the gradient of the logits chunk by chunk in the forward pass, to avoid storing N×V logits."""
 
     @staticmethod
     def forward(

@@ -51,8 +51,7 @@ class Int8Linear(nn.Module):
 
 @torch.inference_mode()
 def quantize(network: Transformer) -> None:
-    """Replace the products of encoder, decoder and output with int8 products. Afterwards the network can translate but
-    not train."""
+    """Replace the products of encoder, decoder and output with int8 products. The network can then no longer train."""
     for module in list(network.modules()):
         for name, part in list(module.named_children()):
             if type(part) is nn.Linear:
