@@ -19,29 +19,23 @@ class MetricConfig:
     """Settings of all metrics, and of how their input is read."""
 
     tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = setting(
-        "13a", "tokenization by sacreBLEU for BLEU and RIBES; none if the text is tokenized already"
+        "13a", "sacreBLEU tokenizer for BLEU and RIBES"
     )
-    case: Literal["mixed", "lower"] | None = setting(
-        None, "whether case counts, if not mixed for BLEU and chrF, lower for TER and RIBES"
-    )
-    detokenize: str | None = setting(
-        None, "language of hypotheses that are Moses tokens, to be joined to text first", metavar="LANGUAGE"
-    )
+    case: Literal["mixed", "lower"] | None = setting(None, "keep case (BLEU, chrF) or lowercase (TER, RIBES)")
+    detokenize: str | None = setting(None, "detokenize the Moses tokens of hypotheses first", metavar="LANGUAGE")
     effective_order: bool = setting(
-        False,
-        "let BLEU leave out orders of n-grams that a text is too short for, as it does by sentence",
-        unless="--by-sentence",
+        False, "let BLEU skip n-gram orders longer than a text, as --by-sentence does", unless="--by-sentence"
     )
     chrf_beta: int = setting(2, "weight of recall in chrF", 1, 1000)
     chrf_average: Literal["sacrebleu", "script"] = setting(
-        "sacrebleu", "chrF over n-gram orders: F of the means, as sacreBLEU; or mean of the Fs, as the script chrF++.py"
+        "sacrebleu", "chrF: F of averages, as sacreBLEU; or average F, as chrF++.py"
     )
     ribes_alpha: float = setting(0.25, "weight of precision in RIBES", most=100)
     ribes_beta: float = setting(0.1, "weight of brevity in RIBES", most=100)
     link_base: int | None = setting(
-        None, "number of the first word in hypotheses that are links; else 0 if a file has a 0, or 1", most=1
+        None, "first word of links in hypotheses, if not 0 where a file has a 0, else 1", most=1
     )
-    reference_base: int | None = setting(None, "the same in the references", most=1)
+    reference_base: int | None = setting(None, "first word of links in references", most=1)
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""
@@ -53,14 +47,14 @@ class SignificanceConfig:
     """How systems are compared. level: reports mark p below it."""
 
     test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"] = setting(
-        "bootstrap-wins", "one of the tests above"
+        "bootstrap-wins", "test to use, as described above"
     )
-    resamples: int = setting(10_000, "resamples, or random trials", 1, unless="test sign", most=10**7)
+    resamples: int = setting(10_000, "resamples or random trials", 1, unless="test sign", most=10**7)
     seed: int = setting(12345, "seed of the random numbers", unless="test sign")
     against: Literal["first", "best"] = setting(
-        "first", "compare systems with the first one, or by each metric with the best one", unless="test sign"
+        "first", "compare with the first or, for each metric, with the best system", unless="test sign"
     )
-    level: float = setting(0.05, "mark differences below this p", most=1, unless="test sign")
+    level: float = setting(0.05, "mark differences with p below this", most=1, unless="test sign")
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds, and for too few resamples to find any difference."""

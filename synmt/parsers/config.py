@@ -21,16 +21,14 @@ EMBEDDED, BENEPAR = "a parser without --model", ("parser benepar", "parser benep
 class ParserConfig:
     """A parser and its models, at most one a parser; of two parsers, UDPipe's model is the one in `.udpipe`."""
 
-    parser: ParserName = setting(
-        "benepar", "constituency trees (benepar), dependency trees (udpipe) or both, for text and tokens"
-    )
+    parser: ParserName = setting("benepar", "constituency trees (benepar), dependency trees (udpipe) or both")
     model: tuple[str, ...] = setting(
-        (), "name (benepar_en3), checkpoint or folder of a benepar model, or a .udpipe file, instead of the small model"
-        " that is part of synmt", metavar="NAME|PATH",
+        (), "benepar model (benepar_en3, a checkpoint or folder) or .udpipe file, if not the small one of synmt",
+        metavar="NAME|PATH",
     )  # fmt: skip
-    language: str = setting("en", "language of the model that is part of synmt: en, or de (udpipe)", needs=EMBEDDED)
-    device: str = setting("cpu", "where benepar computes: auto, cpu, cuda or cuda:N", needs=BENEPAR)
-    trust_pickle: bool = setting(False, "load a benepar model that is a pickle, which can run code", needs=BENEPAR)
+    language: str = setting("en", "language of the small model: en, or de (udpipe)", needs=EMBEDDED)
+    device: str = setting("cpu", "device of benepar: auto, cpu, cuda or cuda:N", needs=BENEPAR)
+    trust_pickle: bool = setting(False, "allow a pickled benepar model, which can run code", needs=BENEPAR)
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""

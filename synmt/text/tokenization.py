@@ -27,12 +27,10 @@ LANGUAGES = frozenset(ISO_639_1.split())
 class TextConfig:
     """The languages of raw text on both sides, and how it is tokenized."""
 
-    source_language: str | None = setting(
-        None, "of the source, for the Moses tokenizer, if not the suffix of its file, or else en"
-    )
-    target_language: str | None = setting(None, "of the target, the same")
+    source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
+    target_language: str | None = setting(None, "language of the target (the same)", metavar="CODE")
     tokenizer: TokenizerName | None = setting(
-        None, "of raw text, if not moses; none: words already stand between spaces", unless="--init"
+        None, "moses tokenizes raw text (default); none: tokens are between spaces", unless="--init"
     )
 
     def __post_init__(self) -> None:
