@@ -128,6 +128,11 @@ def attend(
         return F.scaled_dot_product_attention(query, key, value, attn_mask=bias, is_causal=causal, dropout_p=dropout)
 
 
+def hiding(hidden: Tensor) -> Tensor:
+    """Return a bias that is −inf where `hidden` is true, else 0, in fp32."""
+    return torch.zeros(hidden.shape, device=hidden.device).masked_fill_(hidden, float("-inf"))
+
+
 class _DroppedAttention(torch.autograd.Function):
     """`attend` with dropout on a CPU, in fewer passes over memory than separate operations need."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from synmt.nn.attention import PLAIN, AttentionEdit
+from synmt.nn.attention import PLAIN, AttentionEdit, hiding
 from synmt.nn.losses import joined_accuracies
 
 
@@ -100,13 +100,9 @@ def with_hidden_keys(edits: Sequence[AttentionEdit], padding: Tensor | None) -> 
 
 
 def _hide(edit: AttentionEdit, padded: Tensor) -> AttentionEdit:
-    bias = torch.zeros(padded.shape, device=padded.device) if edit.bias is None else edit.bias
-    return replace(edit, bias=bias.masked_fill(padded, float("-inf")))
+    return replace(edit, bias=hiding(padded) if edit.bias is None else edit.bias.masked_fill(padded, float("-inf")))
 
 
 def hiding_bias(padding: Tensor | None) -> Tensor | None:
     """Return a bias of −inf on padded keys, [B,1,1,n]; padding [B,n] is True where there is no token."""
-    if padding is None:
-        return None
-    zeros = torch.zeros(padding.shape, device=padding.device)
-    return zeros.masked_fill(padding, float("-inf"))[:, None, None, :]
+    return None if padding is None else hiding(padding)[:, None, None, :]

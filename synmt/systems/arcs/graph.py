@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from synmt.nn.attention import HeadEdit
+from synmt.nn.attention import HeadEdit, hiding
 from synmt.nn.decoders import joined_rows
 from synmt.systems.arcs.search import TreeHypotheses
 from synmt.systems.target import Reading
@@ -146,6 +146,4 @@ class TreeParents(nn.Module):
     def forward(self, graph: Graph) -> HeadEdit:
         """Return a bias [R,1,m,m] that is −inf where the heads see nothing."""
         itself = torch.eye(graph.births.shape[1], dtype=torch.bool, device=graph.births.device)
-        hidden = ~(graph.edges() | itself)
-        bias = torch.zeros(hidden.shape, device=hidden.device).masked_fill(hidden, float("-inf"))
-        return HeadEdit(self.heads, bias=bias.unsqueeze(1))
+        return HeadEdit(self.heads, bias=hiding(~(graph.edges() | itself)).unsqueeze(1))

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from synmt.nn.attention import PLAIN, AttentionEdit, HeadEdit
+from synmt.nn.attention import PLAIN, AttentionEdit, HeadEdit, hiding
 from synmt.nn.decoders import DecoderPass, TargetBatch, joined_rows
 from synmt.systems.arcs.search import TreeHypotheses
 from synmt.systems.target import Reading
@@ -150,8 +150,7 @@ class TreeHeads(nn.Module):
                 seen = see(stacks, queries)
                 if self.mask == "random":
                     seen = scattered(seen.sum(dim=2), stacks, queries, number)
-                bias = torch.zeros(seen.shape, device=seen.device).masked_fill(~seen, float("-inf"))
-                edits.append(HeadEdit(heads, bias=bias.unsqueeze(1)))
+                edits.append(HeadEdit(heads, bias=hiding(~seen).unsqueeze(1)))
         edit = AttentionEdit(heads=tuple(edits))
         return DecoderPass([edit if edited else PLAIN for edited in self.edited])
 

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from synmt.nn.attention import AttentionEdit
+from synmt.nn.attention import AttentionEdit, hiding
 from synmt.nn.encoding import EncoderPass, SourceBatch
 from synmt.nn.lookup import lookup
 from synmt.trees.relations import NO_TREE, RELATIONS
@@ -69,8 +69,7 @@ class HardMasks(nn.Module):
         seen = (cells == self.ids.view(1, -1, 1, 1)) | (cells == 0) | (cells == len(RELATIONS))
         if batch.padding is not None:  # padded queries must see something
             seen |= batch.padding[:, None, :, None]
-        bias = torch.zeros(seen.shape, device=seen.device).masked_fill_(~seen, float("-inf"))
-        return EncoderPass([AttentionEdit(bias)] * self.layers)
+        return EncoderPass([AttentionEdit(hiding(~seen))] * self.layers)
 
 
 def pass_of(biases: Sequence[Tensor], layers: int) -> EncoderPass:

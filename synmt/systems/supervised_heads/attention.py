@@ -30,9 +30,7 @@ class HeadSupervision(nn.Module):
         for each in self.taught:
             words, targets = batch.columns["taught_words"], _of_encoder(batch, each.pattern)
             lesson = _Lesson(HeadWatch(each.head), self.weight, words, targets)
-            run.edits[each.layer - 1] += AttentionEdit(watches=(lesson.watch,))
-            run.losses.append(lesson.loss)
-            run.accuracies[f"{each.pattern}@{each.layer}.{each.head + 1}"] = lesson.accuracy
+            lesson.join(run, each)
         return run
 
 
@@ -54,9 +52,7 @@ class DecoderHeadSupervision(nn.Module):
         for each in self.taught:
             targets = _of_columns(target.columns, each.pattern)
             lesson = _Lesson(HeadWatch(each.head), self.weight, words, targets, later)
-            run.edits[each.layer - 1] += AttentionEdit(watches=(lesson.watch,))
-            run.losses.append(lesson.loss)
-            run.accuracies[f"target {each.pattern}@{each.layer}.{each.head + 1}"] = lesson.accuracy
+            lesson.join(run, each, side="target ")
         return run
 
 
@@ -75,6 +71,12 @@ class _Lesson:
     words: Tensor
     given: Callable[[], Tensor]
     hidden: Tensor | None = None
+
+    def join(self, run: EncoderPass | DecoderPass, taught: Taught, side: str = "") -> None:
+        """Add the watch, the loss and the accuracy to a run."""
+        run.edits[taught.layer - 1] += AttentionEdit(watches=(self.watch,))
+        run.losses.append(self.loss)
+        run.accuracies[f"{side}{taught.pattern}@{taught.layer}.{taught.head + 1}"] = self.accuracy
 
     def targets(self) -> Tensor:
         return self.given() if self.hidden is None else self.given() & ~self.hidden
