@@ -30,9 +30,9 @@ def load_parameters(make: Callable[[], Model], path: Path) -> Model:
     parameters, expected = load_file(path), model.state_dict()
     for name, tensor in parameters.items():
         if tensor.is_floating_point() != expected[name].is_floating_point():
-            raise ValueError(f"tensor {name} holds {str(tensor.dtype).removeprefix('torch.')}")
+            raise ValueError(f"tensor {name} has type {str(tensor.dtype).removeprefix('torch.')}")
         if not tensor.float().isfinite().all():
-            raise ValueError(f"tensor {name} holds a number that is not finite")
+            raise ValueError(f"tensor {name} contains a number that is not finite")
     model.load_state_dict(parameters)
     return model
 
@@ -77,6 +77,6 @@ def check_shapes(expected: Mapping[str, Tensor], found: Mapping[str, list[int]])
     """Raise ValueError for the first tensor that is missing, unknown or of the wrong shape."""
     for name in sorted(expected.keys() | found.keys()):
         if name not in found or name not in expected:
-            raise ValueError(f"tensor {name} is {'missing' if name in expected else 'not of this model'}")
+            raise ValueError(f"tensor {name} is {'missing' if name in expected else 'not part of this model'}")
         if list(expected[name].shape) != found[name]:
-            raise ValueError(f"tensor {name} is {found[name]}, not {list(expected[name].shape)}")
+            raise ValueError(f"tensor {name} has shape {found[name]}, not {list(expected[name].shape)}")

@@ -15,7 +15,7 @@ from synmt.model.target import TargetSide
 from synmt.nn.config import TransformerConfig
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import EncoderPass, SourceBatch, combined, hiding_bias, plain_pass, with_hidden_keys
-from synmt.nn.losses import Classes, Loss, cross_entropies, smoothed_cross_entropy
+from synmt.nn.losses import Classes, Loss, cross_entropies, joined_accuracies, smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
 from synmt.systems.idea import task_mark
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
@@ -60,11 +60,10 @@ class TranslationModel(nn.Module):
         target = replace(target, inputs=drop_words(target.inputs, word_dropout))
         run = self.decoder.prepare(target.inputs, target.columns, target)
         states = self.decoder(self.network, target, encoded.states, encoded.bias, run)
-        accuracies = dict(encoded.ideas.accuracies)
+        accuracies = encoded.ideas.accuracies
         if run is not None:
-            if twice := accuracies.keys() & run.accuracies.keys():
-                raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
-            accuracies |= {name: partial(each, run.states) for name, each in run.accuracies.items()}
+            of_states = {name: partial(each, run.states) for name, each in run.accuracies.items()}
+            accuracies = joined_accuracies(accuracies, of_states)
         kinds = self.decoder.classes(self.network, target.gold)
         if torch.is_grad_enabled():
             losses = [_loss(kind, states, smoothing, target.counts) for kind in kinds]

@@ -1,19 +1,17 @@
-"""The sizes of the network. Free of torch, so that `--help` is, too."""
+"""The sizes of the network. Imports no torch, because `--help` reads this module."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from synmt.options import check_settings, rate, setting
 
-DECIDED = "--init"  # the model that training begins with has decided all sizes
-
-
+DECIDED = "--init"  # the initial model fixes all sizes
 Positions = Literal["sinusoidal", "rotary"]
 
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """The defaults are those of McDonald & Chiang (2021)."""
+    """The defaults are the settings of McDonald & Chiang (2021)."""
 
     width: int = setting(512, "size of the hidden states", 2, 2**16, unless=DECIDED)
     feedforward: int = setting(2048, "size inside feed-forward sublayers", 1, 2**20, unless=DECIDED)
@@ -32,7 +30,7 @@ class TransformerConfig:
         return self.cross_attention == "all" or layer == self.decoder_layers
 
     def __post_init__(self) -> None:
-        """Raise ValueError for sizes that make no network."""
+        """Raise ValueError for sizes that cannot form a network."""
         check_settings(self)
         if self.width % (2 * self.heads):
             raise ValueError(f"width {self.width} does not divide into {self.heads} heads of an even size")

@@ -114,7 +114,7 @@ def test_strengths_that_are_no_numbers_are_refused() -> None:
     weights["source_parts.mask.strengths"][0, 0, 1] = float("nan")
     save_file(weights, "broken/model.safetensors")
     for form in ("text", "png"):
-        with pytest.raises(BadInput, match="strengths holds a number that is not finite"):
+        with pytest.raises(BadInput, match="strengths contains a number that is not finite"):
             inspect(f"strengths broken --format {form}")
 
 

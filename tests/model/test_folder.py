@@ -146,10 +146,10 @@ def test_cut_weights(folder: ModelFolder[ModelConfig], size: int) -> None:
 def test_weights_of_another_model(folder: ModelFolder[ModelConfig]) -> None:
     weights = load_file(folder.parameters)
     save_file({**weights, "network.embedding": torch.zeros(3, 16)}, folder.parameters)
-    with pytest.raises(BadInput, match=r"tensor network\.embedding is \[3, 16\], not \["):
+    with pytest.raises(BadInput, match=r"tensor network\.embedding has shape \[3, 16\], not \["):
         folder.load_model(CPU)
     save_file({**weights, "extra": torch.zeros(1)}, folder.parameters)
-    with pytest.raises(BadInput, match="tensor extra is not of this model"):
+    with pytest.raises(BadInput, match="tensor extra is not part of this model"):
         folder.load_model(CPU)
     del weights["network.embedding"]
     save_file(weights, folder.parameters)

@@ -77,7 +77,7 @@ def test_a_module_belongs_to_a_decoder() -> None:
     class Lost(TargetIdea):
         reads = "synmt.systems.target:Reading"
 
-    with pytest.raises(TypeError, match="Lost has a module, and does not say which decoder runs it"):
+    with pytest.raises(TypeError, match="Lost has a module, so it must set `runs`"):
         Lost()
 
 

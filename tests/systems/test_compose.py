@@ -184,7 +184,7 @@ def test_what_cannot_be() -> None:
     from synmt.model.target import target_side
 
     for ideas, cause in (
-        ({"compose": {"heads": 0, "stack_heads": 0}}, "compose takes no heads"),
+        ({"compose": {"heads": 0, "stack_heads": 0}}, "compose needs at least one head"),
         ({"compose": {}, "parent": {}}, "compose.parent cannot be combined: some positions would see the whole prefix"),
         ({"compose": {"mask": "none"}}, "mask cannot be 'none'"),
     ):

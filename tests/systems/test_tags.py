@@ -78,7 +78,7 @@ def test_tags_stand_last_in_their_vocabulary() -> None:
     side, tags = target_side({"tags": {}}), list(filter(read_tag, vocabulary.target))
     assert side.spelling.unread(vocabulary) == len(tags) and vocabulary.target[-len(tags) :] == tags
     words = vocabulary.target[: -len(tags)]
-    with pytest.raises(ValueError, match="ends with them"):
+    with pytest.raises(ValueError, match="must end with its tags"):
         side.decoder(tiny.CONFIG, Vocabulary([*words[:2], *tags, *words[2:]], vocabulary.source))
     with pytest.raises(ValueError, match="without what tags writes"):
         side.decoder(tiny.CONFIG, Vocabulary(words, vocabulary.source))

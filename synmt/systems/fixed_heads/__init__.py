@@ -1,10 +1,10 @@
 """`fixed-heads`: encoder heads with fixed positional attention, the control for every claim about syntax.
 
-Raganato, Scherrer & Tiedemann (2020), "Fixed Encoder Self-Attention Patterns in Transformer-Based Machine
-Translation", Findings of EMNLP.
+Raganato, Scherrer & Tiedemann (2020), "Fixed Encoder Self-Attention Patterns in Transformer-Based Machine Translation",
+Findings of EMNLP.
 
-In every encoder layer, chosen heads do not learn where to attend. Of a sentence of n tokens, token i attends to token
-j, both counted from 1, with a weight that depends on their positions alone:
+In every encoder layer, the first heads do not learn where to attend. In a sentence of n tokens, token i attends to
+token j, both counted from 1, with a weight that depends only on their positions:
 
     previous   j = i − 1; the first token attends to itself
     self       j = i
@@ -14,8 +14,8 @@ j, both counted from 1, with a weight that depends on their positions alone:
     start      any j, in proportion to (n + 1 − j)³
     end        any j, in proportion to j³
 
-A token without such a context to the left or right attends to itself. The other heads are learned, and the values of
-all heads are. The paper fixes seven of eight heads in this way and leaves one to be learned.
+A token without such a context to its left or right attends to itself. The other heads learn their weights, and all
+heads learn their values. The paper fixes seven of eight heads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ PATTERNS = "previous", "self", "next", "left", "right", "start", "end"
 
 @dataclass(frozen=True)
 class FixedHeads(SourceIdea):
-    """Reads no columns: positions are enough."""
+    """No columns: the patterns depend only on positions."""
 
     patterns: str = setting(
         "previous+next", f"what the first heads of each layer attend to, joined by +: {', '.join(PATTERNS)}"
@@ -43,7 +43,7 @@ class FixedHeads(SourceIdea):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not set(self._patterns) <= set(PATTERNS):
-            raise ValueError(f"patterns cannot be {self.patterns!r}; patterns are {', '.join(PATTERNS)}")
+            raise ValueError(f"patterns cannot be {self.patterns!r}; choose from {', '.join(PATTERNS)}")
 
     @property
     def _patterns(self) -> list[str]:

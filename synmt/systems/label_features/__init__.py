@@ -1,14 +1,14 @@
-"""`label-features`: the labels of words as further features of the encoder's input.
+"""`label-features`: the labels of words as additional features of the encoder's input.
 
 Sennrich & Haddow (2016), "Linguistic Input Features Improve Neural Machine Translation", WMT: the embeddings of a
-subword and of each of its features, of sizes that sum to the width of the model, stand side by side. As in
-Bugliarello & Okazaki's (2020) comparison, subwords of a word share its labels, and a feature has 10 channels.
+subword and of its features are concatenated, and their sizes sum to the width of the model. As in the comparison of
+Bugliarello & Okazaki (2020), subwords share the labels of their word, and a feature has 10 channels.
 
-Their features are lemmas, subword tags (B, I, E: a subword begins, continues or ends its word; O: it is the whole),
-morphological features (all of a word as one label), parts of speech and dependency relations.
+The paper's features are lemmas, subword tags (B, I, E: the subword begins, continues or ends its word; O: it is the
+whole word), morphological features (all of a word in one label), parts of speech and dependency relations.
 
-The last channels of a subword's own embedding give way to the features, so that one matrix still serves the source,
-the target and the softmax.
+Features replace the last channels of the subword's own embedding, so that one matrix can still serve the source, the
+target and the softmax.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from synmt.systems.label_features.embeddings import LabelEmbeddings
 
 
-# Fields with labels, and those that tell whether a record has them: where no word has features, `feats` is empty.
+# Fields with labels, each with the field that shows whether a record has it: `feats` can be empty in a parsed record.
 FIELDS = {"deprels": "deprels", "upos": "upos", "feats": "upos", "lemmas": "lemmas"}
 SUBWORD_TAGS = "bieo"
 TAGS = {(False, False): "O", (False, True): "B", (True, True): "I", (True, False): "E"}
@@ -33,7 +33,7 @@ TAGS = {(False, False): "O", (False, True): "B", (True, True): "I", (True, False
 
 @dataclass(frozen=True)
 class LabelFeatures(SourceIdea):
-    """Labels: those of some fields of the record, by their names, and subword tags."""
+    """Labels: the chosen fields of the record, by name, and subword tags."""
 
     fields: str = setting("deprels", f"labels of the parse record, joined by +, of {', '.join(FIELDS)}; and bieo")
     size: int = setting(10, "channels of each", 1, 2**16)
@@ -41,7 +41,7 @@ class LabelFeatures(SourceIdea):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not set(self._names) <= {*FIELDS, SUBWORD_TAGS} or len(set(self._names)) < len(self._names):
-            raise ValueError(f"fields cannot be {self.fields!r}; they are {', '.join(FIELDS)} and {SUBWORD_TAGS}")
+            raise ValueError(f"fields cannot be {self.fields!r}; choose from {', '.join(FIELDS)} and {SUBWORD_TAGS}")
 
     @property
     def _names(self) -> list[str]:
@@ -71,6 +71,6 @@ class LabelFeatures(SourceIdea):
 
 
 def subword_tags(words: Sequence[int]) -> list[str]:
-    """Return B, I, E or O for each token by the word that it is of, "" for -1; words' subwords stand together."""
+    """Return B, I, E or O for each token, given the word that it is part of; "" for tokens that are part of no word."""
     around = zip([-1, *words], words, [*words[1:], -1], strict=False)
     return ["" if word < 0 else TAGS[before == word, after == word] for before, word, after in around]

@@ -1,15 +1,15 @@
-"""`label-masks`: learned masks in encoder self-attention by the label of the lowest node above two words.
+"""`label-masks`: learned masks in encoder self-attention, chosen by the label of the lowest node above two words.
 
-Ours, after `mask` (McDonald & Chiang 2021): there, labels are tokens that the encoder reads beside the words, which
-makes sources about twice as long. Here it reads the subwords alone, and labels stand on the edges between them. Two
-tokens q and k of different places have one lowest node above both; its label, and the side on which k is, choose the
-strength that each head h learns:
+Ours, after `mask` (McDonald & Chiang 2021). There, the encoder reads labels as tokens among the words, which makes
+sources about twice as long. Here it reads only the subwords, and labels describe pairs of them. Two different tokens q
+and k have one lowest node above both. Its label, and the side of q on which k lies, select a strength that each head h
+learns:
 
     α_h = softmax(Q_h K_hᵀ / √c − exp(s_h[label(q,k), side(q,k)]))
 
-A token itself has a strength of its own; subwords of a word have the word's own label above them. No mask holds of
-tokens that are no words, and of a sentence without a tree. The lowest node above words i and j is the highest of those
-above two neighbours between them, so that O(n) numbers a sentence say it all.
+The pair of a token with itself has its own strength. For two subwords of a word, the lowest node is the node right
+above the word. Tokens that are no words, and sentences without a tree, are not masked. The lowest node above words i
+and j is the highest of the lowest nodes above neighbouring words between them, so O(n) numbers per sentence suffice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LabelMasks(SourceIdea):
-    """Of each token that is of a word, the lowest node above it and the next such token. Columns: `lowest_depths`,
-    depths of these nodes, 0 where there is no next one, -1 of a token of no word. Labels: `lowest`, "" of both."""
+    """For each token of a word, the lowest node above it and the next such token.
+
+    Columns: `lowest_depths`, the depths of these nodes; 0 if there is no next token, -1 for a token of no word.
+    Labels: `lowest`, the labels of these nodes; "" in both cases.
+    """
 
     per_layer: bool = setting(False, "strengths of their own for each layer")
 
@@ -54,12 +57,12 @@ class LabelMasks(SourceIdea):
 
 
 def _lowest(record: ParseRecord, layout: Layout) -> list[int]:
-    """Return the lowest node above each token of a word and the next, -1 where there is none: one less than tokens."""
+    """Return the lowest node above each token of a word and the next one, -1 if there is none, [tokens − 1]."""
     words = [word for word in layout.words if word >= 0]
     if not record.tree or not words:
         return []
     leaves = [node for node, leaf in enumerate(record.tree.is_leaf()) if leaf]
-    # In preorder, what follows a leaf is a child of the lowest node above that leaf and the next one.
+    # In preorder, the node after a leaf is a child of the lowest node above that leaf and the next leaf.
     return [
         record.tree.parents[leaves[word] if word == following else leaves[word] + 1]
         for word, following in pairwise(words)

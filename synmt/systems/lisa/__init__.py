@@ -1,15 +1,15 @@
 """`lisa`: one encoder head attends to each token's parent, which it learns to predict.
 
-Strubell, Verga, Andor, Weiss & McCallum (2018), "Linguistically-Informed Self-Attention for Semantic Role
-Labeling", EMNLP; for translation, and as described here, the baseline of Bugliarello & Okazaki (2020).
+Strubell, Verga, Andor, Weiss & McCallum (2018), "Linguistically-Informed Self-Attention for Semantic Role Labeling",
+EMNLP. For translation, and as described here, the baseline of Bugliarello & Okazaki (2020).
 
-In one layer, the weights of the first head are those of a biaffine parser over the layer's input X:
+In one layer, a biaffine parser over the layer's input X computes the weights of the first head:
 
     [Q_p, K_p] = LeakyReLU(X W + b),   A = softmax_k([Q_p; 1]ᵀ U K_p),   L = L_translation + λ Σ_t −log A[t, p_t]
 
-p_t is the first subword of the word that t's word depends on; the root is its own parent. The values of the head
-are its own. The paper's code left U without initialization, took the logarithm twice, over the axis of queries,
-and counted padding; here U is Xavier, and tokens that are no words have no parent to learn.
+p_t is the first subword of the head of t's word; the root is its own parent. The head computes its own values. The
+paper's code left U uninitialized, took the logarithm twice, over the axis of queries, and counted padding. Here U is
+initialized by Xavier, and tokens that are no words have no parent to learn.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lisa(SourceIdea):
-    """Columns: `parent_subwords`, the first token of each token's parent, -1 where there is none or it is not known;
-    `word_starts`, 1 for the first token of a word, by which its parent is scored."""
+    """Columns: `parent_subwords`, the first token of each token's parent, -1 if it has none or it is unknown;
+    `word_starts`, 1 for the first token of a word, whose prediction counts for accuracy."""
 
     layer: int = setting(1, "encoder layer with the head", 1, 256)
     weight: float = setting(1.0, "of the parser's loss: λ")

@@ -2,23 +2,23 @@
 
 McDonald & Chiang (2021), "Syntax-Based Attention Masking for Neural Machine Translation", NAACL-SRW.
 
-The encoder reads the preorder of the tree over subwords, labels included, without closing brackets. Nine
-relations partition all ordered pairs of nodes (synmt.trees.linearization), and each head h learns a strength s for
-each relation r. Section 2, with a single mask on for each pair:
+The encoder reads the tree over subwords in preorder, with labels but without closing brackets. Nine relations partition
+all ordered pairs of nodes (synmt.trees.linearization), and each head h learns a strength s for each relation r. In
+section 2, each pair has exactly one mask:
 
     α_h = softmax(Q_h K_hᵀ / √c − exp(s_h[r(q,k)]))
 
-Strengths start at zero, where every bias is −1 and attention is plain. As in the paper's code, all layers share
-one set of strengths; `per_layer` gives each its own. Where that code gathered recursively from tree objects,
-relations are compared on the device from two columns, a node's parent and the end of its subtree.
+Strengths start at zero, where every bias is −1 and attention is plain. As in the paper's code, all layers share one set
+of strengths; `per_layer` gives each layer its own. That code gathered relations recursively from tree objects. Here the
+device computes them from two columns, a node's parent and the end of its subtree.
 
-With some of the `relations` alone, no mask holds of the pairs of the others, which have −exp(0). With `hard` masks,
-nothing is learned: head h sees the keys of one relation, the ones that a query has itself, and no others.
+If `relations` names only some of them, pairs in other relations have no mask and get −exp(0). With `hard` masks,
+nothing is learned: each head sees the keys in one relation to the query, and the query itself.
 
-No mask holds of the pairs of a sentence without a tree: −exp(0) for all, so that its attention is plain.
+Pairs in a sentence without a tree have no mask either: they all get −exp(0), so attention is plain.
 
-With `tree` dependency, the encoder reads the subwords of the words alone, in their order, and the relations are those
-between the words in the dependency tree; the subwords of one word are siblings.
+With `tree` dependency, the encoder reads only the subwords, in order, and the relations hold between words in the
+dependency tree. The subwords of a word are siblings.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,16 +37,17 @@ from synmt.trees.record import ParseRecord
 if TYPE_CHECKING:
     from synmt.systems.mask.attention import HardMasks, TreeMasks
 
-# Of nodes: no word has them, and tokens that are no words are node -1.
+# Parents that match no node: words are nodes from 0 on, and tokens that are no words are node -1.
 ROOTS_PARENT = NO_TREE - 1
-NO_PARENT = NO_TREE - 2  # and below, so that no two such tokens are siblings
+NO_PARENT = NO_TREE - 2  # counting down from here, no two such tokens are siblings
 
 
 @dataclass(frozen=True)
 class Mask(SourceIdea):
-    """Tokens: the preorder of the tree over subwords. Columns: `parents`, `ends` (subtree ends, exclusive).
+    """Tokens: the tree over subwords in preorder. Columns: `parents`, `ends` (subtree ends, exclusive).
 
-    With a dependency tree: tokens as they are; columns besides: `nodes` and `orders`, as in mask/attention.py.
+    With a dependency tree: the tokens do not change, and there are two more columns, `nodes` and `orders`, as in
+    mask/attention.py.
     """
 
     per_layer: bool = setting(False, "strengths of their own for each layer", unless="hard")
@@ -58,9 +59,9 @@ class Mask(SourceIdea):
         super().__post_init__()
         unknown = sorted(set(self._relations) - set(RELATIONS))
         if unknown or len(set(self._relations)) < len(self._relations):
-            raise ValueError(f"relations cannot be {self.relations!r}; they are {', '.join(RELATIONS)}")
+            raise ValueError(f"relations cannot be {self.relations!r}; choose from {', '.join(RELATIONS)}, each once")
         if self.hard and (self.per_layer or not self._others):
-            raise ValueError("hard masks have no strengths for each layer, and are of other relations than self")
+            raise ValueError("hard masks cannot be per layer, and need relations other than self")
 
     @property
     def _relations(self) -> list[str]:
@@ -93,7 +94,7 @@ class Mask(SourceIdea):
         columns: dict[str, list[int]] = {"nodes": layout.words, "parents": [], "ends": [], "orders": []}
         for token, word in enumerate(layout.words):
             parent = NO_PARENT - token if record.heads else NO_TREE
-            end = order = -1  # a token that is no word has no relatives
+            end = order = -1  # a token that is no word is related to no other
             if word >= 0:
                 head = record.heads[word]
                 parent, end, order = head - 1 if head else ROOTS_PARENT, ends[word], orders[word]
@@ -110,4 +111,4 @@ class Mask(SourceIdea):
         return TreeMasks(config.heads, config.encoder_layers, self.per_layer, self._relations)
 
 
-PRESETS = {"paper": Preset()}  # the defaults of all configs are those of the paper and its code
+PRESETS = {"paper": Preset()}  # all configs default to the settings of the paper and its code

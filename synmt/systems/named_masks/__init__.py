@@ -1,17 +1,17 @@
-"""`named-masks`: masks of the user's own in encoder self-attention, by name from the records.
+"""`named-masks`: the user's own masks in encoder self-attention, by name from the records.
 
-McDonald & Chiang (2021), "Syntax-Based Attention Masking for Neural Machine Translation", NAACL-SRW, section 2,
-the general formula: any number of masks M_r, overlapping or not, each with a strength s that each head h learns:
+McDonald & Chiang (2021), "Syntax-Based Attention Masking for Neural Machine Translation", NAACL-SRW, section 2, the
+general formula. Any number of masks M_r may overlap, and each head h learns a strength s for each:
 
     α_h = softmax(Q_h K_hᵀ / √c − exp(Σ_r s_h[r] M_r[q,k]))
 
-A pair of which no mask holds has −exp(0) = −1. Beside `mask` the nine relations are masks in the same sum. The other
-form, ours, adds the masks up: − Σ_r exp(s_h[r]) M_r[q,k], so that each more mask hides more, and a pair of which none
-holds is left as it is.
+A pair that no mask marks gets −exp(0) = −1. If `mask` is used too, the nine relations are masks in the same sum. The
+other form, `sum`, is ours. It adds the penalties, − Σ_r exp(s_h[r]) M_r[q,k], so that each further mask hides more, and
+a pair that no mask marks is unchanged.
 
-A record holds them under `masks`, as n strings of n characters 0 and 1, a row a query: over the nodes of its tree
-in preorder, or over its words. The subwords of a word share its rows and columns; what a mask says nothing of, such
-as the labels of a tree beside a mask over words, is outside of it.
+Records contain masks in `masks`, as n strings of n characters 0 and 1, one string per query, over the nodes of the tree
+in preorder or over the words. The subwords of a word share its rows and columns. Tokens that a mask does not cover,
+such as the labels of a tree with a mask over words, are not marked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class NamedMasks(SourceIdea):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not all(self._names):
-            raise ValueError("named masks need names")
+            raise ValueError("named masks need names, joined by +")
 
     @property
     def _names(self) -> list[str]:

@@ -2,18 +2,18 @@
 
 Bugliarello & Okazaki (2020), "Enhancing Machine Translation with Dependency-Aware Self-Attention", ACL.
 
-In chosen heads of one layer, or of several, the logits of token t are scaled by how close each key j is to the
-position p_t of t's dependency parent, with a Gaussian of variance σ² (equations 2 to 4):
+In chosen heads of one or more layers, the logits of token t are scaled by how close each key j is to the position p_t
+of t's dependency parent, with a Gaussian of variance σ² (equations 2 to 4):
 
     N = (Q Kᵀ / √c) ⊙ D,   D[t, j] = exp(−(j − p_t)² / 2σ²) / √(2πσ²)
 
-All subwords of a word share the middle of their parent's subwords, and the root is its own parent. Parent ignoring,
-`dropout` here: in training, each row of D is plain with probability q, drawn for each sentence, layer and head.
+All subwords of a word share a parent position: the middle of the parent's subwords. The root is its own parent. Parent
+ignoring, here `dropout`: in training, each row of D is left out with probability q, drawn per sentence, layer and head.
 
-`weighting` other than the paper's: `add-log-density` adds log D to the logits, for the product turns a negative
-logit at the parent into the smallest weight; `parent-only` scales by the indicator |j − p_t| < 1, as the paper's
-ablation does. Where the paper's code scaled the wrong heads for batches of several sentences, heads are an axis of
-their own here; tokens that are no words, such as node labels beside `mask`, keep their own attention.
+Two values of `weighting` differ from the paper's formula. `add-log-density` adds log D to the logits, because the
+product turns a negative logit at the parent into the smallest weight. `parent-only` scales by the indicator |j − p_t| <
+1, as in the paper's ablation. The paper's code scaled the wrong heads in batches of several sentences; here, heads have
+their own axis. Tokens that are no words, such as node labels with `mask`, keep their attention.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pascal(SourceIdea):
-    """Columns: `parent_positions`, twice the position of each token's parent, -1 for tokens that are no words, and for
-    those of words without a head, which keep their own attention."""
+    """Columns: `parent_positions`, twice the position of each token's parent. It is -1 for tokens that are no words,
+    and for words without a known head, which keep their attention."""
 
     layer: int = setting(1, "encoder layer whose attention is scaled", 1, unless="layers", most=256)
     heads: int = setting(2, "how many of its heads", 1, most=2**16)
@@ -50,10 +50,10 @@ class Pascal(SourceIdea):
         if not all(each.isascii() and each.isdigit() and int(each) > 0 for each in numbers):
             raise ValueError(f"layers cannot be {self.layers!r}")
         if len({int(layer) for layer, _, _ in parts}) < len(parts):
-            raise ValueError(f"layers cannot be {self.layers!r}: one stands there twice")
+            raise ValueError(f"layers cannot be {self.layers!r}: a layer occurs twice")
 
     def _heads_of_layers(self) -> dict[int, int]:
-        """Return how many heads of which layers are scaled."""
+        """Return how many heads are scaled in each scaled layer."""
         parts = (part.partition(":") for part in self.layers.split("+") if part)
         return {int(layer): int(heads or self.heads) for layer, _, heads in parts} or {self.layer: self.heads}
 
@@ -76,18 +76,18 @@ class Pascal(SourceIdea):
 
 
 # The six tasks of Bugliarello & Okazaki (2020), with the settings that their grid search chose for `pascal` and for the
-# systems that they compare it with.
+# systems that they compare with it.
 SYSTEMS = ("pascal", "lisa", "multitask", "label-features")
 SHARED: dict[str, Any] = dict(
     norm="post", attention_dropout=0.0, activation_dropout=0.0,
-    batch_tokens=2048, accumulate=16,  # 16 GPUs of 2,048 tokens each are 16 batches an update
+    batch_tokens=2048, accumulate=16,  # 16 GPUs with 2,048 tokens each: 16 batches per update
     max_length=1024, learning_rate=1e-3, schedule="inverse-sqrt", warmup=8000, adam_beta2=0.997, clip=0.0,
     word_dropout=0.0, epochs=10_000,
 )  # fmt: skip
 
 
 def _task(merges: int, updates: int, dropout: float, pascal: tuple[int, float], *tuned: tuple[float, float]) -> Preset:
-    """Return a preset. pascal: its heads, and q; tuned: learning rate and Adam's second beta of each of SYSTEMS."""
+    """Return a preset. pascal: its heads, and q; tuned: the learning rate and Adam's second beta of each of SYSTEMS."""
     heads, ignoring = pascal
     pairs = zip(SYSTEMS, tuned, strict=True)
     systems: dict[str, dict[str, Any]] = {

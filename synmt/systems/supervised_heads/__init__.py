@@ -1,20 +1,24 @@
-"""`supervised-heads`: chosen encoder heads learn where to attend, in training only.
+"""`supervised-heads`, `supervised-decoder-heads`: chosen heads learn where to attend, in training only.
 
 After Strubell, Verga, Andor, Weiss & McCallum (2018), "Linguistically-Informed Self-Attention for Semantic Role
-Labeling", EMNLP, but without a biaffine scorer and without replacing any weights; in translation, Deguchi, Tamura &
-Ninomiya (2019), "Dependency-Based Self-Attention for Transformer NMT", RANLP, supervise a head in this way.
+Labeling", EMNLP, but without a biaffine scorer and without replacing any weights. In translation, Deguchi, Tamura &
+Ninomiya (2019), "Dependency-Based Self-Attention for Transformer NMT", RANLP, supervise heads in this way.
 
-Head h of layer l is an ordinary head. The loss rewards the attention that each token t of a word pays to the subwords
-G(t) of the words it is taught:
+Head h of layer l is an ordinary head. The loss rewards the attention that each token t of a word pays to G(t), the
+subwords of its target words:
 
     L = L_translation − λ Σ_h Σ_t log Σ_{j ∈ G_h(t)} A_h[t, j]
 
-A_h is the head's softmax before dropout. No parameter is added, and the forward pass does not change, so the trained
-model is a plain Transformer: it translates without a parser, at the speed of `sequence`, and can be exported.
+A_h is the head's softmax before dropout. There are no new parameters, and the forward pass does not change. The trained
+model is therefore a plain Transformer: it translates without a parser, as fast as `sequence`, and can be exported.
 
-Each head is taught one pattern (patterns.py), or a mask of the user's own, `mask:NAME`: all words that the record's
-mask of this name marks in the row of its word, together. A word without a head, or a sentence without a tree, adds no
-loss to the heads that are taught trees.
+Each head is taught one pattern (patterns.py). On the source side it can also be taught one of the user's own masks,
+`mask:NAME`: all words that the record's mask marks in the row of the token's word. Words without a head, and sentences
+without a tree, add no loss to heads that are taught trees.
+
+On the target side, the heads belong to the decoder's causal self-attention. The position that reads a token of word t
+is taught only targets that do not come later, such as the parent if it is to the left (Deguchi et al.), or the latest
+word that t is linked with. If all targets of a word are to its right, it adds no loss.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,9 +43,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SupervisedHeads(SourceIdea):
-    """Columns: `taught_words`, the number of each token's word, from 1, and for each pattern the number of the word it
-    gives, as `taught_parent`. Both are 0 for padding and for tokens that are not words, the latter also for words that
-    are not taught. Matrices: the user's own masks, as `taught_mask:NAME`."""
+    """Columns: `taught_words`, the number of each token's word, counted from 1, and per pattern the number of its
+    target word, such as `taught_parent`. Both are 0 for padding and for tokens that are no words; the target is also
+    0 for words that are not taught. Matrices: the user's own masks, as `taught_mask:NAME`."""
 
     training_only = True
 
@@ -59,7 +63,7 @@ class SupervisedHeads(SourceIdea):
 
     @property
     def taught(self) -> list[Taught]:
-        """Return the heads, as `read_taught`."""
+        """Return the supervised heads, as `read_taught` does."""
         return read_taught(self.teach, self.layer, PATTERNS, masks=True)
 
     def needs(self, training: bool) -> frozenset[str]:
@@ -88,7 +92,7 @@ class SupervisedHeads(SourceIdea):
 
 @dataclass(frozen=True)
 class SupervisedDecoderHeads(TargetIdea):
-    """Columns: as those of `supervised-heads`, for the positions of the decoder's input."""
+    """Columns: as for `supervised-heads`, for the positions of the decoder's input."""
 
     runs = CAUSAL
     training_only = True
@@ -107,7 +111,7 @@ class SupervisedDecoderHeads(TargetIdea):
 
     @property
     def taught(self) -> list[Taught]:
-        """Return the heads, as `read_taught`."""
+        """Return the supervised heads, as `read_taught` does."""
         return read_taught(self.teach, self.layer, OF_DECODERS)
 
     def needs(self, training: bool) -> frozenset[str]:
@@ -115,7 +119,7 @@ class SupervisedDecoderHeads(TargetIdea):
         return frozenset({SOME_HEADS}) if training and of_trees else frozenset()
 
     def columns(self, record: ParseRecord, entries: Sequence[str]) -> dict[str, list[int]]:
-        numbers = _words_of(entries) if record.tokens else [0] * (1 + len(entries))  # of another task than translation
+        numbers = _words_of(entries) if record.tokens else [0] * (1 + len(entries))  # a task other than translation
         found = {"taught_words": numbers}
         for name in {each.pattern: None for each in self.taught}:
             words = [0, *(word + 1 for word in OF_DECODERS[name](record))]
@@ -132,8 +136,7 @@ class SupervisedDecoderHeads(TargetIdea):
 
 
 def _words_of(entries: Sequence[str]) -> list[int]:
-    """Return the number of the word, from 1, that is read at each position, 0 at the begin of sentence and at
-    structure, [1+t]."""
+    """Return the number of the word read at each position, from 1; 0 at begin of sentence and structure, [1+t]."""
     numbers, word, is_open = [0], 0, False
     for entry in entries:
         if is_structural(entry):

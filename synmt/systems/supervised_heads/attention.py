@@ -17,7 +17,7 @@ from synmt.systems.supervised_heads.patterns import MASK, REVERSED, Taught
 
 
 class HeadSupervision(nn.Module):
-    """Watches heads of encoder layers, and gives the loss and the accuracy of their attention. No parameters."""
+    """Watches heads of encoder layers, and computes the loss and the accuracy of their attention. No parameters."""
 
     def __init__(self, layers: int, taught: Sequence[Taught], weight: float) -> None:
         super().__init__()
@@ -30,14 +30,12 @@ class HeadSupervision(nn.Module):
         for each in self.taught:
             words, targets = batch.columns["taught_words"], _of_encoder(batch, each.pattern)
             lesson = _Lesson(HeadWatch(each.head), self.weight, words, targets)
-            run.edits[each.layer - 1] += AttentionEdit(watches=(lesson.watch,))
-            run.losses.append(lesson.loss)
-            run.accuracies[f"{each.pattern}@{each.layer}.{each.head + 1}"] = lesson.accuracy
+            lesson.join(run, each)
         return run
 
 
 class DecoderHeadSupervision(nn.Module):
-    """The same for heads of causal self-attention in decoder layers, where a position attends to none after it."""
+    """Does the same for heads of causal self-attention in decoder layers, where no position attends to a later one."""
 
     reads, training_only = "", True
 
@@ -54,18 +52,18 @@ class DecoderHeadSupervision(nn.Module):
         for each in self.taught:
             targets = _of_columns(target.columns, each.pattern)
             lesson = _Lesson(HeadWatch(each.head), self.weight, words, targets, later)
-            run.edits[each.layer - 1] += AttentionEdit(watches=(lesson.watch,))
-            run.losses.append(lesson.loss)
-            run.accuracies[f"target {each.pattern}@{each.layer}.{each.head + 1}"] = lesson.accuracy
+            lesson.join(run, each, side="target ")
         return run
 
 
 @dataclass(frozen=True, slots=True)
 class _Lesson:
-    """One head in one batch. Its loss and its accuracy need no states of the decoder, which they may be given.
+    """The supervision of one head in one batch. Its loss and its accuracy ignore the decoder states that callers may
+    pass.
 
-    words [B,n]: the number of each token's word, from 1, else 0; given: returns whether query t is taught key j,
-    [B,n,n] bool; hidden [n,n] bool: the keys that a query of this head does not see, None if it sees all.
+    words [B,n]: the number of each token's word, counted from 1, else 0.
+    given: returns whether query t is taught key j, [B,n,n] bool.
+    hidden [n,n] bool: the keys that this head hides from each query, None if it hides none.
     """
 
     watch: HeadWatch
@@ -73,6 +71,12 @@ class _Lesson:
     words: Tensor
     given: Callable[[], Tensor]
     hidden: Tensor | None = None
+
+    def join(self, run: EncoderPass | DecoderPass, taught: Taught, side: str = "") -> None:
+        """Add the watch, the loss and the accuracy to a run."""
+        run.edits[taught.layer - 1] += AttentionEdit(watches=(self.watch,))
+        run.losses.append(self.loss)
+        run.accuracies[f"{side}{taught.pattern}@{taught.layer}.{taught.head + 1}"] = self.accuracy
 
     def targets(self) -> Tensor:
         return self.given() if self.hidden is None else self.given() & ~self.hidden
@@ -82,12 +86,11 @@ class _Lesson:
         return logits if self.hidden is None else logits.masked_fill(self.hidden, float("-inf"))
 
     def loss(self, *_: Tensor) -> Tensor:
-        """Return −λ Σ_t log Σ_j A[t, j] over the tokens t that are taught and the tokens j that they are taught."""
+        """Return −λ Σ_t log Σ_j A[t, j] over the taught tokens t and their target tokens j."""
         return -self.weight * log_mass(self.logits(), self.targets()).sum()
 
     def accuracy(self, *_: Tensor) -> tuple[int, int]:
-        """Count the words whose first token attends most to a token that it is taught, and the words that are
-        taught."""
+        """Count the words whose first token attends most to one of its targets, and the words that are taught."""
         targets = self.targets()
         starts = (self.words != F.pad(self.words, (1, -1))) & (self.words > 0)
         taught = starts & targets.any(dim=2)
@@ -109,8 +112,9 @@ def _of_columns(columns: Mapping[str, Tensor], pattern: str) -> Callable[[], Ten
 def target_tokens(words: Tensor, given: Tensor, reverse: bool) -> Tensor:
     """Return whether query t is taught key j, [B,n,n] bool.
 
-    words [B,n]: the number of each token's word, from 1; given [B,n]: the number of the word that the pattern gives.
-    Both are 0 where there is none. reverse: a query is taught the other words that were given its own.
+    words [B,n]: the number of each token's word, counted from 1; given [B,n]: the number of the word that the pattern
+    gives for it; 0 for none.
+    reverse: each query is taught the other words for which the pattern gives the query's word.
     """
     if reverse:
         query, key, other = words.unsqueeze(2), given.unsqueeze(1), words.unsqueeze(1)
@@ -120,7 +124,7 @@ def target_tokens(words: Tensor, given: Tensor, reverse: bool) -> Tensor:
 
 
 def log_mass(logits: Tensor, targets: Tensor) -> Tensor:
-    """Return log Σ_j A[t, j] over the targets j of each query t, 0 for a query that has none: [B,n,n] twice → [B,n]"""
+    """Return log Σ_j A[t, j] over the targets j of each query t, 0 for a query without any: [B,n,n] twice → [B,n]"""
     untaught = ~targets.any(dim=2, keepdim=True)
     of_targets = logits.masked_fill(~(targets | untaught), float("-inf"))
     return torch.logsumexp(of_targets, dim=2) - torch.logsumexp(logits, dim=2)

@@ -1,6 +1,6 @@
-"""What heads are taught: for each word of a sentence, one word to attend to.
+"""The patterns that heads are taught: for each word of a sentence, one word to attend to.
 
-Three patterns depend on position alone:
+Three patterns depend only on position:
 
     previous   the word before; the first word attends to itself
     next       the word after; the last word attends to itself
@@ -9,15 +9,15 @@ Three patterns depend on position alone:
 Three depend on the dependency tree:
 
     parent          the head of the word; the root attends to itself
-    children        the dependents of the word, together; a word without dependents is not taught
-    latest-linked   the latest word before it that is its head or its dependent, if there is one
+    children        all dependents of the word; a word without dependents is not taught
+    latest-linked   the latest earlier word that is its head or its dependent, if there is one
 
 Two are controls, which a claim about syntax has to beat:
 
-    shuffled-parent   the parent after the words of the tree have changed places at random
+    shuffled-parent   the parent in a tree whose words have been shuffled
     random            another word of the sentence; for a decoder, an earlier one
 
-Both draw from a generator seeded by the words, so a sentence has the same targets in every epoch and every run.
+Both draw from a generator that is seeded by the words, so a sentence has the same targets in every epoch and every run.
 """
 
 import random
@@ -28,8 +28,8 @@ from typing import NamedTuple
 from synmt.systems.idea import parents_of_words
 from synmt.trees.record import ParseRecord
 
-NOTHING = -1  # in place of the index of a word
-MASK = "mask:"  # before the name of a mask of the user's own
+NOTHING = -1  # instead of the index of a word
+MASK = "mask:"  # before the name of one of the user's own masks
 
 
 def _latest_linked(record: ParseRecord) -> list[int]:
@@ -68,7 +68,7 @@ def _generator(record: ParseRecord) -> random.Random:
 
 
 def _near(step: int) -> Callable[[ParseRecord], list[int]]:
-    """Return the pattern of the word that many places away, or of the word itself at the edge of the sentence."""
+    """Return the pattern of the word `step` places away, or of the word itself at the edge of the sentence."""
 
     def words(record: ParseRecord) -> list[int]:
         count = len(record.tokens)
@@ -77,7 +77,7 @@ def _near(step: int) -> Callable[[ParseRecord], list[int]]:
     return words
 
 
-Pattern = Callable[[ParseRecord], list[int]]  # for each word the index of one, or NOTHING
+Pattern = Callable[[ParseRecord], list[int]]  # for each word, the index of its target, or NOTHING
 PATTERNS: Mapping[str, Pattern] = {
     "previous": _near(-1), "next": _near(1), "self": _near(0),
     "parent": parents_of_words, "children": parents_of_words, "latest-linked": _latest_linked,
@@ -88,11 +88,11 @@ OF_DECODERS: Mapping[str, Pattern] = {
     "random": _random_earlier,
 }
 OF_TREES = frozenset({"parent", "children", "latest-linked", "shuffled-parent"})
-REVERSED = frozenset({"children"})  # the pattern gives the words that are to attend to this one
+REVERSED = frozenset({"children"})  # the pattern maps each word to the word that should attend to it
 
 
 class Taught(NamedTuple):
-    """One supervised head. layer is counted from 1, head from 0."""
+    """One supervised head. The layer is counted from 1, the head from 0."""
 
     pattern: str
     layer: int
@@ -102,8 +102,9 @@ class Taught(NamedTuple):
 def read_taught(teach: str, layer: int, patterns: Mapping[str, Pattern], masks: bool = False) -> list[Taught]:
     """Return the heads that an option such as `previous+parent@3.2` names, each with its pattern.
 
-    layer: of the heads that name none; a head without a number is the first of its layer that is free. masks: whether
-    `mask:NAME` is a pattern too. Raises ValueError for an unknown pattern, and for a head that is taught twice.
+    layer: the layer of heads that name none. A head without a number is the first free one of its layer.
+    masks: whether to accept `mask:NAME` as a pattern.
+    Raises ValueError for an unknown pattern, and for a head that is taught twice.
     """
     named = [_read(part, layer, patterns, masks) for part in teach.split("+")]
     taken = {(layer, head) for _, layer, head in named if head is not None}
@@ -119,12 +120,12 @@ def read_taught(teach: str, layer: int, patterns: Mapping[str, Pattern], masks: 
 
 
 def _read(part: str, layer: int, patterns: Mapping[str, Pattern], masks: bool) -> tuple[str, int, int | None]:
-    """Return pattern, layer and head of a part such as `parent@3.2`."""
+    """Return the pattern, layer and head of a part such as `parent@3.2`."""
     pattern, at, place = part.rpartition("@") if "@" in part else (part, "", "")
     number, dot, head = place.partition(".")
     numbers = [number] * bool(at) + [head] * bool(dot)
     known = pattern in patterns or (masks and pattern.startswith(MASK) and pattern != MASK)
     if not known or not all(each.isascii() and each.isdigit() and int(each) for each in numbers):
         names = ", ".join([*patterns, *[f"{MASK}NAME"] * masks])
-        raise ValueError(f"teach cannot be {part!r}; patterns are {names}, places such as @3 or @3.2")
+        raise ValueError(f"teach cannot be {part!r}; patterns are {names}, and places look like @3 or @3.2")
     return pattern, int(number) if at else layer, int(head) - 1 if dot else None
