@@ -147,7 +147,7 @@ def _naming_death() -> Iterator[None]:
     try:
         yield
     except (EOFError, OSError):
-        raise BadInput("a process has died, perhaps for want of memory; all lines before are whole") from None
+        raise BadInput("a process died, perhaps out of memory; all lines so far are complete") from None
 
 
 def one_thread() -> None:

@@ -16,7 +16,7 @@ from synmt.cli.scarcity import watch_limit
 from synmt.cli.sections import SectionGroup
 from synmt.garbage import search_rarely
 from synmt.interruption import Interrupted
-from synmt.streams import BadInput, WrongUsage, complain, discard_output
+from synmt.streams import A_FOLDER, BadInput, WrongUsage, complain, discard_output
 
 GROUPS = {
     "Commands": {
@@ -161,6 +161,8 @@ def of_system(error: OSError) -> str:
     """Return the message of an operating system error; an error without a file concerns the output or the process."""
     if error.errno in OF_PROCESS:
         return str(error.strerror)
+    if isinstance(error, IsADirectoryError):
+        return f"{error.filename}: {A_FOLDER}"
     return f"{error.filename or 'output'}: {error.strerror or error}"
 
 

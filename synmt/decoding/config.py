@@ -96,16 +96,16 @@ class TranslateConfig:
         """Raise ValueError for settings out of bounds, or that exclude each other."""
         check_settings(self)
         if self.score and self.format == "conllu":
-            raise ValueError("--score writes log-probabilities as text or JSON lines, not as --format conllu")
+            raise ValueError("--score does not write --format conllu, only text or jsonl")
         if self.score and self.precision == "int8":
-            raise ValueError("--score gives the numbers of the model, not those of --precision int8")
+            raise ValueError("--score does not work with --precision int8, which changes the probabilities")
 
     def check_search(self, search: SearchConfig) -> None:
         """Raise ValueError for a search that cannot find what is asked for."""
         if (
             self.n_best and self.n_best > search.beam and not search.sample
         ):  # a wider beam would find another best translation
-            raise ValueError(f"--n-best {self.n_best} needs a --beam of {self.n_best} or more")
+            raise ValueError(f"--n-best {self.n_best} needs --beam {self.n_best} or more")
 
 
 def scope_of(side: "TargetSide", config: TranslateConfig) -> Scope:

@@ -29,7 +29,7 @@ from synmt.model.source import SourceFeatures
 from synmt.model.target import WORDS
 from synmt.model.words import Sides, note_doubts
 from synmt.nn.prefixes import PrefixPlan
-from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines, windows
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, counted, read_lines, windows
 from synmt.systems.arcs.search import ArcOutput
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
@@ -91,8 +91,8 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
     note_doubts(notes, *sides)
     notes.say()
     if unknown:
-        subwords = "1 subword" if unknown == 1 else f"{unknown} subwords"
-        print(f"synmt translate: {subwords} that the model does not know, scored as unknown", file=sys.stderr)
+        subwords = counted(unknown, "subword")
+        print(f"synmt translate: scored {subwords} that the model does not know as unknown", file=sys.stderr)
 
 
 def forced_pairs(
@@ -136,7 +136,7 @@ def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -
     """Raise ValueError, also for an arc that the model does not know: it would count as an unknown word."""
     for entry in entries:
         if is_arc(entry) and not translator.vocabulary.knows(entry):
-            raise ValueError(f"the model has no arc {write_entries([entry])}")
+            raise ValueError(f"the model does not know the arc {write_entries([entry])}")
     return ForcedPair(translator.features(source), entries)
 
 
@@ -183,7 +183,7 @@ def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOu
             with autocast(translator.device, translator.precision):
                 return sums_over_strings(translator.model, source, targets, beam, arcs)
         except FloatingPointError as error:
-            raise BadInput(f"the numbers of this model overflow: {error}", str(translator.path)) from None
+            raise BadInput(f"this model computes NaN or infinite values: {error}", str(translator.path)) from None
 
     lengths = [max(len(pair.source.tokens), 1 + len(pair.target)) for pair in some]
     found = iter(in_batches(lengths, translator.batch_tokens, run))

@@ -102,7 +102,7 @@ class Translator:
         """Take the model of a folder as `load` has given it, or load it. Raises BadInput, also for a task that it has
         not learned."""
         if config.task not in folder.config.source.tasks:
-            raise BadInput(f"has not learned to {config.task}", str(folder.path))
+            raise BadInput(f"was not trained to {config.task}", str(folder.path))
         if model is None:
             model = load(folder, device, config.precision)
         trees = None if config.n_best else int(config.format != "text")
@@ -125,12 +125,14 @@ class Translator:
         )
         for each in first.others:
             if others := [side.path for side in (first, each) if not side.target.writes_words_alone]:
-                raise BadInput("writes more than words, and only models of words translate together", str(others[0]))
+                raise BadInput("writes trees, and models of an ensemble may write only words", str(others[0]))
             if each.vocabulary.target != first.vocabulary.target:
-                raise BadInput(f"writes other subwords than {first.path}", str(each.path))
+                raise BadInput(
+                    f"has a different target vocabulary than {first.path}; an ensemble needs the same", str(each.path)
+                )
         words = {(folder.config.languages, folder.config.tokenizer) for folder in folders}
         if len(words) > 1:
-            raise BadInput("models of several languages or tokenizers do not translate together", str(first.path))
+            raise BadInput("models of an ensemble need the same languages and tokenizers", str(first.path))
         return first
 
     @property
@@ -204,7 +206,9 @@ class Translator:
         """
         translations = list(map(self.translation, hypotheses))
         if not translations:
-            raise BadInput("the numbers of this model overflow: no translation has a probability", str(self.path))
+            raise BadInput(
+                "this model computes NaN or infinite values: no translation has a probability", str(self.path)
+            )
         if self.search.sample:
             return translations
         distinct: dict[tuple[str, str | None], Translation] = {}
@@ -228,9 +232,9 @@ class Translator:
 def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Precision) -> TranslationModel:
     """Return the trained model in the given precision. Raises BadInput, also for int8 on a GPU or without oneDNN."""
     if precision == "int8" and device.type != "cpu":
-        raise BadInput("computes on a CPU alone", "int8")
+        raise BadInput("runs only on a CPU: add --device cpu", "int8")
     if precision == "int8" and ENGINE not in torch.backends.quantized.supported_engines:
-        raise BadInput("needs a PyTorch that was built with oneDNN", "int8")
+        raise BadInput("needs a build of PyTorch with oneDNN", "int8")
     model: TranslationModel = folder.load_model(device)
     if precision == "int8":
         quantize(model.network)

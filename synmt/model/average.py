@@ -37,10 +37,12 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
             ("codes", first.bpe.codes, other.bpe.codes),
         ):
             if of_first != of_other:
-                raise BadInput(f"has another {what} than {first.path}", str(other.path))
+                raise BadInput(f"has a different {what} than {first.path}", str(other.path))
     for one, other in pairwise(folders):
         if not _beginnings(one) & _beginnings(other):
-            notes.add(f"{one.path} and {other.path} began with other parameters: their mean is hardly a model")
+            notes.add(
+                f"{one.path} and {other.path} did not start from the same parameters, so their average may be useless"
+            )
     sums: dict[str, Tensor] = {}
     for folder in folders:
         for name, tensor in folder.load_model(torch.device("cpu")).state_dict().items():

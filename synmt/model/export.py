@@ -33,11 +33,11 @@ def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -
     folder = ModelFolder.open(path, ModelConfig)
     model: TranslationModel = folder.load_model(torch.device("cpu"))
     if why := _obstacle(folder.config, model):
-        raise BadInput(f"{why}, which CTranslate2 does not have", str(path))
+        raise BadInput(f"{why}, which CTranslate2 does not support", str(path))
     with naming(out):
         out.mkdir(parents=True, exist_ok=True)
         if any(out.iterdir()):
-            raise ValueError("holds something; name a new folder")
+            raise ValueError("is not empty; name a new folder")
     write_network(model.network, folder.vocabulary, out, precision)
 
 
@@ -48,7 +48,7 @@ def write_network(
     try:
         from ctranslate2.specs import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
     except ImportError:
-        raise BadInput("ctranslate2 is not installed; pip install ctranslate2") from None
+        raise BadInput("ctranslate2 is not installed: pip install ctranslate2") from None
     config = network.config
     rotary = {"rotary_dim": config.width // config.heads} if config.positions == "rotary" else {}
     common = {"pre_norm": config.norm == "pre", **rotary}

@@ -36,7 +36,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     with naming(path):
         fields: dict[str, Any] = orjson.loads(path.read_bytes())
         if fields["format"] != FORMAT:
-            raise ValueError(f"format {fields['format']} is not known, only {FORMAT}")
+            raise ValueError(
+                f"written in format {fields['format']!r:.40}, but this version of synmt reads format {FORMAT}"
+            )
         return fields
 
 
@@ -51,11 +53,14 @@ def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
     begun: whether it holds one, where more than a config tells.
     """
     if resume != ((folder / CONFIG_FILE).exists() if begun is None else begun):
-        raise BadInput("holds no run to resume" if resume else "holds a model; --resume goes on with it", str(folder))
+        raise BadInput(
+            "has no run to resume" if resume else "already has a model; to continue its training run, add --resume",
+            str(folder),
+        )
     try:
         str(folder).encode()
     except UnicodeEncodeError:
-        raise BadInput("the name of a model folder is UTF-8", str(folder)) from None
+        raise BadInput("the name of a model folder must be UTF-8", str(folder)) from None
     with naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
@@ -72,7 +77,7 @@ def locked(folder: Path, wait: bool = False, shared: bool = False) -> Iterator[N
             kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
             fcntl.flock(descriptor, kind | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
-            raise BadInput("another process writes into this folder", str(folder)) from None
+            raise BadInput("another process is writing to this folder", str(folder)) from None
         except OSError:
             pass  # a file system without locks
         yield
@@ -90,7 +95,7 @@ def check_inside(folder: Path, path: Path, largest: float = math.inf) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("not a file")
         if status.st_size > largest:
-            raise ValueError(f"{status.st_size} bytes, where at most {largest} are expected")
+            raise ValueError(f"has {status.st_size} bytes, more than the limit of {largest}")
 
 
 @contextmanager
@@ -99,7 +104,7 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except KeyError as error:
-        raise BadInput(f"no field {error}", str(path)) from None
+        raise BadInput(f"the field {error} is missing", str(path)) from None
     except OSError as error:
         raise BadInput(error.strerror or str(error), str(error.filename or path)) from None
     except (ValueError, TypeError, SafetensorError) as error:

@@ -59,12 +59,11 @@ def read_folder_config(path: Path, kind: type[Config]) -> tuple[Config, dict[str
     """Return the config of a model folder, of that kind, and the record of its training. Raises BadInput."""
     fields = read_config(path)
     with naming(path / "config.json"):
-        if fields.get("aligner", "") != kind.aligner:
+        if (found := fields.get("aligner", "")) != kind.aligner:
             names = (
-                f"an aligner of {name}" if name else "a translation model"
-                for name in (fields.get("aligner", ""), kind.aligner)
+                f"an aligner ({name!r:.40})" if name != "" else "a translation model" for name in (kind.aligner, found)
             )
-            raise ValueError(f"{next(names)}, not {next(names)}")
+            raise ValueError(f"expected {next(names)}, found {next(names)}")
         config = kind.read(dict(fields["model"]))
         if unknown := fields["model"].keys() - config.fields().keys():
             raise ValueError(f"unknown field {min(unknown)!r}")

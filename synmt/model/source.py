@@ -56,7 +56,7 @@ class SourceFeatures:
         """Add columns, labels or matrices. Raises ValueError for a name that another idea has taken."""
         features = getattr(self, kind)
         if twice := features.keys() & more.keys():
-            raise ValueError(f"two ideas have {kind} called {', '.join(sorted(twice))}")
+            raise ValueError(f"two ideas use the same name for {kind}: {', '.join(sorted(twice))}")
         features.update(more)
 
 
@@ -68,10 +68,12 @@ class SourceSide:
 
     def __post_init__(self) -> None:
         if not self.ideas:
-            raise ValueError("no idea of the source side")
+            raise ValueError("the encoder needs an idea, such as sequence")
         deciders = [name for name, idea in self.ideas.items() if idea.lays_out()]
         if len(deciders) > 1:
-            raise ValueError(f"{' and '.join(deciders)} cannot be combined: each decides what the encoder reads")
+            raise ValueError(
+                f"{' and '.join(deciders)} cannot be combined, because each changes what the encoder reads"
+            )
 
     @property
     def tasks(self) -> dict[Task, SourceIdea]:
@@ -111,7 +113,7 @@ class SourceSide:
         """Raise ValueError if a network of these sizes does not have what the ideas take."""
         self.owners(config)
         if sum(idea.channels_taken() for idea in self.ideas.values()) >= config.width:
-            raise ValueError(f"{'+'.join(self.ideas)} leaves words none of the {config.width} channels")
+            raise ValueError(f"{'+'.join(self.ideas)} leaves no room for words in a width of {config.width}")
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> Layout:
         """Return how the encoder reads a record."""

@@ -31,17 +31,15 @@ class TargetSide:
 
     def __post_init__(self) -> None:
         if not self.ideas:
-            raise ValueError("no idea of the target side")
+            raise ValueError("the decoder needs an idea, such as sequence")
         names = "+".join(self.ideas)
         spellings = [spelling for idea in self.ideas.values() if (spelling := idea.spelling(self.style))]
         if any(each != spellings[0] for each in spellings):
-            raise ValueError(f"{names} cannot be combined: they write targets in several ways")
+            raise ValueError(f"{names} cannot be combined, because they write targets differently")
         if self.style != self.spelling.style:
-            raise ValueError(f"{names} writes no arcs among its words, which could be spelled in several ways")
+            raise ValueError(f"{names} writes no arcs, so --split-arcs and --root-arc have no effect")
         if len({idea.runs for idea in self.ideas.values()} - {""}) > 1:
-            raise ValueError(
-                f"{names} cannot be combined: some positions would see the whole prefix, others what precedes them"
-            )
+            raise ValueError(f"{names} cannot be combined, because one is causal and the other is not")
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -83,7 +81,7 @@ class TargetSide:
         """Raise ValueError if such a network cannot do what the ideas need."""
         self.owners(config)
         if self.reads_prefixes and config.positions == "rotary":
-            raise ValueError(f"{'+'.join(self.ideas)} cannot have --positions rotary: its decoder reads whole prefixes")
+            raise ValueError(f"{'+'.join(self.ideas)} reads whole prefixes, which --positions rotary does not allow")
 
     def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
         """Return what the decoder should say, as `Spelling.entries`."""
@@ -96,7 +94,7 @@ class TargetSide:
         for idea in self.ideas.values():
             more = idea.columns(record, entries)
             if twice := found.keys() & more.keys():
-                raise ValueError(f"two ideas have columns called {', '.join(sorted(twice))}")
+                raise ValueError(f"two ideas use the same name for columns: {', '.join(sorted(twice))}")
             found.update(more)
         return found
 
@@ -109,7 +107,7 @@ class TargetSide:
         """Return the decoder. Raises ValueError for a vocabulary that it cannot write with."""
         unread = self.spelling.unread(vocabulary)
         if self.spelling.trees == "apart" and not unread:
-            raise ValueError(f"a target vocabulary without what {'+'.join(self.ideas)} writes")
+            raise ValueError(f"the target vocabulary lacks tokens of {'+'.join(self.ideas)}")
         parts = {name: idea.decoder_part(config, vocabulary) for name, idea in self.ideas.items()}
         kept = {name: part for name, part in parts.items() if part is not None}
         decoder: CausalDecoder = attribute(self.runs)(kept, self.readings(vocabulary), unread, self.spelling.share)

@@ -63,7 +63,7 @@ class TranslationModel(nn.Module):
         accuracies = dict(encoded.ideas.accuracies)
         if run is not None:
             if twice := accuracies.keys() & run.accuracies.keys():
-                raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
+                raise ValueError(f"two ideas use the same name for an accuracy: {', '.join(sorted(twice))}")
             accuracies |= {name: partial(each, run.states) for name, each in run.accuracies.items()}
         kinds = self.decoder.classes(self.network, target.gold)
         if torch.is_grad_enabled():

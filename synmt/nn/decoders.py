@@ -183,7 +183,7 @@ class CausalDecoder(nn.Module):
         first, *rest = passes
         for other in rest:
             if twice := first.accuracies.keys() & other.accuracies.keys():
-                raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
+                raise ValueError(f"two ideas use the same name for an accuracy: {', '.join(sorted(twice))}")
             inputs = [each for each in (first.inputs, other.inputs) if each is not None]
             first = DecoderPass(
                 [one + another for one, another in zip(first.edits, other.edits, strict=True)],

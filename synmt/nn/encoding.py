@@ -61,7 +61,7 @@ def combined(passes: Sequence[EncoderPass]) -> EncoderPass:
     first, *rest = passes
     for other in rest:
         if twice := first.accuracies.keys() & other.accuracies.keys():
-            raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
+            raise ValueError(f"two ideas use the same name for an accuracy: {', '.join(sorted(twice))}")
         features = [each for each in (first.features, other.features) if each is not None]
         first = EncoderPass(
             _sums(first.edits, other.edits),

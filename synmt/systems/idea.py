@@ -119,7 +119,7 @@ def ideas_of(known: Mapping[str, type[Idea]], options: Any) -> dict[str, Idea]:
     Raises ValueError or TypeError for unknown or wrong ones.
     """
     if not isinstance(options, Mapping) or not all(isinstance(each, Mapping) for each in options.values()):
-        raise ValueError(f"ideas are an object of objects, not {options!r:.40}")
+        raise ValueError(f"ideas must be a JSON object of objects, not {options!r:.40}")
     return {name: _named(known, name)(**own) for name, own in options.items()}
 
 

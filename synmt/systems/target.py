@@ -195,7 +195,7 @@ class TargetIdea:
         check_settings(self)
         has_module = self.reads or type(self).decoder_part is not TargetIdea.decoder_part
         if has_module and not self.runs:
-            raise TypeError(f"{type(self).__name__} has a module, and does not say which decoder runs it")
+            raise TypeError(f"{type(self).__name__} has a module, but does not name a decoder to run it")
 
     def needs(self, training: bool) -> frozenset[str]:
         """Return the fields of a target's record that `columns` reads in training (and validation), or in `--score`; a

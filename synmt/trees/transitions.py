@@ -86,7 +86,7 @@ def _check_spelling(
         if head and not deprel:
             raise ValueError(f"word {word} has no relation to its head")
         if head and style.root_arc and deprel == ROOT_RELATION:
-            raise ValueError(f"word {word} is no root, but its relation is {ROOT_RELATION!r}")
+            raise ValueError(f"word {word} is not a root, but its relation is {ROOT_RELATION!r}")
 
 
 def read_transitions(entries: Sequence[str], style: ArcStyle) -> ParseRecord:

@@ -60,7 +60,7 @@ def test_settings_make_the_side_again(target: str) -> None:
 @pytest.mark.parametrize(
     ("ideas", "arcs", "cause"),
     [
-        ({}, None, "no idea of the target side"),
+        ({}, None, "the decoder needs an idea"),
         ({"tree": {}}, None, "unknown idea 'tree'"),
         ({"bitran": {}}, {"root_arc": True}, "bitran writes no arcs"),
         ({"gcn": {"layers": 0}}, None, "layers cannot be 0"),
@@ -77,7 +77,7 @@ def test_a_module_belongs_to_a_decoder() -> None:
     class Lost(TargetIdea):
         reads = "synmt.systems.target:Reading"
 
-    with pytest.raises(TypeError, match="Lost has a module, and does not say which decoder runs it"):
+    with pytest.raises(TypeError, match="Lost has a module, but does not name a decoder to run it"):
         Lost()
 
 

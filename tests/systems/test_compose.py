@@ -185,8 +185,8 @@ def test_what_cannot_be() -> None:
     from synmt.model.target import target_side
 
     for ideas, cause in (
-        ({"compose": {"heads": 0, "stack_heads": 0}}, "compose takes no heads"),
-        ({"compose": {}, "parent": {}}, "compose.parent cannot be combined: some positions would see the whole prefix"),
+        ({"compose": {"heads": 0, "stack_heads": 0}}, "compose without heads"),
+        ({"compose": {}, "parent": {}}, "compose.parent cannot be combined, because one is causal"),
         ({"compose": {"mask": "none"}}, "mask cannot be 'none'"),
     ):
         with pytest.raises(ValueError, match=cause):

@@ -131,8 +131,8 @@ def test_unknown_columns_stay_unknown() -> None:
 @pytest.mark.parametrize(
     ("text", "row", "cause"),
     [
-        ("1\ta", 1, "2 columns instead of 10"),
-        (FATHER + "\n\t", 6, "2 columns instead of 10"),
+        ("1\ta", 1, "expected 10 columns, found 2"),
+        (FATHER + "\n\t", 6, "expected 10 columns, found 2"),
         (FATHER.replace("3\tmy", "4\tmy"), 3, "word '4' where word 3 should be"),
         (FATHER.replace("\t0\troot", "\t9\troot"), 1, "head 9 of word 4 lies outside"),
         (FATHER.replace("\t0\troot", "\tx\troot"), 4, "head 'x' is not a number"),
@@ -219,16 +219,16 @@ def test_a_record_that_was_changed_is_written_as_it_is() -> None:
     record.deprels = ["root", "obj"]
     assert conllu_of_record(record) == f"{text}\n".replace("dep", "obj")
     record.conllu = "1\ta"
-    with pytest.raises(DependencyError, match="2 columns instead of 10: no LEMMA"):
+    with pytest.raises(DependencyError, match="expected 10 columns, found 2: no LEMMA"):
         conllu_of_record(record)
 
 
 @pytest.mark.parametrize(
     ("row", "cause"),
     [
-        ("1\ta\tb\tN\tN\t_\t0\troot", "8 columns instead of 10: no DEPS, MISC; _ stands for what is not known"),
-        ("1 a b N N _ 0 root _ _", "1 columns instead of 10: tabs stand between columns, not spaces"),
-        ("1" + "\t_" * 13, "14 columns instead of 10: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"),
+        ("1\ta\tb\tN\tN\t_\t0\troot", "expected 10 columns, found 8: no DEPS, MISC; _ stands for what is not known"),
+        ("1 a b N N _ 0 root _ _", "expected 10 columns, found 1: tabs stand between columns, not spaces"),
+        ("1" + "\t_" * 13, "expected 10 columns, found 14: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"),
     ],
 )
 def test_what_a_row_of_another_format_lacks_is_said(row: str, cause: str) -> None:

@@ -48,7 +48,7 @@ class Compose(TargetIdea):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.heads + self.stack_heads:
-            raise ValueError("compose takes no heads: it is transitions")
+            raise ValueError("compose without heads is transitions: use --model transitions")
 
     def spelling(self, style: ArcStyle) -> ArcSpelling:
         return ArcSpelling(style)

@@ -61,7 +61,7 @@ class Mask(SourceIdea):
         if unknown or len(set(self._relations)) < len(self._relations):
             raise ValueError(f"relations cannot be {self.relations!r}; they are {', '.join(RELATIONS)}")
         if self.hard and (self.per_layer or not self._others):
-            raise ValueError("hard masks have no strengths for each layer, and are of other relations than self")
+            raise ValueError("hard masks have no strengths per layer and no relation self")
 
     @property
     def _relations(self) -> list[str]:

@@ -40,7 +40,7 @@ class NamedMasks(SourceIdea):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not all(self._names):
-            raise ValueError("named masks need names")
+            raise ValueError("named-masks needs --named-masks-names")
 
     @property
     def _names(self) -> list[str]:

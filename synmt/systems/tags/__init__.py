@@ -65,7 +65,7 @@ class TagSpelling(Spelling):
     def unread(self, vocabulary: Vocabulary) -> int:
         is_tag = [read_tag(entry) is not None for entry in vocabulary.target]
         if is_tag != sorted(is_tag):
-            raise ValueError("a target vocabulary with tags ends with them")
+            raise ValueError("the target vocabulary does not end with its tags")
         return sum(is_tag)
 
     def string(self, entries: Sequence[str]) -> list[str]:
