@@ -3,10 +3,8 @@
 import errno
 import importlib
 import os
-import platform
 import sys
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 import click
 from click.shell_completion import shell_complete
@@ -79,6 +77,9 @@ class LazyCommands(SectionGroup):
 
 def _show_versions(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked:
+        import platform  # only here: both modules take longer to load than click
+        from importlib.metadata import PackageNotFoundError, version
+
         click.echo(f"synmt {__version__}")
         click.echo(f"Python {platform.python_version()}")
         for name in LIBRARIES:
