@@ -1,7 +1,7 @@
-"""The published ideas, each in the one place named after it: citation, formula, options, tensors, presets.
+"""All ideas, each in a place of its own name: citation, formula, options, tensors and presets.
 
-An idea is a plug-in on one side of a model; a system is a named choice of ideas. Another package adds ideas under
-the entry point `synmt.ideas`.
+An idea is a plug-in on one side of a model; a system is a named choice of ideas. Other packages add ideas under the
+entry point `synmt.ideas`.
 """
 
 from typing import Any
@@ -45,9 +45,9 @@ TARGET_IDEAS = Registry(
 
 
 def systems() -> dict[str, tuple[str, str]]:
-    """Return what `--model` names: an idea of the source side and one of the target side.
+    """Return the systems of `--model`: a source idea and a target idea for each name.
 
-    A name that both sides know is the source's.
+    A name that both sides use is the source's.
     """
     of_target: dict[str, Any] = {name: (PLAIN, name) for name in TARGET_IDEAS}
     return of_target | {name: (name, PLAIN) for name in SOURCE_IDEAS}

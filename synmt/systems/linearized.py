@@ -1,7 +1,7 @@
 """`linearized`: a plain Transformer on bracketed trees, the first baseline of McDonald & Chiang (2021).
 
 A constituent becomes `(X`, its children, `)`. With m subwords and I interior nodes the encoder reads
-m + 2·I tokens. Labels and brackets are structural tokens, apart from words that are spelled like them.
+m + 2·I tokens. Labels and brackets are structural tokens, distinct from words of the same spelling.
 """
 
 from dataclasses import dataclass

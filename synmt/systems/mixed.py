@@ -5,7 +5,7 @@ change of the network. Each training pair is two examples,
 
     L(x) → y      and      x → y,
 
-L(x) being the tree as `linearized` writes it.
+where L(x) is the tree in the form of `linearized`.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from synmt.trees.record import ParseRecord
 
 @dataclass(frozen=True)
 class Mixed(SourceIdea):
-    """Tokens: the bracketed tree of a sentence that has one, the subwords of another."""
+    """Tokens: the bracketed tree of a parsed sentence, the subwords of an unparsed one."""
 
     tasks = ("translate", "translate-unparsed")
 

@@ -5,7 +5,7 @@ in the comparison of Bugliarello & Okazaki (2020): no change of the network. Eac
 
     <translate> x <translate> → y      and      <parse> x <parse> → L(x),
 
-L(x) being the constituency tree as brackets without words and parts of speech, `(S (NP ) (VP (NP ) ) )`.
+where L(x) is the constituency tree as brackets without words and parts of speech, `(S (NP ) (VP (NP ) ) )`.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from synmt.trees.record import ParseRecord
 
 @dataclass(frozen=True)
 class Multitask(SourceIdea):
-    """Tokens: the subwords between two tokens of the task."""
+    """Tokens: the subwords, with the token of the task before and after them."""
 
     tasks = ("translate", "parse")
 

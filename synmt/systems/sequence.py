@@ -8,9 +8,9 @@ from synmt.systems.target import TargetIdea
 
 @dataclass(frozen=True)
 class Sequence(SourceIdea):
-    """Nothing but the subwords of the record's words."""
+    """Tokens: the subwords alone."""
 
 
 @dataclass(frozen=True)
 class SequenceTarget(TargetIdea):
-    """The same on the target side: a causal decoder of subwords."""
+    """A causal decoder of subwords."""
