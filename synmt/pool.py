@@ -148,7 +148,7 @@ def _naming_death() -> Iterator[None]:
     try:
         yield
     except (EOFError, OSError):
-        raise BadInput("a process has died, perhaps out of memory; all lines before this are complete") from None
+        raise BadInput("a process died, perhaps out of memory; all lines so far are complete") from None
 
 
 def one_thread() -> None:

@@ -3,8 +3,10 @@
 import importlib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class Registry(Mapping[str, Any]):
@@ -36,7 +38,7 @@ class Registry(Mapping[str, Any]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def _takes(self, offered: EntryPoint) -> bool:
+    def _takes(self, offered: "EntryPoint") -> bool:
         if offered.name in self._own:
             return False
         return not self._base or issubclass(offered.load(), attribute(self._base))
@@ -49,6 +51,8 @@ def attribute(place: str) -> Any:
 
 
 @cache
-def _offered(group: str) -> tuple[EntryPoint, ...]:
-    """Return the entry points of installed packages."""
+def _offered(group: str) -> "tuple[EntryPoint, ...]":
+    """Return the entry points of the installed packages."""
+    from importlib.metadata import entry_points  # slow to load, and most text commands have no use for it
+
     return tuple(entry_points(group=group))

@@ -38,6 +38,9 @@ def shown(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[:longest] + " …"
 
 
+A_FOLDER = "expected a file, found a folder"
+
+
 class BadInput(Exception):
     """Unusable input. The message has the place, that is file and line if known, and the cause on one line."""
 
@@ -177,13 +180,14 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
                 pauses = stream.pauses if isinstance(stream, Pipe) else never
                 for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
                     if len(raw) > LONGEST_LINE:
-                        raise BadInput(f"a line of more than {LONGEST_LINE} bytes", source, number)
+                        raise BadInput(f"the line is longer than {LONGEST_LINE} bytes", source, number)
                     line = _decode(raw, source, number, pauses())
                     if line.fault and on_error == "fail":
                         raise line.error(line.fault)
                     yield line
         except OSError as error:
-            raise BadInput(error.strerror or str(error), source, number and number + 1) from None
+            cause = A_FOLDER if isinstance(error, IsADirectoryError) else error.strerror or str(error)
+            raise BadInput(cause, source, number and number + 1) from None
 
 
 def never() -> bool:
@@ -198,7 +202,7 @@ def nth_line(path: str, number: int) -> Line:
         count += 1
         if count == number:
             return line
-    raise BadInput(f"has only {count} lines, so no line {number}", "stdin" if path == "-" else path)
+    raise BadInput(f"has no line {number}, only {counted(count, 'line')}", "stdin" if path == "-" else path)
 
 
 def _decode(raw: bytes, source: str, number: int, pauses: bool) -> Line:
@@ -379,6 +383,11 @@ def discard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     if nowhere != STDOUT:
         os.dup2(nowhere, STDOUT)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 line` and `2 lines`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def complain(name: str, cause: str, code: int = 1) -> int:

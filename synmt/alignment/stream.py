@@ -137,7 +137,7 @@ def fitted(
     notes: doubts, also of the fit; say: note what the fit takes. Raises BadInput.
     """
     if fit.out and (fit.out / CONFIG_FILE).exists() and not fit.resume:  # before hours of parsing, not after
-        raise BadInput("holds a model; --resume goes on with it", str(fit.out))
+        raise BadInput("already has a model; to continue its training run, add --resume", str(fit.out))
     aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))

@@ -15,6 +15,7 @@ from synmt.alignment.translation.idea import LinkIdea
 from synmt.cli.options import on_error, or_stdin, usage
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
+from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
 from synmt.options import Option, config_of
 from synmt.streams import OnError, WrongUsage
@@ -118,10 +119,12 @@ def command(
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)
     own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
+    if saved := [each for each in files if (Path(each) / CONFIG_FILE).is_file()]:
+        raise WrongUsage(f"{saved[0]} is a MODEL folder: name it first, without --fit or --links-from")
     if not (paths or fit or links_from):
-        raise WrongUsage("a MODEL folder, a file of pairs, --fit or --links-from")
+        raise WrongUsage("give a file of pairs, a MODEL folder, --fit or --links-from")
     if len(links_from) > 2 and config.symmetrize not in (None, "mean"):
-        raise WrongUsage("more than two files of links vote; that is --symmetrize mean")
+        raise WrongUsage("three or more files of links vote, which needs --symmetrize mean")
     from synmt.alignment.linking import KnownLinks, Saved
     from synmt.alignment.stream import align_stream, fit_stream
 

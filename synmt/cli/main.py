@@ -3,10 +3,8 @@
 import errno
 import importlib
 import os
-import platform
 import sys
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 import click
 from click.shell_completion import shell_complete
@@ -15,7 +13,7 @@ from synmt import __version__
 from synmt.cli.scarcity import watch_limit
 from synmt.cli.sections import SectionGroup
 from synmt.process import Interrupted, search_rarely
-from synmt.streams import BadInput, WrongUsage, complain, discard_output
+from synmt.streams import A_FOLDER, BadInput, WrongUsage, complain, discard_output
 
 GROUPS = {
     "Commands": {
@@ -78,6 +76,9 @@ class LazyCommands(SectionGroup):
 
 def _show_versions(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked:
+        import platform  # only here: both modules take longer to load than click
+        from importlib.metadata import PackageNotFoundError, version
+
         click.echo(f"synmt {__version__}")
         click.echo(f"Python {platform.python_version()}")
         for name in LIBRARIES:
@@ -160,6 +161,8 @@ def of_system(error: OSError) -> str:
     """Return the message of an operating system error; an error without a file concerns the output or the process."""
     if error.errno in OF_PROCESS:
         return str(error.strerror)
+    if isinstance(error, IsADirectoryError):
+        return f"{error.filename}: {A_FOLDER}"
     return f"{error.filename or 'output'}: {error.strerror or error}"
 
 

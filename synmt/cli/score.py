@@ -35,7 +35,7 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a list of numbers such as 10,20,30") from None
     if list(limits) != sorted(set(limits)) or any(limit < 1 for limit in limits):
-        raise click.BadParameter(f"{value} do not ascend")
+        raise click.BadParameter(f"{value}: the lengths must ascend")
     return limits
 
 

@@ -131,7 +131,7 @@ class SectionCommand(click.Command):
             rest = super().parse_args(context, args)
         except click.NoSuchOption as error:
             if error.option_name in self.hints:
-                raise WrongUsage(f"no option {error.option_name}; {self.hints[error.option_name]}") from None
+                raise WrongUsage(f"unknown option {error.option_name}; {self.hints[error.option_name]}") from None
             raise
         if not context.resilient_parsing:
             check_paths(context)

@@ -58,7 +58,7 @@ def command(
         config = config_of(SignificanceConfig, settings)
     is_sign = config.test == "sign"
     if not is_sign and not (references and len(systems) > 1):
-        raise WrongUsage("a test needs the files of two systems or more, and --references")
+        raise WrongUsage("give the files of two or more systems, and --references")
 
     from synmt.metrics.comparisons import compare_files, compare_tables
     from synmt.metrics.reading import Files

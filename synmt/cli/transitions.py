@@ -7,7 +7,7 @@ import click
 
 from synmt.cli.options import Segment, bpe, input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section
-from synmt.streams import BadLines, OnError, convert_files
+from synmt.streams import BadLines, OnError, convert_files, counted
 from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.formats import WRITERS, blank, reader, sentences
@@ -91,8 +91,8 @@ def command(
             blank(form),
         )
         if repairs:
-            lines = "1 string that is no tree" if len(repairs) == 1 else f"{len(repairs)} strings that are no trees"
-            click.echo(f"synmt transitions: repaired {lines}, the first for this: {repairs[0]}", err=True)
+            strings = counted(len(repairs), "string")
+            click.echo(f"synmt transitions: repaired {strings}; the first was not a tree: {repairs[0]}", err=True)
         return
     read, crossings = reader(kind), list[bool]()
     convert_files(
@@ -103,6 +103,6 @@ def command(
         group=partial(sentences, kind=kind),
     )
     if crossings:
-        trees = "1 tree is" if len(crossings) == 1 else f"{len(crossings)} trees are"
-        lost = f", {crossings.count(False)} of them for good" if not all(crossings) else ""
-        click.echo(f"synmt transitions: {trees} not projective, and lifted{lost}", err=True)
+        trees = counted(len(crossings), "tree")
+        lost = f", {crossings.count(False)} irreversibly" if not all(crossings) else ""
+        click.echo(f"synmt transitions: lifted the crossing arcs of {trees}{lost}", err=True)

@@ -58,7 +58,7 @@ def command(
     models = [model, *(Path(each) for each in files if Path(each).is_dir())]
     files = tuple(each for each in files if not Path(each).is_dir())
     if config.score and len(models) > 1:
-        raise WrongUsage("--score is of one model")
+        raise WrongUsage("--score takes one model")
     from synmt.model.config import ModelConfig
     from synmt.model.folder import read_folder_config
 

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from synmt.model.target import TargetSide
 
 SearchName = Literal["tokens", "words", "greedy-arcs"]
-# What a model does, or what is asked of it, as far as settings depend on it.
+# Circumstances that settings depend on.
 AMONG_WORDS = "a model that writes arcs among its words"
-OF_SEARCHES = ("--score",)  # which rules out the settings of a search
+OF_SEARCHES = ("--score",)  # with --score, there is no search
 SHOWS_ARCS = "translations that are written with their arcs"
 
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """A length penalty divides a hypothesis' log-probability by ((5+L)/6)^alpha (gnmt; Wu et al. 2016, eq. 14) or by
-    L^alpha (plain), L its tokens with the end of sentence; without arcs, if words compete."""
+    """How to search. The length penalty divides the log-probability of a hypothesis by ((5+L)/6)^alpha (gnmt; Wu et al.
+    2016, eq. 14) or by L^alpha (plain). L counts tokens and the end of sentence, without arcs if words compete."""
 
     beam: int = setting(4, "beam size", 1, unless="sample", most=1000)
     length_penalty: Literal["gnmt", "plain"] = setting("gnmt", "divide scores by ((5+L)/6)^alpha or by L^alpha")
@@ -49,11 +49,11 @@ class SearchConfig:
         check_settings(self)
 
     def shortest(self, words: int) -> int:
-        """Return how many subwords a translation of so many must have: at least one, and no more than it may have."""
+        """Return the fewest subwords of a translation, from 1 to `longest`; words: subwords of the source."""
         return max(1, min(self.longest(words), math.ceil(self.min_length_ratio * words)))
 
     def longest(self, words: int) -> int:
-        """Return how many it may have."""
+        """Return the most subwords of a translation; words: subwords of the source."""
         most = words + self.max_length_offset
         return most if self.max_length_ratio is None else min(most, max(1, int(self.max_length_ratio * words)))
 
@@ -96,20 +96,20 @@ class TranslateConfig:
         """Raise ValueError for settings out of bounds, or that exclude each other."""
         check_settings(self)
         if self.score and self.format == "conllu":
-            raise ValueError("--score writes log-probabilities as text or JSON lines, not as --format conllu")
+            raise ValueError("--score does not write --format conllu, only text or jsonl")
         if self.score and self.precision == "int8":
-            raise ValueError("--score gives the numbers of the model, not those of --precision int8")
+            raise ValueError("--score does not work with --precision int8, which changes the probabilities")
 
     def check_search(self, search: SearchConfig) -> None:
-        """Raise ValueError for a search that cannot find what is asked for."""
+        """Raise ValueError for a search that cannot find enough translations."""
         if (
             self.n_best and self.n_best > search.beam and not search.sample
-        ):  # a wider beam would find another best translation
-            raise ValueError(f"--n-best {self.n_best} needs a --beam of {self.n_best} or more")
+        ):  # not widened in silence: a wider beam can find another best translation
+            raise ValueError(f"--n-best {self.n_best} needs --beam {self.n_best} or more")
 
 
 def scope_of(side: "TargetSide", config: TranslateConfig) -> Scope:
-    """Return which circumstances hold where a model with this target side translates as the config asks."""
+    """Return which circumstances hold for a model with this target side and this config."""
     trees = side.spelling.trees if config.task == "translate" else ""
     with_trees = config.format != "text" or config.n_best is not None
     holding = {AMONG_WORDS: trees == "among", SHOWS_ARCS: trees == "among" or (trees == "apart" and with_trees)}

@@ -24,7 +24,19 @@ from synmt.model.words import Sides, note_doubts
 from synmt.projection.config import MarkupConfig, ProjectionConfig
 from synmt.projection.stream import FIRST_WINDOW, WINDOW, Linker, sides_of_links
 from synmt.projection.votes import read_scored_links
-from synmt.streams import BadLines, Latest, Line, LineWriter, Notes, OnError, convert_files, never, read_lines, windows
+from synmt.streams import (
+    BadLines,
+    Latest,
+    Line,
+    LineWriter,
+    Notes,
+    OnError,
+    convert_files,
+    counted,
+    never,
+    read_lines,
+    windows,
+)
 from synmt.text.links import Link
 from synmt.text.markup import Markup, Span, read_markup, write_markup
 from synmt.text.tokenization import note_tokenizers, spans_of
@@ -79,7 +91,7 @@ def markup_stream(
     def read(text: str) -> Example:
         found = text.split("\t") if text.strip() else [""] * len(columns)
         if len(found) != len(columns):
-            raise ValueError(f"{len(found)} columns instead of {' TAB '.join(columns)}")
+            raise ValueError(f"expected `{' TAB '.join(columns)}`, found {counted(len(found), 'column')}")
         example = _example(read_markup(found[0]), found[1], sides)
         if linker:
             return example

@@ -9,7 +9,7 @@ from synmt.projection.config import ProjectionConfig
 from synmt.projection.grammar import Grammar
 from synmt.projection.tree import projected, votes_of
 from synmt.projection.votes import Source, read_scored_links, sentences
-from synmt.streams import BadLines, Line, LineWriter, Notes, OnError, read_lines, windows
+from synmt.streams import BadLines, Line, LineWriter, Notes, OnError, counted, read_lines, windows
 from synmt.text.links import Link
 from synmt.text.tokenization import Words, spaces_after
 from synmt.trees.record import ParseRecord, RecordError, begins_object, read_record, write_record
@@ -87,9 +87,9 @@ class Reader:
         """Return the example of a line; an empty line gives an empty one. Raises ValueError."""
         columns = text.split("\t") if text.strip() else []
         if self._links_follow and len(columns) not in (0, 2):
-            raise RecordError(f"{len(columns)} columns instead of source TAB target")
+            raise RecordError(f"expected `source TAB target`, found {counted(len(columns), 'column')}")
         if not self._links_follow and columns and (len(columns) < 3 or len(columns) % 2 == 0):
-            raise RecordError(f"{len(columns)} columns instead of source TAB target TAB links [TAB source TAB links]")
+            raise RecordError(f"expected `source TAB target TAB links`, found {counted(len(columns), 'column')}")
         source, target, *more = columns or ("", "")
         record = self._target(target)
         if len(record.tokens) > MOST_WORDS:

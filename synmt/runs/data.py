@@ -49,7 +49,7 @@ def _count(source: Path, target: Path) -> int:
 def _check_source(path: Path, needs: Fields) -> None:
     form, lines = source_form(read_lines([str(path)], "blank"))
     if form == "conllu":
-        raise BadInput("CoNLL-U is no text; make records of it by synmt parse --input conllu", str(path))
+        raise BadInput("CoNLL-U is not text: convert it with synmt parse --input conllu", str(path))
     _check_trees(path, form, lines, needs)
 
 

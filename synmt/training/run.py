@@ -14,7 +14,7 @@ from synmt.model.folder import ModelFolder
 from synmt.model.records import columns_of_pairs
 from synmt.model.words import note_doubts, words_of
 from synmt.nn.prefixes import PrefixPlan
-from synmt.streams import BadInput, BadLines, Line, Notes, OnError, WrongUsage, read_lines, read_parallel
+from synmt.streams import BadInput, BadLines, Line, Notes, OnError, WrongUsage, counted, read_lines, read_parallel
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import note_tokenizers
 from synmt.text.vocabulary import Vocabulary
@@ -195,19 +195,21 @@ def train(
 
 
 def _beginning(pairs: int, folder: ModelFolder[ModelConfig], learner: nn.Module) -> str:
-    """Return what a training begins with, in a line."""
+    """Return one line about the data and the model of a training run."""
     parameters = sum(each.numel() for each in learner.parameters())
     vocabulary, words = folder.vocabulary, folder.config.words
     return (
-        f"{pairs} pairs, a vocabulary of {len(vocabulary.source)} source and {len(vocabulary.target)} target"
-        f" tokens, {parameters / 1e6:.2f} million parameters, source words of {words.tokenizer if words else 'records'}"
+        f"{counted(pairs, 'pair')}, {len(vocabulary.source)} source and {len(vocabulary.target)} target subwords,"
+        f" {parameters / 1e6:.2f} million parameters, source words from {words.tokenizer if words else 'records'}"
     )
 
 
 def _end(progress: Progress, config: TrainingConfig, path: Path) -> str:
-    """Return what a training ends with, in a line: the model that it has kept, and what to do with it."""
+    """Return one line about the best model of a training run, and how to use it."""
     best = progress.best
     score = f"loss {-best:.4f}" if config.select == "loss" else f"{config.select.upper()} {best:.2f}"
-    scored = "" if best == progress.best_update else f", with {score} the best"  # else the last one counts as that
-    kept = f"{path} has update {progress.best_update} of {progress.update}{scored}"
+    scored = (
+        "" if best == progress.best_update else f" ({score}, the best)"
+    )  # without scores, the last update counts as the best
+    kept = f"saved update {progress.best_update} of {progress.update}{scored} in {path}"
     return f"{kept}; synmt translate {path} < SOURCES"

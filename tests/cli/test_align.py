@@ -256,7 +256,12 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
     assert capsys.readouterr().err == "synmt align: 4 bad lines left empty\n"
     assert len(lines) == len(HARD) + 1
     assert lines[1:4] == ["", "", ""] and lines[5] == ""
-    for number, cause in ((2, "1 columns"), (3, "NUL byte"), (4, "not UTF-8"), (6, "2001 words, over --max-words")):
+    for number, cause in (
+        (2, "found 1 column"),
+        (3, "NUL byte"),
+        (4, "not UTF-8"),
+        (6, "2001 words, over --max-words"),
+    ):
         with pytest.raises(BadInput, match=f":{number}: .*{cause}"):
             align(fitted[0], text=HARD[0] + b"\n" * (number - 1) + HARD[number - 1])
 
@@ -287,7 +292,7 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
         (["--fit", "--method", "mask-align", "--guide", "nothing"], "nothing: No such file or directory"),
         (["--links-from", "x", "--format", "jsonl", "--base", "1"], "--base has no effect with --format jsonl"),
         (["--fit", "--method", "mask-align", "--predictions"], "--predictions needs --format jsonl"),
-        ([*("--links-from", "a") * 3, "--symmetrize", "union"], "more than two files of links vote"),
+        ([*("--links-from", "a") * 3, "--symmetrize", "union"], "three or more files of links vote"),
     ],
 )
 def test_wrong_requests_are_one_error(arguments: list[str], cause: str) -> None:
@@ -308,7 +313,7 @@ def test_trees_add_links_to_those_of_any_aligner(tmp_path: Path) -> None:
 
 
 def test_errors_are_one_line() -> None:
-    assert is_wrong_usage(synmt("align"), "synmt align: a MODEL folder, a file of pairs, --fit or --links-from")
+    assert is_wrong_usage(synmt("align"), "synmt align: give a file of pairs, a MODEL folder, --fit or --links-from")
     with pytest.raises(BadInput, match="no sentence pairs to be fitted to"):
         align("--fit", text="\n\tx\n")
 
@@ -420,7 +425,7 @@ def test_text_without_an_aligner_is_fitted_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize("letter", LETTERS)
 def test_option_letters_of_other_aligners_name_ours(letter: str) -> None:
     command = commands()["align"]
-    with pytest.raises(WrongUsage, match=f"^no option {letter}; ") as refused:
+    with pytest.raises(WrongUsage, match=f"^unknown option {letter}; ") as refused:
         align(letter, "x")
     named = set(re.findall(r"--[a-z-]+", str(refused.value)))
     assert named <= {flag for each in command.params for flag in each.opts}

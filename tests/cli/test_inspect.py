@@ -80,7 +80,7 @@ def test_alignments_and_curves() -> None:
         ("strengths missing", "missing/config.json: No such file"),
         ("strengths pascal", "pascal: has no masks: it is pascal"),
         ("attention pascal in.jsonl --show strengths", "the model has no masks"),
-        ("attention pascal in.jsonl --sentence 4", "in.jsonl: has only 3 lines, so no line 4"),
+        ("attention pascal in.jsonl --sentence 4", "in.jsonl: has no line 4, only 3 lines"),
         ("attention pascal in.jsonl --sentence 2", "in.jsonl:2: no sentence"),
         ("attention pascal in.jsonl --head 3", "no layer 1 with a head 3: there are 2 layers with 2 heads each"),
         ("attention pascal in.jsonl --layer 9", "no layer 9 with a head 1: there are 2 layers with 2 heads each"),

@@ -183,8 +183,8 @@ def test_parsing_again_is_for_trees_and_tags_are_of_udpipe() -> None:
     [
         ("ptb", f"{FATHER}\n(S (A a)\n", ":2: a bracket is not closed"),
         ("ptb", "(S (A a\u00a0b))\n", ":1: white space or NUL in 'a\\xa0b'"),
-        ("conllu", f"{CONLLU}\n{CONLLU}3\tx\n", ":8: 2 columns instead of 10"),
-        ("conllu", f"{CONLLU}\n\n# text = Go\n1\tGo\n", ":7: 2 columns instead of 10"),
+        ("conllu", f"{CONLLU}\n{CONLLU}3\tx\n", ":8: expected 10 columns, found 2"),
+        ("conllu", f"{CONLLU}\n\n# text = Go\n1\tGo\n", ":7: expected 10 columns, found 2"),
     ],
 )
 def test_bad_trees_are_named_by_file_and_line(tmp_path: Path, kind: str, text: str, place: str) -> None:

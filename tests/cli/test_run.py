@@ -134,7 +134,7 @@ def test_two_runs_do_not_share_a_folder(run: Path) -> None:
     (run.parent / "systems").mkdir()
     with locked(run.parent / "systems"):
         done = synmt("run", run)
-    assert is_one_line_of_error(done) and "systems: another process writes into this folder" in done.stderr
+    assert is_one_line_of_error(done) and "systems: another process is writing to this folder" in done.stderr
     assert not (run.parent / "systems" / "all").exists()
 
 

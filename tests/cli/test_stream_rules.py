@@ -142,7 +142,7 @@ def test_files_that_cannot_be_read_or_written(stream_command: str, tmp_path: Pat
 
     (tmp_path / "in").write_text(f"{RECORD}\n" * 3000)
     assert fails(f"synmt {stream_command} missing", "missing: No such file or directory")
-    assert fails(f"synmt {stream_command} .", ".: Is a directory")
+    assert fails(f"synmt {stream_command} .", ".: expected a file, found a folder")
     for lines in (1, 3000):  # less, and more, than a buffer
         assert fails(f"head -n {lines} in | synmt {stream_command} > /dev/full", "output: No space left on device")
     assert fails(f"synmt {stream_command} in >&-", "closed")

@@ -82,14 +82,14 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 
 HOSTILE: list[tuple[str, dict[str, Any], str]] = [
-    ("top", {"format": 1}, "format 1 is not known"),
+    ("top", {"format": 1}, "written in format 1, but"),
     ("top", {"model": []}, ""),
     ("model", {"source": {"../mask": {}}}, "unknown idea"),
     ("model", {"source": ["mask"]}, ""),
     ("model", {"source": {"mask": {}, "linearized": {}}}, "cannot be combined"),
     ("model", {"source": {"mask": {"per_layer": "yes"}}}, "per layer cannot be 'yes'"),
     ("model", {"source": {"pascal": {"heads": 0}}}, "heads cannot be 0"),
-    ("model", {"source": {}}, "no idea"),
+    ("model", {"source": {}}, "the encoder needs an idea"),
     ("model", {"source": {"pascal": {"layer": 200}}}, "takes 2 heads of layer 200"),
     ("model", {"tokenizer": "shell"}, "unknown tokenizer"),
     ("model", {"languages": ["../../etc/passwd", "de"]}, "not a code"),

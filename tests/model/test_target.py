@@ -60,7 +60,7 @@ def test_settings_make_the_side_again(target: str) -> None:
 @pytest.mark.parametrize(
     ("ideas", "arcs", "cause"),
     [
-        ({}, None, "no idea of the target side"),
+        ({}, None, "the decoder needs an idea"),
         ({"tree": {}}, None, "unknown idea 'tree'"),
         ({"bitran": {}}, {"root_arc": True}, "bitran writes no arcs"),
         ({"gcn": {"layers": 0}}, None, "layers cannot be 0"),

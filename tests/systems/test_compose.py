@@ -185,7 +185,7 @@ def test_what_cannot_be() -> None:
 
     for ideas, cause in (
         ({"compose": {"heads": 0, "stack_heads": 0}}, "compose needs at least one head"),
-        ({"compose": {}, "parent": {}}, "compose.parent cannot be combined: some positions would see the whole prefix"),
+        ({"compose": {}, "parent": {}}, "compose.parent cannot be combined, because one is causal"),
         ({"compose": {"mask": "none"}}, "mask cannot be 'none'"),
     ):
         with pytest.raises(ValueError, match=cause):

@@ -273,7 +273,7 @@ def elsewhere(path: Path) -> None:
         (lambda kept: with_checksum(kept, 0, lambda ids: ids[1:]), "kept: .* numbers in rows of"),
         (lambda kept: append(str(kept / "vocab.target.txt"), "new\n"), "their checksum is another"),
         (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: unexpected"),
-        (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: no field 'format'"),
+        (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: the field 'format' is missing"),
         (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, and this synmt"),
         (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: -1 pairs"),
         (lambda kept: edited(kept, arrays={"../x": ["a", "b"]}), "0.npy: damaged"),

@@ -192,11 +192,13 @@ def test_models_that_have_nothing_in_common_are_told_apart(
     average([learnt.path, stranger.path], tmp_path / "mean", notes)
     capsys.readouterr()
     notes.say()
-    said = f"{learnt.path} and {stranger.path} began with other parameters: their mean is hardly a model\n"
+    said = (
+        f"{learnt.path} and {stranger.path} did not start from the same parameters, so their average may be useless\n"
+    )
     assert capsys.readouterr().err == f"synmt average: {said}"
     smaller = run(tmp_path / "smaller", data, "sequence", config=replace(SHORT, updates=1), network=tiny.CONFIG)
-    with pytest.raises(BadInput, match="smaller: has another config than"):
+    with pytest.raises(BadInput, match="smaller: has a different config than"):
         average([learnt.path, smaller.path], tmp_path / "other", notes)
     more = run(tmp_path / "more", data, config=replace(SHORT, updates=1, merges=1), network=tiny.CONFIG)
-    with pytest.raises(BadInput, match="more: has another vocabulary than"):
+    with pytest.raises(BadInput, match="more: has a different vocabulary than"):
         average([learnt.path, more.path], tmp_path / "further", notes)
