@@ -58,7 +58,10 @@ class AlignConfig:
         "pharaoh", "`i-j` from 0; the same from 1; or JSON lines with words, links from 0 with scores, and confidence"
     )
     base: int | None = setting(None, "what words are counted from, where not in JSON", 0, 1, unless="format jsonl")
-    scores: bool = setting(False, "how sure the links of a pair are, 0 to 1; with jsonl, of all pairs of words")
+    scores: bool = setting(
+        False,
+        "add scores, 0 to 1, to links (`i-j:0.93`), and a column with the pair's; with jsonl, for all pairs of words",
+    )
     temperature: float | None = setting(
         None,
         "divide the log-odds of scores; over 1, they are less sure (the aligner's own, or 1)",
