@@ -45,7 +45,9 @@ class AlignConfig:
     tree_links: bool = setting(False, "link unlinked words of one part of speech whose heads or dependents are linked")
     format: Literal["pharaoh", "talp", "jsonl"] = setting("pharaoh", "`i-j` from 0; from 1; or JSON lines with scores")
     base: int | None = setting(None, "number of the first word, if not in JSON", 0, 1, unless="format jsonl")
-    scores: bool = setting(False, "write the confidence of each pair; in JSON, of all word pairs")
+    scores: bool = setting(
+        False, "write scores of links, `i-j:0.93`, and the confidence of each pair; in JSON, of all word pairs"
+    )
     temperature: float | None = setting(
         None,
         "divide the log-odds of scores; above 1 lowers confidence (the aligner's own, or 1)",

@@ -3,16 +3,16 @@
 The codes are in subword-nmt's own format, so the files are interchangeable. Only the ASCII space divides words.
 """
 
-import io
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager
 from functools import lru_cache
 
 from synmt.streams import BadInput, read_lines
 
 JOINER = "@@"
+LEAST_FREQUENT = 2  # pairs of symbols that are merged
 NO_MERGES = "#version: 0.2\n"
 VERSIONS = {"0.1": (0, 1), "0.2": (0, 2)}
 MOST_MERGES, LONGEST_CODES = 2**20, 2**25  # ten times as large as any model's
@@ -33,16 +33,42 @@ def learn_bpe_of_words(counts: Mapping[str, int], merges: int) -> str:
 
     Raises CodesError if no word has two characters.
     """
-    from subword_nmt.learn_bpe import learn_bpe as learn
-
     # subword-nmt strips carriage returns from codes.
     words = {word: count for word, count in counts.items() if word and "\r" not in word}
     if not any(len(word) > 1 for word in words):
         raise CodesError("no word to learn merges from")
-    codes = io.StringIO()
-    with redirect_stderr(io.StringIO()):
-        learn((f"{word} {count}" for word, count in words.items()), codes, merges, is_dict=True)
-    return codes.getvalue()
+    spelled = [((*word[:-1], f"{word[-1]}</w>"), count) for word, count in words.items()]
+    spelled.sort(key=lambda each: -each[1])
+    return NO_MERGES + "".join(f"{first} {second}\n" for first, second in _merges(spelled, merges))
+
+
+def _merges(words: list[tuple[tuple[str, ...], int]], most: int) -> Iterator[tuple[str, str]]:
+    """Yield merges, most frequent first; words: symbols and count of each, most frequent first.
+
+    This is the loop of subword-nmt, which finds the most frequent pair ten times as slowly. Pairs below a threshold are
+    set aside until no other is left above it.
+    """
+    from subword_nmt.learn_bpe import get_pair_statistics, prune_stats, replace_pair, update_pair_statistics
+
+    counts, places = get_pair_statistics(words)
+    every = counts.copy()
+    threshold = max(counts.values()) / 10
+    for number in range(most):
+        top = max(counts.values(), default=0)
+        if not counts or (number and top < threshold):
+            prune_stats(counts, every, threshold)
+            counts = every.copy()
+            top = max(counts.values())
+            threshold = top * number / (number + 10000.0)
+            prune_stats(counts, every, threshold)
+        if top < LEAST_FREQUENT:
+            return
+        pair = max(each for each, count in counts.items() if count == top)
+        yield pair
+        update_pair_statistics(pair, replace_pair(pair, words, places), counts, places)
+        counts[pair] = 0
+        if not number % 100:
+            prune_stats(counts, every, threshold)
 
 
 class Bpe:

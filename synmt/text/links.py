@@ -1,7 +1,8 @@
 """Links between the words of two sentences, as text: Pharaoh lines and GIZA++'s A3 files.
 
 Pharaoh's `i-j` joins source word i and target word j; `ipj` marks a possible but not sure link, as in hand alignments
-(Och & Ney 2003). In memory, words count from 0; `base` is the number of the first word in the text.
+(Och & Ney 2003), and `i-j:0.93` adds a score. In memory, words count from 0; `base` is the number of the first word in
+the text.
 
 An A3 file has three lines per sentence pair:
 
@@ -13,15 +14,16 @@ The words of its third line, after NULL, are on the source side of the model; th
 """
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from synmt.streams import Line
 
 Link = tuple[int, int]  # source word, target word
-_LINK = re.compile(r"(\d{1,9})([-p])(\d{1,9})", re.ASCII)
 HEADER = "# Sentence pair"
 _WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
+_SCORE = re.compile(r":[01](?:\.\d{1,9})?(?=\s|$)", re.ASCII)
+_LINK = re.compile(rf"(\d{{1,9}})([-p])(\d{{1,9}})({_SCORE.pattern})?", re.ASCII)
 
 
 class LinkError(ValueError):
@@ -49,7 +51,18 @@ class DirectedLinks:
 
 def read_links(text: str, base: int = 0) -> Links:
     """Return the links of one line. Raises LinkError for a malformed link or a word number below `base`."""
-    sure, possible = set(), set()
+    kinds = _read(text, base)
+    return Links(frozenset(link for link, kind, _ in kinds if kind == "-"), frozenset(link for link, _, _ in kinds))
+
+
+def read_scores(text: str) -> dict[Link, float]:
+    """Return the links of one line and their scores, 1 of links without one. Raises LinkError as `read_links` does."""
+    return {link: score for link, _, score in _read(text, 0)}
+
+
+def _read(text: str, base: int) -> list[tuple[Link, str, float]]:
+    """Return each link, whether it is sure (`-`) or possible (`p`), and its score."""
+    read = []
     for item in text.split():
         found = _LINK.fullmatch(item)
         if not found:
@@ -57,10 +70,8 @@ def read_links(text: str, base: int = 0) -> Links:
         link = (int(found[1]) - base, int(found[3]) - base)
         if min(link) < 0:
             raise LinkError(f"link {item}, but words count from {base}")
-        possible.add(link)
-        if found[2] == "-":
-            sure.add(link)
-    return Links(frozenset(sure), frozenset(possible))
+        read.append((link, found[2], float(found[4][1:]) if found[4] else 1.0))
+    return read
 
 
 def check_numbers(links: Iterable[Link]) -> None:
@@ -73,7 +84,7 @@ def detect_base(lines: Iterable[str]) -> int:
     """Return the number of the first word in a file: 0 if any link names word 0 or there are no links, else 1."""
     empty = True
     for line in lines:
-        words = re.findall("[0-9]+", line)
+        words = re.findall("[0-9]+", _SCORE.sub("", line))
         if any(not word.strip("0") for word in words):
             return 0
         empty = empty and not words
@@ -83,6 +94,11 @@ def detect_base(lines: Iterable[str]) -> int:
 def write_links(links: Iterable[Link], base: int = 0) -> str:
     """Return the links as `i-j`, sorted."""
     return " ".join(f"{source + base}-{target + base}" for source, target in sorted(links))
+
+
+def write_scores(links: Mapping[Link, float], base: int = 0) -> str:
+    """Return `i-j:0.93` for each, in order."""
+    return " ".join(f"{source + base}-{target + base}:{links[source, target]:.2f}" for source, target in sorted(links))
 
 
 def check_inside(links: Set[Link], source_words: int, target_words: int) -> None:

@@ -82,11 +82,16 @@ def test_formats_agree(fitted: tuple[Path, str]) -> None:
     assert ["\t".join(" ".join(each[side]) for side in ("source", "target")) for each in records] == LINES
     assert [" ".join(f"{i}-{j}" for i, j, _ in each["links"]) for each in records] == links.splitlines()
     assert all(0.2 <= score <= 1 for each in records for _, _, score in each["links"])
+    for each in records:
+        for side in ("source", "target"):
+            text = " ".join(each[side])
+            assert [text[first:end] for first, end in each[f"{side}_spans"]] == each[side]
     talp = align(model, "--format", "talp", text=TEXT).splitlines()
     assert [read_links(line, base=1) for line in talp] == [read_links(line) for line in links.splitlines()]
     assert align(model, "--base", "1", text=TEXT).splitlines() == talp
     scored = align(model, "--scores", text=TEXT).splitlines()
-    assert [line.split("\t")[0] for line in scored] == links.splitlines()
+    written = [" ".join(f"{i}-{j}:{score:.2f}" for i, j, score in each["links"]) for each in records]
+    assert [line.split("\t")[0] for line in scored] == written
     assert [float(line.split("\t")[1]) for line in scored] == [each["confidence"] for each in records]
 
 
