@@ -38,6 +38,7 @@ from synmt.caller import quiet
 from synmt.model.files import CONFIG_FILE, check_inside, naming
 from synmt.model.records import SentencePair
 from synmt.streams import BadInput
+from synmt.text.known import Known
 from synmt.text.links import DirectedLinks, read_links
 
 EFLOMAL, PRIORS_FILE = "eflomal", "priors.tsv"
@@ -61,6 +62,7 @@ LETTERS = {
     "-m": "--out saves the aligner, and `synmt align FOLDER` uses it",
 }
 _NOT_IN_A_WORD = re.compile(r"\s|\|")  # what these programs would split words or sides at
+_PLAIN: Known[str, str] = Known(lambda word: _NOT_IN_A_WORD.sub("_", word.lower()))
 
 
 def library(name: str, package: str) -> ModuleType:
@@ -74,7 +76,7 @@ def library(name: str, package: str) -> ModuleType:
 
 def plain_words(words: Sequence[str]) -> list[str]:
     """Return words in lower case, each without what would make it two."""
-    return [_NOT_IN_A_WORD.sub("_", word.lower()) for word in words]
+    return list(map(_PLAIN.__getitem__, words))
 
 
 def lines_of(pairs: Iterable[SentencePair]) -> tuple[list[str], list[str]]:

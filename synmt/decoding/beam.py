@@ -11,9 +11,8 @@ from torch import Tensor
 
 from synmt.decoding.config import SearchConfig
 from synmt.model.translation import EncodedSource, TranslationModel
-from synmt.nn.decoders import Steps
+from synmt.nn.decoders import EnsembleSteps, Steps
 from synmt.nn.encoding import SourceBatch
-from synmt.nn.ensembles import EnsembleSteps
 from synmt.systems.target import Hypothesis, Output
 from synmt.text.vocabulary import END, UNKNOWN
 

@@ -7,6 +7,7 @@ Shapes: B sentences, K hypotheses of each, R targets or hypotheses, t target pos
 positions, P predictions, H heads, d width, T target vocabulary.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -309,6 +310,34 @@ class CausalSteps:
         if self.tensors:
             readings = self.decoder.readings
             self.tensors = {each.name: each.grown(self.tensors[each.name], hypotheses) for each in readings}
+
+
+class EnsembleSteps:
+    """A search by the mean of the probabilities that all members give the next token, as in fairseq (Ott et al. 2019).
+
+    So what is found has a probability, which the mean of logarithms (Marian's) would not give without one more sum.
+    members: each with its own begin of sentence; the target vocabulary is one.
+    """
+
+    def __init__(self, members: Sequence[tuple[Steps, int]]) -> None:
+        self.members = members
+
+    def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Return log-probabilities, [B,K,T]."""
+        found = []
+        for steps, begin in self.members:
+            own = prefixes.clone()
+            own[:, :, 0] = begin
+            found.append(steps.logits(own, lengths).float().log_softmax(dim=2))
+        return torch.stack(found).logsumexp(dim=0) - math.log(len(found))
+
+    def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
+        for steps, _ in self.members:
+            steps.select(sentences, hypotheses)
+
+    def grow(self, hypotheses: Any) -> None:
+        for steps, _ in self.members:
+            steps.grow(hypotheses)
 
 
 @dataclass(slots=True)

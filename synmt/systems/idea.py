@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 Idea = TypeVar("Idea")
+Value = TypeVar("Value")
 Segment = Callable[[str], list[str]]
 Task = Literal["translate", "translate-unparsed", "parse"]  # the second: without the trees that a sentence has
 Heads = Mapping[int, tuple[int, ...]]  # of some layers, counted from 1, heads, counted from 0
@@ -48,6 +49,10 @@ class Layout:
     tokens: list[str]
     words: list[int]
     parents: list[int] = field(default_factory=list)
+
+    def of_words(self, values: Sequence[Value], otherwise: Value) -> list[Value]:
+        """Return for each token the value of its word, `otherwise` for a token that belongs to no word, [n]."""
+        return [values[word] if word >= 0 else otherwise for word in self.words]
 
 
 @dataclass(frozen=True)
@@ -175,6 +180,13 @@ def words_of_subwords(record: ParseRecord, segment: Segment, is_subword: list[bo
     return [next(words) if each else -1 for each in is_subword]
 
 
+def parents_of_words(record: ParseRecord) -> list[int]:
+    """Return the index of each word's head: the word itself if it is the root, -1 if its head is unknown."""
+    if not record.heads:
+        return [-1] * len(record.tokens)
+    return [-1 if head == UNATTACHED else head - 1 if head else word for word, head in enumerate(record.heads)]
+
+
 def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
     """Return the first and the last token of each word, [words] each."""
     first, last = [0] * words, [0] * words
@@ -212,7 +224,7 @@ def _rows_of_tokens(record: ParseRecord, layout: Layout, size: int) -> list[int]
     assert record.tree
     if not layout.parents:
         leaves = [node for node, leaf in enumerate(record.tree.is_leaf()) if leaf]
-        return [leaves[word] if word >= 0 else -1 for word in layout.words]
+        return layout.of_words(leaves, -1)
     nodes: list[int] = []  # in the preorder in which subwords stand for their leaf
     before = -1
     for word in layout.words:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.model.source import source_side
+from synmt.systems.label_features import subword_tags
 from synmt.systems.label_features.embeddings import LabelEmbeddings
-from synmt.systems.label_features.idea import subword_tags
 from synmt.trees.record import ParseRecord
 from tests import tiny
 

@@ -16,9 +16,8 @@ from synmt.model.source import source_side
 from synmt.nn.attention import AttentionEdit, HeadEdit, HeadWatch, Recorder, SelfAttention
 from synmt.nn.encoding import SourceBatch
 from synmt.systems.idea import SOME_HEADS, Layout, subwords
-from synmt.systems.supervised_decoder_heads import SupervisedDecoderHeads
+from synmt.systems.supervised_heads import SupervisedDecoderHeads, SupervisedHeads
 from synmt.systems.supervised_heads.attention import log_mass, target_tokens
-from synmt.systems.supervised_heads.idea import SupervisedHeads
 from synmt.systems.supervised_heads.patterns import NOTHING, OF_DECODERS, OF_TREES, PATTERNS, REVERSED, Taught
 from synmt.trees.record import UNATTACHED, ParseRecord
 from tests import tiny

@@ -11,8 +11,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
+from synmt.nn.attention import HeadEdit
 from synmt.nn.decoders import joined_rows
 from synmt.systems.arcs.search import TreeHypotheses
 from synmt.systems.target import Reading
@@ -130,3 +131,20 @@ class Graph:
     def edges(self) -> Tensor:
         """Return where there is an edge, [R,m,m] bool."""
         return self.births < NEVER
+
+
+class TreeParents(nn.Module):
+    """Some heads see the position itself and its parents only. No parameters."""
+
+    reads, place = "graph", "heads"
+
+    def __init__(self, heads: tuple[int, ...]) -> None:
+        super().__init__()
+        self.heads = heads
+
+    def forward(self, graph: Graph) -> HeadEdit:
+        """Return a bias [R,1,m,m] that is −inf on what the heads do not see."""
+        itself = torch.eye(graph.births.shape[1], dtype=torch.bool, device=graph.births.device)
+        hidden = ~(graph.edges() | itself)
+        bias = torch.zeros(hidden.shape, device=hidden.device).masked_fill(hidden, float("-inf"))
+        return HeadEdit(self.heads, bias=bias.unsqueeze(1))

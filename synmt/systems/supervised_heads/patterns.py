@@ -25,22 +25,16 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from synmt.trees.record import UNATTACHED, ParseRecord
+from synmt.systems.idea import parents_of_words
+from synmt.trees.record import ParseRecord
 
 NOTHING = -1  # in place of the index of a word
 MASK = "mask:"  # before the name of a mask of the user's own
 
 
-def _parents(record: ParseRecord) -> list[int]:
-    """Return the index of each word's head, its own for a root, NOTHING for a word without a head."""
-    if not record.heads:
-        return [NOTHING] * len(record.tokens)
-    return [NOTHING if head == UNATTACHED else head - 1 if head else word for word, head in enumerate(record.heads)]
-
-
 def _latest_linked(record: ParseRecord) -> list[int]:
     latest = [NOTHING] * len(record.tokens)
-    for word, parent in enumerate(_parents(record)):
+    for word, parent in enumerate(parents_of_words(record)):
         first, second = sorted((word, parent))
         if NOTHING < first < second:
             latest[second] = max(latest[second], first)
@@ -51,7 +45,7 @@ def _shuffled_parents(record: ParseRecord) -> list[int]:
     places = list(range(len(record.tokens)))
     _generator(record).shuffle(places)
     parents = [NOTHING] * len(places)
-    for word, parent in enumerate(_parents(record)):
+    for word, parent in enumerate(parents_of_words(record)):
         parents[places[word]] = NOTHING if parent == NOTHING else places[parent]
     return parents
 
@@ -86,7 +80,7 @@ def _near(step: int) -> Callable[[ParseRecord], list[int]]:
 Pattern = Callable[[ParseRecord], list[int]]  # for each word the index of one, or NOTHING
 PATTERNS: Mapping[str, Pattern] = {
     "previous": _near(-1), "next": _near(1), "self": _near(0),
-    "parent": _parents, "children": _parents, "latest-linked": _latest_linked,
+    "parent": parents_of_words, "children": parents_of_words, "latest-linked": _latest_linked,
     "shuffled-parent": _shuffled_parents, "random": _random_others,
 }  # fmt: skip
 OF_DECODERS: Mapping[str, Pattern] = {

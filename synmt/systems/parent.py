@@ -19,7 +19,7 @@ from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle
 
 if TYPE_CHECKING:
-    from synmt.systems.parent.attention import TreeParents
+    from synmt.systems.arcs.graph import TreeParents
 
 HEADS = (0,)
 
@@ -38,6 +38,6 @@ class Parent(TargetIdea):
         return dict.fromkeys(range(1, config.decoder_layers + 1), HEADS)
 
     def decoder_part(self, config: TransformerConfig, vocabulary: Vocabulary) -> "TreeParents":
-        from synmt.systems.parent.attention import TreeParents
+        from synmt.systems.arcs.graph import TreeParents
 
         return TreeParents(HEADS)
