@@ -149,7 +149,7 @@ def _read_row(line: str, words: list[SyntacticWord], multiword: list[MultiwordTo
 
 def _other_columns(line: str, columns: Sequence[str]) -> str:
     """Return the error for a row with the wrong number of columns."""
-    cause = f"{len(columns)} columns instead of {len(COLUMNS)}"
+    cause = f"expected {len(COLUMNS)} columns, found {len(columns)}"
     if len(columns) > len(COLUMNS):
         return f"{cause}: {' '.join(COLUMNS)}"
     if len(columns) == 1 and len(line.split()) > 1:

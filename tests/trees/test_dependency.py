@@ -225,9 +225,9 @@ def test_a_record_that_was_changed_is_written_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("row", "cause"),
     [
-        ("1\ta\tb\tN\tN\t_\t0\troot", "8 columns instead of 10: no DEPS, MISC; write _ for an unknown value"),
-        ("1 a b N N _ 0 root _ _", "1 columns instead of 10: separate columns by tabs, not spaces"),
-        ("1" + "\t_" * 13, "14 columns instead of 10: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"),
+        ("1\ta\tb\tN\tN\t_\t0\troot", "expected 10 columns, found 8: no DEPS, MISC; write _ for an unknown value"),
+        ("1 a b N N _ 0 root _ _", "expected 10 columns, found 1: separate columns by tabs, not spaces"),
+        ("1" + "\t_" * 13, "expected 10 columns, found 14: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"),
     ],
 )
 def test_what_a_row_of_another_format_lacks_is_said(row: str, cause: str) -> None:
