@@ -57,11 +57,11 @@ def _scope(given: Mapping[str, Any]) -> Scope:
 )  # fmt: skip
 @of_data(
     "--prepared", metavar="FOLDER", type=Writes(path_type=Path),
-    help="Keep the training pairs here as ids, and take them from here once they are here.",
+    help="Save the prepared training pairs here and look for them here, instead of ~/.cache/synmt/columns.",
 )  # fmt: skip
 @of_data(
     "--jobs", metavar="N", type=click.IntRange(1, MOST_JOBS), default=1,
-    help="Processes that prepare the training pairs.",
+    help="Processes that prepare the training pairs, unless an earlier run has.",
 )  # fmt: skip
 @of_output("--out", type=Writes(path_type=Path), required=True, help="The model folder to make.")
 @of_output("--resume", is_flag=True, help="Continue the run in --out, with the same command.")

@@ -4,7 +4,7 @@ import fcntl
 import math
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -38,11 +38,6 @@ def read_config(folder: Path) -> dict[str, Any]:
         if fields["format"] != FORMAT:
             raise ValueError(f"format {fields['format']} is not known, only {FORMAT}")
         return fields
-
-
-def differing(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
-    """Return the names of what something was made of before and would not be now, or the other way round."""
-    return [name for name in {**now, **before} if now.get(name) != before.get(name)]
 
 
 def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:

@@ -83,12 +83,6 @@ class SourceSide:
         """Return whether the encoder reads the subwords of the words and nothing else."""
         return not any(idea.lays_out() for idea in self.ideas.values())
 
-    @property
-    def reads_words_alone(self) -> bool:
-        """Return whether the subwords of the words are all that a vocabulary holds of a source."""
-        plain = SourceIdea.labels, SourceIdea.tasks
-        return self.reads_subwords and all((type(idea).labels, idea.tasks) == plain for idea in self.ideas.values())
-
     def needs(self, training: bool) -> frozenset[str]:
         """Return the fields of a record that the ideas read; one that lacks some is read as if it were not parsed."""
         return frozenset().union(*(idea.needs(training) for idea in self.ideas.values()))
