@@ -8,8 +8,9 @@ import hashlib
 import inspect
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -31,6 +32,7 @@ from synmt.training.config import TrainingConfig
 from synmt.training.ids import TextPairs, open_corpus
 
 DESCRIPTION, FORMAT = "prepared.json", 3
+POLL = 0.01  # seconds between two looks at a lock
 CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
 
 
@@ -157,19 +159,24 @@ def opened_pairs(
         return
     assert known is not None
     while True:
-        with locked(folder, wait=True):
-            if not is_made(folder):
-                make(folder)
-                if not place:
-                    with suppress(OSError):  # another process may remove its files at the same time
-                        limit(folder.parent, CACHE_LIMIT, folder)
-        with locked(folder, wait=True, shared=True):  # so that nobody removes them
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder, wait=True, shared=True):  # waits for a process that makes them; then nobody removes them
             if is_made(folder):
                 with suppress(OSError):
                     os.utime(folder)
                 yield open_pairs(folder, known)
                 return
-        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as alone:
+            try:
+                alone.enter_context(locked(folder))
+            except BadInput:  # others may use them for days, so this must not wait for them
+                time.sleep(POLL)
+                continue
+            if not is_made(folder):
+                make(folder)
+                if not place:
+                    with suppress(OSError):  # another process may remove its files at the same time
+                        limit(folder.parent, CACHE_LIMIT, folder)
 
 
 def limit(root: Path, size: int, kept: Path) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from threading import Thread
+from threading import Barrier, Thread
 from typing import Any, get_args
 
 import numpy as np
@@ -243,7 +243,8 @@ def without_dev(found: Counter[tuple[str, str]]) -> dict[tuple[str, str], int]:
 def test_columns_are_computed_once_by_processes_that_start_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as those of torchrun."""
+    """Such as those of torchrun, all of which use them at the same time."""
+    together = Barrier(3)
     data, _, sources = corpora(tmp_path)
     model = ModelConfig(source_side({"mask": {}}), tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "none", DROPPING)
     text, found, lengths = TrainingText(data, model, SHORT, None, None, 1), computed(monkeypatch), list[int]()
@@ -251,6 +252,7 @@ def test_columns_are_computed_once_by_processes_that_start_together(
     def prepare() -> None:
         with text.prepared(None, Notes("train"), BadLines()) as pairs:
             lengths.append(len(pairs))
+            together.wait()
 
     threads = [Thread(target=prepare) for _ in range(3)]
     for thread in threads:
