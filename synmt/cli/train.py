@@ -56,11 +56,11 @@ def _scope(given: Mapping[str, Any]) -> Scope:
 )  # fmt: skip
 @of_data(
     "--prepared", metavar="FOLDER", type=Writes(path_type=Path),
-    help="Save the training pairs as ids here, or reuse those saved here.",
+    help="Folder for the columns of the training pairs, instead of the cache.",
 )  # fmt: skip
 @of_data(
     "--jobs", metavar="N", type=click.IntRange(1, MOST_JOBS), default=1,
-    help="Processes that prepare the training pairs.",
+    help="Processes that prepare the training pairs, unless an earlier run has.",
 )  # fmt: skip
 @of_output(
     "--out", metavar="FOLDER", type=Writes(path_type=Path), required=True, help="Folder for the best model and its log."

@@ -17,6 +17,7 @@ from synmt import __version__
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new, save_tensors
 from synmt.model.folder import ModelFolder
+from synmt.model.made import differing
 from synmt.streams import BadInput, Notes, readable
 
 Folder = ModelFolder[ModelConfig]
@@ -31,13 +32,11 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
     folders = [ModelFolder.open(path, ModelConfig) for path in models]
     first = folders[0]
     for other in folders[1:]:
-        for what, of_first, of_other in (
-            ("config", first.config, other.config),
-            ("vocabulary", first.vocabulary, other.vocabulary),
-            ("codes", first.bpe.codes, other.bpe.codes),
-        ):
-            if of_first != of_other:
-                raise BadInput(f"has a different {what} than {first.path}", str(other.path))
+        own, of_first = (
+            {"config": each.config, "vocabulary": each.vocabulary, "codes": each.bpe.codes} for each in (other, first)
+        )
+        for what in differing(own, of_first):
+            raise BadInput(f"has a different {what} than {first.path}", str(other.path))
     for one, other in pairwise(folders):
         if not _beginnings(one) & _beginnings(other):
             notes.add(

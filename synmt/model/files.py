@@ -4,7 +4,7 @@ import fcntl
 import math
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -40,11 +40,6 @@ def read_config(folder: Path) -> dict[str, Any]:
                 f"written in format {fields['format']!r:.40}, but this version of synmt reads format {FORMAT}"
             )
         return fields
-
-
-def differing(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
-    """Return the names whose values differ."""
-    return [name for name in {**now, **before} if now.get(name) != before.get(name)]
 
 
 def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:

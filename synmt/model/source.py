@@ -85,12 +85,6 @@ class SourceSide:
         """Return whether the encoder reads only subwords."""
         return not any(idea.lays_out() for idea in self.ideas.values())
 
-    @property
-    def reads_words_alone(self) -> bool:
-        """Return whether the vocabulary has only subwords of sources."""
-        plain = SourceIdea.labels, SourceIdea.tasks
-        return self.reads_subwords and all((type(idea).labels, idea.tasks) == plain for idea in self.ideas.values())
-
     def needs(self, training: bool) -> frozenset[str]:
         """Return the fields of a record that the ideas read; a record without them counts as unparsed."""
         return frozenset().union(*(idea.needs(training) for idea in self.ideas.values()))

@@ -14,10 +14,10 @@ from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
 from synmt.model.files import CONFIG_FILE, write_aside
+from synmt.model.made import digest
 from synmt.model.words import parser_of
 from synmt.runs.data import form_of
 from synmt.runs.file import Options, Pair, RunFile
-from synmt.runs.notes import digest
 from synmt.runs.plan import Fields, Plan, Training
 from synmt.runs.work import Task, Workplace
 from synmt.streams import BadInput, read_lines
@@ -39,9 +39,9 @@ def translation_of_dev(place: Workplace, training: Training, own: Options) -> Pa
     return place.folder / "data" / "dev" / training.name / f"{option}-{quote(str(value), safe='')}"
 
 
-def prepared_of(place: Workplace, training: Training) -> Path:
-    """Return the folder of the pairs as ids, which all seeds of a system share."""
-    return place.folder / "data" / "prepared" / str(training.size or "all") / training.system
+def columns_of(place: Workplace) -> Path:
+    """Return the folder of all columns. Training runs with the same data and options share theirs."""
+    return place.folder / "data" / "columns"
 
 
 def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
@@ -136,7 +136,7 @@ class Tasks:
         return {"lines": str(size), "file": self.place.identity(path)}
 
     def _train(self, training: Training) -> None:
-        place, model, prepared = self.place, model_of(self.place, training), prepared_of(self.place, training)
+        place, model = self.place, model_of(self.place, training)
         files = {
             "source": cut_of(place, "source", self.run.train.source, training.size),
             "target": cut_of(place, "target", self.run.train.target, training.size),
@@ -145,16 +145,12 @@ class Tasks:
         }
         options: Options = {**training.options, **files}
 
-        def of_pairs() -> dict[str, str]:
-            return place.of_options(options)
-
         def of() -> dict[str, str]:
-            return {**of_pairs(), "seed": str(training.seed)}
+            return {**place.of_options(options), "seed": str(training.seed)}
 
         def work() -> float:
-            place.make(prepared, of_pairs, lambda: 0.0)  # training itself writes it, and can go on with it
             resume = {"resume": True} if (model / CONFIG_FILE).exists() else {}
-            own = {"seed": training.seed, "out": model, "prepared": prepared, **resume}
+            own = {"seed": training.seed, "out": model, "prepared": columns_of(place), **resume}
             return place.call("train", {**options, **own}, place.log(model))
 
         self._add(Task("training", _named(training), model, self._needed(*files.values()), of, work))

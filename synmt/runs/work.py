@@ -16,9 +16,10 @@ from pathlib import Path
 import orjson
 
 from synmt.model.files import locked, naming
+from synmt.model.made import identity
 from synmt.process import Interruption
 from synmt.runs.file import Options
-from synmt.runs.notes import Made, check, identity, make, noted
+from synmt.runs.notes import Made, check, make, noted
 from synmt.streams import BadInput
 
 COMMAND = [sys.executable, "-m", "synmt.cli.child"]
@@ -52,7 +53,7 @@ class Workplace:
     """The folder of a run. Each kind of thing has places of its own:
 
     SIZE/SYSTEM.SEED: a model; SIZE/SYSTEM.SEED.TEST: its translation of a test.
-    data/parsed/, data/cut/, data/prepared/: the data as systems read it; data/dev/: translations of dev.
+    data/parsed/, data/cut/, data/columns/: the data as systems read it; data/dev/: translations of dev.
     notes/, locks/, logs/, unfinished/: under the place of each thing, what it was made of, what keeps it to one
     process, what the command said that made it, and the output of a command that has not ended.
     """

@@ -111,16 +111,6 @@ class Counts:
                 count_labels(counts.labels, example.source)
         return counts
 
-    @classmethod
-    def of_words(cls, source: Mapping[str, int], target: Mapping[str, int], bpe: Bpe) -> "Counts":
-        """Return the counts of subwords in words that stand so often on either side."""
-        counts = cls()
-        for words, entries in ((source, counts.source), (target, counts.target)):
-            for word, count in words.items():
-                for subword in bpe.segment(word):
-                    entries[subword] += count
-        return counts
-
     def add(self, more: "Counts") -> None:
         self.source.update(more.source)
         self.target.update(more.target)

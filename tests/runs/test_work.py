@@ -8,7 +8,7 @@ import pytest
 
 from synmt.runs.file import Pair, RunFile
 from synmt.runs.plan import Plan, Training
-from synmt.runs.tasks import Tasks, model_of, prepared_of, translation_of, translation_of_dev
+from synmt.runs.tasks import Tasks, columns_of, model_of, translation_of, translation_of_dev
 from synmt.runs.work import Workplace, do_all
 from synmt.streams import BadInput
 
@@ -75,7 +75,7 @@ def test_no_two_things_of_a_run_have_one_place() -> None:
                 things += [model_of(place, training)]
                 things += [translation_of(place, training, test) for test in TESTS]
                 things += [translation_of_dev(place, training, {"alpha": value}) for value in (1, 1.0, "../x", "1.")]
-            things.append(prepared_of(place, training))
+    things.append(columns_of(place))
     places = [
         each
         for path in things
