@@ -157,7 +157,9 @@ def test_embeddings_begin_as_factors_of_what_counts_link(rounds: int, monkeypatc
                 kinds = [[max(-2, min(2, k - j)) + 2 for k in range(len(x))] for j in range(len(x))]
                 logs = [table[x][:, y].T.log() + math.log(0.9), unlinked[y].log() + math.log(0.1)]
                 given = [each.detach().requires_grad_() for each in logs]
-                total = evidence(*given, jumps.detach()[torch.tensor(kinds)].softmax(dim=1), begin / begin.sum()).log()
+                total = evidence(
+                    given[0], given[1], jumps.detach()[torch.tensor(kinds)].softmax(dim=1), begin / begin.sum()
+                ).log()
                 found.append(torch.autograd.grad(total, given))
                 none[number].index_add_(0, torch.as_tensor(y).long(), found[-1][1])
             for i, v in enumerate(target.tolist()):
