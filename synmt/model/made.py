@@ -10,7 +10,7 @@ from synmt.model.files import naming
 from synmt.streams import BadInput
 
 DIGITS = 16  # of a checksum, 64 bits
-LONGEST = 100  # characters of a value that a message shows
+LONGEST = 60  # characters of a value that a message shows; a whole checksum has 64
 
 
 def identity(path: Path) -> str:

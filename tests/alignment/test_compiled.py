@@ -7,12 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
 from synmt.alignment import compiled
 from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.hmm.bitext import IndexedBitext, Sentences
 from synmt.alignment.hmm.lexicon import Lexicon
 from synmt.alignment.hmm.model import Model
+from tests.alignment.mask_align.test_model import CPU
+from tests.alignment.neural_hmm.test_model import model_of
 
 needs_compiler = pytest.mark.skipif(compiled.library() is None, reason="there is no C compiler")
 Twins = Callable[[], None]
@@ -60,6 +64,24 @@ def test_tables_are_read_as_numpy_reads_them(agreement: int, jumps: bool, in_num
     for (_, slow), fast in zip(model.links(bitext), links, strict=True):
         for one, two in zip(slow, fast, strict=True):
             np.testing.assert_allclose(two, one, atol=3e-6)
+
+
+@needs_compiler
+@pytest.mark.parametrize("agreement", [0, 1, 2, 5])
+def test_scores_are_read_as_numpy_reads_them(agreement: int, in_numpy: Twins) -> None:
+    """Posteriors, the likelihood, and the gradient of what is minimized."""
+    model, corpus = model_of(agreement=agreement, jump=2)
+
+    def read() -> list[Tensor]:
+        x, y, _ = corpus.batch(range(4), CPU)
+        loss = model.loss(x, y)
+        gradients = torch.autograd.grad(loss.total, list(model.parameters()))
+        return [*model.posteriors(x, y, model.unknown_totals()), loss.translation, *gradients]
+
+    fast = read()
+    in_numpy()
+    for one, two in zip(read(), fast, strict=True):
+        torch.testing.assert_close(two, one, atol=1e-5, rtol=1e-4)
 
 
 PROBE = "from synmt.alignment.compiled import library; print(library() is not None)"

@@ -172,7 +172,7 @@ def test_the_mean_of_models_is_that_of_their_parameters(learnt: Folder, data: Pa
         torch.testing.assert_close(tensor, sum(part[name] for part in parts) / 4)
     assert not notes._said
     assert len(translations(mean)) == 4
-    with pytest.raises(BadInput, match="holds a model"):
+    with pytest.raises(BadInput, match="already has a model"):
         average([learnt.path], mean.path, notes)
     with pytest.raises(BadInput, match="was trained with data"):
         run(mean.path, data, resume=True, network=tiny.CONFIG)

@@ -1,16 +1,22 @@
 """The probabilities of both directions, on two tables of embeddings (see aligner.py).
 
-Learning starts from embeddings that know which subwords meet more often than by chance. With n(u, v) of N pairs those
-that hold both, M_uv = log(n(u, v) N / (n(u) n(v))), zero where it is less, times n(u, v) / (n(u, v) + 1) · n / (n + 1)
-with n the smaller of n(u) and n(v), which keeps rare subwords from seeming sure (Pantel & Lin 2002, "Discovering Word
-Senses from Text", KDD). Of RAISED · M, the d greatest singular values and their vectors U S Vᵀ give e = U √S and
-f = V √S, as in Levy & Goldberg (2014), "Neural Word Embedding as Implicit Matrix Factorization", NeurIPS.
+Learning starts from counts of links between subwords, without a network. At first, with n(u, v) of N pairs those that
+hold both, p(v | u) ∝ p(v) e^(2M), M_uv = log(n(u, v) N / (n(u) n(v))), zero where it is less, times n(u, v) / (n(u, v)
++ 1) · n / (n + 1) with n the smaller of n(u) and n(v), which keeps rare subwords from seeming certain (Pantel & Lin
+2002, "Discovering Word Senses from Text", KDD). Then, ROUNDS times, both directions read all pairs, c(u, v) = Σ γ_ij
+γ′_ji, and p(v | u) = (c(u, v) + p(v)) / (c(u) + 1). From the last counts,
+
+    M_uv = log((c(u, v) + SMOOTHING) / (c(u) c(v) / c + SMOOTHING))
+
+and its d greatest singular values and their vectors U S Vᵀ give e = U √S and f = V √S, as in Levy & Goldberg (2014),
+"Neural Word Embedding as Implicit Matrix Factorization", NeurIPS.
 
 Shapes: B pairs, J source and I target subwords, of which U and V are distinct; d width; m the longest jump.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import log, log1p
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +28,7 @@ from torch import Tensor, nn
 from synmt.alignment import compiled
 from synmt.alignment.chains import Array, Chains, Found, Scores, agreed
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SideBatch
-from synmt.model.batches import Ids
+from synmt.model.batches import Ids, token_batches
 from synmt.nn.dropout import dropout
 from synmt.nn.losses import Loss
 from synmt.text.vocabulary import Vocabulary
@@ -35,6 +41,9 @@ NEXT = 0.3  # how much less likely each step away from the next subword makes a 
 RAISED = 2.0
 CHUNK = 1000  # pairs counted at once
 ROWS = 64  # of scores that are worked on at once, which stay in a core's cache
+ROUNDS = 2  # of counting before the first update
+SMOOTHING = 0.1
+START_TOKENS = 16384  # sentences × longest side of a batch that is counted
 ITERATIONS = 3  # of the randomized decomposition
 
 
@@ -79,6 +88,13 @@ class Expected:
     unlinked: tuple[Tensor, Tensor]
     jumps: tuple[Tensor, Tensor]
     likelihood: Tensor
+
+    def plus(self, other: "Expected") -> "Expected":
+        unlinked, jumps = (
+            (one[0] + two[0], one[1] + two[1])
+            for one, two in ((self.unlinked, other.unlinked), (self.jumps, other.jumps))
+        )
+        return Expected(self.linked + other.linked, unlinked, jumps, self.likelihood + other.likelihood)
 
 
 class _Totals(torch.autograd.Function):
@@ -157,7 +173,7 @@ class NeuralHmmModel(nn.Module):
         links to learn, and no smoothing and no unknown words."""
         sides = self._distinct(x, y)
         chances = self._chances(sides)
-        found = self._expected(chances, sides)
+        found = self._expected(chances, [sides])
         total = -(found.linked * chances[0].linked).sum() - (found.linked.T * chances[1].linked).sum()
         for each, unlinked, jumps in zip(chances, found.unlinked, found.jumps, strict=True):
             total = total - (unlinked * each.unlinked).sum() - (jumps * each.jumps).sum()
@@ -203,14 +219,19 @@ class NeuralHmmModel(nn.Module):
         return chances
 
     @torch.no_grad()
-    def _expected(self, chances: Sequence[Chances], sides: tuple[Distinct, Distinct]) -> Expected:
+    def _expected(self, chances: Sequence[Chances], batches: Iterable[tuple[Distinct, Distinct]]) -> Expected:
+        """Return what both directions find in batches, which share their distinct subwords."""
         with torch.autocast(chances[0].linked.device.type, enabled=False):
             if not _is_compiled(chances[0].linked):
-                return self._summed(self._found(chances, sides), chances, sides)
+                return reduce(
+                    Expected.plus, (self._summed(self._found(chances, each), chances, each) for each in batches)
+                )
             directions = self._compiled([each.without_gradient(self.options.null) for each in chances])
-            counts = np.zeros(chances[0].linked.shape, np.float32)
-            places = sides[0].places.numpy(), sides[1].places.numpy()
-            likelihood, _ = compiled.read(directions, places, self.options.agreement, counts)
+            counts, likelihood = np.zeros(chances[0].linked.shape, np.float32), 0.0
+            for x, y in batches:
+                likelihood += compiled.read(
+                    directions, (x.places.numpy(), y.places.numpy()), self.options.agreement, counts
+                )[0]
         unlinked, jumps = (
             (torch.from_numpy(one), torch.from_numpy(two))
             for one, two in zip(*((each.unlinked, each.taken) for each in directions), strict=True)
@@ -285,25 +306,62 @@ def _array(tensor: Tensor) -> Array:
 
 @torch.no_grad()
 def start(model: NeuralHmmModel, corpus: AlignerCorpus) -> None:
-    """Set the embeddings of a model by what meets in the pairs, and biases by how often each subword is there."""
+    """Set the embeddings of a model by the links that counts alone find in the pairs, and biases by how often each
+    subword is there."""
     sides = corpus.source, corpus.target
     tables = list(model.tables)
-    association = RAISED * associations(sides, [len(table) for table in tables])
+    shares = []
+    for side, table in zip(sides, tables, strict=True):
+        seen = torch.bincount(torch.cat([torch.as_tensor(ids) for ids in side.subwords]), minlength=len(table))
+        shares.append((seen + 0.1) / seen.sum())
+    scores = RAISED * associations(sides, [len(table) for table in tables])
+    linked = [(scores + shares[1].log()).log_softmax(dim=1), (scores.T + shares[0].log()).log_softmax(dim=1)]
+    unlinked = [shares[1], shares[0]]
+    counts = scores
+    for _ in range(ROUNDS):
+        counts, none = _links_by(model, corpus, linked, unlinked)
+        linked = [
+            ((each + share) / (each.sum(dim=1, keepdim=True) + 1)).log()
+            for each, share in zip((counts, counts.T), reversed(shares), strict=True)
+        ]
+        unlinked = [(each + share) / (each.sum() + 1) for each, share in zip(none, reversed(shares), strict=True)]
+    chance = counts.sum(dim=1, keepdim=True) * counts.sum(dim=0) / counts.sum()
+    association = ((counts + SMOOTHING) / (chance + SMOOTHING)).log()
     rank = min(tables[0].shape[1], *association.shape)
     left, values, right = torch.svd_lowrank(association, rank, niter=ITERATIONS)
     for table, vectors in zip(tables, (left, right), strict=True):
         table.zero_()
         table[:, :rank] = vectors * values.sqrt()
-    for direction, side in zip((model.backward_direction, model.forward_direction), sides, strict=True):
-        seen = torch.cat([torch.as_tensor(ids) for ids in side.subwords])
-        counts = torch.bincount(seen, minlength=len(direction.bias))
-        logs = ((counts + 0.1) / counts.sum()).log()
-        direction.bias.copy_(logs)
-        direction.none.copy_(logs)
+    directions = model.forward_direction, model.backward_direction
+    for direction, none_of, share in zip(directions, unlinked, reversed(shares), strict=True):
+        direction.bias.copy_(share.log())
+        direction.none.copy_(none_of.log())
+
+
+def _links_by(
+    model: NeuralHmmModel, corpus: AlignerCorpus, linked: Sequence[Tensor], unlinked: Sequence[Tensor]
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Return Σ γ_ij γ′_ji [U,V] of all pairs, and how often each subword has no link in either direction; linked and
+    unlinked: as in `Chances`, but of the whole vocabularies and without logarithms of the latter."""
+    chances = [
+        Chances(each, none.log(), direction.jumps.bias.expand(len(each), -1))
+        for each, none, direction in zip(
+            linked, unlinked, (model.forward_direction, model.backward_direction), strict=True
+        )
+    ]
+
+    def whole(side: SideBatch) -> Distinct:
+        return Distinct(side.subwords, side.subwords.masked_fill(~side.real, -1), side.subwords)
+
+    lengths = corpus.lengths()
+    groups = token_batches(lengths.argsort(kind="stable").tolist(), lengths, START_TOKENS)
+    read = (corpus.batch(group, torch.device("cpu")) for group in groups)
+    found = model._expected(chances, ((whole(x), whole(y)) for x, y, _ in read))
+    return found.linked, found.unlinked
 
 
 def associations(sides: Sequence[EncodedSide], sizes: Sequence[int]) -> Tensor:
-    """Return M, of all subwords of either vocabulary, [U,V]."""
+    """Return the first M, of all subwords of either vocabulary, [U,V]."""
     together, (of_source, of_target) = torch.zeros(*sizes), map(torch.zeros, sizes)
     pairs = len(sides[0].subwords)
     for first in range(0, pairs, CHUNK):
