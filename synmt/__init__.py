@@ -1,9 +1,9 @@
 """synmt: syntax in neural machine translation.
 
 Imports run one way: cli → runs → api → (inspection, alignment) → training → decoding → model → systems → nn, and
-(parsers, challenge) → metrics → trees → text → options → (streams, registry); tests/test_imports.py holds it.
+(parsers, challenge) → metrics → trees → text → options → (streams, registry); tests/test_imports.py checks this.
 
-What Python code finds here (docs/python.md) is loaded when it is asked for; its types are in `__init__.pyi`.
+The names below (docs/python.md) are imported on first use; their types are in `__init__.pyi`.
 """
 
 from importlib import import_module

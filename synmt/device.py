@@ -1,4 +1,4 @@
-"""Where the network computes, and in which precision."""
+"""The device of the network, and its precision."""
 
 import os
 from typing import Literal
@@ -12,7 +12,7 @@ Precision = Literal["auto", "fp32", "bf16", "int8"]
 
 
 def local_device(name: str) -> torch.device:
-    """Open auto (a GPU where there is one), cpu, cuda (under torchrun the local rank's) or cuda:N. Raises BadInput."""
+    """Open auto (a GPU if there is one), cpu, cuda (under torchrun, of the local rank) or cuda:N. Raises BadInput."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and "LOCAL_RANK" in os.environ:
@@ -22,23 +22,22 @@ def local_device(name: str) -> torch.device:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise BadInput(f"device {name}: {str(error).splitlines()[0]}") from None
-    # cuDNN's attention plans anew for each shape, and nearly every batch has one of its own.
+    # cuDNN's attention makes a plan for each shape, and nearly every batch has a new one.
     torch.backends.cuda.enable_cudnn_sdp(False)
     return device
 
 
 def sent(tensor: Tensor, device: torch.device) -> Tensor:
-    """Return a tensor of the host on a device. A GPU takes it out of pinned memory when it comes to it, so that the
-    host need not wait for what was asked before."""
+    """Copy a tensor to a device. A GPU reads it from pinned memory, so the host does not wait for earlier work."""
     pinned = tensor.pin_memory() if device.type == "cuda" else tensor
     return pinned.to(device, non_blocking=True)
 
 
 def autocast(device: torch.device, precision: Precision = "auto") -> torch.autocast:
-    """Use bf16 for matrix products where it is asked for, or with `auto` on a GPU.
+    """Compute matrix products in bf16 if requested, or with `auto` on a GPU.
 
-    Softmax, norms, biases, losses and parameters stay in fp32, and the logits of all that does not learn. With int8, so
-    does all that is not quantized.
+    Softmax, norms, biases, losses and parameters stay in fp32, and so do logits outside training. With int8, everything
+    that is not quantized stays in fp32.
     """
     bf16 = precision == "bf16" or (precision == "auto" and device.type == "cuda")
     return torch.autocast(device.type, torch.bfloat16, enabled=bf16)

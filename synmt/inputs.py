@@ -1,4 +1,4 @@
-"""Where lines come from: files, compressed ones too, and pipes, which tell when nothing more comes for a while."""
+"""Sources of lines: files, also compressed, and pipes, which report when no more lines arrive for a while."""
 
 import errno
 import os
@@ -17,36 +17,36 @@ from typing import Any, BinaryIO
 PAUSE = 50  # ms without a further line
 CHUNK = 2**16  # bytes
 
-# By the suffix of a file: the module that reads it, how such a file begins, and what unpacks it in a shell.
+# By suffix: the module that reads the file, its first bytes, and the shell command that unpacks it.
 COMPRESSIONS = {
     ".gz": ("gzip", b"\x1f\x8b", "gzip"),
     ".bz2": ("bz2", b"BZh", "bzip2"),
     ".xz": ("lzma", b"\xfd7zXZ\0", "xz"),
     ".zst": ("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", b"\x28\xb5\x2f\xfd", "zstd"),
 }
-ERRORS = "LZMAError", "ZstdError"  # of these modules, where they are not OSError
+ERRORS = "LZMAError", "ZstdError"  # errors of these modules that are not OSError
 
 
 class Pipe:
-    """Lines of a pipe or a terminal: after each it is known whether the next one is there, or comes at once."""
+    """Lines of a pipe or terminal. After each line, `pauses` tells whether the next one follows at once."""
 
     def __init__(self, descriptor: int, longest: int) -> None:
-        """longest: bytes after which a line ends without an end of line."""
+        """longest: number of bytes after which to cut a line."""
         self._descriptor, self._longest = descriptor, longest
         self._lines: deque[bytes] = deque()
-        self._begun: list[bytes] = []  # of a line whose end has not come
+        self._begun: list[bytes] = []  # parts of an incomplete line
         self._ended = False
         self._more = poll()
         self._more.register(descriptor, POLLIN)
 
     def readline(self, _: int) -> bytes:
-        """Return the next line with its end; nothing at the end of the input."""
+        """Return the next line with its line end, or b"" at the end of the input."""
         while not self._lines and not self._ended:
             self._read()
         return self._lines.popleft() if self._lines else b""
 
     def pauses(self) -> bool:
-        """Return whether no further line, and no end, comes before PAUSE is over."""
+        """Return whether neither a line nor the end arrives within PAUSE."""
         while not self._lines and not self._ended:
             if not self._more.poll(PAUSE):
                 return True
@@ -54,7 +54,7 @@ class Pipe:
         return False
 
     def _read(self) -> None:
-        """Wait for some more bytes, or for the end."""
+        """Wait for more bytes or the end."""
         chunk = os.read(self._descriptor, CHUNK)
         *ends, rest = chunk.split(b"\n")
         for end in ends:
@@ -69,7 +69,7 @@ class Pipe:
 
 @contextmanager
 def open_input(path: str, longest: int) -> Iterator[BinaryIO | Pipe]:
-    """Open a file to read lines from; `-` is standard input. Raises OSError, also for what does not unpack."""
+    """Open a file to read lines; `-` is standard input. Raises OSError, also for a file that cannot be unpacked."""
     if path == "-" and sys.stdin is None:
         raise OSError(errno.EBADF, "closed")
     elif path == "-":
@@ -88,18 +88,18 @@ def open_input(path: str, longest: int) -> Iterator[BinaryIO | Pipe]:
 
 
 def compression_of(path: str) -> str:
-    """Return the suffix of a compressed file, "" of another."""
+    """Return the suffix of a compressed file, "" for other files."""
     suffix = Path(path).suffix
     return suffix if suffix in COMPRESSIONS else ""
 
 
 def without_compression(path: str) -> str:
-    """Return the name of a file as it is once it is unpacked."""
+    """Return the name of a file after unpacking."""
     return path.removesuffix(compression_of(path))
 
 
 def import_compression(suffix: str) -> Any:
-    """Return the module that reads and writes such files. Raises OSError where it is not installed."""
+    """Return the module that reads and writes such files. Raises OSError if it is not installed."""
     name, _, _ = COMPRESSIONS[suffix]
     try:
         return import_module(name)
@@ -108,12 +108,12 @@ def import_compression(suffix: str) -> Any:
 
 
 def unpacker(start: bytes) -> str:
-    """Return what unpacks a file that begins so, "" if it does not look compressed."""
+    """Return the command that unpacks a file with these first bytes, "" if it does not look compressed."""
     return next((program for _, magic, program in COMPRESSIONS.values() if start.startswith(magic)), "")
 
 
 def _pipe_of(stream: BinaryIO, longest: int) -> BinaryIO | Pipe:
-    """Return the stream, or what reads it as it comes if it is no file."""
+    """Return the stream, or a Pipe if it is a pipe, a socket or a terminal."""
     try:
         descriptor = stream.fileno()
     except UnsupportedOperation:

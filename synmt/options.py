@@ -1,14 +1,14 @@
-"""Configs are dataclasses of settings. The command line takes its options from their fields.
+"""Configs are dataclasses of settings, whose fields are the options of the command line.
 
-Every option is either used or refused, and whatever decides that is declared once:
+Every option is either used or refused, and the conditions are declared once:
 
 - A setting declares what it needs and what rules it out (`needs`, `unless`): another setting of its config
   ("sample", "format jsonl"), an option of the command ("--guide"), or a circumstance ("a model that writes arcs").
-- A method, system or metric declares the options that it uses. A command collects these in a `Scope`: who owns which
-  option, which options are used now, and which circumstances hold.
+- A method, system or metric declares the options that it uses. A command collects them in a `Scope`: the owners of each
+  option, the options used now, and the circumstances that hold.
 
-`refusal` compares the two. The command line derives from it what it refuses, what `--help` shows and what a shell
-completes; the API refuses keywords by it.
+`refusal` compares the two. It determines what the command line refuses, what `--help` shows, what a shell completes,
+and which keywords the API refuses.
 """
 
 import math
@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeVar
 from synmt.streams import WrongUsage
 
 Config = TypeVar("Config")
-LARGEST = 2**32 - 1  # of numbers, as of most seeds: beyond it, sizes overflow before memory is asked for
+LARGEST = 2**32 - 1  # number in any setting, as for most seeds; beyond it, sizes overflow before memory is allocated
 MOST_JOBS = 1024  # processes
 PATHS = "FILE", "MODEL", "NAME|PATH"  # metavars of files and folders
 
@@ -39,12 +39,14 @@ def setting(
     unless: str | tuple[str, ...] = (),
     choices: tuple[str, ...] = (),
 ) -> Any:
-    """Make a field of a config, with its line of help and the bounds of a number, which LARGEST bounds in any case: no
-    setting can be infinite, or nan.
+    """Make a field of a config.
 
-    metavar: the name of its value in the help; writes: whether it is a file to write; needs: conditions of which one
-    must hold for the setting to have an effect; unless: conditions under which it has none, as in `Option`. A condition
-    may name a field of the same config. choices: the values that its type does not list, such as registered names.
+    least, most: bounds of a number. LARGEST applies in any case, and no setting can be infinite or nan.
+    metavar: name of the value in the help.
+    writes: whether it is a file to write.
+    needs: conditions of which one must hold for the setting to have an effect, as in `Option`; unless: conditions under
+        which it has none. A condition may name a field of the same config.
+    choices: values that the type does not list, such as registered names.
     """
     about = {"help": help_text, "least": least, "most": most, "metavar": metavar, "writes": writes, "choices": choices}
     return field(default=default, metadata={**about, "needs": conditions(needs), "unless": conditions(unless)})
@@ -61,9 +63,9 @@ def rate(default: float, help_text: str, **rest: Any) -> Any:
 
 @dataclass(frozen=True)
 class Preset:
-    """Settings by name, in place of the defaults of configs.
+    """Settings by name that replace the defaults of configs.
 
-    systems: what else a system has in this preset, of all configs or, as `pascal_heads`, of its own.
+    systems: further settings of a system in this preset, of any config or, as `pascal_heads`, its own.
     """
 
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -72,9 +74,10 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A field of a config. kind: bool, int, float or str, of each value if it takes `several`, as a tuple.
+    """A field of a config.
 
-    choices: the values that it can have, if they are few; optional: whether it can be None.
+    kind: bool, int, float or str, of each value if it takes a tuple of `several`.
+    choices: the possible values, if they are few; optional: whether it can be None.
     """
 
     name: str
@@ -92,7 +95,7 @@ class Setting:
     unless: tuple[str, ...]
 
     def fits(self, value: Any) -> bool:
-        """Return whether the setting can have this value."""
+        """Return whether this is a valid value."""
         if value is None:
             return self.optional
         if self.several:
@@ -109,7 +112,7 @@ class Setting:
 
 
 def settings_of(config: Any) -> tuple[Setting, ...]:
-    """Return the fields of a config, a dataclass, that were made by `setting`, in their order."""
+    """Return the fields of a config, a dataclass, that were made by `setting`, in order."""
     return _settings_of(config)
 
 
@@ -139,30 +142,30 @@ def _kind(hint: Any) -> tuple[type, tuple[Any, ...], bool, bool]:
 
 
 def check_settings(config: Any) -> None:
-    """Raise ValueError for a value that is not of its field's kind, not among its choices or out of bounds."""
+    """Raise ValueError for a value of the wrong kind, not among the choices or out of bounds."""
     for each in settings_of(type(config)):
         if not each.fits(value := getattr(config, each.name)):
             raise ValueError(f"{each.name.replace('_', ' ')} cannot be {value!r}")
 
 
 def chosen(config: type, settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return those of the settings that are fields of the config, `pascal_heads` being `heads` under a prefix."""
+    """Return the settings that are fields of the config; under the prefix `pascal_`, `pascal_heads` is `heads`."""
     names = {each.name: f"{prefix}{each.name}".replace("-", "_") for each in settings_of(config)}
     return {name: settings[key] for name, key in names.items() if key in settings}
 
 
 def config_of(config: type[Config], settings: Mapping[str, Any], prefix: str = "") -> Config:
-    """Return the config with those of the settings that are its fields, as `chosen`. Raises ValueError."""
+    """Make a config from the settings that are its fields, as `chosen`. Raises ValueError."""
     return config(**chosen(config, settings, prefix))
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option by its name without dashes, such as `mask-align-guidance`, and what decides whether it has an effect.
+    """An option by its name without dashes, such as `mask-align-guidance`, and the conditions for it to have an effect.
 
-    needs: groups of conditions; of each group, one must hold. unless: conditions of which none may hold.
-    A condition is an option ("--sample"), an option with a value ("--format jsonl"), or a circumstance, in words.
-    default: its value where it is not given, as far as conditions are about it.
+    needs: groups of conditions; in each group, one must hold. unless: conditions of which none may hold.
+    A condition is an option ("--sample"), an option with a value ("--format jsonl"), or a circumstance in words.
+    default: its value if it is not given, for conditions about it.
     """
 
     name: str
@@ -173,15 +176,15 @@ class Option:
 
 @dataclass(frozen=True)
 class Scope:
-    """What a command knows about its options, in the names of `Option`.
+    """What a command knows about its options, under the names of `Option`.
 
-    chosen: the method, system or metric at work, for messages.
-    owners: for each option that is not for every choice, the choices that use it, such as "--method NAME".
-    used: which of these options the choice at work uses.
-    lost: options that it would use but for another option, with this option.
-    circumstances: whether each holds; one that is missing is not known yet, and refuses nothing.
-    bring: for a circumstance, what makes it hold, by name, for messages.
-    defaults: the values of options that are not given, where these are not the defaults of their fields.
+    chosen: the chosen method, system or metric, for messages.
+    owners: for each option that not every choice uses, the choices that do, such as "--method NAME".
+    used: the options in `owners` that the current choice uses.
+    lost: options that the current choice does not use because of another option, by name, with that option.
+    circumstances: whether each holds; a missing one is unknown, and refuses nothing.
+    bring: for a circumstance, the names of what makes it hold, for messages.
+    defaults: the values of options that are not given, if they differ from the defaults of their fields.
     """
 
     chosen: str = ""
@@ -193,7 +196,7 @@ class Scope:
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def uses(self, name: str) -> bool:
-        """Return whether the choice at work uses an option, as far as this depends on the choice."""
+        """Return whether the current choice uses an option, as far as this depends on the choice."""
         return name not in self.owners or name in self.used
 
     def holds(self, condition: str, values: Mapping[str, Any]) -> bool:
@@ -211,14 +214,14 @@ class Scope:
         return f"{circumstance} ({', '.join(names)})" if names else circumstance
 
     def rules_out(self, condition: str, values: Mapping[str, Any]) -> bool:
-        """Return whether a condition is known to hold that must not."""
+        """Return whether a condition of `unless` is known to hold."""
         return (condition.startswith("--") or condition in self.circumstances) and self.holds(condition, values)
 
 
 def refusal(option: Option, scope: Scope, values: Mapping[str, Any]) -> str:
-    """Return why an option would have no effect, naming what it belongs to or needs; "" if it has one.
+    """Return why an option would have no effect, with its owner or what it needs; "" if it has an effect.
 
-    values: of all options, as the command would have them.
+    values: of all options, including defaults.
     """
     flag = f"--{option.name}"
     for condition in option.unless:
@@ -239,7 +242,7 @@ def refusal(option: Option, scope: Scope, values: Mapping[str, Any]) -> str:
 
 
 def check_used(given: Mapping[str, Any], options: Collection[Option], scope: Scope) -> None:
-    """Raise WrongUsage for an option among those given, by name with its value, that would have no effect."""
+    """Raise WrongUsage for a given option that would have no effect. given: values by name."""
     values = {**{each.name: each.default for each in options}, **scope.defaults, **given}
     for option in options:
         if option.name in given and (cause := refusal(option, scope, values)):
@@ -260,8 +263,8 @@ def options_in(
 ) -> dict[str, Option]:
     """Return the options of a config by the names of its fields.
 
-    needs, unless: conditions of all of them, for this command; means: what a circumstance is here, such as
-    "validation data" that comes with --dev-source; () if it always holds.
+    needs, unless: conditions of all of them in this command.
+    means: what a circumstance amounts to in this command: for "validation data" --dev-source; () if it always holds.
     """
     settings = settings_of(config)
     fields_here = {each.name for each in settings}
@@ -284,9 +287,9 @@ def options_in(
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A setting that a function takes as a keyword, and a command as an option.
+    """A setting that is a keyword of a function and an option of a command.
 
-    negation: the name of the option that turns off what is on by default, such as `gcn-no-labels`, or "".
+    negation: the name of the option that turns off a default, such as `gcn-no-labels`, or "".
     """
 
     option: Option
@@ -311,7 +314,7 @@ def known_in(
 
 
 def check_keywords(given: Mapping[str, Any], known: Mapping[str, Known]) -> None:
-    """Raise TypeError for a keyword that no setting has, ValueError for a value that its setting cannot have."""
+    """Raise TypeError for an unknown keyword, and ValueError for an invalid value."""
     for name, value in given.items():
         found = known.get(name.replace("_", "-"))
         if found is None:
@@ -321,9 +324,9 @@ def check_keywords(given: Mapping[str, Any], known: Mapping[str, Known]) -> None
 
 
 def keywords_of(options: Mapping[str, Any], known: Mapping[str, Known]) -> dict[str, Any]:
-    """Return options as keywords; options: by name, True for one without a value.
+    """Return options as keywords. options: values by name, True for an option without a value.
 
-    Raises ValueError for an unknown name, for a value that the option cannot have, and for one too many or missing.
+    Raises ValueError for an unknown name, an invalid value, and a missing or superfluous value.
     """
     negations = {each.negation: name for name, each in known.items() if each.negation}
     found: dict[str, Any] = {}
@@ -343,7 +346,7 @@ def keywords_of(options: Mapping[str, Any], known: Mapping[str, Known]) -> dict[
 
 
 def arguments(options: Mapping[str, Any]) -> list[str]:
-    """Return options as they stand on a command line."""
+    """Return options as command-line arguments."""
     return [
         each
         for name, value in options.items()
@@ -352,7 +355,7 @@ def arguments(options: Mapping[str, Any]) -> list[str]:
 
 
 def _bounds(setting: Setting) -> str:
-    """Return which values a setting can have, as far as there is something to say."""
+    """Return the valid values of a setting for a message, "" if there is nothing to say."""
     if setting.choices:
         return f"; it is one of {', '.join(map(str, setting.choices))}"
     if setting.kind in (int, float):

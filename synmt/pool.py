@@ -1,4 +1,4 @@
-"""Several processes, each with a model of its own and one thread, whose results come in the order of the input."""
+"""Several processes, each with its own model and one thread, that return results in input order."""
 
 import os
 import pickle
@@ -14,21 +14,22 @@ from threading import Thread
 from traceback import format_exception
 from typing import Any, Generic, TypeVar
 
-from synmt.garbage import search_rarely
+from synmt.process import search_rarely
 from synmt.streams import BadInput
 
 T = TypeVar("T")
 U = TypeVar("U")
-Run = Callable[[Iterable[T | None]], Iterator[U]]  # None asks for all results so far, before more items are taken
+Run = Callable[[Iterable[T | None]], Iterator[U]]  # at None, it yields all results so far before it takes more items
 
 
 @contextmanager
 def processes(
     jobs: int, here: Callable[[T], U], opener: Callable[..., Callable[[T], U]], *arguments: Hashable
 ) -> Iterator[Run[T, U]]:
-    """Give what maps items in order: by `here` in this process, or, with more than one job, in as many processes.
+    """Yield a function that maps items in order: with `here` in this process, or with several jobs in as many
+    processes.
 
-    Each of them calls `opener` with the arguments, once, for what `here` is in it.
+    Each process calls `opener` once with the arguments to get its own `here`.
     """
     if jobs == 1:
         yield alone(here)
@@ -38,12 +39,12 @@ def processes(
 
 
 def alone(here: Callable[[T], U]) -> Run[T, U]:
-    """Return what maps items in this process."""
+    """Return a function that maps items in this process."""
     return lambda items: (here(item) for item in items if item is not None)
 
 
 class Pool(Generic[T, U]):
-    """Up to `jobs` processes; a context manager. When it is left they end at once, whatever they are at."""
+    """A context manager of up to `jobs` processes. On exit they end at once, even in the middle of work."""
 
     def __init__(self, jobs: int, opener: Callable[..., Callable[[T], U]], *arguments: Hashable) -> None:
         self._jobs, self._opening = jobs, pickle.dumps((opener, arguments))
@@ -59,9 +60,9 @@ class Pool(Generic[T, U]):
             worker.process.join()
 
     def map(self, items: Iterable[T | None]) -> Iterator[U]:
-        """Yield the result of each item in order; at most two items a process are under way, and none at a None.
+        """Yield the result of each item in order. At most two items per process are pending, and none after a None.
 
-        Raises what the work raises, BadInput when a process has died, and a BadInput of `items` after all results.
+        Raises what the work raises, BadInput if a process dies, and a BadInput of `items` after all results.
         """
         pending: deque[_Answer] = deque()
         failure: BadInput | None = None
@@ -71,7 +72,7 @@ class Pool(Generic[T, U]):
                 item = next(upcoming)
             except StopIteration:
                 break
-            except BadInput as error:  # but not one of the work, after which nothing may follow
+            except BadInput as error:  # unlike an error of the work, after which nothing may follow
                 failure = error
             else:
                 if item is not None:
@@ -84,7 +85,7 @@ class Pool(Generic[T, U]):
             raise failure
 
     def _free_worker(self) -> "_Worker":
-        """Return the process that owes least, a new one rather than one that is at work."""
+        """Return the process with the fewest pending items, preferably a new one to a busy one."""
         worker = min(self._workers, key=lambda each: len(each.owed), default=None)
         if worker is None or (worker.owed and len(self._workers) < self._jobs):
             worker = _Worker(self._opening)
@@ -104,7 +105,7 @@ class Pool(Generic[T, U]):
 
 @dataclass
 class _Answer:
-    """What a process makes of an item."""
+    """A process's answer to an item."""
 
     has_come: bool = False
     result: Any = None
@@ -112,7 +113,7 @@ class _Answer:
 
 
 class _Worker:
-    """A process at the other end of a pipe, which ends with it, and the answers that it owes, in their order."""
+    """A process at the other end of a pipe, which ends with the pipe, and the answers it owes, in order."""
 
     def __init__(self, opening: bytes) -> None:
         context = get_context("spawn")
@@ -120,7 +121,7 @@ class _Worker:
         self.owed: deque[_Answer] = deque()
         self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self.process.start()
-        theirs.close()  # a process that dies is noticed when nobody has the other end
+        theirs.close()  # so that we notice if the process dies
         self._send(opening)
 
     def give(self, item: object) -> _Answer:
@@ -147,17 +148,17 @@ def _naming_death() -> Iterator[None]:
     try:
         yield
     except (EOFError, OSError):
-        raise BadInput("a process has died, perhaps for want of memory; all lines before are whole") from None
+        raise BadInput("a process died, perhaps out of memory; all lines so far are complete") from None
 
 
 def one_thread() -> None:
-    """Keep this process's numeric libraries to one thread; before they are imported."""
+    """Restrict numeric libraries in this process to one thread. Call it before they are imported."""
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = "1"
 
 
 def _serve(pipe: Connection) -> None:
-    """Answer each item of a pipe, whose first message says what is to be done with them."""
+    """Answer each item from a pipe. The first message is the opener with its arguments."""
     signal(SIGINT, SIG_IGN)
     one_thread()
     search_rarely()
@@ -180,7 +181,7 @@ def _serve(pipe: Connection) -> None:
 
 
 def _receive(pipe: Connection, messages: "SimpleQueue[bytes]") -> None:
-    """Read ahead, so that nobody waits for room in the pipe; end this process when its other end is closed or gone."""
+    """Read ahead, so that nobody waits for room in the pipe. End this process when the pipe closes."""
     with suppress(EOFError, OSError):
         while True:
             messages.put(pipe.recv_bytes())

@@ -1,24 +1,26 @@
-"""Registries: what is known by name, ours and what other packages bring along."""
+"""Registries: things known by name, from synmt and from other packages."""
 
 import importlib
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class Registry(Mapping[str, Any]):
-    """Names and what they stand for, which is imported when it is asked for.
+    """A mapping from names to attributes, which are imported on access.
 
-    own: `module:attribute` of each name. Other packages add names under the entry point `group`; one that is ours is
-    passed over. base: a class, `module:Class`, that theirs must be of where several registries share a group.
+    own: `module:attribute` by name. Other packages add names under the entry point `group`; they cannot replace ours.
+    base: if several registries share a group, the base class, `module:Class`, of this registry's attributes.
     """
 
     def __init__(self, group: str, own: Mapping[str, str], base: str = "") -> None:
         self._group, self._own, self._base = group, own, base
 
     def __getitem__(self, name: str) -> Any:
-        """Import what a name stands for. Raises KeyError for an unknown one."""
+        """Import the attribute of a name. Raises KeyError for an unknown name."""
         if name in self._own:
             return attribute(self._own[name])
         for each in _offered(self._group):
@@ -36,7 +38,7 @@ class Registry(Mapping[str, Any]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def _takes(self, offered: EntryPoint) -> bool:
+    def _takes(self, offered: "EntryPoint") -> bool:
         if offered.name in self._own:
             return False
         return not self._base or issubclass(offered.load(), attribute(self._base))
@@ -49,6 +51,8 @@ def attribute(place: str) -> Any:
 
 
 @cache
-def _offered(group: str) -> tuple[EntryPoint, ...]:
-    """Look up once what the installed packages offer."""
+def _offered(group: str) -> "tuple[EntryPoint, ...]":
+    """Return the entry points of the installed packages."""
+    from importlib.metadata import entry_points  # slow to load, and most text commands have no use for it
+
     return tuple(entry_points(group=group))

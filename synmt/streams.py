@@ -1,7 +1,7 @@
-"""Lines in and out: the rules that every stream command keeps.
+"""Lines in and out, by the rules of all stream commands.
 
-UTF-8, one record a line, line n of the output belongs to line n of the input, constant memory, and an error
-that names file, line and cause. A line ends at a line feed alone: U+2028 and its friends stay inside a line.
+UTF-8, one record per line, line n of the output belongs to line n of the input, constant memory, and errors that name
+file, line and cause. Only a line feed ends a line: U+2028 and the like do not.
 """
 
 import errno
@@ -21,26 +21,28 @@ from synmt.inputs import CHUNK, Pipe, compression_of, import_compression, open_i
 
 OnError = Literal["fail", "blank"]
 STDOUT = 1  # a file descriptor
-LONGEST_NAME, LONGEST_CAUSE = 200, 500  # characters; a stranger may choose some
-LONGEST_LINE = 2**28  # bytes; a few kB of a .gz file may be a line of gigabytes
+LONGEST_NAME, LONGEST_CAUSE = 200, 500  # characters; they may come from strangers
+LONGEST_LINE = 2**28  # bytes; a few kB of a .gz file may unpack to a line of gigabytes
 T = TypeVar("T")
 
 
 def readable(name: str) -> str:
-    """Return the name of a file as text that can be written: a byte that is not UTF-8 becomes such as \\xff."""
+    """Return a file name as printable text, with \\xff for a byte that is not UTF-8."""
     return "".join(f"\\x{ord(each) - 0xDC00:02x}" if "\udc80" <= each <= "\udcff" else each for each in name)
 
 
 def shown(text: str, longest: int) -> str:
-    """Return a text as it may stand in a message: on one line, without what a terminal would obey, its end cut off
-    where it is longer than that many characters."""
+    """Return a text that is fit for a message: on one line, without control characters, truncated if too long."""
     cut = readable(" ".join(text.split())[: longest + 1])
     text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
     return text if len(text) <= longest else text[:longest] + " …"
 
 
+A_FOLDER = "expected a file, found a folder"
+
+
 class BadInput(Exception):
-    """Input that cannot be used: its place (file and line, where known) and the cause, in one line."""
+    """Unusable input. The message has the place, that is file and line if known, and the cause on one line."""
 
     def __init__(self, cause: str, source: str = "", number: int = 0) -> None:
         self.cause = shown(cause, LONGEST_CAUSE)
@@ -50,15 +52,15 @@ class BadInput(Exception):
 
 
 class WrongUsage(ValueError):
-    """Arguments that are wrong whatever the input is: out of bounds, or such as do not go together."""
+    """Arguments that are wrong for any input: out of bounds, or incompatible."""
 
 
 @dataclass(slots=True, frozen=True)
 class Line:
-    """One input line without its line end, and where it came from (`number` counts from 1).
+    """One input line without its line end, and its place; `number` counts from 1.
 
-    fault: why the bytes of the line are no text, which is then empty; only with `on_error="blank"`.
-    pauses: whether the input waits after this line, for someone who may wait for what is made of it.
+    fault: why the bytes of the line are not text; then `text` is empty. Only with `on_error="blank"`.
+    pauses: whether the input pauses after this line, perhaps because someone is waiting for the output.
     """
 
     text: str
@@ -72,7 +74,7 @@ class Line:
 
     @contextmanager
     def naming(self) -> Iterator[None]:
-        """Make BadInput, which names this line, of a ValueError inside."""
+        """Turn a ValueError in the body into BadInput with the place of this line."""
         try:
             yield
         except ValueError as error:
@@ -80,9 +82,9 @@ class Line:
 
 
 class BadLines:
-    """What becomes of lines that cannot be used: the first is raised, or with `blank` each is counted.
+    """The policy for unusable lines: raise an error at the first, or with `blank` count them.
 
-    counts: of lines left empty, by their kind: "bad line", or such as "line of more than 2000 tokens".
+    counts: of lines left empty, by kind: "bad line", or for example "line of more than 2000 tokens".
     """
 
     def __init__(self, on_error: OnError = "fail") -> None:
@@ -96,11 +98,11 @@ class BadLines:
         self.counts["bad line"] += 1
 
     def leave_empty(self, kind: str) -> None:
-        """Count a line of another kind that is left empty whatever `on_error` says."""
+        """Count a line that is left empty for another reason, regardless of `on_error`."""
         self.counts[kind] += 1
 
     def read(self, line: Line, read: Callable[[str], T], blank: T) -> T:
-        """Return what `read` makes of the text of a line; for a line without text, and a ValueError, `blank`."""
+        """Return `read(line.text)`, or `blank` if the line has a fault or `read` raises ValueError."""
         try:
             if line.fault:
                 raise ValueError(line.fault)
@@ -110,19 +112,19 @@ class BadLines:
             return blank
 
     def summary(self) -> Iterator[str]:
-        """Yield how many lines of each kind were left empty."""
+        """Yield one message per kind of line left empty."""
         for kind, count in self.counts.items():
             lines = kind if count == 1 else kind.replace("line", "lines", 1)
             yield f"{count} {lines} left empty"
 
     def report(self, command: str) -> None:
-        """Say on stderr how many lines were left empty."""
+        """Report on stderr how many lines were left empty."""
         for each in self.summary():
             print(f"synmt {command}: {each}", file=sys.stderr)
 
 
 class Notes:
-    """What is doubtful about input that serves: said on stderr once nothing can be refused any more, each note once."""
+    """Remarks on usable but doubtful input. They go to stderr, each once, when nothing can be refused any more."""
 
     def __init__(self, command: str) -> None:
         self.command = command
@@ -136,25 +138,25 @@ class Notes:
         return iter(self._said)
 
     def left_out(self, what: str, lines: Sequence[Line]) -> None:
-        """Note how many lines training does without, and where the first ones are."""
+        """Note how many lines training leaves out, and the places of the first ones."""
         if lines:
             places = ", ".join(f"{line.source}:{line.number}" for line in lines[:3])
             self.add(f"left out {len(lines)} {what} ({places}, …)")
 
     def unsaid(self) -> list[str]:
-        """Return what has not been said yet, and count it as said."""
+        """Return the notes that have not been printed yet, and count them as printed."""
         found = [note for note, said in self._said.items() if not said]
         self._said = dict.fromkeys(self._said, True)
         return found
 
     def say(self) -> None:
-        """Say what has not been said yet."""
+        """Print the notes that have not been printed yet."""
         for note in self.unsaid():
             print(f"synmt {self.command}: {note}", file=sys.stderr)
 
 
 def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:
-    """Return the first text that is not empty, "" if there is none, and all lines: it tells what they hold."""
+    """Return the first text that is not empty, or "", to determine the format, and all lines."""
     rest = iter(lines)
     ahead: list[Line] = []
     for line in rest:
@@ -165,10 +167,10 @@ def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:
 
 
 def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Line]:
-    """Yield the lines of the named files one after another; `-` is standard input, `.gz` and its like are unpacked.
+    """Yield the lines of several files one after another; `-` is standard input, `.gz` and the like are unpacked.
 
-    Raises BadInput for a file that cannot be read, and for a line with invalid UTF-8 or NUL bytes; with
-    `on_error="blank"` such a line comes without its text, and says so in `fault`.
+    Raises BadInput for a file that cannot be read, and for a line with invalid UTF-8 or NUL bytes. With
+    `on_error="blank"`, such a line has no text, and `fault` has the cause.
     """
     for path in paths:
         source = "stdin" if path == "-" else readable(path)
@@ -178,28 +180,29 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
                 pauses = stream.pauses if isinstance(stream, Pipe) else never
                 for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
                     if len(raw) > LONGEST_LINE:
-                        raise BadInput(f"a line of more than {LONGEST_LINE} bytes", source, number)
+                        raise BadInput(f"the line is longer than {LONGEST_LINE} bytes", source, number)
                     line = _decode(raw, source, number, pauses())
                     if line.fault and on_error == "fail":
                         raise line.error(line.fault)
                     yield line
         except OSError as error:
-            raise BadInput(error.strerror or str(error), source, number and number + 1) from None
+            cause = A_FOLDER if isinstance(error, IsADirectoryError) else error.strerror or str(error)
+            raise BadInput(cause, source, number and number + 1) from None
 
 
 def never() -> bool:
-    """Return that input does not pause, where it is a file or nobody waits."""
+    """Return False, for input that does not pause or that nobody waits for."""
     return False
 
 
 def nth_line(path: str, number: int) -> Line:
-    """Return line `number` of a file, counted from 1. Raises BadInput, also for a file that ends before it."""
+    """Return line `number` of a file, counted from 1. Raises BadInput, also if the file is shorter."""
     count = 0
     for line in read_lines([path]):
         count += 1
         if count == number:
             return line
-    raise BadInput(f"has {count} lines, and no line {number}", "stdin" if path == "-" else path)
+    raise BadInput(f"has no line {number}, only {counted(count, 'line')}", "stdin" if path == "-" else path)
 
 
 def _decode(raw: bytes, source: str, number: int, pauses: bool) -> Line:
@@ -209,12 +212,12 @@ def _decode(raw: bytes, source: str, number: int, pauses: bool) -> Line:
     except UnicodeDecodeError as error:
         fault = fault or f"not UTF-8 (byte {error.start + 1} of the line)"
     if fault and number == 1 and (program := unpacker(raw)):
-        fault = f"not text but compressed: unpack it with {program} -dc, or give a file whose name tells"
+        fault = f"not text but compressed: unpack it with {program} -dc, or give it the right suffix"
     return Line("" if fault else text.rstrip("\r\n"), source, number, fault, pauses)
 
 
 class Latest:
-    """The line that was read last, by which one knows whether to wait for more before an answer."""
+    """Remembers the last line read, which tells whether the input pauses."""
 
     def __init__(self) -> None:
         self._line = Line("", "", 0)
@@ -223,7 +226,7 @@ class Latest:
         self._line = line
 
     def follow(self, lines: Iterable[Line]) -> Iterator[Line]:
-        """Yield the lines; each is the latest from then on."""
+        """Yield the lines, and remember each."""
         for line in lines:
             self.see(line)
             yield line
@@ -233,7 +236,7 @@ class Latest:
 
 
 def read_parallel(paths: Sequence[str], on_error: OnError = "fail") -> Iterator[tuple[Line, ...]]:
-    """Yield line n of each file, as `read_lines`, side by side. Raises BadInput, also for files of other lengths."""
+    """Yield line n of all files together, as `read_lines`. Raises BadInput, also for files of different lengths."""
     check_stdin_once(paths)
     return side_by_side(paths, [read_lines([path], on_error) for path in paths])
 
@@ -245,7 +248,7 @@ def check_stdin_once(paths: Sequence[str]) -> None:
 
 
 def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines") -> Iterator[tuple[T, ...]]:
-    """Yield item n of each stream, which is not None. Raises BadInput with their lengths where they end apart."""
+    """Yield item n of all streams together; None is not an item. Raises BadInput with their lengths if these differ."""
     for number, row in enumerate(zip_longest(*streams), 1):
         items = [item for item in row if item is not None]
         if len(items) < len(row):
@@ -260,11 +263,10 @@ def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str
 def windows(
     items: Iterable[T], size: int, first: int | None = None, pauses: Callable[[], bool] = never
 ) -> Iterator[list[T]]:
-    """Yield consecutive lists of at most `size` items: the bounded look-ahead of stages that sort or batch.
+    """Yield consecutive lists of at most `size` items, as bounded look-ahead for stages that sort or batch.
 
-    With `first`, the lists double from that size on, so that the first results come soon. A list also ends where the
-    input `pauses` after its last item.
-    A BadInput of `items` is raised after the items before it were given, so that none of them is lost.
+    With `first`, lists start at that size and double, so that first results come early. A list also ends if the input
+    `pauses` after its last item. A BadInput of `items` is raised after all items before it, so that none is lost.
     """
     iterator = iter(items)
     failure: BadInput | None = None
@@ -288,14 +290,14 @@ def windows(
 
 
 class LineWriter:
-    """Writes whole lines to standard output or a file (`.gz` and its like are packed)."""
+    """Writes whole lines to standard output or a file, compressed if its suffix is `.gz` or the like."""
 
     def __init__(self, path: str = "-") -> None:
         self._stream: BinaryIO
         if path == "-" and sys.stdout is None:
             raise OSError(errno.EBADF, "closed")
         elif path == "-":
-            # A buffer of our own: that of sys.stdout is gone under PYTHONUNBUFFERED, and lines could break.
+            # A buffer of our own: sys.stdout has none under PYTHONUNBUFFERED, and lines could break.
             self._stream = open(STDOUT, "wb", closefd=False)  # noqa: SIM115
         elif suffix := compression_of(path):
             self._stream = import_compression(suffix).open(path, "wb")
@@ -306,7 +308,7 @@ class LineWriter:
         self._stream.write(line.encode() + b"\n")
 
     def write_bytes(self, data: bytes) -> None:
-        """Write to a file that is not made of lines."""
+        """Write to a file that does not consist of lines."""
         self._stream.write(data)
 
     def flush(self) -> None:
@@ -327,8 +329,11 @@ def write_lines(lines: Iterable[str]) -> None:
 
 
 def with_progress(items: Iterable[T], unit: str, total: Callable[[], int | None] = lambda: None) -> Iterable[T]:
-    """Return the items, with a progress line on stderr if that is a terminal and standard output, which would share its
-    lines, is none. total: how many there will be, if that is known."""
+    """Return the items, with a progress bar if stderr is a terminal and standard output is not, which would mix with
+    it.
+
+    total: returns the number of items, if known.
+    """
     if sys.stdout is None or sys.stdout.isatty() or not sys.stderr.isatty():
         return items
     from tqdm import tqdm
@@ -338,7 +343,7 @@ def with_progress(items: Iterable[T], unit: str, total: Callable[[], int | None]
 
 
 def count_lines(paths: Sequence[str]) -> int | None:
-    """Return how many lines there are in files; None where only reading them as they come would tell."""
+    """Return the number of lines in files, or None if they are not plain files, which can be read twice."""
     if not all(Path(path).is_file() and not compression_of(path) for path in paths):
         return None
     count = 0
@@ -356,10 +361,10 @@ def convert_files(
     blank: str = "",
     group: Callable[[Iterable[Line]], Iterable[Line]] = iter,
 ) -> None:
-    """Write `convert(text)` of each line of files to standard output, `blank` for an empty and for a bad one.
+    """Write `convert(text)` for each line of files to standard output, and `blank` for empty and bad lines.
 
-    Empty is a line of ASCII white space; any other may be a word, as U+3000 is to BPE.
-    command: its name, for the counts on stderr; group: makes one line of the lines of a record of several.
+    A line of ASCII white space is empty. Other white space may be a word, as U+3000 is to BPE.
+    command: its name, for reports on stderr; group: joins the lines of each multi-line record into one Line.
     """
     latest = Latest()
     with LineWriter() as output:
@@ -372,16 +377,21 @@ def convert_files(
 
 
 def discard_output() -> None:
-    """Keep the interpreter's last flush from failing again, once standard output has failed."""
+    """Keep the interpreter's last flush from failing again after standard output has failed."""
     with suppress(OSError):
-        os.close(STDOUT)  # first, for there may be no other descriptor left
+        os.close(STDOUT)  # first, since there may be no other descriptor left
     nowhere = os.open(os.devnull, os.O_WRONLY)
     if nowhere != STDOUT:
         os.dup2(nowhere, STDOUT)
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 line` and `2 lines`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def complain(name: str, cause: str, code: int = 1) -> int:
-    """Write one line on stderr, after all that was written before the error. Returns the exit code."""
+    """Flush standard output, then write one line on stderr. Returns the exit status."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -17,7 +17,8 @@ HEAD = """\
 {links}
 
 For `synmt align` and `synmt train`, this page lists the options of all methods and systems. `synmt align --method
-METHOD --help` and `synmt train --model SYSTEM --help` show the options that one of them uses, with its defaults.
+METHOD --help-all` and `synmt train --model SYSTEM --help-all` show the options that one of them uses, with its
+defaults.
 
 `python -m tests.cli_page` writes this page from the commands themselves.
 """

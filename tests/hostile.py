@@ -359,7 +359,7 @@ RECORDS: dict[str, bytes] = {
     "an infinite number": b'{"heads": [1e999999], "tokens": ["a"]}',
     "a tree that does not close": b'{"tree": "(S (NP a)"}',
     "two trees": b'{"tree": "(S a) (S b)"}',
-    "words outside of brackets": b'{"tree": "a (S b)"}',
+    "words outside brackets": b'{"tree": "a (S b)"}',
     "labels without children": b'{"tree": "(S (NP) (VP))"}',
     "10,000 brackets open": b'{"tree": "' + b"(S " * 10_000 + b'"}',
     "a tree that is a number": b'{"tree": 7}',

@@ -9,8 +9,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "synmt"
 # From the ground; those of one floor do not import each other.
 FLOORS = [
-    ["inputs", "garbage", "caller"],
-    ["streams", "interruption", "registry"],
+    ["inputs", "process"],
+    ["streams", "registry"],
     ["options"],
     ["device", "parameters", "pool", "text"],
     ["trees", "nn"],
@@ -26,19 +26,7 @@ FLOORS = [
     ["__main__"],
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-FREE_OF_TORCH = [
-    "inputs",
-    "garbage",
-    "caller",
-    "streams",
-    "pool",
-    "options",
-    "registry",
-    "text",
-    "trees",
-    "metrics",
-    "challenge",
-]
+FREE_OF_TORCH = ["inputs", "process", "streams", "pool", "options", "registry", "text", "trees", "metrics", "challenge"]
 
 
 def files(name: str) -> list[Path]:

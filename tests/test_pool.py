@@ -11,7 +11,7 @@ import pytest
 from synmt.pool import Pool, processes
 from synmt.streams import BadInput
 
-DIED = "a process has died, perhaps for want of memory; all lines before are whole"
+DIED = "a process died, perhaps out of memory; all lines so far are complete"
 
 
 def opener(base: int) -> Callable[[int], int]:

@@ -46,6 +46,7 @@ SYSTEMS: dict[str, dict[str, dict[str, Any]]] = {
     "mixed": {"mixed": {}},
     "all but multitask": {"mask": {}, "lisa": {}, "pascal": {"heads": 1}, "label-features": {"size": 4}},
     "mask+pascal": {"mask": {}, "pascal": {"heads": 1}},
+    "supervised heads, masks": {"supervised-heads": {"teach": "mask:near+latest-linked@2.2"}},
     "mask+supervised heads": {"mask": {}, "supervised-heads": {"teach": "next+shuffled-parent"}},
     "mask+named masks": {"mask": {}, "named-masks": {"names": "near"}},
     "linearized+dependency masks": {"linearized": {}, "mask": {"tree": "dependency"}},
@@ -68,6 +69,11 @@ TARGET_SYSTEMS: dict[str, TargetSide] = {
     "gcn, reference": target_side({"gcn": {"variant": "reference", "layers": 1}}, {"root_arc": True}),
     "gcn, reference, split arcs": target_side({"gcn": {"variant": "reference"}}, {"split": True, "root_arc": True}),
     "parent+gcn": target_side({"parent": {}, "gcn": {}}),
+    "supervised heads": target_side({"supervised-decoder-heads": {"teach": "previous+parent@1+children@2.2"}}),
+    "tags+supervised heads": target_side({"tags": {}, "supervised-decoder-heads": {"teach": "latest-linked+random@1"}}),
+    "transitions+supervised heads": target_side(
+        {"transitions": {}, "supervised-decoder-heads": {"teach": "self+shuffled-parent@1"}}, {"root_arc": True}
+    ),
 }
 PREFIX_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.reads_prefixes]
 TREE_SYSTEMS = [name for name, side in TARGET_SYSTEMS.items() if side.spelling.trees]
@@ -181,8 +187,8 @@ def corpus(
     _, vocabulary = sources_and_vocabulary(system, target)
     side, entries = TARGET_SYSTEMS[target], target_entries(target)
     made = Corpus.empty(vocabulary, side, PrefixPlan(prefixes, prefix_tokens))
-    for features, each in zip(source_features(system), entries, strict=True):
-        made.append(features, each)
+    for features, record, each in zip(source_features(system), target_records(), entries, strict=True):
+        made.append(features, each, side.columns(record, each))
     return made, vocabulary
 
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.config import Heuristic, LinksBy
-from synmt.caller import random_numbers_kept
 from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
 from synmt.model.words import read_words
 from synmt.options import chosen, settings_of
+from synmt.process import random_numbers_kept
 from synmt.streams import BadInput, Notes, WrongUsage
 from synmt.text.links import DirectedLinks, Link
 from synmt.text.tokenization import TokenizerName, Words

@@ -31,51 +31,42 @@ ALL_OF_LINKS = OF_WEIGHTS | {"links-by", "predictions"}
 class AlignConfig:
     """base: what words are counted from, but in JSON; with talp 1 where nothing else is asked for."""
 
-    symmetrize: Heuristic | None = setting(
-        None, "heuristic that makes both directions one set of links, if not the method's own"
-    )
+    symmetrize: Heuristic | None = setting(None, "how to join the directions, if not as the method does")
     threshold: float | None = setting(
-        None,
-        "least mean of a link (0.45; harmonic 0.2, guided 0.4), or what the weight of a best word must exceed (0)",
-        0,
-        1,
+        None, "lowest score of a link (0.45; harmonic 0.2, guided 0.4); of a direction's best links 0", 0, 1
     )
     links_by: LinksBy | None = setting(
-        None,
-        "read attention that predicts words as it is, or what it would be with the word known; without it, as it is",
+        None, "read the attention as it is (default), or its posterior given the target word"
     )
     lexicon: str | None = setting(
-        None,
-        "also write a table of linked words to this file: count, and probabilities both ways",
-        metavar="FILE",
-        writes=True,
+        None, "also write a table of linked words, counts and probabilities", metavar="FILE", writes=True
     )
-    end_punctuation: bool = setting(False, "link a source's end punctuation with the target's or not at all")
-    tree_links: bool = setting(
-        False, "also link words without links of one part of speech, where their heads or dependents are linked"
+    end_punctuation: bool = setting(False, "link end punctuation only to end punctuation")
+    tree_links: bool = setting(False, "link unlinked words of one part of speech whose heads or dependents are linked")
+    format: Literal["pharaoh", "talp", "jsonl"] = setting("pharaoh", "`i-j` from 0; from 1; or JSON lines with scores")
+    base: int | None = setting(None, "number of the first word, if not in JSON", 0, 1, unless="format jsonl")
+    scores: bool = setting(
+        False, "write scores of links, `i-j:0.93`, and the confidence of each pair; in JSON, of all word pairs"
     )
-    format: Literal["pharaoh", "talp", "jsonl"] = setting(
-        "pharaoh", "`i-j` from 0; the same from 1; or JSON lines with words, links from 0 with scores, and confidence"
-    )
-    base: int | None = setting(None, "what words are counted from, where not in JSON", 0, 1, unless="format jsonl")
-    scores: bool = setting(False, "how sure the links of a pair are, 0 to 1; with jsonl, of all pairs of words")
     temperature: float | None = setting(
         None,
-        "divide the log-odds of scores; over 1, they are less sure (the aligner's own, or 1)",
+        "divide the log-odds of scores; above 1 lowers confidence (the aligner's own, or 1)",
         0.01,
         needs=("scores", "format jsonl"),
         most=100,
     )
-    phrases: bool = setting(
-        False, "with jsonl, chunks of linked words, and spans that are each other's translation", needs="format jsonl"
-    )
+    phrases: bool = setting(False, "in JSON, add chunks of linked words and phrase pairs", needs="format jsonl")
     predictions: bool = setting(
-        False, "with jsonl, whether the aligner predicts each target word", needs="format jsonl"
+        False, "in JSON, add whether the aligner predicts each target word", needs="format jsonl"
     )
     jobs: int = setting(
-        1, "processes, each with the MODEL and one thread", 1, unless=("--fit", "--links-from"), most=MOST_JOBS
+        1,
+        "processes, each with one thread and the MODEL in memory",
+        1,
+        unless=("--fit", "--links-from"),
+        most=MOST_JOBS,
     )
-    max_words: int = setting(2000, "words of a side, at most; a longer one is a bad line", 1, most=10**6)
+    max_words: int = setting(2000, "most words on a side; a longer line is bad", 1, most=10**6)
 
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""

@@ -1,6 +1,7 @@
 """What links pairs (an aligner in a folder, or files of links), and the lines that the links are written as."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from synmt.alignment.extraction import ExtractedLinks, Extraction, SoftLinks, ex
 from synmt.model.records import SentencePair
 from synmt.projection.stream import Linker
 from synmt.streams import BadInput, WrongUsage
-from synmt.text.links import DirectedLinks, Link, write_links
-from synmt.text.tokenization import Words
+from synmt.text.links import DirectedLinks, Link, write_links, write_scores
+from synmt.text.tokenization import Words, spans_of
 from synmt.trees.record import UNATTACHED
 
 Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
@@ -119,14 +120,19 @@ def _temperature(aligner: Aligner | KnownLinks, config: AlignConfig) -> float:
 def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] | None, config: AlignConfig) -> str:
     if config.format != "jsonl":
         base = int(config.format == "talp") if config.base is None else config.base
-        links = write_links(extracted.links, base)
-        return f"{links}\t{extracted.confidence:.6f}" if config.scores else links
+        if config.scores:
+            return f"{write_scores(extracted.links, base)}\t{extracted.confidence:.6f}"
+        return write_links(extracted.links, base)
     fields: dict[str, object] = {
         "source": pair.source.tokens,
         "target": pair.target.tokens,
         "links": [[i, j, round(score, 6)] for (i, j), score in extracted.links.items()],
         "confidence": round(extracted.confidence, 6),
     }
+    for name, side in (("source", pair.source), ("target", pair.target)):
+        if side.text:
+            with suppress(ValueError):  # tokens that another program has changed
+                fields[f"{name}_spans"] = spans_of(side.tokens, side.text)
     if all(side.heads and UNATTACHED not in side.heads for side in (pair.source, pair.target)):
         fields["agreement"] = round(agreement(extracted.links, pair.source, pair.target), 6)
     if config.scores:

@@ -8,12 +8,11 @@ from operator import itemgetter
 from pathlib import Path
 
 from synmt.alignment.aligner import Needs
-from synmt.metrics.reliability import read_scored
+from synmt.metrics.links import read_scored
 from synmt.model.records import BARS, SentencePair, columns_of_pairs, source_records
 from synmt.model.words import Sides
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines, read_parallel
-from synmt.text.giza import HEADER, read_a3
-from synmt.text.links import Link, LinkError, check_inside, detect_base, read_links
+from synmt.text.links import HEADER, Link, LinkError, check_inside, detect_base, read_a3, read_scores
 from synmt.trees.record import ParseRecord
 
 MANY = 20  # pairs with links, of which some would link a first word
@@ -62,8 +61,9 @@ def read_pairs(
 def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Iterator[SentencePair]:
     """Yield the pairs with the links of other programs: line n of a file belongs to pair n. Raises BadInput.
 
-    Pharaoh links, source first; JSON lines with `links` and their scores; or GIZA++'s A3, first of the direction whose
-    words are in the last line of three and then of the other one. Possible links count as links, and have the score 1.
+    A file has Pharaoh links, source first, which may have scores; JSON lines with `links` and their scores; or GIZA++'s
+    A3, where the first file is of the direction whose words are in the last line of three. Possible links and links
+    without scores have the score 1.
     """
     files = [_links_of_file(path, reverse=number == 1) for number, path in enumerate(paths)]
     count = 0
@@ -126,11 +126,7 @@ def _links_of_file(path: str, reverse: bool) -> Iterator[KnownLine]:
     scored = first.text.startswith("{")
     for line in lines:
         with line.naming():
-            yield KnownLine(line, read_scored(line.text).links if scored else _certain(line.text))
-
-
-def _certain(text: str) -> dict[Link, float]:
-    return dict.fromkeys(read_links(text).possible, 1.0)
+            yield KnownLine(line, read_scored(line.text).links if scored else read_scores(line.text))
 
 
 def check_links(

@@ -16,6 +16,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from subprocess import CalledProcessError
 from types import ModuleType
@@ -34,9 +35,9 @@ from synmt.alignment.aligner import (
     write_saved,
 )
 from synmt.alignment.config import OF_LINKS, Heuristic
-from synmt.caller import quiet
 from synmt.model.files import CONFIG_FILE, check_inside, naming
 from synmt.model.records import SentencePair
+from synmt.process import quiet
 from synmt.streams import BadInput
 from synmt.text.links import DirectedLinks, read_links
 
@@ -61,6 +62,7 @@ LETTERS = {
     "-m": "--out saves the aligner, and `synmt align FOLDER` uses it",
 }
 _NOT_IN_A_WORD = re.compile(r"\s|\|")  # what these programs would split words or sides at
+_PLAIN = lru_cache(200_000)(lambda word: _NOT_IN_A_WORD.sub("_", word.lower()))
 
 
 def library(name: str, package: str) -> ModuleType:
@@ -74,7 +76,7 @@ def library(name: str, package: str) -> ModuleType:
 
 def plain_words(words: Sequence[str]) -> list[str]:
     """Return words in lower case, each without what would make it two."""
-    return [_NOT_IN_A_WORD.sub("_", word.lower()) for word in words]
+    return list(map(_PLAIN, words))
 
 
 def lines_of(pairs: Iterable[SentencePair]) -> tuple[list[str], list[str]]:

@@ -16,11 +16,11 @@ from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
 from synmt.alignment.pairs import check_links, note_bases, pair_lines, read_pairs, with_known_links
-from synmt.caller import random_numbers_kept
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts, sides_of, words_of
 from synmt.pool import Run, processes
+from synmt.process import random_numbers_kept
 from synmt.streams import (
     BadInput,
     BadLines,
@@ -137,7 +137,7 @@ def fitted(
     notes: doubts, also of the fit; say: note what the fit takes. Raises BadInput.
     """
     if fit.out and (fit.out / CONFIG_FILE).exists() and not fit.resume:  # before hours of parsing, not after
-        raise BadInput("holds a model; --resume goes on with it", str(fit.out))
+        raise BadInput("already has a model; to continue its training run, add --resume", str(fit.out))
     aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))

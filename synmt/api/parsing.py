@@ -6,9 +6,8 @@ from pathlib import Path
 
 from synmt.api.given import Doubts, config_of_all, numbered, text_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
-from synmt.parsers.parser import Parser
-from synmt.parsers.pool import ParserPool
-from synmt.parsers.tokenization import ParserInput
+from synmt.parsers.parser import Parser, ParserInput
+from synmt.parsers.stream import ParserPool
 from synmt.streams import BadInput, BadLines, OnError, read_lines
 from synmt.trees.record import ParseRecord
 

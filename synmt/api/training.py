@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from synmt.api.given import Pair, lines_of_pairs
-from synmt.caller import random_numbers_kept
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.options import check_keywords, check_used
+from synmt.process import random_numbers_kept
 from synmt.streams import OnError, WrongUsage
 from synmt.training.presets import scope_of
 from synmt.training.run import PairFiles
@@ -33,8 +33,9 @@ def train(
     """Train a translation model on sentence pairs, and return its folder, `out`.
 
     pairs, dev: to train and to validate on: (source file, target file), one file of `source TAB target` lines, or
-    (source, target) pairs. resume: continue the run in `out`; prepared: a folder to save the pairs in as ids; jobs:
-    processes that prepare them. settings: the options of `synmt train`. The run reports on stderr.
+    (source, target) pairs. resume: continue the run in `out`; prepared: the folder for prepared pairs, None for the
+    cache of this user; jobs: processes that prepare them. settings: the options of `synmt train`. The run reports on
+    stderr.
 
     Raises BadInput, TypeError, and ValueError, also for a setting that has no effect.
     """

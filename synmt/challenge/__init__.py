@@ -1,1 +1,1 @@
-"""Challenge sets: sentences in which words stand far from what they belong to. No torch."""
+"""Challenge sets: sentences in which words are far from the words they depend on. No torch."""

@@ -1,8 +1,8 @@
-"""German clauses whose object comes first, made from lists of words, for a look at who does what in a translation.
+"""German clauses with the object first, generated from word lists, to check who does what in a translation.
 
 Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, appendix C: 99
-sentences in three sets, in which case marks the object alone (`Den Ball bringt das Kind`), the subject alone (`Das
-Pferd drängt der Vater`), or both. Each also has its usual order, with the subject first.
+sentences in three sets, in which case marks only the object (`Den Ball bringt das Kind`), only the subject (`Das Pferd
+drängt der Vater`), or both. Each clause can also be written in the usual order, with the subject first.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ STUDENT = NounPhrase("der", "Student", "student")
 VERBS = {"bringt": "brings", "wirft": "throws", "drückt": "pushes", "drängt": "urges", "zieht": "pulls"}
 VERB_FEATURES = "Mood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin"
 
-# What case marks, and the objects, verbs and subjects of each set.
+# For each set, the constituents that case marks, the objects, the verbs and the subjects.
 SETS = (
     ("object", (BALL, STONE, TABLE, HAMSTER), ("bringt", "wirft", "drückt"), (CHILD, MOTHER, GIRL)),
     ("subject", (HORSE, CHILD, GIRL), ("drängt", "drückt", "zieht"), (FATHER, DOG, STUDENT)),
@@ -47,7 +47,7 @@ SETS = (
 
 @dataclass(frozen=True, slots=True)
 class TransitiveClause:
-    """marked: what case marks, `object`, `subject` or `both`."""
+    """A clause. marked: the constituents that case marks, `object`, `subject` or `both`."""
 
     marked: str
     object: NounPhrase
@@ -71,7 +71,7 @@ class TransitiveClause:
         )
 
     def row(self, subject_first: bool = False) -> list[str]:
-        """Return the clause, what case marks, the subject, the object, and a translation."""
+        """Return the clause, the constituents that case marks, the subject, the object and a translation."""
         translation = f"The {self.subject.english} {VERBS[self.verb]} the {self.object.english}"
         phrases = [" ".join(self.subject.phrase("Nom")), " ".join(self.object.phrase("Acc"))]
         return [self.record(subject_first).text, self.marked, *phrases, translation]

@@ -1,6 +1,9 @@
-"""Queries: words by what their columns say, by how far and on which side their heads stand, and by their links.
+"""Queries: sentences by the columns of their words, by distance and direction to the heads, and by links.
 
-The phenomena of the published sets are such queries (`phenomena.py`).
+The phenomena of published challenge sets are such queries. Choshen & Abend (2019), "Automatically Extracting Challenge
+Sets for Non-local Phenomena in Neural Machine Translation", CoNLL: a sentence belongs to a set if one of its words
+shows the phenomenon and is more than a given number of positions away from its head. As in the published sets, the
+distance of a root is its own position.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +20,7 @@ Direction = Literal["before", "after"]
 
 @dataclass(frozen=True)
 class WordQuery:
-    """What a word must be: patterns, in which * is any text and ? any letter; case does not count."""
+    """Conditions on a word: patterns, in which * matches any text and ? any letter, regardless of case."""
 
     relation: str | None = setting(None, "its relation to its head", metavar="PATTERN")
     upos: str | None = setting(None, "its part of speech", metavar="PATTERN")
@@ -29,7 +32,7 @@ class WordQuery:
 
     @property
     def patterns(self) -> list[tuple[str, str]]:
-        """Return the columns of a record that are looked at, each with a pattern."""
+        """Return the columns of a record to examine, each with a pattern."""
         asked = ((COLUMNS[each.name], getattr(self, each.name)) for each in fields(self))
         return [
             (column, pattern.lower())
@@ -38,7 +41,7 @@ class WordQuery:
         ]
 
     def holds(self, record: ParseRecord, word: int) -> bool:
-        """Return whether a word, counted from 1, of a sentence with these columns is such a one."""
+        """Return whether a word of a sentence, counted from 1, meets the conditions."""
         return word > 0 and all(
             any(fnmatchcase(value.lower(), pattern) for value in _values(record, column, word))
             for column, pattern in self.patterns
@@ -46,7 +49,7 @@ class WordQuery:
 
 
 def _values(record: ParseRecord, column: str, word: int) -> list[str]:
-    """Return what a column says of a word: features one by one; none where no word of the sentence has any."""
+    """Return the values of a word in a column; features one by one, [] if no word of the sentence has any."""
     values: list[str] = getattr(record, column)
     if column == "feats":
         return values[word - 1].split("|") if values else []
@@ -55,9 +58,12 @@ def _values(record: ParseRecord, column: str, word: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Query:
-    """min_distance: a word is more than as many positions from its head, a root from the place before the sentence;
-    direction: where it stands from its head; linked: what a word of the other language that it is linked to must be;
-    min_move: that one's position differs by more than this."""
+    """Conditions on a word, its head, and a word of the translation to which it is linked.
+
+    min_distance: the head is more than this many positions away; the distance of a root is its own position.
+    direction: the word comes before or after its head.
+    min_move: the position of the linked word differs by more than this.
+    """
 
     word: WordQuery = WordQuery()
     head: WordQuery = WordQuery()
@@ -68,12 +74,12 @@ class Query:
 
     @property
     def of_links(self) -> bool:
-        """Return whether the links of the sentence must be known."""
+        """Return whether the query needs links."""
         return self.min_move >= 0 or bool(self.linked.patterns)
 
     @property
     def columns(self) -> list[str]:
-        """Return the columns that records must have."""
+        """Return the columns that the query needs."""
         of_heads = ["heads"] if self.min_distance or self.direction or self.head.patterns else []
         return [*of_heads, *(column for each in (self.word, self.head) for column, _ in each.patterns)]
 
@@ -101,21 +107,23 @@ def query_of(options: Mapping[str, Any]) -> Query:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """The sentence's translation. links: of word i to word j of it, from 0."""
+class LinkedTranslation:
+    """The translation of a sentence. links: from word i of the sentence to word j of the translation, from 0."""
 
     record: ParseRecord
     links: frozenset[tuple[int, int]]
 
 
-def occurrences(record: ParseRecord, query: Query, beside: Beside | None = None) -> list[tuple[int, int]]:
-    """Return the words that a query asks for, each as (word, head), counted from 1; the head of a root is 0.
+def occurrences(
+    record: ParseRecord, query: Query, translation: LinkedTranslation | None = None
+) -> list[tuple[int, int]]:
+    """Return the words that match a query as (word, head), counted from 1; the head of a root is 0.
 
-    Raises RecordError for a sentence without what tells them; one without features merely has no such words.
+    Raises RecordError for a sentence without a needed column. If only features are missing, no word matches.
     """
     _check(record, query.columns)
-    if beside:
-        _check(beside.record, [column for column, _ in query.linked.patterns])
+    if translation:
+        _check(translation.record, [column for column, _ in query.linked.patterns])
     heads = record.heads or [0] * len(record.tokens)
     places = [place for length in record.sentences or [len(record.tokens)] for place in range(1, length + 1)]
     return [
@@ -125,7 +133,9 @@ def occurrences(record: ParseRecord, query: Query, beside: Beside | None = None)
         and (not query.direction or (head and (word < head) == (query.direction == "before")))
         and query.word.holds(record, word)
         and (not query.head.patterns or query.head.holds(record, head))
-        and (beside is None or any(_moved(word, other, query, beside) for other in _linked(word, beside)))
+        and (
+            translation is None or any(_moved(word, other, query, translation) for other in _linked(word, translation))
+        )
     ]
 
 
@@ -135,15 +145,30 @@ def _check(record: ParseRecord, columns: list[str]) -> None:
         raise RecordError(f"record has no {missing[0]}")
 
 
-def _linked(word: int, beside: Beside) -> Iterator[int]:
-    return (j + 1 for i, j in sorted(beside.links) if i == word - 1)
+def _linked(word: int, translation: LinkedTranslation) -> Iterator[int]:
+    return (j + 1 for i, j in sorted(translation.links) if i == word - 1)
 
 
-def _moved(word: int, other: int, query: Query, beside: Beside) -> bool:
-    return abs(word - other) > query.min_move and query.linked.holds(beside.record, other)
+def _moved(word: int, other: int, query: Query, translation: LinkedTranslation) -> bool:
+    return abs(word - other) > query.min_move and query.linked.holds(translation.record, other)
 
 
 def marked(record: ParseRecord, found: list[tuple[int, int]]) -> str:
-    """Return the tokens, with stars around the words that were found and their heads."""
+    """Return the tokens, with stars around the words found and their heads."""
     chosen = {number for pair in found for number in pair}
     return " ".join(f"*{token}*" if word in chosen else token for word, token in enumerate(record.tokens, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Phenomenon:
+    title: str
+    query: Query
+
+
+PHENOMENA = {
+    "particle": Phenomenon("Verb particles: 'put the coals out'", Query(WordQuery(relation="*prt*"))),
+    "reflexive": Phenomenon("Reflexive pronouns: 'sich oft irren'", Query(WordQuery(feature=("Reflex=Yes",)))),
+    "preposition-stranding": Phenomenon(
+        "Stranded prepositions: 'asked for'", Query(WordQuery(upos="ADP", relation="*obl*"))
+    ),
+}

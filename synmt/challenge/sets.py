@@ -1,25 +1,37 @@
-"""A challenge set: the sentences of a corpus that show a phenomenon, and their lines in files beside the corpus."""
+"""Challenge sets: the sentences of a corpus that show a phenomenon, and their lines in parallel files.
 
-from collections.abc import Iterable, Iterator, Sequence
+In a reordering set, words move far in translation: Choshen & Abend (2019), "Automatically Extracting Challenge Sets for
+Non-local Phenomena in Neural Machine Translation", CoNLL.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from synmt.challenge.query import Beside, Query, marked, occurrences
-from synmt.challenge.reordering import reordering_distance
+from synmt.challenge.query import LinkedTranslation, Query, marked, occurrences
 from synmt.streams import BadInput, BadLines, Line, check_stdin_once, read_lines, read_parallel, side_by_side
-from synmt.text.links import check_inside, read_links
-from synmt.trees.dependency import Block
-from synmt.trees.parses import read_parses
+from synmt.text.links import Link, check_inside, read_links
+from synmt.trees.formats import Block, read_parses
 from synmt.trees.record import ParseRecord, read_words
 
 Form = Literal["numbers", "ids", "marked", "whole"]
 
 
+def reordering_distance(links: Set[Link], source: Sequence[str], target: Sequence[str]) -> int:
+    """Return the largest |i − j| of links i-j between words that consist of letters, or 0 if there are none.
+
+    Other words do not count, such as the full stops at the ends of sentences of different lengths. (The original code
+    tested the i-th letter of the sentence instead of its i-th word.) Raises LinkError for a link outside the sentences.
+    """
+    check_inside(links, len(source), len(target))
+    return max((abs(i - j) for i, j in links if source[i].isalpha() and target[j].isalpha()), default=0)
+
+
 @dataclass(frozen=True)
 class Translation:
-    """Files beside a corpus: its translation, in records, CoNLL-U or tokens, and their links.
+    """Files parallel to a corpus: its translation, in records, CoNLL-U or tokens, and the links.
 
-    is_source: whether the corpus is the target of the links.
+    is_source: whether the translation is the source of the links.
     """
 
     file: str
@@ -35,18 +47,15 @@ def query_set(
     texts: Sequence[str],
     bad: BadLines,
 ) -> Iterator[str]:
-    """Return the sentences with words that a query asks for, among files of parse records or CoNLL-U.
-
-    Raises BadInput.
-    """
-    beside = [translation.file, translation.links] if translation else []
-    check_stdin_once([*files, *beside, *texts])
+    """Return the sentences of parse records or CoNLL-U with words that match a query. Raises BadInput."""
+    parallel = [translation.file, translation.links] if translation else []
+    check_stdin_once([*files, *parallel, *texts])
     cells = query_cells(read_lines(files, bad.on_error), query, form or "numbers", bad, translation)
     return challenge_set(cells, " + ".join(files), texts, with_cells=bool(form or not texts))
 
 
 def reordering_set(source: str, target: str, links: str, min_distance: int, texts: Sequence[str]) -> Iterator[str]:
-    """Return the set of pairs in which a word moves far, by three files. Raises BadInput."""
+    """Return the pairs in which a word moves far, from three parallel files. Raises BadInput."""
     check_stdin_once([source, target, links, *texts])
     cells = reordering_cells(source, target, links, min_distance)
     return challenge_set(cells, links, texts, with_cells=not texts)
@@ -55,18 +64,18 @@ def reordering_set(source: str, target: str, links: str, min_distance: int, text
 def query_cells(
     lines: Iterable[Line], query: Query, form: Form, bad: BadLines, translation: Translation | None = None
 ) -> Iterator[str]:
-    """Yield for each sentence of parse records or CoNLL-U its number, its sent_id, its tokens with stars, or all of it
-    as it stands; "" for one without such words.
+    """Yield for each sentence its number, its sent_id, its tokens with stars, or the whole sentence as it was read.
 
-    Raises BadInput at the end if no sentence has the features that tell them.
+    Yields "" for a sentence without matches. Raises BadInput at the end if no sentence has the features that the query
+    needs.
     """
     number = 0
     lacks_feats = "feats" in query.columns
-    for number, (place, record, beside) in enumerate(_with_translation(lines, bad, translation), 1):
+    for number, (place, record, other) in enumerate(_with_translation(lines, bad, translation), 1):
         lacks_feats = lacks_feats and not record.feats
         found = []
         try:
-            found = occurrences(record, query, beside)
+            found = occurrences(record, query, other)
             if found and form == "ids" and not record.sent_id:
                 raise ValueError("sentence has no sent_id")
         except ValueError as error:
@@ -79,14 +88,16 @@ def query_cells(
         }
         yield cells[form] if found else ""
     if number and lacks_feats:
-        raise BadInput("no sentence has morphological features, which tell this phenomenon")
+        raise BadInput("no sentence has morphological features, which this phenomenon needs")
 
 
 def _with_translation(
     lines: Iterable[Line], bad: BadLines, translation: Translation | None
-) -> Iterator[tuple[Line, ParseRecord, Beside | None]]:
-    """Yield the sentences of a corpus, each with what stands beside it. Raises BadInput, also for files that end apart
-    and for links that leave their sentences."""
+) -> Iterator[tuple[Line, ParseRecord, LinkedTranslation | None]]:
+    """Yield the sentences of a corpus, each with its line or block and its translation.
+
+    Raises BadInput, also for files of different lengths and for links outside the sentences.
+    """
     parsed = read_parses(lines, bad)
     if translation is None:
         yield from ((place, record, None) for place, record in parsed)
@@ -99,11 +110,11 @@ def _with_translation(
             links_of = read_links(line.text).possible
             found = frozenset((j, i) for i, j in links_of) if translation.is_source else links_of
             check_inside(found, len(record.tokens), len(other.tokens))
-        yield place, record, Beside(other, found)
+        yield place, record, LinkedTranslation(other, found)
 
 
 def reordering_cells(source: str, target: str, links: str, min_distance: int) -> Iterator[str]:
-    """Yield for each pair its number, or "" if no word moves that far. Raises BadInput.
+    """Yield the number of each pair, or "" if no word moves that far. Raises BadInput.
 
     source, target: files of tokens or parse records; links: a file of their links.
     """
@@ -118,11 +129,11 @@ def reordering_cells(source: str, target: str, links: str, min_distance: int) ->
 
 
 def challenge_set(cells: Iterator[str], name: str, texts: Sequence[str], with_cells: bool) -> Iterator[str]:
-    """Yield of each sentence of the set its cell, its lines in the text files, or both, with tabs between.
+    """Yield for each sentence of the set its cell, its lines in the text files, or both, separated by tabs.
 
-    name: of the corpus. Raises BadInput for a text of another length than the corpus.
+    name: of the corpus. Raises BadInput for a text file of a different length.
     """
     lines = [(line.text for line in read_lines([text])) for text in texts]
-    for cell, *beside in side_by_side([name, *texts], [cells, *lines], "sentences"):
+    for cell, *lines_of_texts in side_by_side([name, *texts], [cells, *lines], "sentences"):
         if cell:
-            yield "\t".join([cell, *beside] if with_cells else beside)
+            yield "\t".join([cell, *lines_of_texts] if with_cells else lines_of_texts)

@@ -1,6 +1,8 @@
 """`synmt align`"""
 
+from collections.abc import Iterable
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
@@ -9,9 +11,11 @@ from synmt.alignment import ALIGNERS, DEFAULT
 from synmt.alignment.choice import default_method, makes_aligner, owners, scope_of
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.statistical import LETTERS
+from synmt.alignment.translation.idea import LinkIdea
 from synmt.cli.options import on_error, or_stdin, usage
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
+from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
 from synmt.options import Option, config_of
 from synmt.streams import OnError, WrongUsage
@@ -19,7 +23,26 @@ from synmt.systems import SOURCE_IDEAS
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import VALIDATION, TrainingConfig
 
-EPILOG = """
+FIT = ("--fit",)
+USED = {name for name, ways in owners().items() if ways}  # shared options that some method uses
+PRESETS = dict.fromkeys(name for each in ALIGNERS.values() for name in getattr(each, "presets", {}))
+REPLICATIONS = [name for name, each in ALIGNERS.items() if issubclass(each, LinkIdea)]
+METHODS = [name for name in ALIGNERS if name not in REPLICATIONS]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return fill(", ".join(names), 76, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+EPILOG = f"""
+\b
+Methods:
+{_listed(METHODS)}
+
+\b
+Replications:
+{_listed(REPLICATIONS)}
+
 \b
 Examples:
   synmt align bitext.tsv > links
@@ -30,45 +53,39 @@ Examples:
   synmt align --links-from de-en.links --links-from en-de.links bitext.tsv
 """
 
-
-FIT = ("--fit",)
-USED = {name for name, ways in owners().items() if ways}  # shared options that some method uses
-PRESETS = dict.fromkeys(name for each in ALIGNERS.values() for name in getattr(each, "presets", {}))
-of_aligner, of_fit = in_section("Aligner"), in_section("--fit", needs=FIT)
+COMMON = "fit method links-from out guide symmetrize format scores jobs source-language target-language device"
+of_aligner, of_fit = in_section("Aligner"), in_section("Training", needs=FIT)
 
 
-@click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of, hints=LETTERS)
+@click.command("align", cls=SectionCommand, epilog=EPILOG, scope=scope_of, hints=LETTERS, common=COMMON)
 @click.argument("paths", nargs=-1, metavar="[MODEL] [FILE]...", type=Reads())
 @of_aligner(
-    "--fit", is_flag=True, unless="--links-from", help="Fit an aligner to the pairs and link them; the default unless"
-    " the first path is a MODEL folder.",
+    "--fit", is_flag=True, unless="--links-from", help="Train an aligner; for pairs on standard input.",
 )  # fmt: skip
 @of_aligner(
     "--method", metavar="METHOD", type=click.Choice(list(ALIGNERS)), unless="--links-from",
-    help=f"One of {', '.join(ALIGNERS)}; `synmt align --method METHOD --help` shows its options. Without it, --fit uses"
-    f" {DEFAULT}, and a MODEL the method that made it.",
+    help=f"One of the methods below, if not {DEFAULT}; see `--method METHOD --help`.",
 )  # fmt: skip
 @of_aligner(
     "--links-from", multiple=True, metavar="LINKS", type=Reads(),
-    help="Links of another aligner in place of MODEL: Pharaoh, A3, or what --format jsonl has written; twice for two "
-    "directions; three or more vote.",
+    help="Combine links (Pharaoh, A3, JSON): two files, forward and backward, or more, which vote.",
 )  # fmt: skip
 @options_of(AlignConfig, "Links")
 @options_of(TextConfig, "Text")
 @on_error
-@of_aligner("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+@of_aligner("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")
+@of_fit("--out", metavar="FOLDER", type=Writes(path_type=Path), help="Save the aligner here, as a MODEL.")
 @of_fit("--guide", metavar="LINKS", type=Reads(), help="Links to learn from, Pharaoh or A3.")
-@of_fit("--out", type=Writes(path_type=Path), help="The model folder to make.")
 @of_fit(
     "--resume", is_flag=True, option=Option("resume", needs=(FIT, ("--out",))),
-    help="Continue the run in --out, with the same command.",
+    help="Resume the run in --out; repeat its command.",
 )  # fmt: skip
-@of_fit("--models", metavar="FOLDER", type=Reads(), help="An aligner whose translation models are taken over.")
-@of_fit("--preset", type=click.Choice(list(PRESETS)), help="Settings by name, for all that follows.")
-@of_fit("--source-syntax", metavar="IDEA+IDEA", help="Ideas of `synmt train` in the encoder of the source.")
-@of_fit("--target-syntax", metavar="IDEA+IDEA", help="The same for the encoder of the target.")
-@options_of(TrainingConfig, "Training, with --fit", preset=True, needs=FIT, means={VALIDATION: ()}, only=USED)
-@options_of(TransformerConfig, "Network, with --fit", preset=True, needs=FIT)
+@of_fit("--models", metavar="FOLDER", type=Reads(), help="An aligner whose translation models to reuse.")
+@of_fit("--preset", type=click.Choice(list(PRESETS)), help="Set of defaults; see `--preset NAME --help-all`.")
+@of_fit("--source-syntax", metavar="IDEA+IDEA", help="Ideas of `synmt train` for the source encoder.")
+@of_fit("--target-syntax", metavar="IDEA+IDEA", help="Ideas of `synmt train` for the target encoder.")
+@options_of(TrainingConfig, "Training", preset=True, needs=FIT, means={VALIDATION: ()}, only=USED)
+@options_of(TransformerConfig, "Network", preset=True, needs=FIT)
 @options_of_ideas(ALIGNERS, FIT)
 @options_of_ideas(SOURCE_IDEAS, FIT)
 def command(
@@ -83,12 +100,13 @@ def command(
     resume: bool,
     **settings: Any,
 ) -> None:
-    """Link the words of `source TAB target` lines, of `source ||| target` lines, or of two parallel files: line n of
-    the output belongs to line n of the input.
+    """Link the words of sentence pairs.
 
-    An aligner is fitted to the pairs that are given and then links them; with the MODEL folder of an earlier fit, that
-    aligner links them; with --links-from, the links of other programs are combined. Sides are raw text, tokens, or
-    parse records.
+    The input is `source TAB target` or `source ||| target` lines, or two parallel files, of raw text, tokens or parse
+    records. Line n of the output has the links of pair n.
+
+    Without MODEL, synmt trains an aligner on the pairs and links them. With MODEL, a folder saved by --out, it links
+    the pairs with that aligner.
     """
     from synmt.alignment.pairs import are_parallel
 
@@ -101,8 +119,12 @@ def command(
         config, text = config_of(AlignConfig, settings), config_of(TextConfig, of_text)
     own = {each for part in (AlignConfig, TextConfig) for each in part.__dataclass_fields__}
     given = {name: value for name, value in settings.items() if value is not None and name not in own}
+    if saved := [each for each in files if (Path(each) / CONFIG_FILE).is_file()]:
+        raise WrongUsage(f"{saved[0]} is a MODEL folder: name it first, without --fit or --links-from")
     if not (paths or fit or links_from):
-        raise WrongUsage("a MODEL folder, a file of pairs, --fit or --links-from")
+        raise WrongUsage("give a file of pairs, a MODEL folder, --fit or --links-from")
+    if len(links_from) > 2 and config.symmetrize not in (None, "mean"):
+        raise WrongUsage("three or more files of links vote, which needs --symmetrize mean")
     from synmt.alignment.linking import KnownLinks, Saved
     from synmt.alignment.stream import align_stream, fit_stream
 

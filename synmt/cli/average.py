@@ -18,13 +18,13 @@ Examples:
 
 @click.command("average", cls=SectionCommand, epilog=EPILOG)
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
-@click.option("--out", type=Writes(path_type=Path), required=True, help="The model folder to make.")
+@click.option("--out", type=Writes(path_type=Path), required=True, help="Model folder to write.")
 def command(models: tuple[Path, ...], out: Path) -> None:
-    """Make one model whose parameters are the mean of those of several.
+    """Average the parameters of several models.
 
-    They are of one kind, size and vocabulary, and begin with the same parameters: with `synmt train --init` of one
-    model, on other data or with other seeds. A MODEL that is named twice counts twice. Of one training, the option
-    --average of `synmt train` takes the mean as it goes.
+    The models need the same system, size and vocabulary, and must start from the same parameters: train them with
+    `synmt train --init` from one model, on different data or with different seeds. A MODEL named twice counts twice.
+    To average within one training run, use `synmt train --average`.
     """
     from synmt.model.average import average
 

@@ -1,4 +1,4 @@
-"""`synmt bpe learn`, `apply` and `undo`: byte pair encoding of token lines."""
+"""`synmt bpe learn`, `apply` and `undo`"""
 
 import click
 
@@ -24,7 +24,7 @@ def command() -> None:
 
 @command.command(epilog=EPILOG)
 @input_files
-@click.option("--merges", type=click.IntRange(1, 2**22), required=True, metavar="N", help="Learn at most N merges.")
+@click.option("--merges", type=click.IntRange(1, 2**22), required=True, metavar="N", help="Most merges to learn.")
 def learn(files: tuple[str, ...], merges: int) -> None:
     """Learn codes from token lines.
 
@@ -37,12 +37,12 @@ def learn(files: tuple[str, ...], merges: int) -> None:
 
 @command.command(epilog=EPILOG)
 @input_files
-@click.option("--codes", metavar="CODES", type=Reads(), required=True, help="The codes that `synmt bpe learn` wrote.")
+@click.option("--codes", metavar="CODES", type=Reads(), required=True, help="Codes written by `synmt bpe learn`.")
 @on_error
 def apply(files: tuple[str, ...], codes: str, on_error: OnError) -> None:
     """Split the words of token lines into subwords.
 
-    Each subword but the last of a word ends in @@. Words are split at the ASCII space alone.
+    Each subword except the last of a word ends in @@. Only ASCII spaces separate words.
     """
     bpe = Bpe.load(codes)
     convert_files("bpe", files, lambda line: " ".join(bpe.apply(line.split(" "))), BadLines(on_error))
@@ -52,8 +52,8 @@ def apply(files: tuple[str, ...], codes: str, on_error: OnError) -> None:
 @input_files
 @on_error
 def undo(files: tuple[str, ...], on_error: OnError) -> None:
-    """Join subwords to the words that they come from.
+    """Join subwords to words.
 
-    Subwords that end in @@ are joined with the next one. Words that end in @@ themselves do not come back.
+    Joins each subword that ends in @@ to the next. Words that themselves end in @@ are not restored.
     """
     convert_files("bpe", files, lambda line: " ".join(join_subwords(line.split(" "))), BadLines(on_error))

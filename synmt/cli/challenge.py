@@ -1,4 +1,4 @@
-"""`synmt challenge`: syntactic challenge sets."""
+"""`synmt challenge`"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,8 +7,7 @@ from typing import Any, get_args
 import click
 
 from synmt.challenge.object_verb_subject import FORMS, clause_lines
-from synmt.challenge.phenomena import PHENOMENA
-from synmt.challenge.query import Direction, Query, WordQuery
+from synmt.challenge.query import PHENOMENA, Direction, Query, WordQuery
 from synmt.challenge.sets import Form, Translation, query_set, reordering_set
 from synmt.cli.options import input_files, on_error
 from synmt.cli.paths import Reads
@@ -28,7 +27,7 @@ Examples:
 Command = Callable[..., None]
 texts = click.option(
     "--text", "texts", multiple=True, metavar="FILE", type=Reads(),
-    help="Print this file's lines of the set instead of their numbers; once more for each further column.",
+    help="Print the lines of this file, not their numbers; repeat it for more columns.",
 )  # fmt: skip
 
 
@@ -36,8 +35,7 @@ set_format = click.option(
     "--format",
     "form",
     type=click.Choice(get_args(Form)),
-    help="Print the numbers of the sentences, from 1; or their sent_ids; or their words, those found in stars; or the"
-    " sentences whole, as they came.",
+    help="Print numbers from 1, sent_ids, words with matches in stars, or the input sentences.",
 )
 
 
@@ -47,7 +45,7 @@ def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
         type=click.IntRange(0, 10**6),
         default=default,
         metavar="N",
-        help=f"Only words that are more than N positions from {apart}.",
+        help=f"Only words more than N positions from {apart}.",
     )
 
 
@@ -55,8 +53,8 @@ def min_distance(default: int, apart: str) -> Callable[[Command], Command]:
 def command() -> None:
     """Find syntactic challenge sets.
 
-    They hold sentences in which words stand far from what they belong to, after Choshen & Abend (2019, 2022).
-    Parse the sources for a set that is hard to understand, the references for one that is hard to say.
+    These hold sentences in which related words are far apart, after Choshen & Abend (2019, 2022). Select by parses of
+    the sources for sentences that are hard to understand, by parses of the references for those hard to produce.
     """
 
 
@@ -94,21 +92,23 @@ of_links = in_section("Links")
 @options_of(WordQuery, "Its head", prefix="head-")
 @in_section("Its head")(
     "--min-distance", type=click.IntRange(0, 10**6), default=0, metavar="N",
-    help="The head is more than N positions away; that of a root is before the sentence.",
+    help="The head is more than N positions away; a root counts as position 0.",
 )  # fmt: skip
-@in_section("Its head")("--direction", type=click.Choice(get_args(Direction)), help="Where the word stands from it.")
+@in_section("Its head")(
+    "--direction", type=click.Choice(get_args(Direction)), help="The side of the head on which the word is."
+)
 @of_links(
     "--links", metavar="LINKS", type=Reads(), needs=("--target", "--source"),
-    help="Links of the sentences, a line for each: 0-0 1-2.",
+    help="Links of the sentences, one line each: 0-0 1-2.",
 )  # fmt: skip
 @of_links(
     "--target", metavar="FILE", type=Reads(), needs=LINKS, unless="--source",
-    help="What they lead to, in records or CoNLL-U.",
+    help="The translations: records or CoNLL-U.",
 )  # fmt: skip
-@of_links("--source", metavar="FILE", type=Reads(), needs=LINKS, help="The same where the sentences are the targets.")
+@of_links("--source", metavar="FILE", type=Reads(), needs=LINKS, help="The sources, if FILE has the translations.")
 @of_links(
     "--min-move", type=click.IntRange(0, 10**6), metavar="N", needs=LINKS,
-    help="The word is linked to one whose position differs by more than N.",
+    help="The word moves more than N positions.",
 )  # fmt: skip
 @options_of(WordQuery, "A word that it is linked to", prefix="linked-", needs=LINKS)
 @set_format
@@ -129,13 +129,13 @@ def query(
 ) -> None:
     """Find sentences by words of your choice.
 
-    A sentence of parse records or CoNLL-U belongs to the set if one of its words is all that is asked for. PATTERNs may
-    have * for any text and ? for any letter, and case does not count.
+    A sentence, from parse records or CoNLL-U, matches if one word has all the properties. In a PATTERN, * stands for
+    any text and ? for any letter; case is ignored.
     """
     word, head, linked = (WordQuery(**chosen(WordQuery, patterns, prefix)) for prefix in ("", "head-", "linked-"))
     asked = Query(word, head, linked, min_distance, direction, -1 if min_move is None else min_move)
     if asked == Query():
-        raise WrongUsage("say what is to be found, such as --relation or --word")
+        raise WrongUsage("a query needs a condition, such as --relation or --word")
     other = target or source
     beside = Translation(other, links, is_source=source is not None) if other and links else None
     bad = BadLines(on_error)
@@ -147,12 +147,12 @@ def query(
 @click.argument("source", type=Reads())
 @click.argument("target", type=Reads())
 @click.argument("links", type=Reads())
-@min_distance(5, "the words that they are linked to")
+@min_distance(5, "the words they are linked to")
 @texts
 def reordering(source: str, target: str, links: str, min_distance: int, texts: tuple[str, ...]) -> None:
     """Find words that move far, by their links.
 
-    SOURCE and TARGET are token lines or parse records, LINKS has a line `0-0 1-2 ...` for each pair.
+    SOURCE and TARGET are token lines or parse records, and LINKS has a line `0-0 1-2 ...` per pair.
     """
     write_lines(reordering_set(source, target, links, min_distance, texts))
 
@@ -163,9 +163,9 @@ def reordering(source: str, target: str, links: str, min_distance: int, texts: t
     "form",
     type=click.Choice(list(FORMS)),
     default="text",
-    help="tsv: also what case marks, the subject, the object and a translation; records: with dependency trees.",
+    help="tsv adds case, subject, object and translation; records add trees.",
 )
-@click.option("--subject-first", is_flag=True, help="The same clauses in their usual order.")
+@click.option("--subject-first", is_flag=True, help="Put the subject first, as usual.")
 def object_verb_subject(form: str, subject_first: bool) -> None:
     """Make 99 German clauses whose object comes first."""
     write_lines(clause_lines(form, subject_first))

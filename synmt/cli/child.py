@@ -1,6 +1,6 @@
-"""`python -m synmt.cli.child NAME OPTIONS`: a call of a run, which ends with the run that started it.
+"""`python -m synmt.cli.child NAME OPTIONS`: one command of a run, in a process that ends with the run.
 
-OPTIONS is JSON. Standard input is a pipe of which the run holds the other end, so that it closes however the run ends.
+OPTIONS is JSON. Standard input is a pipe from the run; it closes however the run ends.
 """
 
 import json
@@ -18,7 +18,7 @@ from synmt.runs.calls import call
 def main() -> None:
     Thread(target=_end_with_run, daemon=True).start()
     name, options = sys.argv[1], json.loads(sys.argv[2])
-    sys.argv[1:] = [name, *arguments(options)]  # the command that does the same, for the config of a model
+    sys.argv[1:] = [name, *arguments(options)]  # the equivalent command line, for the config of a model
     warnings.showwarning = lambda message, *_: print(f"synmt {name}: {message}", file=sys.stderr)
     sys.exit(reported(f"synmt {name}", partial(call, name, options)))
 

@@ -18,17 +18,17 @@ Examples:
 
 @click.command("export", cls=SectionCommand, epilog=EPILOG)
 @click.argument("model", metavar="MODEL", type=Reads(path_type=Path))
-@click.option("--out", metavar="FOLDER", type=Writes(path_type=Path), required=True, help="The folder to make.")
+@click.option("--out", metavar="FOLDER", type=Writes(path_type=Path), required=True, help="Folder to write.")
 @click.option(
     "--precision", type=click.Choice(["fp32", "int8"]), default="fp32",
-    help="Of the products, as they are stored; CTranslate2 can round them later.",
+    help="Precision of the stored weights.",
 )  # fmt: skip
 def command(model: Path, out: Path, precision: Literal["fp32", "int8"]) -> None:
-    """Write a model for CTranslate2, which runs without PyTorch.
+    """Convert a model for CTranslate2, which runs without PyTorch.
 
-    It must be a plain Transformer: its decoder sequence, its encoder sequence, linearized or multitask. The
-    vocabulary of FOLDER has its tokens: subwords as the codes.bpe of MODEL make them, and labels and brackets
-    after a space. Needs the package ctranslate2.
+    MODEL must be a plain Transformer: decoder sequence, and encoder sequence, linearized or multitask. The vocabulary
+    of FOLDER has the subwords of MODEL's codes.bpe, and labels and brackets after a space. Needs the package
+    ctranslate2.
     """
     from synmt.model.export import export
 

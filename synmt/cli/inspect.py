@@ -1,4 +1,4 @@
-"""`synmt inspect`: what models have learnt, as tables, pictures and pages."""
+"""`synmt inspect`"""
 
 import sys
 from functools import partial
@@ -9,7 +9,7 @@ import click
 
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionGroup, SectionOption, options_of
-from synmt.inspection.config import PictureConfig
+from synmt.inspection import PictureConfig
 from synmt.options import config_of
 from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, readable, write_lines
 
@@ -27,24 +27,24 @@ Examples:
   synmt inspect curves base model --format png > curves.png
 """
 PICTURES = ("png", "svg", "pdf")
-of_matrices = partial(click.option, cls=SectionOption, unless="--format html")  # whose page shows all layers and heads
+of_matrices = partial(click.option, cls=SectionOption, unless="--format html")  # a page shows all layers and heads
 
 sentence_number = click.option(
-    "--sentence", type=click.IntRange(1, 10**9), default=1, metavar="N", help="Which line, counted from 1."
+    "--sentence", type=click.IntRange(1, 10**9), default=1, metavar="N", help="Line of the sentence, from 1."
 )
 
 
 def form(*names: str) -> Any:
-    """Make the option of what to write, and those of how pictures look."""
+    """Make the option --format and those of PictureConfig."""
     chosen = click.option(
-        "--format", "form", cls=SectionOption, type=click.Choice(names), default=names[0], help="What to write."
+        "--format", "form", cls=SectionOption, type=click.Choice(names), default=names[0], help="Format of the output."
     )
     return lambda command: chosen(options_of(PictureConfig, "Pictures")(command))
 
 
 @click.group(cls=SectionGroup, epilog=EPILOG)
 def command() -> None:
-    """Look at what models have learnt.
+    """Show masks, attention, word links and training curves.
 
     Tables, pictures and pages go to standard output. Layers, heads and sentences are counted from 1.
     """
@@ -56,9 +56,9 @@ def command() -> None:
 def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
     """Show the strengths of syntax masks.
 
-    Relations by heads; and least, most and range.
+    The table has relations by heads, with minimum, maximum and range.
     """
-    from synmt.inspection.heatmap import draw_matrices
+    from synmt.inspection.matrix import draw_matrices
     from synmt.inspection.strengths import TABLES, open_strengths, strengths_matrices
     from synmt.model.config import ModelConfig
     from synmt.model.folder import ModelFolder
@@ -72,15 +72,15 @@ def strengths(models: tuple[Path, ...], form: str, **look: Any) -> None:
 @click.argument("file", default="-", type=Reads())
 @sentence_number
 @click.option("--side", type=click.Choice(["source", "target"]), default="source", help="Encoder or decoder.")
-@of_matrices("--layer", type=click.IntRange(1, 256), default=1, help="Which layer.")
-@of_matrices("--head", type=click.IntRange(1, 2**16), help="One head of the layer, instead of all.")
+@of_matrices("--layer", type=click.IntRange(1, 256), default=1, help="Layer to show.")
+@of_matrices("--head", type=click.IntRange(1, 2**16), help="Head to show, instead of all.")
 @of_matrices(
     "--show", type=click.Choice(["weights", "strengths"]), default="weights",
-    help="What each token attends to, or the strength of the mask between each two.",
+    help="Attention, or the strength of the mask.",
 )  # fmt: skip
 @click.option(
     "--links", cls=SectionOption, needs="--format html", metavar="FILE", type=Reads(),
-    help="For html: links of the sentence, as `synmt align` writes them.",
+    help="Also show these links of `synmt align`.",
 )  # fmt: skip
 @form("tsv", "json", *PICTURES, "html")
 def attention(
@@ -97,15 +97,11 @@ def attention(
 ) -> None:
     """Show the heads on one sentence of FILE.
 
-    FILE holds text, parse records or mask records. The heads are those of the encoder, or of the decoder on its
-    translation of the sentence. html is a page of its own with all layers and heads, the trees of the sentence, and its
-    links.
+    FILE holds text, parse records or mask records. Shows the encoder, or the decoder on its translation of the
+    sentence. An html page shows all layers and heads, the trees of the sentence and its links.
     """
-    from synmt.inspection.attention import head_matrices
-    from synmt.inspection.heatmap import draw_matrices
-    from synmt.inspection.matrix import TABLES
-    from synmt.inspection.sentence import read_sentence
-    from synmt.inspection.translation import read_translation
+    from synmt.inspection.matrix import TABLES, draw_matrices
+    from synmt.inspection.sentence import head_matrices, read_sentence, read_translation
     from synmt.model.config import ModelConfig
     from synmt.model.folder import ModelFolder
 
@@ -131,11 +127,10 @@ def attention(
 def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> None:
     """Show word alignments of one sentence pair, side by side.
 
-    Each FILE has lines as `synmt align --format jsonl` writes them, or, beside one of these, links alone.
+    Each FILE has lines of `synmt align --format jsonl`; all but one may have links alone.
     """
     from synmt.inspection.alignment import alignment_matrices, read_alignments
-    from synmt.inspection.heatmap import draw_matrices
-    from synmt.inspection.matrix import TABLES
+    from synmt.inspection.matrix import TABLES, draw_matrices
 
     check_stdin_once(files)
     found = read_alignments([nth_line(file, sentence) for file in files])
@@ -153,7 +148,7 @@ def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> 
 def links(file: str) -> None:
     """Write an HTML page of the links of all sentence pairs of FILE.
 
-    FILE has lines as `synmt align --format jsonl` writes them.
+    FILE has lines of `synmt align --format jsonl`.
     """
     from synmt.inspection.alignment import read_bitext
     from synmt.inspection.page import links_page
@@ -165,9 +160,9 @@ def links(file: str) -> None:
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...", type=Reads(path_type=Path))
 @form(*PICTURES, "json")
 def curves(models: tuple[Path, ...], form: Any, **look: Any) -> None:
-    """Draw losses and scores of trainings over their updates.
+    """Draw the losses and scores of training runs.
 
-    MODEL is a model folder, or a log.tsv.
+    MODEL is a model folder or a log.tsv.
     """
     from synmt.inspection.curves import as_json, draw_curves, read_curves
 
@@ -182,13 +177,13 @@ def write(
     form: Any,
     look: "Mapping[str, Any]",
 ) -> None:
-    """Write what is shown as a table, or as the picture that `draw` makes of it."""
+    """Write a table of `shown`, or the picture that `draw` draws."""
     if form in tables:
         return write_lines(tables[form](*shown))
-    from synmt.inspection.drawing import picture
+    from synmt.inspection.matrix import picture
 
     if form != "svg" and sys.stdout is not None and sys.stdout.isatty():
-        raise WrongUsage(f"a {form.upper()} is not for the terminal: send it to a file with >")
+        raise WrongUsage(f"will not print a {form.upper()} to the terminal: redirect it to a file with >")
     data = picture(draw, form, config_of(PictureConfig, look))
     with LineWriter() as output:
         output.write_bytes(data)

@@ -1,4 +1,4 @@
-"""`synmt linearize`: parse records to token lines."""
+"""`synmt linearize`"""
 
 import click
 
@@ -27,8 +27,8 @@ Examples:
 @bpe
 @on_error
 def command(files: tuple[str, ...], form: str, segment: Segment | None, on_error: OnError) -> None:
-    """Write parse records as token lines.
+    """Write parse records as bracketed token lines.
 
-    Words are bracket-escaped: ( is written -LRB-. A record without a sentence gives an empty line.
+    Parentheses are escaped: ( becomes -LRB-. A record without a sentence gives an empty line.
     """
     convert_files("linearize", files, lambda line: linearized(line, form, segment), BadLines(on_error))

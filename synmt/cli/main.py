@@ -1,12 +1,10 @@
-"""`synmt`: finds the command's file, and turns errors into one line on stderr and an exit code."""
+"""`synmt`: loads the module of a command, and turns errors into one line on stderr and an exit code."""
 
 import errno
 import importlib
 import os
-import platform
 import sys
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 import click
 from click.shell_completion import shell_complete
@@ -14,48 +12,51 @@ from click.shell_completion import shell_complete
 from synmt import __version__
 from synmt.cli.scarcity import watch_limit
 from synmt.cli.sections import SectionGroup
-from synmt.garbage import search_rarely
-from synmt.interruption import Interrupted
-from synmt.streams import BadInput, WrongUsage, complain, discard_output
+from synmt.process import Interrupted, search_rarely
+from synmt.streams import A_FOLDER, BadInput, WrongUsage, complain, discard_output
 
-COMMANDS = {
-    "parse": "Parse sentences, and write parse records.",
-    "linearize": "Write parse records as token lines: brackets, preorder or labels.",
-    "make-masks": "Make mask records of parse records: preorder tokens and their relations.",
-    "transitions": "Write dependency trees as target strings with arcs, and read them back.",
-    "bpe": "Learn, apply and undo byte pair encoding.",
-    "train": "Train a translation model on source and target files.",
-    "average": "Make one model of several that began alike: the mean of their parameters.",
-    "translate": "Translate text or records.",
-    "export": "Write a model for CTranslate2.",
-    "align": "Link the words of sentence pairs.",
-    "project": "Carry trees over links, to a language without a parser.",
-    "score": "Score translations, parses or word links against references.",
-    "significance": "Test whether systems differ by more than chance.",
-    "run": "Train, translate with and score several systems from one file.",
-    "challenge": "Find syntactic challenge sets by parses and links.",
-    "inspect": "Look at what models have learnt: masks, attention, alignments, curves.",
+GROUPS = {
+    "Commands": {
+        "parse": "Parse sentences and write parse records.",
+        "align": "Link the words of sentence pairs.",
+        "project": "Project trees or markup to translations over word links.",
+        "train": "Train a translation model.",
+        "translate": "Translate text or parse records.",
+        "score": "Score translations, parses or word links.",
+        "significance": "Test whether systems differ significantly.",
+        "run": "Train, test and compare the systems of a run file.",
+        "challenge": "Find sentences for syntactic challenge sets.",
+        "inspect": "Show masks, attention, word links and training curves.",
+    },
+    "Building blocks": {
+        "linearize": "Write parse records as bracketed token lines.",
+        "make-masks": "Write the attention masks of parse records.",
+        "transitions": "Convert dependency trees to target strings and back.",
+        "bpe": "Learn, apply and undo byte pair encoding.",
+        "average": "Average the parameters of several models.",
+        "export": "Convert a model for CTranslate2.",
+    },
 }
+COMMANDS = {name: about for group in GROUPS.values() for name, about in group.items()}
 
-
-# What native libraries read when they start, where the user has set nothing.
+# Set for native libraries, which read them as they load, unless the user has set them.
 ENVIRONMENT = {
-    # How long the threads of a product wait for each other before they sleep. With OpenMP's own 300,000, a small
-    # training on a busy machine does little but wait; with this one, an idle machine is as fast as before.
+    # How long OpenMP threads spin before they sleep. At OpenMP's default of 300,000, a small training run on a busy
+    # machine does little but spin; this value is as fast on an idle machine.
     "GOMP_SPINCOUNT": "2000",
-    # How many kernels oneDNN keeps, each made for one shape. Its own 1,024 are half a GiB in a training in bf16,
-    # where next to no shape comes twice.
+    # How many kernels oneDNN caches, one per shape. Its default of 1,024 takes half a GiB when training in bf16, where
+    # few shapes recur.
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64",
 }
 
 LIBRARIES = ("torch", "numpy", "benepar", "spacy", "ufal.udpipe", "sacremoses", "subword-nmt", "sacrebleu", "eflomal")
-COMPLETE = "_SYNMT_COMPLETE"  # in the environment: what a shell asks that completes a command line
+COMPLETE = "_SYNMT_COMPLETE"  # the environment variable by which a shell asks for completions
 
-OF_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # what it lacks, whatever it was about to do
+OF_PROCESS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)  # limits of the process, not faults of a file
 
 
 class LazyCommands(SectionGroup):
-    """Imports a command's file only when that command is asked for, so that each starts fast."""
+    """Imports the module of a command only when that command runs, so that all commands start fast."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -68,12 +69,16 @@ class LazyCommands(SectionGroup):
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl(list(commands.items()))
 
 
 def _show_versions(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked:
+        import platform  # only here: both modules take longer to load than click
+        from importlib.metadata import PackageNotFoundError, version
+
         click.echo(f"synmt {__version__}")
         click.echo(f"Python {platform.python_version()}")
         for name in LIBRARIES:
@@ -87,24 +92,37 @@ def _show_versions(context: click.Context, _: click.Parameter, asked: bool) -> N
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
 
 
-@click.command(cls=LazyCommands, context_settings=CONTEXT)
+EPILOG = """
+\b
+Examples:
+  synmt align bitext.tsv > links
+  synmt parse --jobs 2 train.en > train.jsonl
+  synmt train --source train.en --target train.de --out model
+  synmt translate model < test.en > test.de
+
+\b
+The help of a command: synmt COMMAND --help
+"""
+
+
+@click.command(cls=LazyCommands, context_settings=CONTEXT, epilog=EPILOG)
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_versions,
-    help="Show the version, and those of Python and the libraries that decide what comes out.",
+    help="Show the versions of synmt, Python and libraries and exit.",
 )  # fmt: skip
 def cli() -> None:
-    """Syntax in neural machine translation, as a kit of Unix tools."""
+    """Syntax-aware neural machine translation, word alignment and projection."""
 
 
 def main() -> None:
-    """Run one command. Exit codes: 0 done, 1 bad input or system, 2 wrong usage, 128+n ended by signal n."""
+    """Run one command. Exit codes: 0 success, 1 bad input or system error, 2 wrong usage, 128+n stopped by signal n."""
     arguments = sys.argv[1:]
     name = f"synmt {arguments[0]}" if arguments and arguments[0] in COMMANDS else "synmt"
     sys.exit(reported(name, lambda: run(arguments)))
 
 
 def reported(name: str, work: Callable[[], int | None]) -> int:
-    """Return the exit code of work in a process of its own; an error becomes one line on stderr under this name."""
+    """Do the work of a process and return its exit code; an error becomes one line on stderr, which the name starts."""
     for variable, value in ENVIRONMENT.items():
         os.environ.setdefault(variable, value)
     watch_limit()
@@ -113,7 +131,7 @@ def reported(name: str, work: Callable[[], int | None]) -> int:
         code = work() or 0
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as `head`, has what it wants
+    except BrokenPipeError:  # the reader, such as `head`, has read enough
         discard_output()
         code = 0
     except BadInput as error:
@@ -123,7 +141,7 @@ def reported(name: str, work: Callable[[], int | None]) -> int:
     except OSError as error:
         discard_output()
         code = complain(name, of_system(error))
-    except RuntimeError as error:  # PyTorch's way to say so, and that of threads
+    except RuntimeError as error:  # how PyTorch and threads report that memory has run out
         if "memory" not in str(error) and "start new thread" not in str(error):
             raise
         discard_output()
@@ -131,7 +149,7 @@ def reported(name: str, work: Callable[[], int | None]) -> int:
     except MemoryError as error:
         code = complain(name, f"out of memory: {error}" if str(error) else "out of memory")
     except ImportError as error:
-        code = complain(name, f"a library does not load: {first_cause(error)}")
+        code = complain(name, f"cannot load a library: {first_cause(error)}")
     except Interrupted as stop:
         code = complain(name, str(stop), 128 + stop.signal)
     except (KeyboardInterrupt, click.Abort):
@@ -140,23 +158,25 @@ def reported(name: str, work: Callable[[], int | None]) -> int:
 
 
 def of_system(error: OSError) -> str:
-    """Return what an error of the operating system says; one without a file is of the output, or of the process."""
+    """Return the message of an operating system error; an error without a file concerns the output or the process."""
     if error.errno in OF_PROCESS:
         return str(error.strerror)
+    if isinstance(error, IsADirectoryError):
+        return f"{error.filename}: {A_FOLDER}"
     return f"{error.filename or 'output'}: {error.strerror or error}"
 
 
 def first_cause(error: BaseException) -> BaseException:
-    """Return the error that those after it were raised for."""
+    """Return the error that started a chain of errors."""
     before = error.__cause__ or error.__context__
     return first_cause(before) if before else error
 
 
 def run(arguments: list[str]) -> int:
-    """Return the exit code of one command line; its errors are raised, but for those of usage."""
+    """Run one command line and return its exit code. Prints click's usage errors, and raises all others."""
     if asked := os.environ.get(COMPLETE):
         return shell_complete(cli, {}, "synmt", COMPLETE, asked)
-    try:  # not `cli.main`, which makes exit code 1 of a closed pipe
+    try:  # not `cli.main`, which turns a closed pipe into exit code 1
         with cli.make_context("synmt", arguments) as context:
             cli.invoke(context)
     except click.ClickException as error:

@@ -1,4 +1,4 @@
-"""`synmt make-masks`: parse records to mask records."""
+"""`synmt make-masks`"""
 
 import click
 
@@ -8,7 +8,7 @@ from synmt.streams import BadLines, OnError, convert_files
 
 EPILOG = """
 \b
-Legend (row: query, column: what the key is to the query):
+Legend (row: query, column: relation of the key to the query):
   = self            A ancestor, but not the parent
   P parent          D descendant, but not a child
   C child           < elsewhere to the left
@@ -24,16 +24,16 @@ Examples:
 @click.command(cls=SectionCommand, epilog=EPILOG)
 @input_files
 @bpe
-@max_tokens(5000, "A tree of more nodes gets {} and is counted: its relations grow with the square.")
+@max_tokens(5000, "Write {} for a tree with more nodes, and count it: size is quadratic.")
 @on_error
 def command(files: tuple[str, ...], segment: Segment | None, max_tokens: int, on_error: OnError) -> None:
-    """Make mask records of parse records.
+    """Write the attention masks of parse records.
 
-    A mask record holds the nodes of the tree in preorder, the index of each node's parent, and the relation
-    of each node to every other one: {"tokens": [...], "parents": [...], "relations": ["=CDD...", ...]}. A record
-    without a sentence gives {}.
+    A mask record holds the nodes of the tree in preorder, the index of each node's parent, and the relation of each
+    node to every other node: {"tokens": [...], "parents": [...], "relations": ["=CDD...", ...]}. A record without a
+    sentence gives {}.
     """
-    from synmt.trees.masks import mask_record
+    from synmt.trees.linearization import mask_record
 
     bad = BadLines(on_error)
     convert_files("make-masks", files, lambda line: mask_record(line, segment, max_tokens, bad), bad, blank="{}")

@@ -1,6 +1,6 @@
-"""`python -m synmt.cli.manual [FOLDER]`: writes a man page of each command, from its help.
+"""`python -m synmt.cli.manual [FOLDER]`: writes a man page per command, from its help.
 
-Without FOLDER, to where `man` looks beside the `synmt` on the PATH. Afterwards: `man synmt-train`.
+The default FOLDER is where `man` finds the pages of this Python's programs. Afterwards: `man synmt-train`.
 """
 
 import sys
@@ -18,7 +18,7 @@ SECTION = "man1"  # of the manual: programs
 
 
 class Manual(click.HelpFormatter):
-    """Writes a help as the source of a man page, for roff, which breaks the lines itself."""
+    """Writes a help as roff source, and leaves line breaks to roff."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         self.write(f".SH SYNOPSIS\n.B {escaped(prog)}\n{escaped(args)}\n.SH DESCRIPTION\n")
@@ -27,10 +27,10 @@ class Manual(click.HelpFormatter):
         self.write(f".SH {escaped(heading.upper())}\n")
 
     def write_paragraph(self) -> None:
-        """Write nothing: text begins with what parts it from the text before."""
+        """Write nothing: each text starts with its own separator."""
 
     def write_text(self, text: str) -> None:
-        r"""Write paragraphs; one after \b has lines of its own, the first a heading if it ends in a colon."""
+        r"""Write paragraphs; \b keeps the lines of one, and makes a first line that ends in a colon a heading."""
         for paragraph in text.split("\n\n"):
             lines = paragraph.splitlines()
             if lines and lines[0].strip() == "\b":
@@ -46,7 +46,7 @@ class Manual(click.HelpFormatter):
 
 
 def escaped(text: str) -> str:
-    """Return a line for roff that means itself."""
+    """Return a line whose characters roff prints as they are."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{text}" if text.startswith((".", "'")) else text
 
@@ -59,8 +59,8 @@ def root(**settings: Any) -> click.Context:
 
 
 def with_those_below(context: click.Context) -> Iterator[click.Context]:
-    """Yield the context of a command, and those of the commands below it."""
-    context.command._help_option = None  # which click keeps, -h or not, from the first context that asked
+    """Yield the context of a command and of all its subcommands."""
+    context.command._help_option = None  # click caches it from the first context, with -h or without
     yield context
     if isinstance(group := context.command, click.Group):
         for name in group.list_commands(context):
@@ -81,7 +81,7 @@ def page(context: click.Context) -> str:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 def main(folder: Path | None) -> None:
-    """Write the man pages of all commands into FOLDER, or else where `man` looks for those of this Python."""
+    """Write the man pages of all commands into FOLDER, or where `man` finds those of this Python."""
     folder = folder or Path(sys.prefix) / "share" / "man" / SECTION
     folder.mkdir(parents=True, exist_ok=True)
     for context in with_those_below(root()):

@@ -1,4 +1,4 @@
-"""Options of the commands that score: what is compared, and how each metric goes about it."""
+"""Options that `synmt score` and `synmt significance` share."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from synmt.metrics.testsets import reference_files
 from synmt.options import Scope, option_names
 
 DEFAULT = "bleu", "chrf"
-WITHOUT = "--errors", "--by-relation", "--reliability", "--test sign"  # what goes without metrics
+WITHOUT = "--errors", "--by-relation", "--reliability", "--test sign"  # reports and a test without metrics
 
 
 def metric_names(context: click.Context, parameter: click.Parameter, names: str) -> list[str]:
@@ -25,7 +25,7 @@ def metric_names(context: click.Context, parameter: click.Parameter, names: str)
 
 
 def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that every scoring command has: `metrics`, and the settings of MetricConfig."""
+    """Add --metric and the settings of MetricConfig."""
     names = in_section("Metrics", unless=WITHOUT)(
         "-m",
         "--metric",
@@ -39,9 +39,9 @@ def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def scope_of_metrics(given: Mapping[str, Any]) -> Scope:
-    """Return which of the options of metrics are used; given: those of the command line, by name."""
+    """Return which options of metrics are used; given: the options of the command line, by name."""
     if not set(given) & set(option_names(MetricConfig)):
-        return Scope()  # no metric has to be imported
+        return Scope()  # without importing any metric
     if "reliability" in given:
         return scope_of((), "--reliability", "scored links")
     return scope_of(CATEGORIES if "errors" in given else given.get("metric", DEFAULT))
@@ -56,16 +56,12 @@ def references(required: bool) -> Callable[..., Any]:
         metavar="REF",
         type=Reads(),
         callback=lambda context, parameter, names: reference_files(names),
-        help="A file of references, once for each; or sacreBLEU's, such as sacrebleu:wmt17/en-de.",
+        help="References: files, or a set as sacrebleu:wmt17/en-de.",
     )
 
 
 def output_format(text: str, unless: tuple[str, ...] = ()) -> Callable[..., Any]:
-    """Make the option of the format of scores; text: what the format of that name is; unless: as `setting` has it."""
+    """Make the option for the format of scores; text: its help; unless: as in `setting`."""
     return in_section("Options", unless=unless)(
-        "--format",
-        "form",
-        type=click.Choice(["text", "tsv", "json", "latex"]),
-        default="text",
-        help=f"{text}; TSV; JSON lines; or tables of LaTeX.",
+        "--format", "form", type=click.Choice(["text", "tsv", "json", "latex"]), default="text", help=f"{text}."
     )

@@ -1,4 +1,4 @@
-"""Options that every stream command shares."""
+"""Options that stream commands share."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from synmt.streams import BadInput, WrongUsage
 from synmt.text.bpe import Bpe
 
 Command = Callable[..., None]
-Segment = Callable[[str], list[str]]  # a word to its subwords
+Segment = Callable[[str], list[str]]  # splits a word into subwords
 
 input_files = click.argument(
     "files", nargs=-1, metavar="[FILE]...", type=Reads(), callback=lambda context, parameter, files: or_stdin(files)
@@ -21,7 +21,7 @@ on_error = click.option(
     "--on-error",
     type=click.Choice(["fail", "blank"]),
     default="fail",
-    help="A bad line stops the command, or becomes an empty record and is counted.",
+    help="At a bad line, stop; or write a blank and count it.",
 )
 
 
@@ -36,7 +36,7 @@ bpe = in_section("Options")(
     metavar="CODES",
     type=Reads(),
     callback=_segmenter,
-    help="Split the words by the BPE codes of this file.",
+    help="Split words into subwords with these BPE codes.",
 )
 
 
@@ -46,7 +46,7 @@ def or_stdin(files: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """Make WrongUsage of a ValueError inside, which says what is wrong with the arguments."""
+    """Turn a ValueError about the arguments into WrongUsage."""
     try:
         yield
     except ValueError as error:
@@ -55,7 +55,7 @@ def usage() -> Iterator[None]:
 
 @contextmanager
 def bad_input() -> Iterator[None]:
-    """Make BadInput of a ValueError inside, which says what is wrong with the input as a whole."""
+    """Turn a ValueError about the input as a whole into BadInput."""
     try:
         yield
     except WrongUsage:

@@ -9,9 +9,9 @@ from synmt.cli.options import input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.options import MOST_JOBS, config_of
 from synmt.parsers.config import ParserConfig, scope_of
-from synmt.parsers.stream import Again, write_parses, write_parses_again
-from synmt.streams import BadLines, OnError, WrongUsage, convert_files, read_lines
-from synmt.trees.parses import READERS, WRITERS, blank, reader, sentences
+from synmt.parsers.stream import Again, parses_of_lines, parses_of_trees, write_records
+from synmt.streams import BadLines, OnError, WrongUsage, convert_files, count_lines, read_lines
+from synmt.trees.formats import READERS, WRITERS, blank, reader, sentences
 
 EPILOG = """
 \b
@@ -32,17 +32,16 @@ PARSED = "--input text", "--input tokens", "--again"
     "kind",
     type=click.Choice(["text", "tokens", "ptb", "conllu", "records"]),
     default="text",
-    help="Raw text, tokens between spaces, or finished trees: brackets, CoNLL-U, parse records.",
+    help="Raw text, tokens between spaces, or trees.",
 )
 @in_section("Input")(
-    "--strip", is_flag=True, needs="--input ptb", help="Take traces and function tags out of ptb trees."
+    "--strip", is_flag=True, needs="--input ptb", help="Remove traces and function tags from ptb trees."
 )
 @in_section("Input")(
     "--again",
     type=click.Choice(get_args(Again)),
     needs=("--input ptb", "--input conllu", "--input records"),
-    help="Parse the tokens of finished trees: for new trees and parts of speech, or for parts of speech alone. New"
-    " trees leave lemmas, XPOS, features, DEPS, MISC and comments as they are.",
+    help="Parse the tokens of trees again: trees and parts of speech, or only the latter. Keeps all other fields.",
 )
 @options_of(ParserConfig, "Parser", needs=PARSED)
 @in_section("Parser")("--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N", help="Parser processes.")
@@ -51,7 +50,7 @@ PARSED = "--input text", "--input tokens", "--again"
     "form",
     type=click.Choice(["records", "ptb", "conllu"]),
     default="records",
-    help="Parse records; only the constituency trees, one a line; only the dependency trees, as CoNLL-U.",
+    help="Parse records, constituency trees or dependency trees.",
 )
 @on_error
 def command(
@@ -64,10 +63,10 @@ def command(
     on_error: OnError,
     **settings: Any,
 ) -> None:
-    """Parse sentences, and write parse records.
+    """Parse sentences and write parse records.
 
-    One line in, one record out; where a line holds several sentences, their trees stand under one root.
-    The record of a line with a sentence that is too long for the parser has no tree, and is counted on stderr.
+    Each line gives one record; the trees of several sentences in a line share one root. If a sentence is too long for
+    the parser, its line gets a record without a tree, and stderr reports how many there were.
     """
     bad, config = BadLines(on_error), config_of(ParserConfig, settings)
     if kind in READERS:
@@ -80,7 +79,9 @@ def command(
         asked = "--again tags" if again == "tags" else f"--format {form}"
         raise WrongUsage(f"{asked} needs --parser {needed} or benepar+udpipe")
     if again is None:
-        write_parses(files, kind == "tokens", config, jobs, form, bad)
+        parse = parses_of_lines(files, kind == "tokens", bad)
+        write_records(parse, config, jobs, form, lambda: count_lines(files))
     else:
-        write_parses_again(sentences(read_lines(files, on_error), kind), read, again, config, jobs, form, bad)
+        trees = sentences(read_lines(files, on_error), kind)
+        write_records(parses_of_trees(trees, read, again, bad), config, jobs, form)
     bad.report("parse")

@@ -1,5 +1,5 @@
-"""Paths of the command line: each option and argument declares whether it is read or written, and no command writes a
-file that it reads."""
+"""Paths on the command line. Each option and argument declares whether it reads or writes its path, and no command
+writes a file that it reads."""
 
 import os
 import stat
@@ -15,14 +15,14 @@ from synmt.streams import WrongUsage
 
 GIVEN = "synmt.paths"
 STDIN = "/dev/stdin"
-MOST_FILES = 10_000  # of a folder that are looked at
+MOST_FILES = 10_000  # to check per folder
 
 
 class Reads(click.Path):
-    """A file or folder to read, or the name of something that is no file."""
+    """A file or folder to read, or a name that is not a file."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        """Note the path as given: what a callback makes of it may be none."""
+        """Record the path as given, because a callback may turn it into something else."""
         path = super().convert(value, parameter, context)
         if context and parameter:
             context.meta.setdefault(GIVEN, []).append((parameter, os.fspath(path)))
@@ -34,7 +34,7 @@ class Writes(Reads):
 
 
 def check_paths(context: click.Context) -> None:
-    """Raise WrongUsage for a path to write that is a path to read, or a path to write by another option."""
+    """Raise WrongUsage for a path that is to be written and read, or written by two options."""
     given: list[tuple[click.Parameter, str]] = context.meta.get(GIVEN, [])
     outputs = [(max(each.opts, key=len), path) for each, path in given if isinstance(each.type, Writes)]
     inputs = [path for each, path in given if not isinstance(each.type, Writes)]
@@ -46,10 +46,10 @@ def check_paths(context: click.Context) -> None:
 
 
 def check_apart(outputs: Iterable[tuple[str, str]], inputs: Iterable[str]) -> None:
-    """Raise WrongUsage for an output that is an input or standard input, lies in one or holds one.
+    """Raise WrongUsage for an output that is, contains or is inside an input or standard input.
 
-    outputs: the name of an option and its path. Links are followed, and a file of an output folder may be a link to
-    an input. Devices and pipes are never overwritten.
+    outputs: pairs of an option's name and its path. Follows links, including those from files of an output folder to an
+    input. Ignores devices and pipes, which are never overwritten.
     """
     sources = {path: set(_files(Path(path))) for path in (*inputs, STDIN)}
     for name, path in outputs:
@@ -65,8 +65,8 @@ def _is_within(path: str, folder: str) -> bool:
 
 
 def _files(path: Path) -> Iterator[tuple[int, int]]:
-    """Yield device and number of a file, or of the files in a folder; of a device or a pipe nothing."""
-    with suppress(OSError, ValueError):  # no path that could be opened
+    """Yield the device and inode of a file, or of the files in a folder; nothing for devices and pipes."""
+    with suppress(OSError, ValueError):  # a path that cannot be opened
         status = path.stat()
         if stat.S_ISREG(status.st_mode):
             yield status.st_dev, status.st_ino

@@ -30,22 +30,22 @@ of_links = in_section("Links")
     metavar="MODEL",
     type=Reads(),
     unless="--strip",
-    help="Link the words by this folder of synmt align; lines have no links.",
+    help="Find the links with this MODEL of `synmt align`.",
 )
 @options_of(MarkupConfig, "Markup")
 @options_of(ProjectionConfig, "Trees")
 @on_error
 def command(files: tuple[str, ...], aligner: str | None, on_error: OnError, **settings: Any) -> None:
-    """Carry the trees of sources, or their inline markup, over links to the targets.
+    """Project the trees or the inline markup of sources to their translations.
 
-    Lines are `source TAB target TAB links`: a parse record, a record or text, and links as synmt align writes them,
-    such as 0-0 1-2, or JSON with scores. Further sources follow, each with its links: `source TAB links`.
+    The input is `source TAB target TAB links` lines: a parse record, a record or text, and the output of `synmt align`
+    (0-0 1-2, or JSON lines). More sources can follow, each with its links: `source TAB links`.
 
-    Records have heads, relations, parts of speech and how much speaks for each head, 0 to 1; of constituency trees
-    those phrases that links allow. Words that no link tells of hang on near ones, with the confidence 0.
+    The output records have heads, relations, parts of speech, a confidence from 0 to 1 per head, and the phrases that
+    the links allow. Words without links are attached to neighbours with confidence 0.
 
-    With --markup, sources are text with inline HTML or XLIFF tags, targets are text without, and the output is the
-    targets with the tags. Each tag is written once, and unchanged.
+    With --markup, sources have inline HTML or XLIFF tags, and the output is the targets with these tags. Each tag is
+    written once, unchanged.
     """
     with usage():
         config, markup = config_of(ProjectionConfig, settings), config_of(MarkupConfig, settings)

@@ -1,4 +1,4 @@
-"""`synmt run`: several systems, seeds and sizes from one file, to the table of a paper."""
+"""`synmt run`"""
 
 from pathlib import Path
 
@@ -37,38 +37,35 @@ Examples:
 @click.command("run", cls=SectionCommand, epilog=EPILOG)
 @click.argument("file", type=Reads(path_type=Path))
 @click.option(
-    "--data", type=click.Path(path_type=Path), help="Folder of the data that FILE names.  [default: the folder of FILE]"
+    "--data", type=click.Path(path_type=Path), help="Folder of the data files.  [default: the folder of FILE]"
 )
-@click.option(
-    "--out", type=Writes(path_type=Path), help="Folder to write everything to.  [default: FILE without its suffix]"
-)
+@click.option("--out", type=Writes(path_type=Path), help="Folder for all output.  [default: FILE without its suffix]")
 @click.option(
     "--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N",
-    help="Train this many models at a time, and parse with as many processes.",
+    help="Train N models at a time, and parse with N processes.",
 )  # fmt: skip
-@output_format("Tables", unless=("--list", "--task"))
-@in_section("Options")("--list", "is_list", is_flag=True, help="Print the tasks of the run instead, one per line.")
+@output_format("How to print the table", unless=("--list", "--task"))
+@in_section("Options")("--list", "is_list", is_flag=True, help="List the tasks of the run instead.")
 @in_section("Options")(
     "--task", type=click.IntRange(1, 10**6), metavar="N", unless="--list",
-    help="Do only task N of --list. Several processes can do tasks at once, in any order in which each finds what it"
-    " needs.",
+    help="Do only task N of --list.",
 )  # fmt: skip
 def command(
     file: Path, data: Path | None, out: Path | None, jobs: int, form: str, is_list: bool, task: int | None
 ) -> None:
-    """Train, translate with and score all systems of a run file, with all seeds and sizes of the data.
+    """Train, test and compare the systems of a run file, with all its seeds and data sizes.
 
-    Finished work is saved in the folder, and a run that was stopped resumes from there; it is refused where it began
-    with other data or options. Each score is a mean over the seeds, and the systems are compared with the first one.
+    Scores are averages over the seeds, and each system is compared with the first. Run the command again to resume a
+    run that was stopped; synmt refuses if the data or the options have changed.
 
-    A line of --list has, between tabs, the number of a task, `done`, `ready` or `waiting`, its name, and the numbers of
-    the tasks that it needs.
+    --list prints per task, between tabs: its number, `done`, `ready` or `waiting`, its name, and the numbers of the
+    tasks that it needs. Several processes, on any machines that share the folder, can do tasks at the same time.
     """
     from synmt.runs.run import Run
 
     folder = out or file.with_suffix("")
     if folder == file:
-        raise WrongUsage(f"{file} has no suffix, and would be its own folder: give --out")
+        raise WrongUsage(f"{file} has no suffix to remove: name the output folder with --out")
     run = Run.open(file, folder, data, jobs)
     check_apart([("--out", str(folder))], [str(file), *map(str, run.files())])
     if is_list:

@@ -35,21 +35,24 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
     except ValueError:
         raise click.BadParameter(f"{value!r} is not a list of numbers such as 10,20,30") from None
     if list(limits) != sorted(set(limits)) or any(limit < 1 for limit in limits):
-        raise click.BadParameter(f"{value} do not ascend")
+        raise click.BadParameter(f"{value}: the lengths must ascend")
     return limits
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics)
+COMMON = "references metric by-length by-sentence confidence errors by-relation reliability source format tokenize case"
+
+
+@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics, common=COMMON)
 @click.argument("hypotheses", nargs=-1, metavar="[HYPOTHESES]...", type=Reads())
 @references(required=True)
 @in_input(
     "--source", metavar="FILE", needs=("--by-length", "--target"), unless="--by-relation", type=Reads(),
     callback=lambda context, parameter, name: source_file(name),
-    help="The source sentences: text, or parse records; or those of a set as in --references.",
+    help="Sources, for --by-length: text, records or a sacreBLEU set.",
 )  # fmt: skip
 @in_input(
     "--target", metavar="FILE", type=Reads(), needs="--source", unless="--by-relation",
-    help="With --source: the sentences that links must not leave.",
+    help="Targets, to check that links stay inside the sentences.",
 )  # fmt: skip
 @in_input(
     "--by-length",
@@ -57,28 +60,27 @@ def lengths(context: click.Context, parameter: click.Parameter, value: str | Non
     callback=lengths,
     metavar="N,...",
     unless=WHOLE_FILES,
-    help="Also score sentences of at most N words each, of more than the last, and all: words of --source, or"
-    " without it of the first reference.",
+    help="Also score sentences of up to N words, and longer ones.",
 )
 @metric_options
 @of_output(
     "--by-sentence", is_flag=True, unless=(*WHOLE_FILES, "--by-length", "--confidence"),
-    help="The scores of each sentence instead, line by line.",
+    help="Score each sentence, one line each.",
 )  # fmt: skip
 @of_output(
     "--confidence", is_flag=True, unless=(*WHOLE_FILES, "--by-length"),
-    help="Also where 95 % of the scores of 10,000 resamples lie, for each score.",
+    help="Add 95% intervals, from 10,000 resamples.",
 )  # fmt: skip
 @of_output(
     "--errors", is_flag=True, unless=WHOLE_FILES,
-    help="Instead of metrics: target words by right and wrong predictions and links.",
+    help="Classify target words by prediction and link.",
 )  # fmt: skip
-@of_output("--by-relation", is_flag=True, help="Instead of metrics: how well each relation of trees is found.")
+@of_output("--by-relation", is_flag=True, help="Compare trees relation by relation.")
 @of_output(
     "--reliability", is_flag=True, unless="--by-relation",
-    help="Instead of metrics: links by their scores, and how many of them are right.",
+    help="Compare scores of links with precision.",
 )  # fmt: skip
-@output_format("One line a metric, or a table of several systems")
+@output_format("How to print scores")
 def command(
     hypotheses: tuple[str, ...],
     references: tuple[str, ...],
@@ -96,20 +98,20 @@ def command(
 ) -> None:
     """Score hypotheses against references.
 
-    Translations have BLEU, chrF and TER, as in sacreBLEU, and RIBES; parses have bracketing F1, or UPOS, UAS and
-    LAS; word links have the alignment error rate, precision, recall and F1.
+    Each file has one sentence per line, and each system its file. The metrics compare:
 
-    Hypotheses are files, a sentence a line; several make a table, a row a system. Translations are detokenized
-    text. evalb compares parse records or bracket strings (F1 under COLLINS.prm); upos, uas and las parse records;
-    aer, precision, recall and f1 lines of links such as 0-0 1-2, with 1p3 for a possible link in the references.
-    --errors reads JSON with "links" and "predicted", and such references; --reliability JSON with "links" and their
-    scores; --by-relation parse records: heads has the right heads of a relation's words in percent, the rest is of
-    heads with relations.
+    \b
+    bleu chrf chrf+ chrf++ ter ribes  detokenized translations, as sacreBLEU does
+    evalb                             parse records or brackets (F1, COLLINS.prm)
+    upos uas las                      parse records
+    aer precision recall f1           links: 0-0 1-2, or 1p3 for a possible link
+
+    --errors, --by-relation and --reliability print a report instead. They read JSON lines of `synmt align
+    --predictions`, parse records, and JSON lines of `synmt align`.
     """
     from synmt.metrics.reading import Files
-    from synmt.metrics.relation_report import report_relations
-    from synmt.metrics.reliability_report import report_reliability
-    from synmt.metrics.scoring import score_files
+    from synmt.metrics.reliability import report_reliability
+    from synmt.metrics.scoring import report_relations, score_files
 
     files = Files(or_stdin(hypotheses), references, source, target)
     with bad_input():

@@ -1,5 +1,7 @@
-"""Options made from the fields of configs; commands that refuse options without effect, and whose help, in sections,
-shows the options that have one."""
+"""Options made from the fields of configs, and commands that refuse options without effect.
+
+`--help` shows the common options in sections, and `--help-all` every option that has an effect.
+"""
 
 import math
 import re
@@ -17,18 +19,20 @@ from synmt.streams import BadInput, WrongUsage
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 GIVEN = ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT
-ARGUMENTS = "synmt.arguments"  # of the command line, for help, which click shows as soon as it reads --help
-SHOW_ALL = "synmt.show-all"  # options of all methods and systems, for manuals
+ARGUMENTS = "synmt.arguments"  # the command line, for the help, which click shows as soon as it reads --help
+SHOW_USED = "synmt.show-used"  # in a context: show every option that the method or system uses
+SHOW_ALL = "synmt.show-all"  # in a context: show the options of all methods and systems, as manuals do
+CHOOSING = {"method", "model", "source-syntax", "target-syntax"}  # options that choose a method, a system or ideas
 METAVARS = {int: "N", float: "X"}
-LONGEST_CHOICES = 60  # characters that fit next to the name of an option
-WHOLE_HYPHEN = "\u2011"  # at which no line is broken
+LONGEST_CHOICES = 30  # characters of a list of values that fit next to the name of an option
+WHOLE_HYPHEN, WHOLE_SPACE = "\u2011", "\u00a0"  # at which no line is broken
 
 
 class Finite(click.FloatRange):
-    """A range that refuses nan, which compares with no bound and so passes click's own range."""
+    """A range that refuses nan, which click's own range accepts because nan compares with no bound."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        """Fail for what is no number in the range."""
+        """Fail for a value that is not a number in the range."""
         number = super().convert(value, parameter, context)
         if math.isnan(number):
             self.fail(f"{value} is not in the range {self._describe_range()}.", parameter, context)
@@ -38,7 +42,8 @@ class Finite(click.FloatRange):
 class SectionOption(click.Option):
     """An option in a section of the help, with the conditions under which it has an effect.
 
-    option: these conditions, if they are those of a setting; else `needs` and `unless`, as `setting` takes them.
+    option: the conditions of a setting; without it, `needs` and `unless` as in `setting`.
+    of_idea: whether the option belongs to one idea or method, after which its section is named.
     """
 
     def __init__(
@@ -48,15 +53,17 @@ class SectionOption(click.Option):
         option: Option | None = None,
         needs: str | tuple[str, ...] = (),
         unless: str | tuple[str, ...] = (),
+        of_idea: bool = False,
         **rest: Any,
     ) -> None:
         super().__init__(*names, **rest)
         groups = (conditions(needs),) if needs else ()
         self.option = option or Option(_name(self), rest.get("default"), groups, conditions(unless))
         self.section = section
+        self.of_idea = of_idea
 
     def get_help_extra(self, context: click.Context) -> Any:
-        """Show the default of the method or system that is asked for, and no bounds, which an error names."""
+        """Show the default of the chosen method or system; leave out the bounds, which an error names."""
         extra = super().get_help_extra(context)
         extra.pop("range", None)
         if isinstance(context.command, SectionCommand):
@@ -67,7 +74,7 @@ class SectionOption(click.Option):
 
 
 class WholeWords(click.HelpFormatter):
-    """Writes a help in which no name is broken at its hyphens."""
+    """Never breaks a line at the hyphen of a name, or between `default:` and a value."""
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         super().write_usage(prog, _whole(args), prefix)
@@ -79,11 +86,11 @@ class WholeWords(click.HelpFormatter):
         super().write_dl([(term, _whole(text)) for term, text in rows], col_max, col_spacing)
 
     def getvalue(self) -> str:
-        return super().getvalue().replace(WHOLE_HYPHEN, "-")
+        return super().getvalue().replace(WHOLE_HYPHEN, "-").replace(WHOLE_SPACE, " ")
 
 
 def _whole(text: str) -> str:
-    return re.sub(r"(?<=\w)-(?=\w)", WHOLE_HYPHEN, text)
+    return re.sub(r"(?<=\w)-(?=\w)", WHOLE_HYPHEN, text).replace("[default: ", f"[default:{WHOLE_SPACE}")
 
 
 class HelpContext(click.Context):
@@ -92,10 +99,7 @@ class HelpContext(click.Context):
 
 
 class SectionCommand(click.Command):
-    """A command that refuses options without effect, and whose help has sections.
-
-    scope: what the command knows about its options, from the values of those that are given.
-    """
+    """A command that refuses options without effect, and whose help has sections."""
 
     context_class = HelpContext
 
@@ -104,12 +108,21 @@ class SectionCommand(click.Command):
         *names: Any,
         scope: Callable[[Mapping[str, Any]], Scope] | None = None,
         hints: Mapping[str, str] | None = None,
+        common: str = "",
         **rest: Any,
     ) -> None:
-        """hints: for options that a user of another program may try, what to use here."""
+        """scope: what the command knows about its options, from the values that are given; hints: what to use instead
+        of the options of similar programs; common: the names of the options that `--help` shows, between spaces, where
+        the others need `--help-all`; "" if `--help` shows all."""
         super().__init__(*names, **rest)
         self.scope_of = scope or (lambda given: Scope())
         self.hints = hints or {}
+        self.common = frozenset(common.split())
+        if common:
+            self.params.append(click.Option(
+                ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_used,
+                help="Show all options and exit.",
+            ))  # fmt: skip
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         """Raise WrongUsage for a path that would be read and written, and for an option without effect."""
@@ -118,7 +131,7 @@ class SectionCommand(click.Command):
             rest = super().parse_args(context, args)
         except click.NoSuchOption as error:
             if error.option_name in self.hints:
-                raise WrongUsage(f"no option {error.option_name}; {self.hints[error.option_name]}") from None
+                raise WrongUsage(f"unknown option {error.option_name}; {self.hints[error.option_name]}") from None
             raise
         if not context.resilient_parsing:
             check_paths(context)
@@ -134,46 +147,66 @@ class SectionCommand(click.Command):
         check_used(given_in(context), options, scope)
 
     def help_scope(self, context: click.Context) -> Scope:
-        """Return the scope of what stands on the command line so far, before or after --help."""
+        """Return the scope of the whole command line, before and after --help."""
         assert isinstance(context, HelpContext)
         if context.help_scope is None:
             try:
-                context.help_scope = self.scope_of(self._scanned(context, list(context.meta.get(ARGUMENTS, []))))
-            except (BadInput, ValueError):  # help is shown for a wrong command, too
+                context.help_scope = self.scope_of(self._scanned(context))
+            except (BadInput, ValueError):  # a wrong command line gets help, too
                 context.help_scope = self.scope_of({})
         return context.help_scope
 
-    def _scanned(self, context: click.Context, arguments: list[str]) -> dict[str, Any]:
+    def _scanned(self, context: click.Context) -> dict[str, Any]:
         """Return the values of a command line, as far as it can be read, by the names of options and arguments."""
         resilient, context.resilient_parsing = context.resilient_parsing, True
         try:
-            found, _, _ = self.make_parser(context).parse_args(arguments)
+            found, _, _ = self.make_parser(context).parse_args(list(context.meta.get(ARGUMENTS, [])))
         finally:
             context.resilient_parsing = resilient
         values = {_name(each): found.get(each.name or "") for each in self.get_params(context)}
         return {name: value for name, value in values.items() if isinstance(value, str | bool | list | tuple) and value}
 
-    def shows(self, parameter: click.Parameter, context: click.Context) -> bool:
-        """Return whether the method or system that is asked for uses an option."""
+    def is_used(self, parameter: click.Parameter, context: click.Context) -> bool:
+        """Return whether the chosen method or system uses an option."""
         if context.meta.get(SHOW_ALL) or not isinstance(parameter, SectionOption):
             return True
         scope, option = self.help_scope(context), parameter.option
         groups = [group for group in option.needs if not group[0].startswith("--")]
         return scope.uses(option.name) and all(any(scope.holds(each, {}) for each in group) for group in groups)
 
+    def on_page(self, context: click.Context) -> list[click.Parameter]:
+        """Return what the help shows: all that is used, or on the short page the common options and, if the command
+        line chooses a method, a system or ideas, the options of those."""
+        used = [each for each in self.get_params(context) if self.is_used(each, context)]
+        if not self.common or context.meta.keys() & {SHOW_ALL, SHOW_USED}:
+            return used
+        chosen = bool(self._scanned(context).keys() & CHOOSING)
+        return [
+            each
+            for each in used
+            if not isinstance(each, SectionOption) or each.option.name in self.common or (each.of_idea and chosen)
+        ]
+
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(context):
+        for parameter in self.on_page(context):
             row = parameter.get_help_record(context)
-            if row and row[1] and self.shows(parameter, context):
+            if row and row[1]:
                 sections.setdefault(getattr(parameter, "section", "Options"), []).append(row)
         for name in sorted(sections, key=lambda name: name == "Options"):
             with formatter.section(name):
                 formatter.write_dl(sections[name])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        hidden = {flag for each in self.get_params(ctx) if not self.shows(each, ctx) for flag in each.opts}
+        hidden = {flag for each in self.get_params(ctx) if not self.is_used(each, ctx) for flag in each.opts}
         return [item for item in super().shell_complete(ctx, incomplete) if item.value not in hidden]
+
+
+def _show_used(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        context.meta[SHOW_USED] = True
+        click.echo(context.get_help())
+        context.exit()
 
 
 class SectionGroup(click.Group):
@@ -189,7 +222,7 @@ def _name(parameter: click.Parameter) -> str:
 
 
 def given_in(context: click.Context) -> dict[str, Any]:
-    """Return the values of the options and arguments that stand on the command line or in the environment."""
+    """Return the values of the options and arguments from the command line and the environment."""
     return {
         _name(each): context.params.get(each.name or "")
         for each in context.command.get_params(context)
@@ -198,8 +231,8 @@ def given_in(context: click.Context) -> dict[str, Any]:
 
 
 def check_given(scope: Scope) -> None:
-    """Raise WrongUsage for an option of the command at work that has no effect in a scope, such as one that its model
-    has no use for."""
+    """Raise WrongUsage for an option of the current command that has no effect in a scope, such as that of a model that
+    the command has opened."""
     context = click.get_current_context()
     assert isinstance(context.command, SectionCommand)
     context.command.check(context, scope)
@@ -220,15 +253,18 @@ def options_of(
     means: Mapping[str, tuple[str, ...]] | None = None,
     short: Mapping[str, str] | None = None,
     only: Collection[str] | None = None,
+    of_idea: bool = False,
 ) -> Decorator:
     """Add an option for each setting of a config, such as --pascal-heads for `heads` under the prefix `pascal-`.
 
-    preset: whether a preset may give other defaults, so that options that are not given are None; needs, unless,
-    means: as `options_in` takes them. short: a second name of some, such as -t; only: the options that are wanted.
+    preset: whether a preset may change the defaults, so that an option that is not given is None; needs, unless, means:
+    as in `options_in`; short: second names, such as -t; only: the options to add; of_idea: as in SectionOption.
     """
     options = options_in(config, prefix, needs, unless, means)
     return _all(
-        _option(each, options[each.name], section, prefix, preset, (short or {}).get(each.name, ""))
+        _option(
+            each, options[each.name], prefix, (short or {}).get(each.name, ""), preset, section=section, of_idea=of_idea
+        )
         for each in settings_of(config)
         if only is None or options[each.name].name in only
     )
@@ -236,26 +272,28 @@ def options_of(
 
 def options_of_ideas(ideas: Mapping[str, type], needs: tuple[str, ...] = ()) -> Decorator:
     """Add the options of each idea, in a section of its own under its name."""
-    return _all(options_of(idea, name, f"{name}-", preset=True, needs=needs) for name, idea in ideas.items())
+    return _all(
+        options_of(idea, name, f"{name}-", preset=True, needs=needs, of_idea=True) for name, idea in ideas.items()
+    )
 
 
 def _all(options: Iterable[Decorator]) -> Decorator:
-    """Add the options in their order; each stands before those that a command has already."""
+    """Add the options in their order, before those that a command has already."""
     return lambda command: reduce(lambda done, option: option(done), reversed(list(options)), command)
 
 
-def _option(setting: Setting, option: Option, section: str, prefix: str, preset: bool, short: str) -> Decorator:
+def _option(setting: Setting, option: Option, prefix: str, short: str, preset: bool, **page: Any) -> Decorator:
     flag = f"--{option.name}"
     word = setting.help.split(maxsplit=1)[0]
     first = setting.help[0]
     about = f"{first.upper() if word.isascii() else first}{setting.help[1:]}."  # λ and p₀ are names, and stay
     metavar = setting.metavar or (None if setting.choices else METAVARS.get(setting.kind))
-    if len(choices := ", ".join(map(str, setting.choices))) > LONGEST_CHOICES:  # what no terminal shows on a line
-        about, metavar = f"{about}  One of {choices}.", setting.metavar or "NAME"
+    if len(choices := ", ".join(map(str, setting.choices))) > LONGEST_CHOICES and not metavar:
+        about, metavar = f"{about}  One of {choices}.", "NAME"
     more: dict[str, Any] = {
         "default": None if preset else setting.default,
         "help": about,
-        "section": section,
+        **page,
         "option": option,
         "metavar": metavar,
     }
@@ -267,7 +305,7 @@ def _option(setting: Setting, option: Option, section: str, prefix: str, preset:
 
 
 def _type(setting: Setting) -> Any:
-    """Return what click checks a value by."""
+    """Return the click type that checks the values of a setting."""
     if setting.metavar in PATHS:
         return Writes() if setting.writes else Reads()
     if setting.choices:

@@ -1,4 +1,4 @@
-"""`synmt significance`: whether systems differ by more than chance."""
+"""`synmt significance`"""
 
 from typing import Any
 
@@ -21,43 +21,47 @@ Examples:
 """
 
 
-@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics)
+COMMON = "references test resamples seed against level metric format"
+
+
+@click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics, common=COMMON)
 @click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]", type=Reads())
 @references(required=False)
 @options_of(SignificanceConfig, "Test", short={"test": "-t"})
 @metric_options
-@output_format("A table")
+@output_format("How to print the table")
 def command(
     systems: tuple[str, ...], references: tuple[str, ...], metrics: list[str], form: str, **settings: Any
 ) -> None:
-    """Test whether systems are better or worse than a baseline by more than chance.
+    """Test whether systems differ significantly from a baseline.
 
-    Systems and references are files as for synmt score, one sentence a line, and the first system is the baseline.
-    The same resamples serve all systems and metrics. p is:
+    Systems and references are files as for `synmt score`; the first system is the baseline. All systems and metrics use
+    the same resamples. The tests compute p as follows:
 
-    bootstrap-wins: the share of resamples, drawn with replacement, in which the better system is not better (paired
+    bootstrap-wins: the share of resamples, drawn with replacement, in which the better system does not win (paired
     bootstrap, Koehn 2004).
 
-    bootstrap-shifted: the share of those resamples whose difference, less the mean of all, is as large as the observed
-    one.
+    bootstrap-shifted: the share of resamples whose difference, minus the mean difference, is at least the observed
+    difference.
 
-    bootstrap-sacrebleu: that of the sizes of differences, (1 + count) / (1 + resamples), as sacreBLEU's --paired-bs.
+    bootstrap-sacrebleu: bootstrap-shifted with absolute differences and (1 + count) / (1 + resamples), as sacreBLEU's
+    --paired-bs.
 
-    randomization: (1 + count) / (1 + trials) of trials that swap outputs at random and make a difference of the
-    observed size (approximate randomization, two-sided). Unlike sacreBLEU's --paired-ar, it also counts trials whose
-    difference equals the observed one.
+    randomization: (1 + count) / (1 + trials), counting trials with random swaps of outputs whose absolute difference is
+    at least the observed one (approximate randomization, two-sided). sacreBLEU's --paired-ar does not count equal
+    differences.
 
-    sign: the chance of as many wins over test sets, of those without ties. It reads no hypotheses but tables of scores,
-    one or several after each other, as synmt score --format tsv writes them.
+    sign: the probability of at least as many wins over test sets, without ties. Reads tables of scores from `synmt
+    score --format tsv`, one after another, instead of hypotheses.
     """
     with usage():
         config = config_of(SignificanceConfig, settings)
     is_sign = config.test == "sign"
     if not is_sign and not (references and len(systems) > 1):
-        raise WrongUsage("a test needs the files of two systems or more, and --references")
+        raise WrongUsage("give the files of two or more systems, and --references")
 
+    from synmt.metrics.comparisons import compare_files, compare_tables
     from synmt.metrics.reading import Files
-    from synmt.metrics.significance_report import compare_files, compare_tables
 
     with bad_input():
         if is_sign:

@@ -26,6 +26,11 @@ Examples:
 """
 
 
+COMMON = """
+source target tsv dev-source dev-target dev-tsv source-language target-language out resume device
+model source-syntax target-syntax preset init batch-tokens learning-rate epochs minutes patience seed
+width encoder-layers decoder-layers dropout
+"""
 of_data, of_output = in_section("Data"), in_section("Output")
 
 
@@ -37,35 +42,32 @@ def _scope(given: Mapping[str, Any]) -> Scope:
     return scope_of(given, read_folder_config(Path(given["init"]), ModelConfig)[0])
 
 
-@click.command("train", cls=SectionCommand, epilog=EPILOG, scope=_scope)
-@options_of(SystemConfig, "Model", preset=True)
-@of_data("--source", metavar="FILE", type=Reads(), help="Source sentences: text, parse records or mask records.")
-@of_data(
-    "--target",
-    metavar="FILE",
-    type=Reads(),
-    help="Target sentences: text, parse records or lines of synmt transitions.",
-)
-@of_data("--tsv", metavar="FILE", type=Reads(), help="Both as `source TAB target` lines, instead; - is standard input.")
+@click.command("train", cls=SectionCommand, epilog=EPILOG, scope=_scope, common=COMMON)
+@of_data("--source", metavar="FILE", type=Reads(), help="Source text, parse records or mask records.")
+@of_data("--target", metavar="FILE", type=Reads(), help="Target text, parse records or `synmt transitions`.")
+@of_data("--tsv", metavar="FILE", type=Reads(), help="Or both, as `source TAB target` lines.")
 @of_data("--dev-source", metavar="FILE", type=Reads(), help="Validation sources.")
 @of_data("--dev-target", metavar="FILE", type=Reads(), help="Validation targets.")
-@of_data("--dev-tsv", metavar="FILE", type=Reads(), help="Both as `source TAB target` lines, instead.")
+@of_data("--dev-tsv", metavar="FILE", type=Reads(), help="Or both, as `source TAB target` lines.")
 @options_of(TextConfig, "Data")
 @of_data(
     "--on-error", type=click.Choice(["fail", "blank"]), default="fail",
-    help="A bad line stops the command, or its pair is left out and counted.",
+    help="At a bad line, stop; or skip and count its pair.",
 )  # fmt: skip
 @of_data(
     "--prepared", metavar="FOLDER", type=Writes(path_type=Path),
-    help="Keep the training pairs here as ids, and take them from here once they are here.",
+    help="Folder for the columns of the training pairs, instead of the cache.",
 )  # fmt: skip
 @of_data(
     "--jobs", metavar="N", type=click.IntRange(1, MOST_JOBS), default=1,
-    help="Processes that prepare the training pairs.",
+    help="Processes that prepare the training pairs, unless an earlier run has.",
 )  # fmt: skip
-@of_output("--out", type=Writes(path_type=Path), required=True, help="The model folder to make.")
-@of_output("--resume", is_flag=True, help="Continue the run in --out, with the same command.")
-@of_output("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+@of_output(
+    "--out", metavar="FOLDER", type=Writes(path_type=Path), required=True, help="Folder for the best model and its log."
+)
+@of_output("--resume", is_flag=True, help="Resume the run in --out; repeat its command.")
+@of_output("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")
+@options_of(SystemConfig, "Model", preset=True)
 @options_of(TrainingConfig, "Training", preset=True, means={VALIDATION: DEV})
 @options_of(TransformerConfig, "Network", preset=True)
 @options_of_ideas(SOURCE_IDEAS)
@@ -81,8 +83,7 @@ def command(
 ) -> None:
     """Train a translation model on sentence pairs.
 
-    The folder holds the best model so far, the log and what --resume needs. Under torchrun all processes
-    share the work. Raw text is parsed on the way where the system needs trees.
+    Raw text is parsed first if the system needs trees. Under torchrun, all processes share the work.
     """
     from synmt.api.training import train
     from synmt.training.run import pair_files

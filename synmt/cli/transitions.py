@@ -1,4 +1,4 @@
-"""`synmt transitions`: dependency trees to target strings with arcs, and back."""
+"""`synmt transitions`"""
 
 import re
 from functools import partial
@@ -7,11 +7,11 @@ import click
 
 from synmt.cli.options import Segment, bpe, input_files, on_error
 from synmt.cli.sections import SectionCommand, in_section
-from synmt.streams import BadLines, OnError, convert_files
-from synmt.text.moses import MosesTokenizer
+from synmt.streams import BadLines, OnError, convert_files, counted
+from synmt.text.tokenization import MosesTokenizer
 from synmt.trees.arc_tokens import ArcStyle
-from synmt.trees.parses import WRITERS, blank, reader, sentences
-from synmt.trees.target_strings import read_string, write_string
+from synmt.trees.formats import WRITERS, blank, reader, sentences
+from synmt.trees.transitions import read_string, write_string
 
 EPILOG = """
 \b
@@ -23,7 +23,7 @@ Examples:
 
 def language_code(context: click.Context, parameter: click.Parameter, code: str | None) -> str | None:
     if code and not re.fullmatch("[a-z]{2,3}", code):
-        raise click.BadParameter(f"{code!r} is not a code such as en")
+        raise click.BadParameter(f"{code!r} is not a language code such as en")
     return code
 
 
@@ -35,11 +35,11 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
     type=click.Choice(["records", "conllu"]),
     default="records",
     unless="--invert",
-    help="Parse records with dependencies, one a line; CoNLL-U.",
+    help="Parse records with dependencies, or CoNLL-U.",
 )
-@in_section("Trees")("--invert", is_flag=True, help="Read target strings, and write their trees.")
+@in_section("Trees")("--invert", is_flag=True, help="Read target strings and write their trees.")
 @in_section("Trees")(
-    "--repair", is_flag=True, needs="--invert", help="With --invert, make a tree of every string, and count the others."
+    "--repair", is_flag=True, needs="--invert", help="Turn every string into a tree, and count repairs."
 )
 @in_section("Trees")(
     "--format",
@@ -47,21 +47,17 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
     type=click.Choice(["text", "records", "conllu"]),
     default="text",
     needs="--invert",
-    help="What --invert writes: the words alone, parse records, or CoNLL-U.",
+    help="Write words alone, parse records or CoNLL-U.",
 )
 @in_section("Strings")(
     "--moses",
     metavar="LANGUAGE",
     callback=language_code,
-    help="Put the trees on the Moses tokens of the text instead of the parser's; with --invert, detokenize.",
+    help="Move the trees to Moses tokens of this language; with --invert, detokenize.",
 )
 @bpe
-@in_section("Strings")(
-    "--split-arcs", is_flag=True, help="An arc is two tokens: LEFT-ARC ARC:nsubj, not LEFT-ARC:nsubj."
-)
-@in_section("Strings")(
-    "--root-arc", is_flag=True, help="Strings end in RIGHT-ARC:root; without it, the root has no arc."
-)
+@in_section("Strings")("--split-arcs", is_flag=True, help="Write LEFT-ARC ARC:nsubj, not LEFT-ARC:nsubj.")
+@in_section("Strings")("--root-arc", is_flag=True, help="End strings in RIGHT-ARC:root.")
 @on_error
 def command(
     files: tuple[str, ...],
@@ -77,11 +73,11 @@ def command(
 ) -> None:
     """Write dependency trees as target strings: words and the arcs between them.
 
-    Each word is followed by the arcs that it completes: the coals LEFT-ARC:det. A tree with several roots has no
-    such string: its line stays empty, and is counted on stderr. One that is not projective is lifted: a word hangs
-    on what is above its head, with a relation such as obj↑xcomp, and --invert takes it down again.
+    Each word is followed by the arcs that it completes: the coals LEFT-ARC:det. Crossing arcs are lifted: a word moves
+    to an ancestor of its head, with a relation such as obj↑xcomp, and --invert moves it back. A tree with several roots
+    gives an empty line, and stderr reports how many there were.
 
-    --repair leaves out arcs without two words to take; words that are left over hang on the first of them, as dep.
+    --repair skips arcs that lack two words, and attaches the remaining words to the first of them as dep.
     """
     style, bad = ArcStyle(split_arcs, root_arc), BadLines(on_error)
     tokenizer = MosesTokenizer(moses) if moses else None
@@ -95,8 +91,8 @@ def command(
             blank(form),
         )
         if repairs:
-            lines = "1 string that is no tree" if len(repairs) == 1 else f"{len(repairs)} strings that are no trees"
-            click.echo(f"synmt transitions: repaired {lines}, the first for this: {repairs[0]}", err=True)
+            strings = counted(len(repairs), "string")
+            click.echo(f"synmt transitions: repaired {strings}; the first was not a tree: {repairs[0]}", err=True)
         return
     read, crossings = reader(kind), list[bool]()
     convert_files(
@@ -107,6 +103,6 @@ def command(
         group=partial(sentences, kind=kind),
     )
     if crossings:
-        trees = "1 tree is" if len(crossings) == 1 else f"{len(crossings)} trees are"
-        lost = f", {crossings.count(False)} of them for good" if not all(crossings) else ""
-        click.echo(f"synmt transitions: {trees} not projective, and lifted{lost}", err=True)
+        trees = counted(len(crossings), "tree")
+        lost = f", {crossings.count(False)} irreversibly" if not all(crossings) else ""
+        click.echo(f"synmt transitions: lifted the crossing arcs of {trees}{lost}", err=True)

@@ -24,35 +24,33 @@ Examples:
 """
 
 
-@click.command("translate", cls=SectionCommand, epilog=EPILOG)
+COMMON = "beam alpha sample constraints n-best score format markup aligner precision jobs batch-tokens device"
+
+
+@click.command("translate", cls=SectionCommand, epilog=EPILOG, common=COMMON)
 @click.argument("model", type=Reads(path_type=Path))
 @input_files
-@options_of(SearchConfig, "Search", unless=OF_SEARCHES)
 @options_of(TranslateConfig, "Output")
 @in_section("Output")(
     "--aligner", metavar="MODEL", type=Reads(path_type=Path), needs="--markup",
-    help="Link the words by this folder of synmt align, from the model's source language to its target language.",
+    help="MODEL of `synmt align`, to place tags.",
 )  # fmt: skip
-@in_section("Output")("--device", default="auto", help="auto, cpu, cuda or cuda:N.")
+@in_section("Output")("--device", metavar="NAME", default="auto", help="auto, cpu, cuda or cuda:N.")
+@options_of(SearchConfig, "Search", unless=OF_SEARCHES)
 @on_error
 def command(
     model: Path, files: tuple[str, ...], aligner: Path | None, device: str, on_error: OnError, **settings: Any
 ) -> None:
-    """Translate text, parse records or mask records with the MODEL folder.
+    """Translate text, parse records or mask records.
 
-    Line n of the output translates line n of the input. JSON lines hold text, tokens, score, log_probability,
-    and with --n-best the best translations, each once; of a model that writes arcs also heads, deprels and the target
-    string with its transitions.
+    Line n of the output translates line n of the input. Several MODELs that share one target vocabulary form an
+    ensemble: their probabilities are averaged.
 
-    Several folders of models translate together, by the mean of the probabilities that they give the next subword; each
-    reads its own form of the source, and all write the same subwords.
+    JSON lines hold text, tokens, score and log_probability, with --n-best a list of translations, and from a model that
+    writes arcs the tree.
 
-    With --score, lines are `source TAB target`, each text or a record, or the target a string of synmt transitions,
-    and a line of the output is the log-probability of the target in nats; of a model that writes arcs, behind tabs
-    also those of words and of arcs. JSON lines have that of each token.
-
-    With --markup, lines are text with inline HTML or XLIFF tags. The text is translated without them, and the
-    translation gets them back over word links: each tag once, and unchanged.
+    --score reads `source TAB target` lines and writes the log-probability of each target in nats; a model that writes
+    arcs adds those of the words and of the arcs, after tabs. In JSON, each token has its own.
     """
     with usage():
         config, search = config_of(TranslateConfig, settings), config_of(SearchConfig, settings)
@@ -60,7 +58,7 @@ def command(
     models = [model, *(Path(each) for each in files if Path(each).is_dir())]
     files = tuple(each for each in files if not Path(each).is_dir())
     if config.score and len(models) > 1:
-        raise WrongUsage("--score is of one model")
+        raise WrongUsage("--score takes one model")
     from synmt.model.config import ModelConfig
     from synmt.model.folder import read_folder_config
 

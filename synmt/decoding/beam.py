@@ -1,6 +1,6 @@
-"""Batched beam search, and translations drawn at random.
+"""Batched beam search and sampling.
 
-Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t positions so far.
+Shapes: B unfinished sentences, K hypotheses per sentence, T target vocabulary, t positions so far.
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,12 @@ from torch import Tensor
 
 from synmt.decoding.config import SearchConfig
 from synmt.model.translation import EncodedSource, TranslationModel
-from synmt.nn.decoders import Steps
+from synmt.nn.decoders import EnsembleSteps, Steps
 from synmt.nn.encoding import SourceBatch
-from synmt.nn.ensembles import EnsembleSteps
 from synmt.systems.target import Hypothesis, Output
 from synmt.text.vocabulary import END, UNKNOWN
 
-GROUPS = 256  # of a long row, to find its largest values
+GROUPS = 256  # values per group of a long row, in the search for its largest values
 
 
 @torch.inference_mode()
@@ -29,14 +28,13 @@ def beam_search(
     others: Sequence[tuple[TranslationModel, SourceBatch]] = (),
     seeds: Sequence[int] = (),
 ) -> list[list[Hypothesis]]:
-    """Return the finished hypotheses of each sentence, the best first; at least one, at most K and a few.
+    """Return the finished hypotheses of each sentence, best first: at least one, at most K and a few more.
 
-    output: how targets are written, if not as words alone. others: further models with the same target vocabulary,
-    which search together with the first, and what each reads of the same sentences. seeds: of each sentence, to draw
-    its only hypothesis at random (K is 1).
+    output: how targets are written, if not as plain words; others: more models of an ensemble with the same target
+    vocabulary, each with its source batch; seeds: one per sentence, to sample one hypothesis (K is 1).
 
-    A sentence is done when K of its hypotheses have ended, or at its length limit, where the open ones are
-    taken as they stand. The end of sentence cannot come first, and the unknown token never.
+    A sentence is finished when K of its hypotheses have ended, or at its length limit, where open hypotheses count as
+    finished. The end of sentence never comes first, and the unknown token never comes at all.
     """
     output = output or Output()
     search = _Search(model, source, config, output, others, seeds)
@@ -51,7 +49,7 @@ def _start(model: TranslationModel, encoded: EncodedSource) -> Steps:
 
 
 class _Search:
-    """The state of a search: everything with a first dimension B shrinks as sentences are done."""
+    """The state of a search. Tensors with a first dimension B shrink as sentences finish."""
 
     def __init__(
         self,
@@ -75,15 +73,17 @@ class _Search:
         self.hypotheses = output.hypotheses(config.constraints, limits, device)
         self.decoder.grow(self.hypotheses)
         self.finished: list[list[Hypothesis]] = [[] for _ in range(batch)]
-        self.alive = list(range(batch))  # which sentence each row is, or -1 for a row that is done
+        self.alive = list(range(batch))  # the sentence of each row, -1 for a finished row
         self.limits = self.hypotheses.limits
-        self.prefixes = torch.full((batch, 1, 1), model.begin, device=device)  # [B,K,1+t]; one begins them all
+        self.prefixes = torch.full(
+            (batch, 1, 1), model.begin, device=device
+        )  # [B,K,1+t]; every sentence starts with one hypothesis
         self.scores = torch.zeros(batch, 1, device=device)
         self.position = 0
 
     def step(self) -> None:
         logits = self.decoder.logits(self.prefixes).float()
-        normalizer = logits.logsumexp(dim=2, keepdim=True)  # that of the model, which knows no limits
+        normalizer = logits.logsumexp(dim=2, keepdim=True)  # the log-probability of the model, without limits
         logits[:, :, UNKNOWN] = float("-inf")
         too_short = (self.position < self.shortest).unsqueeze(1)
         logits[:, :, END] = logits[:, :, END].masked_fill(too_short, float("-inf"))
@@ -101,8 +101,8 @@ class _Search:
         self._go_on(origins, tokens)
 
     def _forbid_repetitions(self, logits: Tensor) -> None:
-        """Leave out of logits [B,K,T] what ends a sequence of tokens that a hypothesis has said before (Paulus, Xiong &
-        Socher 2018, section 2.5)."""
+        """Exclude from logits [B,K,T] each token that would repeat an n-gram of its hypothesis (Paulus, Xiong & Socher
+        2018, section 2.5)."""
         said = self.prefixes[:, :, 1:]
         sequences = said.unfold(2, self.config.no_repeat, 1)
         begun = said[:, :, self.position - self.config.no_repeat + 1 :].unsqueeze(2)
@@ -110,16 +110,16 @@ class _Search:
         logits.scatter_(2, sequences[..., -1].masked_fill(~repeated, UNKNOWN), float("-inf"))
 
     def _best(self, logits: Tensor, normalizer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the 2K best continuations of each sentence: scores, which of the B·K hypotheses they continue, and
+        """Return the 2K best continuations of each sentence: scores, indices of the continued hypotheses (of B·K) and
         tokens, all [B,2K].
 
-        2K, because at most K of them are ends, so that K open ones remain.
+        At most K of these end a hypothesis, so K open ones remain.
         """
         width = 2 * self.config.beam
         count = min(width, logits.shape[2])
         values, tokens = largest(logits, count)
         values = values - normalizer + self.scores.unsqueeze(2)
-        if count < width:  # of a tiny vocabulary
+        if count < width:  # a tiny vocabulary has fewer
             values = F.pad(values, (0, width - count), value=float("-inf"))
             tokens = F.pad(tokens, (0, width - count), value=UNKNOWN)
         scores, best = values.flatten(1).topk(width, dim=1)
@@ -127,10 +127,10 @@ class _Search:
         return scores, first + best.div(width, rounding_mode="floor"), tokens.flatten(1).gather(1, best)
 
     def _drawn(self, logits: Tensor, normalizer: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return a continuation of each sentence as `_best` does, [B,1]: drawn from the probabilities of what may come.
+        """Return a sampled continuation of each sentence, in the form of `_best`, [B,1].
 
-        The largest of log-probabilities with Gumbel noise is such a draw (Gumbel 1954); the noise of a sentence does
-        not depend on its neighbours.
+        Takes the maximum of log-probabilities plus Gumbel noise (Gumbel 1954). The noise of a sentence does not depend
+        on the rest of the batch.
         """
         if self.config.top_k:
             least = largest(logits, min(self.config.top_k, logits.shape[2]))[0][:, :, -1:]
@@ -145,7 +145,7 @@ class _Search:
         return scores.squeeze(2), origins, tokens
 
     def _finish(self, scores: Tensor, origins: Tensor, ends: Tensor) -> None:
-        """Take the ends among the K best continuations out of the search."""
+        """Move the hypotheses that end among the K best continuations to the finished ones."""
         beam, prefixes = self.config.beam, self.prefixes.flatten(0, 1)
         for row, rank in (ends[:, :beam] & scores[:, :beam].isfinite()).nonzero().tolist():
             sentence = self.alive[row]
@@ -155,7 +155,7 @@ class _Search:
                     self.alive[row] = -1
 
     def _finish_at_limit(self) -> None:
-        """Take the open hypotheses of sentences at their length limit as they stand."""
+        """Finish the open hypotheses of sentences at their length limit."""
         for row, sentence in enumerate(self.alive):
             if sentence >= 0 and self.position >= self.limits[sentence]:
                 for prefix, score in zip(self.prefixes[row, :, 1:].tolist(), self.scores[row].tolist(), strict=True):
@@ -168,7 +168,7 @@ class _Search:
         self.finished[sentence].append(Hypothesis(ids, log_probability, score))
 
     def _go_on(self, origins: Tensor, tokens: Tensor) -> None:
-        """Continue hypotheses by a token each, both [B,K]; sentences that are done go once they are a quarter."""
+        """Append a token to each hypothesis, both [B,K]; drop finished sentences once they are a quarter."""
         rows = [row for row, sentence in enumerate(self.alive) if sentence >= 0]
         kept = None
         if len(rows) <= 0.75 * len(self.alive):
@@ -183,10 +183,10 @@ class _Search:
 
 
 def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return the `count` largest of each row and where they are, the largest first: [..,T] → [..,count] each
+    """Return the `count` largest values of each row and their indices, largest first: [..,T] → [..,count] each.
 
-    On a CPU, whose `topk` takes long for long rows, only groups with the largest maxima are looked at: the `count`
-    largest values are in at most as many groups.
+    On a CPU, where `topk` is slow for long rows, this searches only the `count` groups with the largest maxima, which
+    contain the `count` largest values.
     """
     length = values.shape[-1]
     if values.device.type != "cpu" or length < 4 * GROUPS or count > GROUPS // 4:

@@ -1,4 +1,4 @@
-"""Log-probabilities of given translations: forced decoding.
+"""Forced decoding: log-probabilities of given translations.
 
 Shapes: B sentences of t target tokens, of which R are predicted.
 """
@@ -29,26 +29,26 @@ from synmt.model.source import SourceFeatures
 from synmt.model.target import WORDS
 from synmt.model.words import Sides, note_doubts
 from synmt.nn.prefixes import PrefixPlan
-from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, read_lines, windows
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, counted, read_lines, windows
 from synmt.systems.arcs.search import ArcOutput
 from synmt.text.vocabulary import END_TOKEN
 from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
-PREFIX_TOKENS = 16384  # of a decoder that reads prefixes, computed at a time
+PREFIX_TOKENS = 16384  # per batch, of a decoder that reads prefixes
 
 
 @dataclass(frozen=True, slots=True)
 class ForcedTarget:
-    """entries: what the decoder is forced to say, its end last; log_probabilities: of each after those before it, in
-    nats, or of all words, over several trees. Both are empty for a pair that cannot be scored."""
+    """entries: the target entries and the end of sentence; log_probabilities: in nats, of each entry given the previous
+    ones, or one for all words, summed over trees. Both are empty for a pair that cannot be scored."""
 
     entries: Sequence[str] = ()
     log_probabilities: Sequence[float] = ()
 
     def total(self, of_arcs: bool | None = None) -> float:
-        """Return the sum over all entries, or over arcs, or over all others."""
+        """Return the sum over all entries, over arcs only, or over all other entries."""
         if of_arcs is None:
             return math.fsum(self.log_probabilities)
         pairs = zip(self.entries, self.log_probabilities, strict=True)
@@ -57,7 +57,7 @@ class ForcedTarget:
 
 @dataclass(frozen=True, slots=True)
 class ForcedPair:
-    """What the encoder reads, and what the decoder should say, which is nothing where it cannot be scored."""
+    """The input of the encoder and the target of the decoder, which is empty for a pair that cannot be scored."""
 
     source: SourceFeatures
     target: Sequence[str]
@@ -69,8 +69,8 @@ NOTHING = ForcedPair(SourceFeatures([], words=0), [])
 def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, device: str, on_error: OnError) -> None:
     """Write a line for each `source TAB target` line of the files to standard output, empty for an empty one.
 
-    Raises BadInput, or with `on_error="blank"` leaves a bad line empty. Lines left empty, and subwords that the model
-    does not know, are counted on stderr.
+    Raises BadInput for a bad line, or leaves it empty with `on_error="blank"`. stderr reports how many lines were left
+    empty, and how many subwords the model does not know.
     """
     folder = ModelFolder.open(model, ModelConfig)
     translator = Translator.open(folder, local_device(device), SearchConfig(), config)
@@ -91,8 +91,8 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
     note_doubts(notes, *sides)
     notes.say()
     if unknown:
-        subwords = "1 subword" if unknown == 1 else f"{unknown} subwords"
-        print(f"synmt translate: {subwords} that the model does not know, scored as unknown", file=sys.stderr)
+        subwords = counted(unknown, "subword")
+        print(f"synmt translate: scored {subwords} that the model does not know as unknown", file=sys.stderr)
 
 
 def forced_pairs(
@@ -104,8 +104,7 @@ def forced_pairs(
     bad: BadLines,
     latest: Latest,
 ) -> Iterator[ForcedPair]:
-    """Yield what is to be scored of each `source TAB target` line, nothing of one that is left empty; `latest` sees
-    each."""
+    """Yield the pair of each `source TAB target` line, empty for lines left empty; `latest` records each line."""
     both, *columns = tee(columns_of_pairs(lines, bad), 3)
     lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
     sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
@@ -133,25 +132,24 @@ def forced_pairs(
 
 
 def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -> ForcedPair:
-    """Raise ValueError, also for an arc that the model does not know: it would count as an unknown word."""
+    """Raise ValueError, also for an arc that the model does not know, which would count as an unknown word."""
     for entry in entries:
         if is_arc(entry) and not translator.vocabulary.knows(entry):
-            raise ValueError(f"the model has no arc {write_entries([entry])}")
+            raise ValueError(f"the model does not know the arc {write_entries([entry])}")
     return ForcedPair(translator.features(source), entries)
 
 
 def forced_targets(
     translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair], config: TranslateConfig
 ) -> list[ForcedTarget]:
-    """Return what the model gives the targets; with `sum_trees` these are words, and where the model writes arcs among
-    them, as `force_words`."""
+    """Score targets; with `sum_trees`, score words alone, by `force_words` if the model writes arcs among them."""
     if config.sum_trees and isinstance(translator.output, ArcOutput):
         return force_words(translator, pairs, translator.output, config.sum_trees)
     return force(translator, model, pairs)
 
 
 def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:
-    """Return what the model gives the targets, in order."""
+    """Score targets, in order."""
     longest = max((1 + len(pair.target) for pair in pairs), default=0)
     plan = PrefixPlan.of_all(PREFIX_TOKENS, longest)
     corpus = Corpus.empty(translator.vocabulary, model.target, plan)
@@ -169,9 +167,9 @@ def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair
 
 
 def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOutput, beam: int) -> list[ForcedTarget]:
-    """Return what the model gives the words of targets, in order, summed over the strings that a beam finds.
+    """Score the words of targets, in order, summed over the strings that a beam finds.
 
-    Raises BadInput where it gives none a probability.
+    Raises BadInput if no string has a finite probability.
     """
     some = [pair for pair in pairs if pair.target]
     vocabulary = translator.vocabulary
@@ -183,7 +181,7 @@ def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOu
             with autocast(translator.device, translator.precision):
                 return sums_over_strings(translator.model, source, targets, beam, arcs)
         except FloatingPointError as error:
-            raise BadInput(f"the numbers of this model overflow: {error}", str(translator.path)) from None
+            raise BadInput(f"this model computes NaN or infinite values: {error}", str(translator.path)) from None
 
     lengths = [max(len(pair.source.tokens), 1 + len(pair.target)) for pair in some]
     found = iter(in_batches(lengths, translator.batch_tokens, run))
@@ -192,7 +190,7 @@ def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOu
 
 @torch.inference_mode()
 def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[int]) -> list[list[float]]:
-    """Return those of the target tokens of some pairs, the end of sentence last."""
+    """Return the log-probabilities of the target tokens of each pair, the end of sentence last."""
     source, target = corpus.batch(indices, translator.device)
     with autocast(translator.device, translator.precision):
         losses = translator.model.loss(source, target).each

@@ -16,7 +16,7 @@ from synmt.model.source import SourceFeatures
 from synmt.model.words import Sides, SideWords, note_doubts, sides_of
 from synmt.pool import processes
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, read_lines
-from synmt.trees.dependency import conllu_of_record
+from synmt.trees.formats import conllu_of_record
 
 
 class Around(Protocol):
@@ -27,7 +27,7 @@ class Around(Protocol):
         ...
 
     def lines(self, translations: Iterable[str], pauses: Callable[[], bool]) -> Iterator[str]:
-        """Yield the line to write for each translation, in the order of the lines. pauses: whether the input does."""
+        """Yield the line to write for each translation, in input order. pauses: whether the input is pausing."""
         ...
 
 
@@ -40,18 +40,18 @@ def translate_stream(
     bad: BadLines,
     around: Around | None = None,
 ) -> None:
-    """Write a line for each line of the files to standard output; with format conllu, the block of a sentence.
+    """Translate the lines of files to standard output, one line each; with format conllu, one block each.
 
-    models: one, or several that translate together; the first says what becomes of raw text. around: what changes
-    lines before they are translated, and their translations.
+    models: one, or several for an ensemble, of which the first decides how raw text is processed. around: changes lines
+    before translation, and translations after it.
 
-    A sentence of more than `max_tokens` source tokens has an empty translation, as a bad line has if that is not an
-    error. Both are counted on stderr. Raises BadInput.
+    Sentences of more than `max_tokens` source tokens give empty translations, as do bad lines if these are not errors;
+    stderr reports how many. Raises BadInput.
     """
     opened = tuple(models), search, config, device
     translator = _open(*opened)
     if config.format == "conllu" and not translator.writes_trees:
-        raise BadInput("writes no dependency trees", str(models[0]))
+        raise BadInput("writes no dependency trees; --format conllu needs them", str(models[0]))
     words, _ = words_of_sides(translator.config, config)
     latest = Latest()
     lines = read_lines(files, bad.on_error)
@@ -80,7 +80,7 @@ def open_batches(
 
 
 def words_of_sides(model: ModelConfig, config: TranslateConfig) -> Sides:
-    """Return the words of sources and of targets, which --tokenizer may make in place of the one of training."""
+    """Return how words of sources and targets are made: by --tokenizer, or as in training."""
     return sides_of(model.languages, config.tokenizer) if config.tokenizer else model.sides()
 
 
@@ -92,7 +92,7 @@ def source_sentences(
     bad: BadLines,
     latest: Latest,
 ) -> Iterator[SourceFeatures]:
-    """Yield what the encoder reads of each line, nothing of one that is left empty; `latest` sees each."""
+    """Yield the encoder input of each line, empty for lines left empty; `latest` records each line."""
     for line, record in source_records(lines, translator.needs, words, bad):
         latest.see(line)
         features = SourceFeatures([], words=0)
@@ -108,7 +108,7 @@ def source_sentences(
 
 
 def _written(found: Iterable[list[Translation]], config: TranslateConfig, bad: BadLines) -> Iterator[str]:
-    """Yield the translations of each sentence as a line, or a block of lines."""
+    """Yield the translations of each sentence as one line or a block of lines."""
     for translations in found:
         yield _line(translations, config)
         if config.format == "conllu" and not translations[0].tokens:

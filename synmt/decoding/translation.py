@@ -1,4 +1,4 @@
-"""Translation of records in batches: sorted by length inside a window, given back in the order they came."""
+"""Translation of records in batches, sorted by length within a window and returned in input order."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -20,7 +20,7 @@ from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.quantization import ENGINE, quantize
-from synmt.parsers.tokenization import spaces_after
+from synmt.parsers.parser import spaces_after
 from synmt.pool import Run, alone
 from synmt.streams import BadInput, never
 from synmt.systems.arcs.search import ArcOutput
@@ -36,8 +36,8 @@ WINDOW = 2000
 class Translation:
     """text: detokenized; tokens: words; scores as in Hypothesis.
 
-    Of a model that writes arcs: heads and deprels, as in a parse record, what has no head being a root; and the
-    target string as it was written, as `synmt transitions` writes it. Else None.
+    If the model writes arcs: heads and deprels as in a parse record, with words without heads as roots; and the target
+    string in the format of `synmt transitions`. Otherwise None.
     """
 
     text: str = ""
@@ -49,21 +49,20 @@ class Translation:
     transitions: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """Return those that are known, by name."""
+        """Return the fields that are not None, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     def record(self) -> ParseRecord:
-        """Return the generated tree, nothing for the empty translation."""
+        """Return the generated tree; an empty translation has none."""
         spaces = spaces_after(self.tokens, self.text) or []
         return ParseRecord(self.text, self.tokens, spaces, heads=self.heads or [], deprels=self.deprels or [])
 
 
 class Translator:
-    """A model, what stands around it, and how to search.
+    """A model with its vocabulary, tokenizers and search options.
 
-    batch_tokens: source tokens of a batch, padded; trees: as of `Spelling.output`.
-    samples: how many translations of a sentence are drawn, where they are.
-    others: models that search together with this one, each by its own form of the source.
+    batch_tokens: source tokens per batch, with padding; trees: as in `Spelling.output`; samples: how many translations
+    to sample per sentence; others: the other models of an ensemble, each with its own form of the source.
     """
 
     def __init__(
@@ -99,10 +98,10 @@ class Translator:
         config: TranslateConfig,
         model: TranslationModel | None = None,
     ) -> "Translator":
-        """Take the model of a folder as `load` has given it, or load it. Raises BadInput, also for a task that it has
-        not learned."""
+        """Open the model of a folder; `model` is the result of `load`, if that ran before. Raises BadInput, also for
+        a task that the model was not trained for."""
         if config.task not in folder.config.source.tasks:
-            raise BadInput(f"has not learned to {config.task}", str(folder.path))
+            raise BadInput(f"was not trained to {config.task}", str(folder.path))
         if model is None:
             model = load(folder, device, config.precision)
         trees = None if config.n_best else int(config.format != "text")
@@ -117,20 +116,22 @@ class Translator:
         config: TranslateConfig,
         models: Sequence[TranslationModel] = (),
     ) -> "Translator":
-        """Open models that translate together. Raises BadInput, also for those that cannot. models: theirs, if they are
-        loaded."""
+        """Open an ensemble; `models` are the results of `load`, if that ran before. Raises BadInput, also for models
+        that cannot form an ensemble."""
         loaded: Sequence[TranslationModel | None] = models or [None] * len(folders)
         first, *first.others = (
             cls.open(folder, device, search, config, model) for folder, model in zip(folders, loaded, strict=True)
         )
         for each in first.others:
             if others := [side.path for side in (first, each) if not side.target.writes_words_alone]:
-                raise BadInput("writes more than words, and only models of words translate together", str(others[0]))
+                raise BadInput("writes trees, and models of an ensemble may write only words", str(others[0]))
             if each.vocabulary.target != first.vocabulary.target:
-                raise BadInput(f"writes other subwords than {first.path}", str(each.path))
+                raise BadInput(
+                    f"has a different target vocabulary than {first.path}; an ensemble needs the same", str(each.path)
+                )
         words = {(folder.config.languages, folder.config.tokenizer) for folder in folders}
         if len(words) > 1:
-            raise BadInput("models of several languages or tokenizers do not translate together", str(first.path))
+            raise BadInput("models of an ensemble need the same languages and tokenizers", str(first.path))
         return first
 
     @property
@@ -139,11 +140,11 @@ class Translator:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Return the fields that a record must have."""
+        """Return the fields that a record needs."""
         return frozenset().union(*(each.side.needs(training=False) for each in (self, *self.others)))
 
     def features(self, record: ParseRecord) -> SourceFeatures:
-        """Return what encoders read. Raises ValueError for a record that lacks what a model needs."""
+        """Return the input of the encoders. Raises ValueError for a record that lacks a field."""
         features = self.side.features(record, self.bpe.segment, self.task)
         features.beside = [each.features(record) for each in self.others]
         return features
@@ -154,10 +155,10 @@ class Translator:
         run: Run[list[SourceFeatures], list[list[Translation]]] | None = None,
         pauses: Callable[[], bool] = never,
     ) -> Iterator[list[Translation]]:
-        """Yield the translations of each sentence, each once, best first; an empty one has one empty translation.
+        """Yield the distinct translations of each sentence, best first; an empty sentence has one empty translation.
 
-        Looks ahead over a bounded window, until the input pauses. run: maps `translate_batch` over batches, if other
-        processes do.
+        Reads ahead over a bounded window, or until the input pauses. run: maps `translate_batch` over batches in other
+        processes.
         """
         run = run or alone(self.translate_batch)
         return in_windows(sentences, WINDOW, _length, self.batch_tokens, run, pauses)
@@ -169,7 +170,7 @@ class Translator:
         return [self._distinct(next(hypotheses)) if each.tokens else [self.empty] for each in sentences]
 
     def _search(self, sentences: Sequence[SourceFeatures]) -> list[list[Hypothesis]]:
-        """Return hypotheses of each sentence, the best first, or as they are drawn; none where numbers overflow."""
+        """Return the hypotheses of each sentence, best first or in the order of sampling; none if numbers overflow."""
         if not self.search.sample:
             return self._found(sentences, self.search)
         search = replace(self.search, beam=1)
@@ -193,18 +194,20 @@ class Translator:
         return [[] for _ in sentences]
 
     def batch(self, sentences: Sequence[SourceFeatures]) -> SourceBatch:
-        """Return what this model's encoder reads of sentences, as tensors."""
+        """Return the encoder input of sentences as tensors."""
         sources = Sources.encode(sentences, self.vocabulary)
         return sources.batch(range(len(sentences)), self.vocabulary.padding, self.device)
 
     def _distinct(self, hypotheses: Iterable[Hypothesis]) -> list[Translation]:
-        """Return their translations, of those with one text and tree the best alone, but all that are drawn.
+        """Return the translations of hypotheses: the best for each text and tree, or all samples.
 
-        Raises BadInput for none.
+        Raises BadInput if there are no hypotheses.
         """
         translations = list(map(self.translation, hypotheses))
         if not translations:
-            raise BadInput("the numbers of this model overflow: no translation has a probability", str(self.path))
+            raise BadInput(
+                "this model computes NaN or infinite values: no translation has a probability", str(self.path)
+            )
         if self.search.sample:
             return translations
         distinct: dict[tuple[str, str | None], Translation] = {}
@@ -228,9 +231,9 @@ class Translator:
 def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Precision) -> TranslationModel:
     """Return the trained model in the given precision. Raises BadInput, also for int8 on a GPU or without oneDNN."""
     if precision == "int8" and device.type != "cpu":
-        raise BadInput("computes on a CPU alone", "int8")
+        raise BadInput("runs only on a CPU: add --device cpu", "int8")
     if precision == "int8" and ENGINE not in torch.backends.quantized.supported_engines:
-        raise BadInput("needs a PyTorch that was built with oneDNN", "int8")
+        raise BadInput("needs a build of PyTorch with oneDNN", "int8")
     model: TranslationModel = folder.load_model(device)
     if precision == "int8":
         quantize(model.network)
@@ -238,11 +241,11 @@ def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Prec
 
 
 def _seed(seed: int, number: int, sentence: SourceFeatures) -> int:
-    """Return the seed of a drawn translation of a sentence, the same in whatever batch or process."""
+    """Return the seed of a sample of a sentence, which does not depend on the batch or process."""
     said = "\n".join([str(seed), str(number), *sentence.tokens])
     return int.from_bytes(blake2b(said.encode(), digest_size=7).digest(), "big")
 
 
 def _length(sentence: SourceFeatures) -> int:
-    """Return the tokens of a sentence in the form that has most."""
+    """Return the number of tokens of a sentence in its longest form."""
     return max(len(form.tokens) for form in sentence.forms)

@@ -1,11 +1,11 @@
-"""A beam search for strings that are trees: hypotheses compete after as many words, not after as many tokens.
+"""A beam search over trees: compares hypotheses with equally many words, not with equally many tokens.
 
 In a beam of tokens, a hypothesis that writes an arc competes with others that write a word instead, and the same words
 under other arcs fill the beam. Here hypotheses wait for each other at each subword, as in the word-level search of
-Stern, Fried & Klein (2017), "Effective Inference for Generative Neural Parsing" (EMNLP). There, those that say the same
-words become one of the sum of their probabilities, which goes on with the likeliest tree.
+Stern, Fried & Klein (2017), "Effective Inference for Generative Neural Parsing" (EMNLP). There, hypotheses with equal
+words are merged: their probabilities add up, and the search continues with the most likely tree.
 
-Shapes: B sentences still searched, K hypotheses of each, T target vocabulary, t positions.
+Shapes: B unfinished sentences, K hypotheses per sentence, T target vocabulary, t positions.
 """
 
 import math
@@ -25,18 +25,18 @@ from synmt.systems.arcs.search import ArcOutput, TreeHypotheses
 from synmt.systems.target import Hypothesis
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
-from synmt.trees.transition_state import SUBWORDS, State
+from synmt.trees.transitions import SUBWORDS, State
 
 Key = tuple[tuple[int, ...], bool]
-Continuations = list[list[tuple[float, int]]]  # of each hypothesis, log-probabilities and tokens, the best first
+Continuations = list[list[tuple[float, int]]]  # per hypothesis: log-probabilities and tokens, best first
 
 
 @dataclass(slots=True)
 class Partial:
-    """A hypothesis. words: its subwords, and the end if it has one; what has the same words is merged.
+    """A hypothesis. words: its subwords and, if it has ended, the end; hypotheses with the same words are merged.
 
-    log_probability: of its tokens; total: the logarithm of the sum over all that were merged into it.
-    state, left: as in TreeHypotheses; row: where the decoder has it, among the rows of its sentence.
+    log_probability: of its tokens; total: the logarithm of the summed probabilities of all merged hypotheses; state,
+    left: as in TreeHypotheses; row: its index among the decoder's rows of the sentence.
     """
 
     ids: list[int]
@@ -56,11 +56,11 @@ class Partial:
 def tree_search(
     model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: ArcOutput
 ) -> list[list[Hypothesis]]:
-    """Return the finished hypotheses of each sentence as `beam_search` does, each with other words.
+    """Return the finished hypotheses of each sentence as `beam_search` does, all with different words.
 
-    Scores are of words: the logarithm of the sum over all target strings with these words that were found, over a
-    penalty for the words. Several of these strings may spell the same tree, with its arcs in another order. With
-    `greedy-arcs`, a hypothesis goes on with an arc if that is its likeliest token, else with words alone.
+    Scores the words: the logarithm of the summed probabilities of all target strings found for them, divided by a
+    length penalty on words. Several strings may spell one tree, with its arcs in different orders. With `greedy-arcs`,
+    a hypothesis continues with an arc if that is its most likely token, otherwise only with words.
     """
     search = _Search(model, source, config, arcs)
     search.run()
@@ -71,13 +71,13 @@ def tree_search(
 def sums_over_strings(
     model: TranslationModel, source: SourceBatch, targets: Sequence[Sequence[int]], beam: int, arcs: ArcOutput
 ) -> list[float]:
-    """Return log P(words) of given translations, summed over the target strings with arcs that a beam finds: a lower
-    bound of the sum over all of them. targets: their subwords and the end.
+    """Return log P(words) of given translations, summed over the target strings with arcs that a beam finds. This is a
+    lower bound of the sum over all strings. targets: subwords and the end.
 
-    A tree counts once for each string that spells it. A word with dependents on both sides may take them in either
-    order, so that three words have seven trees and eight strings.
+    A tree counts once per string that spells it. A word with dependents on both sides can take them in either order, so
+    three words have seven trees and eight strings.
 
-    Raises FloatingPointError where the model gives no string a probability.
+    Raises FloatingPointError if no string has a finite probability.
     """
     search = _Search(model, source, SearchConfig(beam, search="words"), arcs, targets)
     search.run()
@@ -87,12 +87,12 @@ def sums_over_strings(
 
 
 class _Search:
-    """The state of a search. Everything with a first dimension B shrinks as sentences are done.
+    """The state of a search. Everything with a first dimension B shrinks as sentences finish.
 
-    moving [B][at most K]: hypotheses with as many words as any, which may write arcs, or their next word.
-    waiting [B]: the best that have written it, by what makes them one, at most K open and K ended ones; the decoder
-    `held` has the open ones.
-    targets [B]: if their words are given, the subwords of each sentence and its end; then only its trees compete.
+    moving [B][at most K]: hypotheses that may still write arcs before their next word.
+    waiting [B]: the best hypotheses that have written it, by the key of merging: at most K open ones, which are in the
+    decoder `held`, and K that have ended.
+    targets [B]: for given words, the subwords and the end of each sentence; then only its trees compete.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class _Search:
         kinds = self.hypotheses.kinds
         self.is_word = (kinds & (SUBWORDS | Kind.END)) != 0
         self.finished: list[list[Hypothesis]] = [[] for _ in limits]
-        self.alive = list(range(len(limits)))  # which sentence each row is
+        self.alive = list(range(len(limits)))  # the sentence of each row
         start = zip(self.hypotheses.states, self.hypotheses.left, strict=True)
         self.moving = [[Partial([], (), 0.0, 0.0, state, left)] for state, left in start]
         self.waiting: list[dict[Key, Partial]] = [{} for _ in limits]
@@ -126,12 +126,12 @@ class _Search:
             self.step()
 
     def key(self, partial: Partial) -> Key:
-        """Return what makes a hypothesis one with others."""
+        """Return the key by which hypotheses are merged."""
         return tuple(partial.ids) if self.targets else partial.words, partial.has_ended
 
     def next_words(self, rows: Sequence[Partial], values: Tensor) -> Tensor:
-        """Return the log-probabilities of what the hypotheses `rows` [B·K] may say, without arcs, of those of all
-        tokens, [B,K,T]; −∞ for the others."""
+        """Return the log-probabilities [B,K,T] of the words that the hypotheses `rows` [B·K] may write next; −∞ for
+        arcs and other tokens."""
         if self.targets:
             return self._given_words(rows, values)
         values = values.masked_fill(~self.is_word, float("-inf"))
@@ -176,7 +176,7 @@ class _Search:
         return _best(words, 2 * self.beam), _best(arcs, self.beam)
 
     def _filled(self, moving: Sequence[Partial]) -> list[Partial]:
-        """Return K hypotheses, some of them for nothing, in the order of their rows."""
+        """Return K hypotheses in the order of their rows, padded with unused ones."""
         none = Partial([], (), 0.0, 0.0, State(self.arcs.style), (1, 1))
         return [*moving, *[none] * (self.beam - len(moving))]
 
@@ -194,7 +194,7 @@ class _Search:
         return Partial(ids, words, partial.log_probability + value, partial.total + value, state, left, partial.row)
 
     def _wait(self, row: int, child: Partial) -> None:
-        """Let a hypothesis wait for the others, merged with one that has the same words."""
+        """Move a hypothesis to the waiting ones, merged with one of the same words."""
         key = self.key(child)
         other = self.waiting[row].get(key)
         if other is not None:
@@ -204,7 +204,7 @@ class _Search:
         self.waiting[row][key] = child
 
     def _move(self, row: int, children: Sequence[Partial]) -> None:
-        """Keep the best of those that wait, and those that move on to what may be better than the worst of them."""
+        """Keep the best waiting hypotheses, and the moving ones that can still beat the worst of these."""
         ranked = sorted(self.waiting[row].values(), key=_by_total)
         still_open, ended = ([each for each in ranked if each.has_ended == has][: self.beam] for has in (False, True))
         self.waiting[row] = {self.key(each): each for each in (*still_open, *ended)}
@@ -217,7 +217,7 @@ class _Search:
                 self.moving[row].append(child)
 
     def _go_on(self) -> None:
-        """Begin the next word where none moves any more; leave out sentences that are done."""
+        """Start the next word of sentences without moving hypotheses, and drop finished sentences."""
         for row, moving in enumerate(self.moving):
             if not moving:
                 self.moving[row] = self._next_word(row)
@@ -229,7 +229,7 @@ class _Search:
         self.moving, self.waiting = [self.moving[row] for row in kept], [self.waiting[row] for row in kept]
 
     def _next_word(self, row: int) -> list[Partial]:
-        """Take the ends among the K best out of the search; return the K best open ones."""
+        """Move ended hypotheses among the K best to the finished ones, and return the K best open ones."""
         ranked, finished = sorted(self.waiting[row].values(), key=_by_total), self.finished[self.alive[row]]
         self.waiting[row] = {}
         for each in ranked[: self.beam]:
@@ -242,7 +242,7 @@ class _Search:
         return [each for each in ranked if not each.has_ended][: self.beam]
 
     def _rearrange(self, kept: Sequence[int], held: Sequence[Sequence[Partial]]) -> None:
-        """Give the decoder its hypotheses in the order of those that move, and `held` in that of those that wait."""
+        """Reorder the decoder by the moving hypotheses, and `held` by the waiting ones."""
         rows = [self._rows(partials, kept) for partials in (self.moving, held)]
         self.decoder, self.held = (self.decoder.joined(self.held, each) for each in rows)
         if len(kept) < len(self.alive):
@@ -253,7 +253,7 @@ class _Search:
                     partial.row = place
 
     def _rows(self, partials: Sequence[Sequence[Partial]], kept: Sequence[int]) -> Tensor:
-        """Return where the hypotheses of some sentences are, K for each, in the decoder's rows or behind them."""
+        """Return the rows of the hypotheses of some sentences, K each, in the decoder or behind its rows."""
         rows = []
         for sentence in kept:
             places = [partial.row for partial in partials[sentence]]
@@ -274,7 +274,7 @@ def _log_sum(one: float, other: float) -> float:
 
 
 def _best(values: Tensor, count: int) -> list[Continuations]:
-    """Return the best finite values [B,K,T] with their tokens, at most `count` of each hypothesis, the best first."""
+    """Return the best finite values [B,K,T] and their tokens, at most `count` per hypothesis, best first."""
     found, tokens = (each.tolist() for each in largest(values, min(count, values.shape[2])))
     return [
         [

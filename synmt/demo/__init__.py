@@ -1,5 +1,5 @@
-"""A made-up parallel corpus with known syntax, to try every stage on without downloading anything.
+"""An artificial parallel corpus with known syntax, to try every command without a download.
 
-A synchronous grammar: `derivation` draws a meaning, `english` and `kel` each say it, with their trees.
+A synchronous grammar: `derivation` samples a meaning, `english` and `kel` express it with trees.
 Kel is an invented verb-final language. Imports trees/ at most.
 """

@@ -1,4 +1,4 @@
-"""`python -m synmt.demo`: writes the demo corpus to a folder."""
+"""`python -m synmt.demo`: writes the demo corpus."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The demo corpus: distinct sentence pairs in three parts, and the files that hold them."""
+"""The demo corpus: distinct sentence pairs in three parts, and their files."""
 
 import random
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ class Pair:
     kel: Sentence
 
     def links(self) -> list[tuple[int, int]]:
-        """Gold word links, 0-based English and Kel places."""
+        """Gold word links: 0-based English and Kel positions."""
         return links(self.english, self.kel)
 
     def lines(self) -> tuple[str, ...]:
-        """What each kind of file says of this pair, in the order of ENDINGS."""
+        """The text of this pair for each kind of file, in the order of ENDINGS."""
         assert self.english.tree
         return (
             self.english.text(),
@@ -41,7 +41,7 @@ class Pair:
 
 
 def draw_pairs(seed: int, depth: int = 3) -> Iterator[Pair]:
-    """Endless pairs, no English sentence twice; the depth of each is drawn evenly from 0 to `depth`."""
+    """Yield endless pairs with distinct English sentences, each of a uniform random depth from 0 to `depth`."""
     rng = random.Random(seed)
     sampler = Sampler(rng)
     seen: set[str] = set()
@@ -56,8 +56,8 @@ def draw_pairs(seed: int, depth: int = 3) -> Iterator[Pair]:
 
 
 def write_corpus(folder: Path, sentences: int, held_out: int, seed: int, depth: int = 3) -> None:
-    """Writes test and dev (`held_out` pairs each), then train: more training data leaves them as they are; and a run
-    file that compares systems on them."""
+    """Write test and dev (`held_out` pairs each), then train, so that the size of train does not change them; and a run
+    file that compares systems."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RUN).write_bytes(resources.files("synmt.demo").joinpath(RUN).read_bytes())
     pairs = draw_pairs(seed, depth)

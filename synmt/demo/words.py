@@ -1,4 +1,4 @@
-"""Words with their heads and meanings, and the sentence that they make up, in either language."""
+"""Words with their heads and meanings, and sentences of them, in either language."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ from synmt.trees.constituency import Tree
 class Word:
     """One token.
 
-    meaning: the part of the derivation that it says; two words with one meaning are linked.
-    glued: no white space before it.
-    head: the word it depends on; None for the root.
+    meaning: the part of the derivation that it expresses; two words with one meaning are linked.
+    glued: whether there is no white space before it.
+    head: its head; None for the root.
     """
 
     form: str
@@ -31,7 +31,7 @@ class Word:
 
 @dataclass(slots=True)
 class Sentence:
-    """The words of one sentence, and its constituency tree where the language has one."""
+    """The words of a sentence, and its constituency tree if the language has one."""
 
     words: list[Word]
     tree: Tree | None = None
@@ -62,7 +62,7 @@ class Sentence:
 
 
 def links(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
-    """Every pair of a source and a target word with one meaning, as 0-based places in the two sentences."""
+    """All pairs of a source and a target word with one meaning, as 0-based positions."""
     places: dict[Hashable, list[int]] = {}
     for place, word in enumerate(source.words):
         places.setdefault(word.meaning, []).append(place)

@@ -1,4 +1,20 @@
-"""What models have learnt, for the eye: tables, heat maps, curves and pages.
+"""Shows what models have learnt: tables, heat maps, curves and pages.
 
-Imports systems and what they import; matplotlib only where a picture is drawn.
+matplotlib is imported only to draw a picture.
 """
+
+from dataclasses import dataclass
+
+from synmt.options import check_settings, setting
+
+PICTURES = "--format png", "--format svg", "--format pdf"
+
+
+@dataclass(frozen=True)
+class PictureConfig:
+    title: str | None = setting(None, "title of a picture", metavar="TEXT", needs=PICTURES)
+    width: float | None = setting(None, "width of a picture in inches", 0.1, 100, needs=PICTURES)
+    dpi: int = setting(150, "dots per inch of a PNG", 10, 2400, needs="--format png")
+
+    def __post_init__(self) -> None:
+        check_settings(self)

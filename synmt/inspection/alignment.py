@@ -1,6 +1,6 @@
-"""Word alignments of one sentence pair, one matrix an aligner: figures 5 and 6 of Chen, Sun & Liu (ACL 2021).
+"""Word alignments of a sentence pair, one matrix per aligner: figures 5 and 6 of Chen, Sun & Liu (ACL 2021).
 
-Rows are target words and columns source words, so that a row is what a target word attends to; frames are links.
+Rows are target words and columns source words, so a row shows the attention of a target word; frames are links.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,12 +16,12 @@ from synmt.inspection.matrix import Legend, Matrix
 from synmt.streams import BadInput, Line, readable
 from synmt.text.links import Link, check_inside, read_links
 
-ROUNDING = 1e-3  # by which a score may leave its bounds
+ROUNDING = 1e-3  # by which a score may exceed its bounds
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The words of both sides; links between them; scores [source, target] of all pairs of words, 0 to 1."""
+    """The words of both sides, links between them, and scores of all pairs of words, 0 to 1, [source, target]."""
 
     source: list[str]
     target: list[str]
@@ -30,15 +30,15 @@ class Alignment:
 
     @property
     def confidence(self) -> float:
-        """Return the mean over all words of both sides of their best score."""
+        """Return the mean of the best scores of all words on both sides."""
         best = self.scores.max(axis=0).sum() + self.scores.max(axis=1).sum()
         return float(best / (len(self.source) + len(self.target)))
 
 
 def read_bitext(lines: Iterable[Line]) -> Iterator[tuple[int, Alignment]]:
-    """Yield the number of each line that is not empty, and its alignment, as `read_alignments` reads it in JSON.
+    """Yield the number and the alignment of each line in JSON that is not empty; see `read_alignments`.
 
-    Raises BadInput, also if there is none.
+    Raises BadInput, also if all lines are empty.
     """
     number = 0
     for line in lines:
@@ -50,23 +50,23 @@ def read_bitext(lines: Iterable[Line]) -> Iterator[tuple[int, Alignment]]:
 
 
 def read_alignments(lines: Sequence[Line]) -> list[Alignment]:
-    """Read alignments of one pair, each line an aligner's: JSON as `synmt align` writes it, or links alone, `0-0 1-2`.
+    """Read alignments of one pair, one line per aligner: JSON as `synmt align` writes it, or bare links, `0-0 1-2`.
 
-    Links alone are between the words of the first line in JSON. Raises BadInput, also for lines of other words.
+    Bare links are between the words of the first line in JSON. Raises BadInput, also for lines with other words.
     """
     first = next((line for line in lines if line.text.startswith("{")), None)
     if first is None:
-        raise lines[0].error("links without their words: one of the files must be in JSON")
+        raise lines[0].error("links without words: at least one file must be in JSON")
     words = _alignment(first, [], [])
     found = [_alignment(line, words.source, words.target) for line in lines]
     for line, alignment in zip(lines, found, strict=True):
         if (alignment.source, alignment.target) != (words.source, words.target):
-            raise line.error(f"other words than at {first.source}:{first.number}")
+            raise line.error(f"the words differ from those at {first.source}:{first.number}")
     return found
 
 
 def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
-    """Return that of one line; the words are for links alone."""
+    """Return the alignment of one line. source, target: words for bare links."""
     try:
         if line.text.startswith("{"):
             return _from_json(orjson.loads(line.text))
@@ -76,10 +76,10 @@ def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
 
 
 def _from_json(fields: dict[str, Any]) -> Alignment:
-    """Take `scores` [source][target] of all pairs of words; without them those of the links, `[i, j, score]`."""
+    """Use `scores` [source][target] of all pairs of words, or without them the scores of links, `[i, j, score]`."""
     source, target = (list(map(str, fields.get(side) or [])) for side in ("source", "target"))
     if not source or not target:
-        raise ValueError("no words under source or target")
+        raise ValueError("no words in source or target")
     of_links = {(int(i), int(j)): float(*score or [1.0]) for i, j, *score in fields.get("links", [])}
     alignment = _from_links(source, target, of_links)
     if "scores" not in fields:
@@ -94,7 +94,7 @@ def _from_json(fields: dict[str, Any]) -> Alignment:
 def _from_links(source: list[str], target: list[str], of_links: dict[Link, float]) -> Alignment:
     check_inside(of_links.keys(), len(source), len(target))
     if any(min(link) < 0 for link in of_links):
-        raise ValueError("a link to a word before the first")
+        raise ValueError("a link to a word with a negative number")
     scores = np.zeros((len(source), len(target)))
     for link, score in of_links.items():
         scores[link] = score
@@ -108,7 +108,7 @@ def _check_scores(scores: npt.NDArray[np.float64]) -> None:
 
 
 def alignment_matrices(alignments: Sequence[Alignment], files: Sequence[str]) -> tuple[list[Matrix], Legend]:
-    """Return one matrix a file."""
+    """Return one matrix per file."""
     matrices = [
         Matrix(PurePath(file).name, each.target, each.source, each.scores.T, [(j, i) for i, j in each.links])
         for file, each in zip(map(readable, files), alignments, strict=True)

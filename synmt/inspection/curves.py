@@ -1,4 +1,4 @@
-"""Curves of training: what the log.tsv of a model folder recorded, over the updates."""
+"""Training curves: the columns of a model folder's log.tsv over updates."""
 
 import csv
 import math
@@ -16,33 +16,33 @@ from synmt.streams import BadInput, readable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# What comes first, in this order, each with a title; `loss` holds label smoothing, `valid_loss` does not.
+# The first panels, in this order. `loss` includes label smoothing, `valid_loss` does not.
 TITLES = {
-    "loss": "training loss (nats a token)",
-    "valid_loss": "validation loss (nats a token)",
+    "loss": "training loss (nats per token)",
+    "valid_loss": "validation loss (nats per token)",
     "valid_loss_words": "validation loss without arcs",
     "valid_loss_arcs": "validation loss of arcs",
     "valid_bleu": "validation BLEU",
 }
-ACCURACY = "valid_"  # how the column of any other accuracy begins
-PERPLEXITY = "valid_perplexity"  # the loss once more
-# Okabe & Ito's colours, which the colour-blind can tell apart, with styles that tell them apart in print.
+ACCURACY = "valid_"  # prefix of the columns of other accuracies
+PERPLEXITY = "valid_perplexity"  # redundant with the loss
+# Okabe & Ito's colours, which colour-blind people can distinguish, with line styles for black-and-white print.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 STYLES = ("-", "--", "-.", ":")
 LARGEST_LOG = 2**24  # bytes; a quarter of a million rows
-MOST_COLUMNS, LARGEST_NUMBER = 50, 1e15  # more than any training writes
+MOST_COLUMNS, LARGEST_NUMBER = 50, 1e15  # more than any training run writes
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """name: of the run; points: for each column of the log that has any, its updates and values."""
+    """The curves of a training run. points: updates and values of each column of the log that has any."""
 
     name: str
     points: dict[str, tuple[list[int], list[float]]]
 
 
 def read_curves(path: Path) -> Curves:
-    """Read a log.tsv, or that of a model folder. Raises BadInput."""
+    """Read a log.tsv, given its path or that of its model folder. Raises BadInput."""
     file = path / "log.tsv" if path.is_dir() else path
     check_inside(file.resolve().parent if file is path else path, file, LARGEST_LOG)
     points: dict[str, tuple[list[int], list[float]]] = {}
@@ -66,7 +66,7 @@ def read_curves(path: Path) -> Curves:
 
 
 def as_json(runs: Sequence[Curves]) -> Iterator[str]:
-    """Yield a JSON object for each update of each run that the log has numbers of."""
+    """Yield one JSON object per run and update with numbers."""
     for run in runs:
         rows: dict[int, dict[str, float | None]] = {}
         for name, (updates, values) in run.points.items():
@@ -77,7 +77,7 @@ def as_json(runs: Sequence[Curves]) -> Iterator[str]:
 
 
 def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) -> None:
-    """Raise ValueError for numbers that cannot be drawn; what is not finite leaves a gap."""
+    """Add a row of the log. Raises ValueError for numbers too large to draw; infinities and nan leave a gap."""
     update = int(row["update"])
     if abs(update) > LARGEST_NUMBER:
         raise ValueError(update)
@@ -91,7 +91,7 @@ def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) 
 
 
 def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
-    """Draw one panel a column of the logs, one line a run."""
+    """Draw one panel per column of the logs, with one line per run."""
     shown = {name for run in runs for name in run.points}
     names = [*(name for name in TITLES if name in shown), *sorted(shown - TITLES.keys())]
     of_runs = [PurePath(run.name).name for run in runs]

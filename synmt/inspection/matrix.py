@@ -1,22 +1,48 @@
-"""Labelled matrices, and what their numbers mean: what all tables and heat maps here are made of."""
+"""Labelled matrices as tables and heat maps, and matplotlib figures as PNG, SVG or PDF.
 
+Heat maps use colours that only get lighter or darker, so no kind of colour blindness confuses them: blues for weights,
+cividis for strengths (Nuñez, Anderton & Renslow 2018). Matplotlib's global state is not touched.
+"""
+
+import io
 import math
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
+from synmt.inspection import PictureConfig
+from synmt.streams import BadInput, readable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 LONGEST = 24
-# Control characters and noncharacters, which XML forbids, and what turns the direction of the text around it.
+# Control characters and noncharacters, which XML forbids, and characters that change the direction of text.
 _UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+CELL = 0.17  # inches per row or column, enough for a label
+LABEL_POINTS, TITLE_POINTS = 7, 9
+LETTER = 0.065  # inches per letter of a label
+MOST_CELLS = 250  # rows or columns of a picture; more would be illegible
+MOST_NUMBERED = 12  # rows or columns; with more, cells are smaller and without numbers
+MARK = "#d55e00"
+PictureForm = Literal["png", "svg", "pdf"]
+METADATA: dict[PictureForm, Any] = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+PICTURE_TITLE_POINTS = 11
+DEFAULTS = PictureConfig()
+FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans Arabic", "Noto Sans Hebrew")
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """values [rows, columns] with their labels; marks: cells (row, column) to point out."""
+    """A labelled matrix. values: [rows, columns]; marks: cells (row, column) to highlight."""
 
     title: str
     rows: Sequence[str]
@@ -27,7 +53,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """What rows, columns and values are; colors: a map of matplotlib, low and high the values at its ends."""
+    """The meaning of rows, columns and values. colors: a colour map of matplotlib; low, high: values at its ends."""
 
     rows: str
     columns: str
@@ -38,19 +64,19 @@ class Legend:
 
 
 def decimals(low: float, high: float) -> int:
-    """Return how many digits after the point tell numbers of this range apart: two, and of a small range more."""
+    """Return the number of decimals that distinguish values in this range: two, or more for a small range."""
     span = high - low
     return 2 if not 0 < span < 0.1 else 2 - math.floor(math.log10(span))
 
 
 def label(token: str, longest: int = LONGEST) -> str:
-    """Return the token without the space that marks structure, its end cut off where it is long."""
+    """Return the token without the space that marks structure, truncated if it is long."""
     text = _UNFIT.sub("\ufffd", token.strip(" "))
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def as_tsv(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
-    """Yield a header and a row a cell; rows and columns are counted from 0."""
+    """Yield a header and one row per cell. Rows and columns count from 0."""
     rows, columns = legend.rows, legend.columns
     yield f"matrix\t{rows}\t{columns}\t{rows}_token\t{columns}_token\tvalue"
     for matrix in matrices:
@@ -60,7 +86,7 @@ def as_tsv(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
 
 
 def as_json(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
-    """Yield a JSON object a matrix."""
+    """Yield one JSON object per matrix."""
     for matrix in matrices:
         fields = {
             "matrix": matrix.title,
@@ -72,3 +98,102 @@ def as_json(matrices: Sequence[Matrix], legend: Legend) -> Iterator[str]:
 
 
 TABLES: dict[str, Callable[[Sequence[Matrix], Legend], Iterator[str]]] = {"tsv": as_tsv, "json": as_json}
+
+
+def draw_matrices(figure: "Figure", matrices: Sequence[Matrix], legend: Legend) -> None:
+    """Draw the matrices side by side under one scale. Raises BadInput for too many rows or columns."""
+    rows, columns = (max(len(labels) for labels in side) for side in _labels(matrices))
+    if max(rows, columns) > MOST_CELLS:
+        raise BadInput(f"{max(rows, columns)} tokens, but a picture can show {MOST_CELLS} at most")
+    numbered = max(rows, columns) <= MOST_NUMBERED
+    cell = 2.5 * CELL if numbered else CELL
+    left, top = (LETTER * max(len(each) for labels in side for each in labels) for side in _labels(matrices))
+    across, down = _grid(len(matrices))
+    figure.set_size_inches(across * (columns * cell + left + 0.4) + 1.0, down * (rows * cell + top + 0.6) + 0.2)
+    panels = list(figure.subplots(down, across, squeeze=False).flat)
+    for panel, matrix in zip(panels, matrices, strict=False):
+        image = panel.imshow(matrix.values, legend.colors, vmin=legend.low, vmax=legend.high, interpolation="none")
+        _dress(panel, matrix, legend)
+        if numbered:
+            _write_numbers(panel, matrix.values, image.to_rgba(matrix.values), decimals(legend.low, legend.high))
+    for panel in panels[len(matrices) :]:
+        panel.set_axis_off()
+    bar = figure.colorbar(image, ax=panels, shrink=min(1.0, 3 / (down * rows * cell)), aspect=30)
+    bar.set_label(legend.values, fontsize=TITLE_POINTS)
+    bar.ax.tick_params(labelsize=LABEL_POINTS)
+
+
+def _grid(panels: int) -> tuple[int, int]:
+    """Return the number of panels across and down: about twice as many across, with few places left empty."""
+    across = min(range(1, panels + 1), key=lambda n: -panels % n + abs(n - math.sqrt(2 * panels)))
+    return across, math.ceil(panels / across)
+
+
+def _labels(matrices: Sequence[Matrix]) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the row labels and the column labels of each matrix."""
+    return [list(map(label, each.rows)) for each in matrices], [list(map(label, each.columns)) for each in matrices]
+
+
+def _dress(panel: "Axes", matrix: Matrix, legend: Legend) -> None:
+    """Draw the title, labels, lines between cells, and frames around marked cells."""
+    panel.set_title(matrix.title, fontsize=TITLE_POINTS)
+    panel.set_ylabel(legend.rows, fontsize=LABEL_POINTS)
+    panel.set_xlabel(legend.columns, fontsize=LABEL_POINTS)
+    panel.xaxis.tick_top()
+    panel.xaxis.set_label_position("top")
+    panel.set_yticks(range(len(matrix.rows)), map(label, matrix.rows), fontsize=LABEL_POINTS)
+    upright = max(map(len, matrix.columns)) > 2
+    columns = map(label, matrix.columns)
+    panel.set_xticks(range(len(matrix.columns)), columns, fontsize=LABEL_POINTS, rotation=90 * upright)
+    panel.tick_params(length=0)
+    panel.set_yticks(np.arange(0.5, len(matrix.rows) - 1), minor=True)
+    panel.set_xticks(np.arange(0.5, len(matrix.columns) - 1), minor=True)
+    panel.grid(which="minor", color="white", linewidth=0.4)
+    panel.tick_params(which="minor", length=0)
+    for row, column in matrix.marks:
+        corners = [(column + x, row + y) for x, y in ((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5))]
+        panel.plot(*zip(*corners, strict=True), color=MARK, linewidth=1.5, scalex=False, scaley=False, clip_on=False)
+
+
+def _write_numbers(
+    panel: "Axes", values: npt.NDArray[np.float32], colors: npt.NDArray[np.float64], digits: int
+) -> None:
+    """Write each value in its cell, in black or white depending on its colour, [rows, columns, 4]."""
+    lightness = colors[..., :3] @ np.array([0.2126, 0.7152, 0.0722])
+    for row, column in np.argwhere(np.isfinite(values)):
+        value = values[row, column]
+        ink = "black" if lightness[row, column] > 0.4 else "white"
+        text = f"{float(value):z.{digits}f}"
+        panel.text(column, row, text, ha="center", va="center", fontsize=LABEL_POINTS, color=ink)
+
+
+def picture(draw: "Callable[[Figure], None]", form: PictureForm, look: PictureConfig = DEFAULTS) -> bytes:
+    """Return the file of a figure filled by `draw`.
+
+    Warns on stderr if the installed fonts lack some of its characters; an SVG leaves fonts to the viewer.
+    """
+    import matplotlib
+    from matplotlib import font_manager
+    from matplotlib.figure import Figure
+
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    settings: Any = {
+        "font.sans-serif": [font for font in FONTS if font in installed],
+        "text.parse_math": False,  # PRP$ is a label, not a formula
+        "svg.fonttype": "none",  # text stays text
+        "pdf.fonttype": 42,  # TrueType, which publishers accept
+        "svg.hashsalt": "synmt",  # makes files reproducible
+    }
+    file = io.BytesIO()
+    with matplotlib.rc_context(settings), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure = Figure(layout="constrained")
+        draw(figure)
+        if look.title:
+            figure.suptitle(readable(look.title), fontsize=PICTURE_TITLE_POINTS)
+        if look.width:
+            figure.set_size_inches(look.width, look.width * figure.get_figheight() / figure.get_figwidth())
+        figure.savefig(file, format=form, dpi=look.dpi, metadata=METADATA[form])
+    if form != "svg" and any("missing from font" in str(warning.message) for warning in caught):
+        print("synmt inspect: no installed font has some of the characters; an SVG would keep them", file=sys.stderr)
+    return file.getvalue()

@@ -1,5 +1,4 @@
-"""HTML pages that need nothing else: a sentence with its trees, its links, and each head behind a selector; and the
-links of a bitext, some pairs at a time."""
+"""Self-contained HTML pages: a sentence with its trees, links, and a selector of heads; and the links of a bitext."""
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,23 +9,22 @@ from typing import Any
 import orjson
 
 from synmt.inspection.alignment import Alignment
-from synmt.inspection.attention import of_all_heads
 from synmt.inspection.matrix import Legend, Matrix, label
-from synmt.inspection.sentence import ReadSentence, Weights
+from synmt.inspection.sentence import ReadSentence, Weights, of_all_heads
 from synmt.streams import BadInput
 from synmt.trees.record import UNATTACHED
 
-DIGITS = 4  # after the point of a number on the page
-LONGEST_WORD = 100  # characters of a word among others of a line
-MOST_NUMBERS = 10_000_000  # on a page; more would be too much for a browser
+DIGITS = 4  # decimals of numbers
+LONGEST_WORD = 100  # characters of a word in a line
+MOST_NUMBERS = 10_000_000  # per page; more would be too much for a browser
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Matrices to choose from, by group (a layer, say) and title, under one legend.
+    """Matrices to choose from by group, such as a layer, and title, under one legend.
 
-    shares: whether the values of a row are shares of one, so that those of a word's subwords add up; each such matrix
-    has colours of its own, up to its greatest value.
+    shares: the values of a row sum to one, so values of a word's subwords add up. Each such matrix has its own colour
+    scale, up to its largest value.
     """
 
     legend: Legend
@@ -35,7 +33,7 @@ class View:
 
 
 def attention_page(sentence: ReadSentence, title: str, alignment: Alignment | None = None) -> str:
-    """Return a page of all heads of all layers on a sentence. Raises BadInput for a sentence too long for a page."""
+    """Return a page with all heads of all layers on a sentence. Raises BadInput if the sentence is too long."""
     weights, legend = of_all_heads(sentence, "weights")
     views = [View(legend, _layers(sentence, weights), shares=True)]
     if sentence.strengths is not None:
@@ -49,12 +47,12 @@ def attention_page(sentence: ReadSentence, title: str, alignment: Alignment | No
 
 
 def alignment_page(matrices: Sequence[Matrix], legend: Legend, title: str) -> str:
-    """Return a page of several aligners' matrices on a pair, with links as their marks. Raises BadInput."""
+    """Return a page with the matrices of several aligners for a pair, with links as marks. Raises BadInput."""
     return _page(title, [View(legend, {"": matrices}, shares=False)], {})
 
 
 def links_page(alignments: Iterable[tuple[int, Alignment]], title: str) -> str:
-    """Return a page of numbered pairs with their links. Raises BadInput for more of them than a page can hold."""
+    """Return a page of numbered pairs with their links. Raises BadInput if there are too many for a page."""
     pairs, numbers = [], 0
     for number, each in alignments:
         numbers += len(each.source) + len(each.target) + 3 * len(each.links)
@@ -66,7 +64,7 @@ def links_page(alignments: Iterable[tuple[int, Alignment]], title: str) -> str:
 
 
 def _layers(sentence: ReadSentence, values: Weights) -> dict[str, list[Matrix]]:
-    """Return [L,H,n,n], or [1,H,n,n] where all layers share, in groups of a layer."""
+    """Group matrices by layer. values: [L,H,n,n], or [1,H,n,n] if all layers share them."""
     tokens = sentence.layout.tokens
     shared = len(values) < len(sentence.weights)
     return {
@@ -78,7 +76,7 @@ def _layers(sentence: ReadSentence, values: Weights) -> dict[str, list[Matrix]]:
 
 
 def _tree(sentence: ReadSentence) -> dict[str, Any] | None:
-    """Return nodes, their parents, and the tokens of each node: the encoder's own tree, or that of the words."""
+    """Return the nodes of the encoder's own tree, or that of the words, with their parents and tokens."""
     layout, tree = sentence.layout, sentence.record.tree
     if layout.parents:
         tokens = [[token] for token in range(len(layout.tokens))]
@@ -115,11 +113,11 @@ def _page(title: str, views: Sequence[View], parts: Mapping[str, Any]) -> str:
 
 def _check_size(numbers: int) -> None:
     if numbers > MOST_NUMBERS:
-        raise BadInput(f"{numbers} numbers are more than the {MOST_NUMBERS} that a page can hold")
+        raise BadInput(f"{numbers} numbers, but a page can hold {MOST_NUMBERS} at most")
 
 
 def _filled(template: str, title: str, data: object) -> str:
-    """Return a page of a template, with data that cannot end the script that they stand in."""
+    """Fill a template, escaping data so that they cannot end the script element that contains them."""
     text = resources.files("synmt.inspection").joinpath(template).read_text(encoding="utf-8").rstrip("\n")
     before, between, after, end = text.replace("@DATA@", "@TITLE@").split("@TITLE@")
     return html.escape(title).join([before, between, after]) + orjson.dumps(data).decode().replace("<", "\\u003c") + end

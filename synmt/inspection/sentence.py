@@ -1,14 +1,23 @@
-"""One sentence as a model reads it, or writes it: its tokens, and what each head makes of them."""
+"""A sentence as a model's encoder reads it or its decoder writes it, with the attention and mask strengths of each
+head.
+
+Figure 2 of McDonald & Chiang (NAACL SRW 2021) shows strengths. Rows are queries, columns are keys.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from synmt.inspection.strengths import Strengths, mask_parts, mask_strengths
+from synmt.decoding.beam import beam_search
+from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.decoding.translation import Translator
+from synmt.inspection.matrix import Legend, Matrix
+from synmt.inspection.strengths import Strengths, mask_parts, mask_strengths, strengths_legend
 from synmt.model.batches import Sources
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
@@ -18,17 +27,22 @@ from synmt.nn.attention import Recorder
 from synmt.nn.encoding import SourceBatch, combined
 from synmt.streams import BadInput, Line
 from synmt.systems.idea import Layout
+from synmt.text.bpe import JOINER
+from synmt.text.vocabulary import is_structural
 from synmt.trees.record import ParseRecord
 
 Weights = npt.NDArray[np.float32]
+BEGIN = " <s>"
+Quantity = Literal["weights", "strengths"]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSentence:
-    """A record of n tokens in the encoder, or the decoder, of L layers with H heads.
+    """A record of n tokens in an encoder or decoder of L layers with H heads.
 
-    weights [L,H,n,n]: what each token (row) attends to; mask: its strengths, and strengths [1 or L,H,n,n] on each
-    pair of tokens, None in a model without masks; owners: of heads, by layer from 1 and head from 0.
+    weights: attention of each token (row), [L,H,n,n].
+    owners: ideas that own heads, by layer from 1 and head from 0.
+    mask: the strengths of the masks; strengths: of each pair of tokens, [1 or L,H,n,n]. None in a model without masks.
     """
 
     record: ParseRecord
@@ -39,16 +53,16 @@ class ReadSentence:
     strengths: Weights | None = None
 
     def head_name(self, layer: int, head: int) -> str:
-        """Return the name of a head in a layer, both counted from 0."""
+        """Return the name of a head; layer and head count from 0."""
         owner = self.owners.get((layer + 1, head))
         return f"head {head + 1}" + (f" ({owner})" if owner else "")
 
 
 @torch.inference_mode()
 def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
-    """Return what the encoder makes of one line of text, parse record or mask record.
+    """Encode one line: text, a parse record or a mask record.
 
-    Raises BadInput for a line without a sentence or without what the model needs, and for attention that is no
+    Raises BadInput for a line without a sentence or without something the model needs, and for attention that is not a
     number.
     """
     record, batch = source_of(folder, line)
@@ -69,7 +83,7 @@ def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
 
 
 def source_of(folder: ModelFolder[ModelConfig], line: Line) -> tuple[ParseRecord, SourceBatch]:
-    """Return the record of a line, and what the encoder reads of it. Raises BadInput."""
+    """Return the record of a line, and the encoder's input. Raises BadInput."""
     side = folder.config.source
     ((_, record),) = source_records([line], side.needs(training=False), folder.config.sides()[0], strict=True)
     if not record.tokens:
@@ -81,7 +95,7 @@ def source_of(folder: ModelFolder[ModelConfig], line: Line) -> tuple[ParseRecord
 
 
 def as_numbers(weights: Sequence[Tensor], folder: ModelFolder[ModelConfig]) -> Weights:
-    """Join what each layer has, [1,H,n,n] → [L,H,n,n]. Raises BadInput for what is no number."""
+    """Join the weights of all layers, [1,H,n,n] → [L,H,n,n]. Raises BadInput for weights that are not numbers."""
     numbers: Weights = torch.cat(list(weights)).float().numpy()
     if not np.isfinite(numbers).all():
         raise BadInput("the attention of some head is not a number", str(folder.path))
@@ -89,9 +103,73 @@ def as_numbers(weights: Sequence[Tensor], folder: ModelFolder[ModelConfig]) -> W
 
 
 def _of_pairs(model: TranslationModel, batch: SourceBatch) -> Weights:
-    """Return the strength that hides as much as all masks of a pair, nan where none hides: [1 or L,H,n,n]"""
+    """Return the combined strength of all masks for each pair, nan if there is none: [1 or L,H,n,n]."""
     edits = combined([part(batch) for part in mask_parts(model)]).edits
     shared = all(edit is edits[0] for edit in edits)
     hidden = -torch.cat([edit.bias for edit in (edits[:1] if shared else edits) if edit.bias is not None])
     strengths: Weights = hidden.log().masked_fill(hidden == 0, float("nan")).float().numpy()
     return strengths
+
+
+@torch.inference_mode()
+def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
+    """Translate one line, and decode the best translation, as the decoder sees it at the last token. Raises BadInput.
+
+    The tokens are the begin of sentence, subwords, and arcs if the decoder writes them; the record has their tree.
+    """
+    _, source = source_of(folder, line)
+    translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), TranslateConfig(format="jsonl"))
+    model, vocabulary, target = translator.model, folder.vocabulary, folder.config.target
+    best = beam_search(model, source, translator.search, translator.output)[0][0]
+    first_unread = len(vocabulary.target) - target.spelling.unread(vocabulary)
+    numbers = [number for number in best.ids if number < first_unread]
+    steps = [vocabulary.target[number] for number in numbers]  # what the decoder reads
+    inputs = torch.tensor([[model.begin, *numbers]])
+    found = (each for reading in target.readings(vocabulary) for each in reading.columns(steps).items())
+    columns = {name: torch.tensor(values, dtype=torch.int64).unsqueeze(0) for name, values in found}
+    encoded = model.encode(source)
+    with Recorder([layer.attention for layer in model.network.decoder_layers]) as recorder:
+        model.decoder.read(model.network, inputs, columns, encoded.states, encoded.bias)
+    weights = as_numbers(recorder.weights, folder)
+    layout = Layout([BEGIN, *steps], _words([BEGIN, *steps]))
+    return ReadSentence(translator.translation(best).record(), layout, weights, target.owners(folder.config.network))
+
+
+def _words(entries: list[str]) -> list[int]:
+    """Return the word to which each entry belongs as a subword, -1 for arcs and the begin of sentence."""
+    words = []
+    word = 0
+    for entry in entries:
+        words.append(-1 if is_structural(entry) else word)
+        word += not is_structural(entry) and not entry.endswith(JOINER)
+    return words
+
+
+def head_matrices(
+    sentence: ReadSentence, quantity: Quantity, layer: int, head: int | None
+) -> tuple[list[Matrix], Legend]:
+    """Return the matrices of all heads of a layer, or of one; both count from 1. Raises BadInput if there is none."""
+    layers, heads = sentence.weights.shape[:2]
+    if not 1 <= layer <= layers or (head is not None and not 1 <= head <= heads):
+        raise BadInput(f"no layer {layer} with a head {head or 1}: there are {layers} layers with {heads} heads each")
+    values, legend = of_all_heads(sentence, quantity)
+    tokens = sentence.layout.tokens
+    chosen = range(heads) if head is None else [head - 1]
+    shared = quantity == "strengths" and sentence.strengths is not None and len(sentence.strengths) == 1
+    place = "" if shared else f"layer {layer}, "
+    matrices = [Matrix(place + sentence.head_name(layer - 1, h), tokens, tokens, values[layer - 1, h]) for h in chosen]
+    if quantity == "weights":
+        legend = replace(legend, high=max(float(matrix.values.max()) for matrix in matrices))
+    return matrices, legend
+
+
+def of_all_heads(sentence: ReadSentence, quantity: Quantity) -> tuple[Weights, Legend]:
+    """Return the values of all heads, [L,H,n,n], and one scale. Raises BadInput for strengths without masks."""
+    if quantity == "weights":
+        most = float(sentence.weights.max())
+        return sentence.weights, Legend("query", "key", "attention weight", "Blues", 0.0, most)
+    if sentence.mask is None or sentence.strengths is None:
+        raise BadInput("the model has no masks, so its heads have no strengths")
+    legend = strengths_legend("query", "key", [sentence.mask])
+    most = max(legend.high, float(np.nanmax(sentence.strengths, initial=legend.high)))  # masks add up
+    return np.broadcast_to(sentence.strengths, sentence.weights.shape), replace(legend, high=most)

@@ -1,7 +1,7 @@
 """The strengths of a model's masks as tables: figures 3 and 4 of McDonald & Chiang (NAACL SRW 2021).
 
-Large strengths hide: head h adds −exp(s) to its logits at each pair that a mask of strength s holds of. Masks are
-the nine relations of a tree, or the user's own, by name.
+Large strengths hide: head h adds −exp(s) to its logits for each pair of tokens in a mask of strength s. Masks are the
+nine relations of a tree, or the user's own masks, by name.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ Array = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """name: of the model; values [1 or layers, heads, masks]."""
+    """The strengths of a model. name: of the model; values: [1 or layers, heads, masks]."""
 
     name: str
     masks: Sequence[str]
@@ -47,13 +47,13 @@ class Strengths:
         return decimals(self.least, self.most)
 
     def layers(self) -> Iterator[tuple[str, Array]]:
-        """Yield each set of strengths [heads, 9], and the layer that it belongs to."""
+        """Yield each layer, or `all` if layers share strengths, with its strengths, [heads, masks]."""
         for number, values in enumerate(self.values, 1):
             yield "all" if len(self.values) == 1 else str(number), values
 
 
 def open_strengths(folder: ModelFolder[ModelConfig]) -> Strengths:
-    """Return those of a model. Raises BadInput if it has no masks."""
+    """Return the strengths of a model. Raises BadInput if it has no masks."""
     found = mask_strengths(folder.load_model(torch.device("cpu")), readable(str(folder.path)))
     if found is None:
         raise BadInput(f"has no masks: it is {'+'.join(folder.config.source.ideas)}", str(folder.path))
@@ -61,7 +61,7 @@ def open_strengths(folder: ModelFolder[ModelConfig]) -> Strengths:
 
 
 def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
-    """Return None for a model without masks."""
+    """Return the strengths of a model, None without masks."""
     parts = mask_parts(model)
     if not parts:
         return None
@@ -73,12 +73,12 @@ def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
 
 
 def mask_parts(model: TranslationModel) -> list[Masks]:
-    """Return what masks the encoder of a model."""
+    """Return the masks of a model's encoder."""
     return [part for part in model.source_parts.values() if isinstance(part, Masks)]
 
 
 def as_text(models: Sequence[Strengths]) -> Iterator[str]:
-    """Yield a row for each mask and a column for each head of one model; then least, most and range of each."""
+    """Yield a table of masks and heads for a single model; then minimum, maximum and range for each model."""
     if len(models) == 1:
         yield from _rows(models[0])
     width = max(len(name) for name in ("model", *(model.name for model in models)))
@@ -99,7 +99,7 @@ def _rows(model: Strengths) -> Iterator[str]:
 
 
 def as_tsv(models: Sequence[Strengths]) -> Iterator[str]:
-    """Yield a header and a row a strength."""
+    """Yield a header and one row per strength."""
     yield "model\tlayer\thead\tmask\tstrength"
     for model in models:
         for layer, values in model.layers():
@@ -109,7 +109,7 @@ def as_tsv(models: Sequence[Strengths]) -> Iterator[str]:
 
 
 def as_json(models: Sequence[Strengths]) -> Iterator[str]:
-    """Yield a JSON object a model; strengths are [1 or layers][heads][masks]."""
+    """Yield one JSON object per model; strengths are [1 or layers][heads][masks]."""
     for model in models:
         summary = {"min": model.least, "max": model.most, "range": model.range}
         fields = {"model": model.name, **summary, "masks": model.masks, "strengths": model.values.tolist()}
@@ -127,10 +127,10 @@ def strengths_matrices(models: Sequence[Strengths]) -> tuple[list[Matrix], Legen
             names = [model.name] * (len(models) > 1) + [f"layer {layer}"] * (layer != "all")
             heads = [str(head) for head in range(1, len(values) + 1)]
             matrices.append(Matrix(", ".join(names), model.masks, heads, values.T))
-    return matrices, strengths_legend("what the key is to the query", "head", models)
+    return matrices, strengths_legend("relation of the key to the query", "head", models)
 
 
 def strengths_legend(rows: str, columns: str, models: Sequence[Strengths]) -> Legend:
-    """Return one scale for all strengths of the models; as in the paper, light is strong."""
+    """Return one scale for all strengths of the models. As in the paper, strong is light."""
     low, high = min(model.least for model in models), max(model.most for model in models)
     return Legend(rows, columns, "strength: lighter attends less", "cividis", low, high)

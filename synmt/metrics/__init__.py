@@ -2,28 +2,28 @@
 
 from synmt.registry import Registry
 
-# By name, what makes a metric of the config of metrics: `MetricConfig` to `Metric`. Its attribute `uses` holds the
-# options of MetricConfig that it reads, such as "chrf-beta"; without it, it reads none.
+# Callables by name that take a `MetricConfig` and return a `Metric`. Their attribute `uses` lists the options of
+# MetricConfig that they read, such as "chrf-beta"; without it, they read none.
 METRICS = Registry(
     "synmt.metrics",
     {
-        "bleu": "synmt.metrics.sacre:bleu",
-        "chrf": "synmt.metrics.sacre:chrf",
-        "chrf+": "synmt.metrics.sacre:chrf_plus",
-        "chrf++": "synmt.metrics.sacre:chrf_plus_plus",
-        "ter": "synmt.metrics.sacre:ter",
-        "ribes": "synmt.metrics.ribes:Ribes",
-        "evalb": "synmt.metrics.bracketing:evalb",
-        "upos": "synmt.metrics.attachment:upos",
-        "uas": "synmt.metrics.attachment:uas",
-        "las": "synmt.metrics.attachment:las",
+        "bleu": "synmt.metrics.translations:bleu",
+        "chrf": "synmt.metrics.translations:chrf",
+        "chrf+": "synmt.metrics.translations:chrf_plus",
+        "chrf++": "synmt.metrics.translations:chrf_plus_plus",
+        "ter": "synmt.metrics.translations:ter",
+        "ribes": "synmt.metrics.translations:Ribes",
+        "evalb": "synmt.metrics.parses:evalb",
+        "upos": "synmt.metrics.parses:upos",
+        "uas": "synmt.metrics.parses:uas",
+        "las": "synmt.metrics.parses:las",
         "aer": "synmt.metrics.links:aer",
         "precision": "synmt.metrics.links:precision",
         "recall": "synmt.metrics.links:recall",
         "f1": "synmt.metrics.links:f1",
-        "cPcA": "synmt.metrics.prediction:cPcA",
-        "wPcA": "synmt.metrics.prediction:wPcA",
-        "cPwA": "synmt.metrics.prediction:cPwA",
-        "wPwA": "synmt.metrics.prediction:wPwA",
+        "cPcA": "synmt.metrics.links:cPcA",
+        "wPcA": "synmt.metrics.links:wPcA",
+        "cPwA": "synmt.metrics.links:cPwA",
+        "wPwA": "synmt.metrics.links:wPwA",
     },
 )

@@ -1,4 +1,4 @@
-"""Settings of metrics and of significance tests."""
+"""The configs of metrics and significance tests."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -9,70 +9,64 @@ from synmt.metrics import METRICS
 from synmt.options import Scope, check_settings, option_names, setting
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])  # of a metric
-# What a metric compares, and its items: text as str, Tree | None, ParseRecord, Links, Prediction with Links, and
-# Scored with Links.
+# Kinds of items that metrics compare: str, Tree | None, ParseRecord, Links, Prediction with Links, and Scored with
+# Links.
 Compared = Literal["translations", "trees", "records", "links", "predictions", "scored links"]
 
 
 @dataclass(frozen=True)
 class MetricConfig:
-    """Settings of all metrics, and of how their input is read."""
+    """The options of all metrics, and of reading their input."""
 
     tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = setting(
-        "13a", "tokenization by sacreBLEU for BLEU and RIBES; none if the text is tokenized already"
+        "13a", "sacreBLEU tokenizer for BLEU and RIBES"
     )
-    case: Literal["mixed", "lower"] | None = setting(
-        None, "whether case counts, if not mixed for BLEU and chrF, lower for TER and RIBES"
-    )
-    detokenize: str | None = setting(
-        None, "language of hypotheses that are Moses tokens, to be joined to text first", metavar="LANGUAGE"
-    )
+    case: Literal["mixed", "lower"] | None = setting(None, "keep case (BLEU, chrF) or lowercase (TER, RIBES)")
+    detokenize: str | None = setting(None, "detokenize the Moses tokens of hypotheses first", metavar="LANGUAGE")
     effective_order: bool = setting(
-        False,
-        "let BLEU leave out orders of n-grams that a text is too short for, as it does by sentence",
-        unless="--by-sentence",
+        False, "let BLEU skip n-gram orders longer than a text, as --by-sentence does", unless="--by-sentence"
     )
     chrf_beta: int = setting(2, "weight of recall in chrF", 1, 1000)
     chrf_average: Literal["sacrebleu", "script"] = setting(
-        "sacrebleu", "chrF over n-gram orders: F of the means, as sacreBLEU; or mean of the Fs, as the script chrF++.py"
+        "sacrebleu", "chrF: F of averages, as sacreBLEU; or average F, as chrF++.py"
     )
     ribes_alpha: float = setting(0.25, "weight of precision in RIBES", most=100)
     ribes_beta: float = setting(0.1, "weight of brevity in RIBES", most=100)
     link_base: int | None = setting(
-        None, "number of the first word in hypotheses that are links; else 0 if a file has a 0, or 1", most=1
+        None, "first word of links in hypotheses, if not 0 where a file has a 0, else 1", most=1
     )
-    reference_base: int | None = setting(None, "the same in the references", most=1)
+    reference_base: int | None = setting(None, "first word of links in references", most=1)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds."""
+        """Raise ValueError for a setting out of bounds."""
         check_settings(self)
 
 
 @dataclass(frozen=True)
 class SignificanceConfig:
-    """How systems are compared. level: reports mark p below it."""
+    """How to compare systems. level: reports mark p below it."""
 
     test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"] = setting(
-        "bootstrap-wins", "one of the tests above"
+        "bootstrap-wins", "test to use, as described above"
     )
-    resamples: int = setting(10_000, "resamples, or random trials", 1, unless="test sign", most=10**7)
+    resamples: int = setting(10_000, "resamples or random trials", 1, unless="test sign", most=10**7)
     seed: int = setting(12345, "seed of the random numbers", unless="test sign")
     against: Literal["first", "best"] = setting(
-        "first", "compare systems with the first one, or by each metric with the best one", unless="test sign"
+        "first", "compare with the first or, for each metric, with the best system", unless="test sign"
     )
-    level: float = setting(0.05, "mark differences below this p", most=1, unless="test sign")
+    level: float = setting(0.05, "mark differences with p below this", most=1, unless="test sign")
 
     def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds, and for too few resamples to find any difference."""
+        """Raise ValueError for a setting out of bounds, and for too few resamples to find any difference."""
         check_settings(self)
         if self.test != "sign" and self.resamples * self.level < 1 and self.level:
             least = math.ceil(1 / self.level)
-            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: it takes {least}")
+            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: at least {least} can")
 
 
 DEFAULTS = MetricConfig()
-CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # the metrics of --errors: predictions right and wrong, links as well
-# The settings by which what a metric compares is read.
+CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # metrics of --errors: correct or wrong prediction, correct or wrong link
+# The options for reading each kind of item.
 OF_READING: Mapping[Compared, tuple[str, ...]] = {
     "translations": ("detokenize",),
     "links": ("link-base", "reference-base"),
@@ -82,7 +76,7 @@ OF_READING: Mapping[Compared, tuple[str, ...]] = {
 
 
 def using(*options: str) -> Callable[[Maker], Maker]:
-    """Declare which options of MetricConfig a metric reads."""
+    """Declare the options of MetricConfig that a metric reads."""
 
     def declare(make: Maker) -> Maker:
         vars(make)["uses"] = options
@@ -92,8 +86,10 @@ def using(*options: str) -> Callable[[Maker], Maker]:
 
 
 def scope_of(names: Sequence[str], report: str = "", compared: Compared | None = None) -> Scope:
-    """Return which options of MetricConfig are used by metrics of these names; or by a report, such as --reliability,
-    on what is compared."""
+    """Return which options of MetricConfig the metrics of these names use.
+
+    report, compared: an option such as --reliability that needs no metric, and the kind of items that it compares.
+    """
 
     def used_by(name: str) -> frozenset[str]:
         made = METRICS[name]

@@ -1,28 +1,35 @@
-"""Alignment error rate, precision and recall of word links.
+"""Scores of word links: alignment error rate, precision and recall, and shares of correct predictions and links.
 
-Och & Ney (2003), "A Systematic Comparison of Various Statistical Alignment Models", Computational Linguistics, of
-sums over a corpus: hypothesis links A against sure links S and possible links P ⊇ S,
+Och & Ney (2003), "A Systematic Comparison of Various Statistical Alignment Models", Computational Linguistics. For
+hypothesis links A, sure links S and possible links P ⊇ S, with sums over a corpus,
 
     AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|),   precision = |A∩P| / |A|,   recall = |A∩S| / |S|.
 
-Where all links are sure, 1 − AER is the F1 of precision and recall, and that is the F1 given here otherwise too.
+If all links are sure, 1 − AER equals the F1 of precision and recall. We report that F1 in any case.
+
+Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL, Figure 7, ask whether an aligner
+predicts wrongly the words that it links wrongly. A target word is predicted correctly (cP, else wP) if any of its
+subwords is the model's first choice, and aligned correctly (cA, else wA) if any of its links is a possible link of the
+reference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 
 from synmt import __version__
-from synmt.metrics.config import Compared
+from synmt.metrics.config import CATEGORIES, Compared
 from synmt.metrics.metric import Score, Statistics
-from synmt.text.links import Links
+from synmt.text.links import Link, Links, check_numbers
 
 NAMES = ("AER", "Precision", "Recall", "F1")
 
 
 class LinkMetric:
-    """One of the four numbers, in percent. Statistics: |A|, |S|, |A∩S|, |A∩P|."""
+    """AER, precision, recall or F1 in percent. Statistics: |A|, |S|, |A∩S|, |A∩P|."""
 
     compares: Compared = "links"
 
@@ -42,14 +49,14 @@ class LinkMetric:
         return self._numbers(totals)[self.name]
 
     def score(self, totals: Statistics) -> Score:
-        """Return the score; of no links at all, against none, the error rate is 0."""
+        """Return the score. With no links on either side, the error rate is 0."""
         numbers = {name: float(column[0]) for name, column in self._numbers(totals[None]).items()}
         found, sure, _, _ = totals.tolist()
         details = f"(P = {numbers['Precision']:.2f} R = {numbers['Recall']:.2f} links = {found})"
         return Score(self.name, numbers[self.name], f"sure:{sure}|synmt:{__version__}", details)
 
     def _numbers(self, totals: Statistics) -> dict[str, npt.NDArray[np.float64]]:
-        """Return all four, of [m, 4] totals; where nothing can be right or wrong, 0."""
+        """Return all four for [m, 4] totals; 0 if there is nothing to count."""
         found, sure, right_sure, right = totals.T
         precision, recall = 100 * right / np.maximum(1, found), 100 * right_sure / np.maximum(1, sure)
         error = 100 * (found + sure - right_sure - right) / np.maximum(1, found + sure)
@@ -58,3 +65,104 @@ class LinkMetric:
 
 
 aer, precision, recall, f1 = (lambda config, name=name: LinkMetric(name) for name in NAMES)  # of any MetricConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """An aligner's output for a sentence pair.
+
+    links: between words, counted from 0. predicted: whether it predicted each target word correctly, [n].
+    """
+
+    links: frozenset[Link] = frozenset()
+    predicted: tuple[bool, ...] = ()
+
+
+def read_prediction(line: str) -> Prediction:
+    """Read JSON with `links`, a list of [source word, target word, …], and `predicted`, a list of booleans.
+
+    An empty line or `{}` has no words. Raises ValueError.
+    """
+    if line.strip() in ("", "{}"):
+        return Prediction()
+    try:
+        fields = orjson.loads(line)
+        links = frozenset((link[0], link[1]) for link in fields["links"])
+        predicted = tuple(fields["predicted"])
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
+    except (KeyError, TypeError, IndexError):
+        raise ValueError('needs "links": [[source word, target word], …] and "predicted": [true or false, …]') from None
+    check_numbers(links)
+    if any(type(word) is not bool for word in predicted):
+        raise ValueError("predicted must be true or false for each target word")
+    if any(target >= len(predicted) for _, target in links):
+        raise ValueError(f"a link to a word beyond the {len(predicted)} target words")
+    return Prediction(links, predicted)
+
+
+class PredictionCategory:
+    """The share of target words in one of the four categories. Statistics: the words in each."""
+
+    compares: Compared = "predictions"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.higher_is_better = name.endswith("cA")
+
+    def statistics(self, hypotheses: Sequence[Prediction], references: Sequence[Sequence[Links]]) -> Statistics:
+        """Raises ValueError for a reference link to a word that does not exist."""
+        (gold_links,) = references
+        return np.array([_count(*pair) for pair in zip(hypotheses, gold_links, strict=True)], dtype=np.int64)
+
+    def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
+        share: npt.NDArray[np.float64] = 100 * totals / np.maximum(1, totals.sum(axis=1, keepdims=True))
+        return share[:, CATEGORIES.index(self.name)]
+
+    def score(self, totals: Statistics) -> Score:
+        words, counted = int(totals.sum()), int(totals[CATEGORIES.index(self.name)])
+        value = float(self.scores(totals[None])[0])
+        return Score(self.name, value, f"words:{words}|synmt:{__version__}", f"({counted} words)")
+
+
+def _count(hypothesis: Prediction, gold: Links) -> list[int]:
+    words = len(hypothesis.predicted)
+    if any(target >= words for _, target in gold.possible):
+        raise ValueError(f"a reference link to a word beyond the {words} target words")
+    aligned = {target for _, target in hypothesis.links & gold.possible}
+    found = [
+        ("cP" if predicted else "wP") + ("cA" if word in aligned else "wA")
+        for word, predicted in enumerate(hypothesis.predicted)
+    ]
+    return [found.count(category) for category in CATEGORIES]
+
+
+cPcA, wPcA, cPwA, wPwA = (
+    lambda config, name=name: PredictionCategory(name) for name in CATEGORIES
+)  # of any MetricConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An aligner's links for a sentence pair, between words counted from 0, with scores from 0 to 1."""
+
+    links: Mapping[Link, float] = field(default_factory=dict)
+
+
+def read_scored(line: str) -> Scored:
+    """Read JSON with `links`, a list of [source word, target word, score].
+
+    An empty line or `{}` has no links. Raises ValueError.
+    """
+    if line.strip() in ("", "{}"):
+        return Scored()
+    try:
+        links = {(i, j): score for i, j, score in orjson.loads(line)["links"]}
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error}") from None
+    except (KeyError, TypeError, ValueError):
+        raise ValueError('needs "links": [[source word, target word, score], …]') from None
+    check_numbers(links)
+    if any(type(score) not in (int, float) or not 0 <= score <= 1 for score in links.values()):
+        raise ValueError("a score is not between 0 and 1")
+    return Scored(links)

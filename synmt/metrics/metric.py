@@ -1,6 +1,6 @@
-"""What a metric is: statistics of each sentence first, one score of their sum after.
+"""Metrics: sentence statistics first, then one score of their sum.
 
-So a corpus is scored in parts, buckets of it are as cheap as the whole, and a significance test resamples
+So we can score a corpus in parts, buckets cost no more than the whole corpus, and a significance test resamples
 sentences without scoring them again.
 """
 
@@ -17,19 +17,19 @@ from synmt.streams import Line, windows
 Item = TypeVar("Item", contravariant=True)
 T = TypeVar("T")
 
-# Whole numbers where the metric counts, so that its details read as counts; else float64.
+# Integers if the metric counts, so that its details are printed as counts; else float64.
 Statistics = npt.NDArray[np.number]
 
 
 @dataclass(slots=True, frozen=True)
 class Score:
-    """One number of a paper's table, and what is needed to compute it again.
+    """One number in a paper's table, with everything needed to reproduce it.
 
     name: the metric as sacreBLEU prints it, such as `BLEU` or `chrF2`.
-    score: 0 to 100, or above it for error rates.
-    signature: sacreBLEU's account of references, case, tokenization and version.
-    details: what the metric has to say beside its score.
-    interval: the lowest and the highest score that chance may give, if it was asked for.
+    score: 0 to 100, or higher for error rates.
+    signature: as sacreBLEU's: references, case, tokenization and version.
+    details: further numbers of the metric.
+    interval: the bounds of the confidence interval, on request.
     """
 
     name: str
@@ -46,36 +46,36 @@ class Score:
 
     @property
     def line(self) -> str:
-        """Return all of it on one line, as sacreBLEU prints it."""
+        """Return everything on one line, as sacreBLEU prints it."""
         return f"{self.name}|{self.signature} = {self.number}{self.details and ' '}{self.details}"
 
     def noted(self, note: str) -> "Score":
-        """Return the score with what was done to its input at the end of its signature."""
+        """Append a note on how the input was read to the signature."""
         return replace(self, signature=f"{self.signature}|{note}") if note else self
 
 
 class Metric(Protocol[Item]):
     """A corpus metric that is a function of summed sentence statistics, over texts, trees, records or links.
 
-    In a table of scores, a metric goes by its name in METRICS, in upper or lower case.
+    In a table of scores, a metric has its name in METRICS, in upper or lower case.
     """
 
     compares: Compared
     higher_is_better: bool
 
     def statistics(self, hypotheses: Sequence[Item], references: Sequence[Sequence[Item]]) -> Statistics:
-        """Return the statistics of n sentences, [n, k]. references: one list of n items a reference, [r][n]."""
+        """Return the statistics of n sentences, [n, k]. references: one list of n items per reference, [r][n]."""
 
     def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
-        """Return the scores of m corpora, [m], each from the sum of its sentences' statistics, [m, k]."""
+        """Return the scores of m corpora, [m], from the summed statistics of each, [m, k]."""
 
     def score(self, totals: Statistics) -> Score:
-        """Return the score of one corpus, [k], with all that belongs to it."""
+        """Return the score of one corpus, [k], with name, signature and details."""
 
 
 class Row(NamedTuple, Generic[T]):
-    """One sentence: what each system made of it, its references, the bucket that it falls into, and the input lines
-    of the systems, where there are any."""
+    """One sentence: the hypothesis of each system, the references, the bucket, and the input lines of the systems, if
+    any."""
 
     hypotheses: Sequence[T]
     references: Sequence[T]
@@ -84,14 +84,14 @@ class Row(NamedTuple, Generic[T]):
 
 
 def corpus_score(metric: Metric[T], hypotheses: Sequence[T], references: Sequence[Sequence[T]]) -> Score:
-    """Return the score of n hypotheses against one list of n items a reference, [r][n]."""
+    """Return the score of n hypotheses against one list of n items per reference, [r][n]."""
     return metric.score(metric.statistics(hypotheses, references).sum(axis=0))
 
 
 def stream_statistics(
     metrics: Sequence[Metric[T]], rows: Iterable[Row[T]]
 ) -> Iterator[tuple[list[int], list[list[Statistics]]]]:
-    """Yield for each window of n rows the buckets, [n], and the statistics, [systems][metrics] of [n, k].
+    """Yield the buckets, [n], and the statistics, [systems][metrics] of [n, k], of each window of n rows.
 
     Raises ValueError if there are no rows, and BadInput or ValueError for a sentence that a metric cannot compare.
     """
@@ -113,7 +113,7 @@ def _statistics(metric: Metric[T], rows: Sequence[Row[T]], system: int) -> Stati
     except ValueError as error:
         if len(rows) == 1 and rows[0].lines:
             raise rows[0].lines[system].error(error) from None
-        if len(rows) > 1:  # which sentence is it?
+        if len(rows) > 1:  # find the sentence
             for row in rows:
                 _statistics(metric, [row], system)
         raise
@@ -122,7 +122,7 @@ def _statistics(metric: Metric[T], rows: Sequence[Row[T]], system: int) -> Stati
 def stream_totals(
     metrics: Sequence[Metric[T]], rows: Iterable[Row[T]], buckets: int = 1
 ) -> tuple[list[int], list[list[Statistics]]]:
-    """Return the sentences of each bucket, [buckets], and their sums, [systems][metrics] of [buckets, k].
+    """Return the number of sentences per bucket, [buckets], and their sums, [systems][metrics] of [buckets, k].
 
     Raises ValueError if there are no rows.
     """

@@ -1,35 +1,50 @@
-"""Files of hypotheses and references, side by side, and the metrics that compare them."""
+"""Input of metrics: parallel files of hypotheses and references, and length buckets."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, get_args
 
 from synmt.metrics import METRICS
-from synmt.metrics.bracketing import read_parse
 from synmt.metrics.config import Compared, MetricConfig
-from synmt.metrics.lengths import LengthBuckets
+from synmt.metrics.links import Prediction, Scored, read_prediction, read_scored
 from synmt.metrics.metric import Metric, Row
-from synmt.metrics.prediction import Prediction, read_prediction
-from synmt.metrics.reliability import Scored, read_scored
+from synmt.metrics.parses import read_parse
 from synmt.streams import Line, WrongUsage, check_stdin_once, read_lines, readable, side_by_side
 from synmt.text.links import Link, Links, check_inside, detect_base, read_links
-from synmt.text.moses import MosesTokenizer
-from synmt.trees.parses import lines_of_trees
+from synmt.text.tokenization import MosesTokenizer
+from synmt.trees.formats import lines_of_trees
 from synmt.trees.record import read_record, read_words
 
 Reader = Callable[[str], Any]
-# What is compared with links, and how it is read where it is JSON, whose words count from 0.
+# Kinds of items that are compared with links, and the reader of those in JSON, whose words count from 0.
 BASED: dict[str, Reader | None] = {"links": None, "predictions": read_prediction, "scored links": read_scored}
 
 
 @dataclass(frozen=True)
-class Files:
-    """One file a system, one a reference, and the two sides of the bitext where they are needed.
+class LengthBuckets:
+    """Buckets of sentences. limits: the largest length of each bucket but the last, ascending."""
 
-    source: its words are counted for the buckets; without it, the words of the first reference.
-    target: with the source, the sentences that links must not leave.
-    given: lines that are there already, by the names that stand for files of them.
+    limits: tuple[int, ...]
+
+    def bucket(self, length: int) -> int:
+        """Return the index of the bucket for a length."""
+        return bisect_left(self.limits, length)
+
+    def labels(self) -> list[str]:
+        """Return the names of the buckets: `0-10`, `11-20`, `21-` for limits of 10 and 20."""
+        starts = (0, *(limit + 1 for limit in self.limits))
+        return [f"{start}-{end}" for start, end in zip(starts, (*self.limits, ""), strict=True)]
+
+
+@dataclass(frozen=True)
+class Files:
+    """One file per system and per reference, and the two sides of the bitext if needed.
+
+    source: its lengths determine the buckets; without it, those of the first reference.
+    target: together with the source, to check that links do not leave their sentences.
+    given: lines in memory, by the names that replace files.
     """
 
     hypotheses: Sequence[str]
@@ -39,7 +54,7 @@ class Files:
     given: Mapping[str, Iterator[Line]] = field(default_factory=dict)
 
     def lines(self) -> list[Iterator[Line]]:
-        """Return the lines of each, in the order of `paths`. Raises WrongUsage for standard input twice."""
+        """Return the lines of each file, in the order of `paths`. Raises WrongUsage for standard input twice."""
         check_stdin_once(self.paths())
         return [self.given[path] if path in self.given else read_lines([path]) for path in self.paths()]
 
@@ -50,10 +65,10 @@ class Files:
 
 @dataclass(frozen=True)
 class Input:
-    """Systems to be scored.
+    """Systems to score.
 
-    rows: a stream, to be read once.
-    notes: for each system, what signatures must say of how it was read.
+    rows: a stream, which can be read once.
+    notes: for each system, what its signatures must say about how it was read.
     """
 
     systems: Sequence[str]
@@ -63,17 +78,17 @@ class Input:
 
 
 def open_input(names: Sequence[str], files: Files, config: MetricConfig, buckets: LengthBuckets | None = None) -> Input:
-    """Return the metrics of these names, of METRICS, and what they score, a row for each line of the files.
+    """Return the metrics of these names in METRICS, and their input, one row per line of the files.
 
-    Links are read whole, so that the base they count from can be found out; all else goes by as a stream.
-    Raises ValueError for what does not fit together; and, as the rows are read, BadInput.
+    Links are loaded completely, to determine the number of the first word; everything else is streamed.
+    Raises ValueError for inputs that do not fit together and, while rows are read, BadInput.
     """
     metrics: list[Metric[Any]] = [METRICS[name](config) for name in names]
     compared, *others = dict.fromkeys(metric.compares for metric in metrics)
     if others:
         raise WrongUsage(f"{' and '.join(names)} compare different things")
     if compared not in get_args(Compared):
-        raise ValueError(f"{names[0]} compares {compared}, which are none of {', '.join(get_args(Compared))}")
+        raise ValueError(f"{names[0]} compares {compared}, which must be one of {', '.join(get_args(Compared))}")
     rows, notes = open_rows(names[0], compared, files, config, buckets)
     return Input([*map(readable, files.hypotheses)], metrics, rows, notes)
 
@@ -81,17 +96,17 @@ def open_input(names: Sequence[str], files: Files, config: MetricConfig, buckets
 def open_rows(
     name: str, compared: Compared, files: Files, config: MetricConfig, buckets: LengthBuckets | None = None
 ) -> tuple[Iterator[Row[Any]], list[str]]:
-    """Return a row for each line of the files, and a note for each system; name: what it is for.
+    """Return a row for each line of the files, and a note for each system. name: of the metric or report.
 
-    Raises as `open_input` does.
+    Raises as `open_input`.
     """
     has_links = compared in BASED
     if compared != "translations" and len(files.references) > 1:
         raise WrongUsage(f"{name} takes one reference")
     if compared != "translations" and buckets and files.source is None:
-        raise WrongUsage(f"lengths for {name} are those of a source, and there is none")
+        raise WrongUsage(f"lengths for {name} need a source")
     if files.target is not None and (files.source is None or not has_links):
-        raise WrongUsage("a target is for links, beside a source")
+        raise WrongUsage("a target needs links and a source")
     lines: Iterable[Sequence[Line]] = (
         read_trees(files) if compared == "trees" else side_by_side(files.paths(), files.lines())
     )
@@ -104,7 +119,7 @@ def open_rows(
 
 
 def read_trees(files: Files) -> Iterator[tuple[Line, ...]]:
-    """Yield tree n of each file of hypotheses and references, side by side; of a source, line n. Raises BadInput."""
+    """Yield tree n of each file of hypotheses and references, and line n of a source. Raises BadInput."""
     lines, trees = files.lines(), len(files.hypotheses) + len(files.references)
     return side_by_side(files.paths(), [*map(lines_of_trees, lines[:trees]), *lines[trees:]], "trees")
 

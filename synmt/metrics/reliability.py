@@ -1,60 +1,41 @@
-"""Whether the scores of links are probabilities: of those near 0.8, are eight of ten right?
+"""Calibration of link scores: are eight out of ten links with scores near 0.8 correct?
 
 The expected calibration error of Naeini, Cooper & Hauskrecht (2015), "Obtaining Well Calibrated Probabilities Using
-Bayesian Binning", AAAI: links stand in ten bins by their score, and with n_b links in bin b of N in all,
+Bayesian Binning", AAAI: we sort links into ten bins by score. With n_b of N links in bin b,
 
-    ECE = Σ_b n_b / N |share of right links in b − mean score in b|.
+    ECE = Σ_b n_b / N |share of correct links in b − mean score in b|.
 
-Guo et al. (2017), "On Calibration of Modern Neural Networks", ICML, make scores p into σ(logit(p) / T): a temperature T
-over 1 makes what is too sure less so, and moves no score past another. The best one, here that of the least ECE, is
-learnt from links that are known. (Theirs has the greatest likelihood, which follows the few links that are sure and
-wrong.) Right is a link that the reference holds possible, as in the precision of links.
+Guo et al. (2017), "On Calibration of Modern Neural Networks", ICML, replace scores p by σ(logit(p) / T): a temperature
+T over 1 makes overconfident scores less confident, without changing their order. The best temperature, here the one
+with the least ECE, is fitted to known links. (Theirs maximizes likelihood, which depends mostly on the few links that
+are confident and wrong.) A link is correct if it is a possible link of the reference, as in the precision of links.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 
-from synmt.text.links import Link, Links, check_numbers
+from synmt import __version__
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.links import Scored
+from synmt.metrics.reading import Files, open_rows
+from synmt.metrics.report import Part, Table, in_form
+from synmt.streams import readable
+from synmt.text.links import Links
 
 Floats = npt.NDArray[np.float64]
 BINS = 10
-LEAST = 1e-6  # and 1 − LEAST: scores have six digits, and certainty has no odds
+LEAST = 1e-6  # bounds scores away from 0 and 1, whose odds are not finite; scores have six digits
 TEMPERATURES = np.geomspace(0.1, 10, 401)
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """What an aligner says of a sentence pair: links between words, counted from 0, each with its score, 0 to 1."""
-
-    links: Mapping[Link, float] = field(default_factory=dict)
-
-
-def read_scored(line: str) -> Scored:
-    """Read JSON with `links`, a list of [source word, target word, score].
-
-    An empty line, and the `{}` that stands for it, has no links. Raises ValueError.
-    """
-    if line.strip() in ("", "{}"):
-        return Scored()
-    try:
-        links = {(i, j): score for i, j, score in orjson.loads(line)["links"]}
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error}") from None
-    except (KeyError, TypeError, ValueError):
-        raise ValueError('needs "links": [[source word, target word, score], …]') from None
-    check_numbers(links)
-    if any(type(score) not in (int, float) or not 0 <= score <= 1 for score in links.values()):
-        raise ValueError("a score is not between 0 and 1")
-    return Scored(links)
+BIN_HEADER = ["score", "links", "mean", "right"]
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Links of like scores: how many, the mean of their scores, and the share of them that is right."""
+    """Links of similar scores: their number, their mean score, and the share of correct ones."""
 
     low: float
     high: float
@@ -65,7 +46,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """bins: those that hold links; temperature: the best one; tempered: the scores' error at that one."""
+    """bins: those with links; temperature: the best one; error, tempered: ECE before and at that temperature."""
 
     bins: list[Bin]
     all: Bin
@@ -75,7 +56,7 @@ class Reliability:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Scored, Links]]) -> "Reliability":
-        """Return that of links against those of a reference. Raises ValueError if there are no links."""
+        """Compare links with those of a reference. Raises ValueError if there are no links."""
         found = [(score, link in gold.possible) for item, gold in pairs for link, score in item.links.items()]
         if not found:
             raise ValueError("no links with scores")
@@ -88,7 +69,7 @@ class Reliability:
 
 
 def binned(scores: Floats, right: npt.NDArray[np.bool_]) -> list[Bin]:
-    """Return the bins that hold scores; each begins with its lowest, and the last holds 1."""
+    """Return the bins that contain scores. A bin includes its lower bound, and the last one also 1."""
     places = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     chosen = ((place, places == place) for place in np.unique(places).tolist())
     return [
@@ -109,5 +90,48 @@ def tempered(scores: npt.ArrayLike, temperature: float) -> Floats:
 
 
 def best_temperature(scores: Floats, right: npt.NDArray[np.bool_]) -> float:
-    """Return that of the least error, of TEMPERATURES."""
+    """Return the one of TEMPERATURES with the least error."""
     return min(TEMPERATURES.tolist(), key=lambda each: calibration_error(binned(tempered(scores, each), right)))
+
+
+def report_reliability(files: Files, config: MetricConfig, form: str) -> Iterator[str]:
+    """Return a row per bin and one for all links, in percent, for each file. Raises BadInput and ValueError."""
+    rows, notes = open_rows("--reliability", "scored links", files, config)
+    kept = [(row.hypotheses, row.references[0]) for row in rows]
+    found = [
+        (readable(name), note, Reliability.of((items[place], gold) for items, gold in kept))
+        for place, (name, note) in enumerate(zip(files.hypotheses, notes, strict=True))
+    ]
+    fields = (
+        _fields_of_bin(name, each, reliability if each is reliability.all else None)
+        for name, _, reliability in found
+        for each in (*reliability.bins, reliability.all)
+    )
+    return in_form(form, reliability_as_text(found), fields)
+
+
+def reliability_as_text(found: Sequence[tuple[str, str, Reliability]]) -> Iterator[Part]:
+    for name, note, reliability in found:
+        rows = [_cells_of_bin(f"{each.low:.1f}-{each.high:.1f}", each) for each in reliability.bins]
+        yield Table([BIN_HEADER, *rows, _cells_of_bin("all", reliability.all)])
+        best = f"{100 * reliability.tempered:.2f} at temperature {reliability.temperature:.2f}"
+        system = f" ({name})" if len(found) > 1 else ""
+        yield f"ECE|bins:{BINS}|synmt:{__version__}|{note} = {100 * reliability.error:.2f} ({best}){system}"
+
+
+def _cells_of_bin(name: str, each: Bin) -> list[str]:
+    return [name, str(each.links), f"{100 * each.mean:.2f}", f"{100 * each.right:.2f}"]
+
+
+def _fields_of_bin(name: str, each: Bin, of_all: Reliability | None) -> dict[str, Any]:
+    return {
+        "system": name,
+        "low": each.low,
+        "high": each.high,
+        "links": each.links,
+        "mean": 100 * each.mean,
+        "right": 100 * each.right,
+        "ece": 100 * of_all.error if of_all else None,
+        "temperature": of_all.temperature if of_all else None,
+        "tempered_ece": 100 * of_all.tempered if of_all else None,
+    }

@@ -8,8 +8,8 @@ import orjson
 
 from synmt.metrics.metric import Score
 
-SystemScores = Sequence[tuple[str, Sequence[Score]]]  # of each system its name, and one score a metric
-Fields = Mapping[str, Any]  # of one number: the columns of TSV, the keys of JSON
+SystemScores = Sequence[tuple[str, Sequence[Score]]]  # for each system its name, and one score per metric
+Fields = Mapping[str, Any]  # one number: the columns of TSV, the keys of JSON
 
 
 @dataclass(frozen=True)
@@ -19,20 +19,20 @@ class Table:
     rows: Sequence[Sequence[str]]
 
 
-Part = Table | str  # of a report for people: a table, or a line beside it
+Part = Table | str  # part of a report for people: a table, or a line of text
 
 
 def as_text(scores: SystemScores) -> Iterator[Part]:
-    """Yield a table, a row a system, then the signatures."""
+    """Yield a table with one row per system, then the signatures."""
     header = ["system", *(score.name for score in scores[0][1])]
     yield Table([header, *([system, *(score.number for score in row)] for system, row in scores)])
     yield from signatures(scores)
 
 
 def report(scores: SystemScores, form: str) -> Iterator[str]:
-    """Return the scores in a form: a table, or a row of TSV or JSON a system and metric.
+    """Return the scores in a form: a table, or one row of TSV or JSON per system and metric.
 
-    As text one system has a line a metric, as sacreBLEU prints it.
+    As text, a single system gets one line per metric, as sacreBLEU prints it.
     """
     if form == "text" and len(scores) == 1:
         return (score.line for score in scores[0][1])
@@ -53,14 +53,14 @@ def report(scores: SystemScores, form: str) -> Iterator[str]:
 def in_form(form: str, parts: Iterable[Part], fields: Iterable[Fields]) -> Iterator[str]:
     """Return the parts as text or LaTeX, or the fields as TSV, or as JSON lines with all digits."""
     if form in ("tsv", "json"):
-        return tsv(fields) if form == "tsv" else json_lines(fields)
+        return tsv(fields) if form == "tsv" else (orjson.dumps(row).decode() for row in fields)
     write, comment = (latex, "% ") if form == "latex" else (table, "")
     lines = (line for part in parts for line in (write(part.rows) if isinstance(part, Table) else [f"{comment}{part}"]))
     return map(_printable, lines)
 
 
 def _printable(text: str) -> str:
-    """Return a text that stays in its cell and on its line, whatever a file or a system is called."""
+    """Escape characters that would break a cell or a line, since names of files and systems may contain any."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
@@ -81,7 +81,7 @@ _LATEX = str.maketrans(
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
     | {"Δ": r"$\Delta$", "<": "$<$", ">": "$>$", "|": r"\textbar{}"}
 )
-_AFTER_ROW = "[", "*"  # at the start of a row, these would be arguments of the \\ that ended the row before
+_AFTER_ROW = "[", "*"  # at the start of a row, these would be arguments of the \\ that ends the previous one
 
 
 def _latex_cell(cell: str) -> str:
@@ -93,7 +93,7 @@ def _latex_cell(cell: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows with their cells under each other: names to the left, numbers to the right."""
+    """Yield rows with aligned cells: names to the left, numbers to the right."""
     first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
     for name, *cells in rows:
         numbers = (cell.rjust(max(7, width)) for cell, width in zip(cells, widths, strict=True))
@@ -101,7 +101,7 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def signatures(scores: SystemScores) -> Iterator[str]:
-    """Yield a line a metric; where systems were scored in different ways, a line each."""
+    """Yield one line per metric, or per system and metric if systems were scored in different ways."""
     for row in zip(*(row for _, row in scores), strict=True):
         if len({score.signature for score in row}) == 1:
             yield f"{row[0].name}|{row[0].signature}"
@@ -112,7 +112,7 @@ def signatures(scores: SystemScores) -> Iterator[str]:
 
 
 def tsv(rows: Iterable[Fields]) -> Iterator[str]:
-    """Yield a header and a row a number, with four decimals; what is not known is empty."""
+    """Yield a header and one row per number, with four decimals; unknown values are empty."""
     for number, row in enumerate(rows):
         if number == 0:
             yield "\t".join(map(_printable, row))
@@ -123,8 +123,3 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.4f}" if isinstance(value, float) else _printable(str(value))
-
-
-def json_lines(rows: Iterable[Fields]) -> Iterator[str]:
-    for row in rows:
-        yield orjson.dumps(row).decode()

@@ -1,20 +1,24 @@
-"""Scores of whole corpora, of sentences in buckets by their length, and of each sentence."""
+"""Scores of whole corpora, of buckets of sentences by length, of each sentence, and of each dependency relation."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from synmt.metrics.config import MetricConfig
-from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import Statistics, stream_statistics, stream_totals
-from synmt.metrics.reading import Files, Input, open_input
+from synmt.metrics.parses import las
+from synmt.metrics.reading import Files, Input, LengthBuckets, open_input, open_rows
 from synmt.metrics.report import Part, SystemScores, Table, in_form, report, signatures
 from synmt.metrics.significance import confidence_intervals, sentence_statistics
-from synmt.streams import WrongUsage
+from synmt.streams import WrongUsage, readable
+from synmt.trees.record import ParseRecord
+
+RELATION_HEADER = ["relation", "words", "heads", "precision", "recall", "F1"]
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """Sentences of like length, or `all`: how many they are, and their scores, if there are any."""
+    """Sentences of similar length, or `all`: their number, and their scores, if any."""
 
     length: str
     sentences: int
@@ -30,15 +34,14 @@ def score_files(
     by_sentence: bool = False,
     intervals: bool = False,
 ) -> Iterator[str]:
-    """Return the scores of files in a form, text, tsv, json or latex.
+    """Return the scores of files in a form: text, tsv, json or latex.
 
-    limits: of buckets of their sentences; by_sentence: the scores of each; intervals: those of the corpora with what
-    chance makes of them.
+    limits: of length buckets; by_sentence: score each sentence; intervals: add confidence intervals to corpus scores.
 
-    Raises BadInput, and ValueError for what does not fit together.
+    Raises BadInput, and ValueError for inputs that do not fit together.
     """
     if by_sentence + intervals + bool(limits) > 1:
-        raise WrongUsage("scores are by length, by sentence or with intervals")
+        raise WrongUsage("choose one of scores by length, by sentence or with intervals")
     if by_sentence:
         given = open_input(names, files, replace(config, effective_order=True))
         return report_sentences(score_sentences(given), form)
@@ -51,13 +54,13 @@ def score_files(
 
 
 def score_systems(given: Input) -> SystemScores:
-    """Return one score a metric for each system, in constant memory. Raises ValueError if there are no rows."""
+    """Return one score per metric for each system, in constant memory. Raises ValueError if there are no rows."""
     _, totals = stream_totals(given.metrics, given.rows)
     return _scores(given, [[total[0] for total in row] for row in totals])
 
 
 def with_intervals(given: Input) -> SystemScores:
-    """Return one score a metric for each system, with its interval. Raises ValueError if there are no rows."""
+    """Return one score per metric for each system, with its interval. Raises ValueError if there are no rows."""
     statistics = sentence_statistics(given)
     scores = _scores(given, [[part.sum(axis=0) for part in row] for row in statistics])
     intervals = confidence_intervals(given.metrics, statistics)
@@ -75,10 +78,12 @@ def score_sentences(given: Input) -> Iterator[SystemScores]:
 
 
 def report_sentences(sentences: Iterable[SystemScores], form: str) -> Iterator[str]:
-    """Return the scores of each sentence in a form: a line of them, or a row of TSV or JSON a sentence, system and
-    metric. Raises ValueError for another form."""
+    """Return the scores of each sentence in a form: one line, or one row of TSV or JSON per system and metric.
+
+    Raises WrongUsage for LaTeX.
+    """
     if form == "latex":
-        raise WrongUsage("LaTeX has tables of whole corpora, not of sentences")
+        raise WrongUsage("LaTeX tables are for whole corpora, not for sentences")
     if form == "text":
         return ("\t".join(f"{score.score:.2f}" for _, row in systems for score in row) for systems in sentences)
     fields = (
@@ -91,7 +96,7 @@ def report_sentences(sentences: Iterable[SystemScores], form: str) -> Iterator[s
 
 
 def score_by_length(given: Input, buckets: LengthBuckets) -> list[Bucket]:
-    """Return the buckets that the rows were put into, and all sentences as the last; in constant memory.
+    """Return the scores of each bucket, and of all sentences as the last, in constant memory.
 
     Raises ValueError if there are no rows.
     """
@@ -114,7 +119,7 @@ def _scores(given: Input, totals: Sequence[Sequence[Statistics]]) -> SystemScore
 
 
 def lengths_as_text(buckets: Sequence[Bucket]) -> Iterator[Part]:
-    """Yield a table a metric, a row a system and a column a bucket; then the signatures."""
+    """Yield one table per metric, with a row per system and a column per bucket, then the signatures."""
     everything = buckets[-1].scores
     for metric, score in enumerate(everything[0][1]):
         yield Table(
@@ -137,7 +142,7 @@ def lengths_as_text(buckets: Sequence[Bucket]) -> Iterator[Part]:
 
 
 def report_lengths(buckets: Sequence[Bucket], form: str) -> Iterator[str]:
-    """Return the scores in a form: tables, or a row of TSV or JSON a bucket, system and metric."""
+    """Return the scores in a form: tables, or one row of TSV or JSON per bucket, system and metric."""
     fields = (
         {
             "system": system,
@@ -152,3 +157,69 @@ def report_lengths(buckets: Sequence[Bucket], form: str) -> Iterator[str]:
         for score in row
     )
     return in_form(form, lengths_as_text(buckets), fields)
+
+
+@dataclass
+class Found:
+    """Counts for one relation.
+
+    words: in the references; heads: those of them with the correct head.
+    claimed: words in the hypotheses; right: those of them with the correct head and relation.
+    """
+
+    words: int = 0
+    heads: int = 0
+    claimed: int = 0
+    right: int = 0
+
+    def percentages(self) -> dict[str, float]:
+        """Return the share of correct heads, and precision, recall and F1 of heads with relations."""
+        return {
+            "heads": 100 * self.heads / max(1, self.words),
+            "precision": 100 * self.right / max(1, self.claimed),
+            "recall": 100 * self.right / max(1, self.words),
+            "f1": 200 * self.right / max(1, self.words + self.claimed),
+        }
+
+
+def add_relations(counts: Mapping[str, Found], gold: ParseRecord, predicted: ParseRecord) -> None:
+    """Add a sentence to the counts by relation. Raises ValueError as UAS and LAS."""
+    metric = las(MetricConfig())
+    right, said = metric.claims(gold), metric.claims(predicted, gold)
+    heads = {(span, head) for span, head, _ in said}
+    for span, head, relation in right:
+        counts[relation].words += 1
+        counts[relation].heads += (span, head) in heads
+    for claim in said:
+        counts[claim[2]].claimed += 1
+        counts[claim[2]].right += claim in right
+
+
+def report_relations(files: Files, config: MetricConfig, form: str) -> Iterator[str]:
+    """Return one row per relation for each file of records, most frequent first. Raises BadInput and ValueError."""
+    found: list[dict[str, Found]] = [defaultdict(Found) for _ in files.hypotheses]
+    for row in open_rows("--by-relation", "records", files, config)[0]:
+        for counts, predicted, line in zip(found, row.hypotheses, row.lines, strict=False):
+            with line.naming():
+                add_relations(counts, row.references[0], predicted)
+    systems = [
+        (readable(name), sorted(counts.items(), key=lambda each: (-each[1].words, -each[1].claimed, each[0])))
+        for name, counts in zip(files.hypotheses, found, strict=True)
+    ]
+    fields = (
+        {"system": name, "relation": relation, "words": each.words, **each.percentages()}
+        for name, relations in systems
+        for relation, each in relations
+    )
+    return in_form(form, relations_as_text(systems), fields)
+
+
+def relations_as_text(systems: list[tuple[str, list[tuple[str, Found]]]]) -> Iterator[Part]:
+    for name, relations in systems:
+        if len(systems) > 1:
+            yield name
+        rows = [
+            [relation, str(each.words), *(f"{percentage:.2f}" for percentage in each.percentages().values())]
+            for relation, each in relations
+        ]
+        yield Table([RELATION_HEADER, *rows])

@@ -1,10 +1,27 @@
-"""Whether a difference between two systems is more than chance, by resampling sentences.
+"""Significance tests: whether a difference between two systems is larger than chance.
 
-A resample is how often each sentence counts; the product of a matrix of resamples with the statistics of the
-sentences gives the sums that they are scored by. All systems and metrics share the resamples, so a test is paired.
-Differences are positive where the better system is better; those as large as the observed one count against it.
+With one model per system, we resample sentences. A resample is the number of times that each sentence counts;
+multiplying a matrix of resamples by the statistics of sentences gives the sums to score. All systems and metrics share
+the resamples, so tests are paired. Differences are positive if the better system is better; those as large as the
+observed one count against it.
+
+With several seeds per system, the difference Δ of two mean scores has two sources of variance: another seed gives
+another model, and another test set gives another score. We estimate the variance as
+
+    V = s²₁/k₁ + s²₂/k₂ + max(0, B - W)
+
+s²/k: the variance of a system's k scores, divided by k. The runs are independent, so seeds of two systems are not
+paired. This includes how differently the models do on the sentences of this test set.
+B: the variance of Δ over bootstrap resamples of sentences, drawn once for all models, so sentences are paired.
+W: the part of B that s²/k already includes: the variance over resamples of each model's distance from the mean of its
+system, summed over models, divided by k (k - 1).
+
+p is that of Δ/√V under Student's t, two-sided, with Satterthwaite's degrees of freedom. Without resampling of sentences
+this is Welch's test. Bootstrapping over the seeds themselves would be too optimistic: with few seeds, it neither
+accounts for the uncertainty of s² nor reaches the tails. With one seed per system, V is B alone.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -18,8 +35,10 @@ from synmt.metrics.reading import Input
 Floats = npt.NDArray[np.float64]
 Against = Literal["first", "best"]
 
-ROUNDING = 1e-9  # scores that differ by less are equal
-BLOCK = 4_000_000  # cells of a matrix of resamples: 32 MB
+ROUNDING = 1e-9  # smaller differences between scores count as none
+BLOCK = 4_000_000  # cells in a matrix of resamples: 32 MB
+RESAMPLES, SEED = 2000, 12345
+MOST_DEGREES = 1e5  # of freedom; beyond that, t is normal
 
 
 def wins(differences: Floats, observed: float) -> float:
@@ -41,9 +60,10 @@ def swapped(differences: Floats, observed: float) -> float:
 
 @dataclass(frozen=True)
 class ResamplingTest:
-    """definition: of p, for people. p_value: from the differences in resamples and the observed one, positive.
+    """A test by resampling.
 
-    swaps: whether resamples swap the outputs of both systems, or draw sentences with replacement.
+    definition: of p, for people. p_value: computes p from the differences in resamples and the observed one, positive.
+    swaps: resamples swap the outputs of both systems instead of drawing sentences with replacement.
     """
 
     definition: str
@@ -57,17 +77,17 @@ TESTS = {
         wins,
     ),
     "bootstrap-shifted": ResamplingTest(
-        "the share of resamples whose difference, less the mean of all, is as large as the observed one (paired"
+        "the share of resamples whose difference, minus the mean over all, is as large as the observed one (paired"
         " bootstrap shifted to no difference, one-sided)",
         shifted,
     ),
     "bootstrap-sacrebleu": ResamplingTest(
-        "1 + the resamples whose size of difference, less the mean of all, is as large as the observed one, of 1 +"
-        " all (paired bootstrap shifted to no difference, as in sacreBLEU and Moses)",
+        "(1 + the number of resamples whose absolute difference, minus the mean over all, is as large as the observed"
+        " one) / (1 + all) (paired bootstrap shifted to no difference, as in sacreBLEU and Moses)",
         shifted_sizes,
     ),
     "randomization": ResamplingTest(
-        "1 + the trials in which swapping outputs at random makes a difference of the observed size, of 1 + all"
+        "(1 + the number of trials in which randomly swapped outputs differ as much as the observed ones) / (1 + all)"
         " (approximate randomization, two-sided; Riezler & Maxwell 2005)",
         swapped,
         swaps=True,
@@ -77,10 +97,10 @@ TESTS = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """One system by one metric, and how it compares with another.
+    """One system by one metric, compared with another system.
 
-    against: the other system; None for the one that the others are compared with, whose difference is 0 and p is 1.
-    difference: its score less the other's. better: whether it is the better of the two.
+    against: the other system; None for the system with which the others are compared, with a difference of 0 and p = 1.
+    difference: its score minus the other's. better: whether it is the better of the two.
     """
 
     system: str
@@ -93,7 +113,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Findings:
-    """comparisons: [systems][metrics]; the rest says how they came about."""
+    """The result of a test. comparisons: [systems][metrics]; the other fields describe the test."""
 
     comparisons: Sequence[Sequence[Comparison]]
     test: str
@@ -103,7 +123,7 @@ class Findings:
 
 
 class Contrast(NamedTuple):
-    """Indices of a metric, a system, and the system that it is compared with."""
+    """Indices of a metric, a system, and the system with which to compare it."""
 
     metric: int
     system: int
@@ -111,7 +131,7 @@ class Contrast(NamedTuple):
 
 
 def compare(given: Input, test: str, resamples: int, seed: int, against: Against = "first") -> Findings:
-    """Compare each system with the first or, by each metric, with the best, by the test of that name, of TESTS.
+    """Compare each system with the first or, for each metric, with the best. test: a name in TESTS.
 
     Raises ValueError if there are no rows.
     """
@@ -147,7 +167,7 @@ def confidence_intervals(
     resamples: int = 10_000,
     seed: int = 12345,
 ) -> list[list[tuple[float, float]]]:
-    """Return where 95 % of the scores of resamples lie, of [systems][metrics]: lowest, highest (Koehn 2004, section 3).
+    """Return the 95% confidence intervals for [systems][metrics] by bootstrap resampling (Koehn 2004, section 3).
 
     statistics: of the sentences, [systems][metrics] of [n, k].
     """
@@ -161,7 +181,7 @@ def confidence_intervals(
 
 
 def sentence_statistics(given: Input) -> list[list[Statistics]]:
-    """Return the statistics of all sentences: [systems][metrics] of [n, k]. Raises ValueError if there are none."""
+    """Return the statistics of all sentences, [systems][metrics] of [n, k]. Raises ValueError if there are none."""
     windows = [statistics for _, statistics in stream_statistics(given.metrics, given.rows)]
     return [[np.concatenate(parts) for parts in zip(*rows, strict=True)] for rows in zip(*windows, strict=True)]
 
@@ -173,9 +193,9 @@ def bootstrap_differences(
     resamples: int,
     seed: int,
 ) -> Iterator[Floats]:
-    """Yield the differences of each pair in resamples of n sentences, drawn with replacement: [resamples].
+    """Yield the differences of each pair over resamples of n sentences, drawn with replacement, [resamples].
 
-    sacreBLEU draws the same ones with the same seed.
+    With the same seed, sacreBLEU draws the same resamples.
     """
     sentences = len(statistics[0][0])
     sums = weighted_sums(draws(sentences, resamples, seed), [part for row in statistics for part in row])
@@ -192,7 +212,7 @@ def swapped_differences(
     trials: int,
     seed: int,
 ) -> Iterator[Floats]:
-    """Yield the differences of each pair in trials that swap the outputs for each sentence or do not: [trials]."""
+    """Yield the differences of each pair over trials that swap the outputs of random sentences, [trials]."""
     sides = [(statistics[pair.system][pair.metric], statistics[pair.other][pair.metric]) for pair in pairs]
     shifts = weighted_sums(swaps(len(statistics[0][0]), trials, seed), [other - one for one, other in sides])
     for pair, (one, other), shift in zip(pairs, sides, shifts, strict=True):
@@ -201,14 +221,14 @@ def swapped_differences(
 
 
 def weighted_sums(weights: Iterable[Floats], statistics: Sequence[Statistics]) -> list[Floats]:
-    """Return the sums of [n, k] statistics that each row of weights [r, n] gives: of each [resamples, k]."""
+    """Return the weighted sums of [n, k] statistics, one per row of the weights [r, n]: [resamples, k] each."""
     columns = np.hstack(statistics).astype(np.float64)
     sums = np.vstack([block @ columns for block in weights])
     return np.split(sums, np.cumsum([part.shape[1] for part in statistics])[:-1], axis=1)
 
 
 def draws(sentences: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Yield how often each sentence is drawn when n are drawn with replacement, in blocks of [r, n]."""
+    """Yield how often each sentence is drawn if n are drawn with replacement, in blocks of [r, n]."""
     generator = np.random.default_rng(seed)
     for size in _blocks(sentences, resamples):
         drawn = generator.integers(sentences, size=(size, sentences)) + np.arange(size)[:, None] * sentences
@@ -223,7 +243,91 @@ def swaps(sentences: int, trials: int, seed: int) -> Iterator[Floats]:
 
 
 def _blocks(sentences: int, resamples: int) -> Iterator[int]:
-    """Yield how many resamples at a time, so that memory is bounded."""
+    """Yield block sizes that bound memory."""
     size = max(1, BLOCK // sentences)
     for start in range(0, resamples, size):
         yield min(size, resamples - start)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """One system by one metric on a test set.
+
+    scores: of its k models, [k]; resampled: their scores on r resamples of the sentences, [k, r].
+    """
+
+    scores: Floats
+    resampled: Floats
+
+    @property
+    def variance(self) -> float:
+        """Return the variance of the mean score over seeds; 0 for one seed, where it is unknown."""
+        k = len(self.scores)
+        return float(self.scores.var(ddof=1)) / k if k > 1 else 0.0
+
+    @property
+    def variance_of_sentences(self) -> float:
+        """Return the part of `variance` that is due to the sentences, on which models do differently."""
+        k = len(self.scores)
+        distances = self.resampled - self.resampled.mean(axis=0)
+        return float(distances.var(axis=1, ddof=1).sum()) / (k * (k - 1)) if k > 1 else 0.0
+
+
+def trained(
+    metrics: Sequence[Metric[Any]],
+    statistics: Sequence[Sequence[Statistics]],
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> list[Trained]:
+    """Return one system by each metric. statistics: of the sentences, [models][metrics] of [n, k].
+
+    Systems with the same number of sentences share their resamples.
+    """
+    sums = weighted_sums(draws(len(statistics[0][0]), resamples, seed), [part for row in statistics for part in row])
+    count = len(metrics)
+    return [
+        Trained(
+            np.array([metric.score(row[place].sum(axis=0)).score for row in statistics]),
+            np.array([metric.scores(part) for part in sums[place::count]]),
+        )
+        for place, metric in enumerate(metrics)
+    ]
+
+
+def p_value(one: Trained, other: Trained, sentences: int) -> float:
+    """Return the probability of so large a difference if the means over all seeds and sentences were equal."""
+    difference = abs(float(one.scores.mean() - other.scores.mean()))
+    if difference <= ROUNDING or sentences < 2:
+        return 1.0
+    resampled = one.resampled.mean(axis=0) - other.resampled.mean(axis=0)
+    of_sentences = float(resampled.var(ddof=1)) - one.variance_of_sentences - other.variance_of_sentences
+    of_sentences = max(0.0, of_sentences) * sentences / (sentences - 1)  # a bootstrap divides by n
+    parts = [
+        (one.variance, len(one.scores) - 1),
+        (other.variance, len(other.scores) - 1),
+        (of_sentences, sentences - 1),
+    ]
+    variance = sum(each for each, _ in parts)
+    doubt = sum(each**2 / degrees for each, degrees in parts if each)
+    if not doubt:
+        return 0.0
+    return two_sided(difference / math.sqrt(variance), variance**2 / doubt)
+
+
+def two_sided(t: float, degrees: float) -> float:
+    """Return the probability that Student's t is as far from 0. degrees: of freedom, 1 or more, possibly fractional."""
+    degrees = min(degrees, MOST_DEGREES)
+    first, cells = math.atan(t / math.sqrt(degrees)), 20_000
+    width = (math.pi / 2 - first) / cells
+    tail = width * (np.cos(first + width * (np.arange(cells) + 0.5)) ** (degrees - 1)).sum()
+    half = math.exp(math.lgamma(0.5) + math.lgamma(degrees / 2) - math.lgamma((degrees + 1) / 2)) / 2
+    return min(1.0, float(tail) / half)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Return p values corrected for multiple tests (Holm 1979)."""
+    corrected, largest = [0.0] * len(ps), 0.0
+    for rank, place in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[place]))
+        corrected[place] = largest
+    return corrected

@@ -1,4 +1,4 @@
-"""sacreBLEU's own test sets, by names such as sacrebleu:wmt17/en-de; it downloads them once."""
+"""sacreBLEU's own test sets, by names such as sacrebleu:wmt17/en-de."""
 
 from collections.abc import Sequence
 
@@ -8,19 +8,19 @@ PREFIX = "sacrebleu:"
 
 
 def reference_files(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the files, with those of each test set in place of its name. Raises as `files_of_set`."""
+    """Return the files, with the names of test sets replaced by their files. Raises as `files_of_set`."""
     return tuple(file for name in names for file in (files_of_set(name)[1] if name.startswith(PREFIX) else [name]))
 
 
 def source_file(name: str | None) -> str | None:
-    """Return the file, or the source of a test set. Raises as `files_of_set`."""
+    """Return the file, or the source file of a test set. Raises as `files_of_set`."""
     return files_of_set(name)[0] if name and name.startswith(PREFIX) else name
 
 
 def files_of_set(name: str) -> tuple[str, list[str]]:
-    """Return the files of the source and the references of a test set, such as sacrebleu:wmt14/full/en-de.
+    """Return the source file and the reference files of a test set, such as sacrebleu:wmt14/full/en-de.
 
-    Raises WrongUsage for a name that sacreBLEU does not know, and BadInput where it cannot download the set.
+    sacreBLEU downloads each set once. Raises WrongUsage for an unknown name, and BadInput if the download fails.
     """
     from sacrebleu.dataset import DATASETS
     from sacrebleu.utils import get_reference_files, get_source_file
@@ -32,5 +32,5 @@ def files_of_set(name: str) -> tuple[str, list[str]]:
         raise WrongUsage(f"{name}: {test_set} has {', '.join(DATASETS[test_set].langpairs)}")
     try:
         return get_source_file(test_set, languages), get_reference_files(test_set, languages)
-    except Exception as error:  # of many kinds, by network, archives and readers of formats
+    except Exception as error:  # network, archives and readers of formats raise many kinds
         raise BadInput(f"sacreBLEU cannot download it: {error}", name) from None

@@ -1,4 +1,4 @@
-"""The mean of several models: of one run at several times, or of runs that began with the same parameters.
+"""Averages of several models that started from the same parameters, or of updates of one training run.
 
 Wortsman et al. (2022), "Model soups: averaging weights of multiple fine-tuned models improves accuracy without
 increasing inference time", ICML.
@@ -17,30 +17,31 @@ from synmt import __version__
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new, save_tensors
 from synmt.model.folder import ModelFolder
+from synmt.model.made import differing
 from synmt.streams import BadInput, Notes, readable
 
 Folder = ModelFolder[ModelConfig]
 
 
 def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
-    """Write the mean of the parameters of some models as a new one.
+    """Write a new model with the average parameters of several models.
 
-    Raises BadInput for models that are not of one config and one vocabulary; notes those whose mean is hardly a model.
+    Raises BadInput for models of different configs or vocabularies; notes models that started differently.
     """
     check_new(out, resume=False)
     folders = [ModelFolder.open(path, ModelConfig) for path in models]
     first = folders[0]
     for other in folders[1:]:
-        for what, of_first, of_other in (
-            ("config", first.config, other.config),
-            ("vocabulary", first.vocabulary, other.vocabulary),
-            ("codes", first.bpe.codes, other.bpe.codes),
-        ):
-            if of_first != of_other:
-                raise BadInput(f"has another {what} than {first.path}", str(other.path))
+        own, of_first = (
+            {"config": each.config, "vocabulary": each.vocabulary, "codes": each.bpe.codes} for each in (other, first)
+        )
+        for what in differing(own, of_first):
+            raise BadInput(f"has a different {what} than {first.path}", str(other.path))
     for one, other in pairwise(folders):
         if not _beginnings(one) & _beginnings(other):
-            notes.add(f"{one.path} and {other.path} began with other parameters: their mean is hardly a model")
+            notes.add(
+                f"{one.path} and {other.path} did not start from the same parameters, so their average may be useless"
+            )
     sums: dict[str, Tensor] = {}
     for folder in folders:
         for name, tensor in folder.load_model(torch.device("cpu")).state_dict().items():
@@ -56,7 +57,7 @@ def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
 
 
 def _beginnings(folder: Folder) -> set[object]:
-    """Return what tells that another model began with the same parameters, or with those that this one came to."""
+    """Return keys of the parameters that a model started from or has; models with a common key can be averaged."""
     made = folder.training
     known = {folder.checksum(), *made.get("mean_of", [])}
     return known | ({made["init"]} if "init" in made else {made[name] for name in ("seed",) if name in made})

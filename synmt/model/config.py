@@ -1,4 +1,4 @@
-"""What a translation model is: its sides, the languages and the tokenizer of raw text, and all sizes."""
+"""The config of a translation model: its sides, the languages and tokenizer of raw text, and all sizes."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,12 +15,12 @@ from synmt.text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from synmt.model.translation import TranslationModel
 
-BatchBy = Literal["tokens", "target-tokens", "source-words", "sentences"]  # what counts where batches are made
+BatchBy = Literal["tokens", "target-tokens", "source-words", "sentences"]  # what --batch-tokens counts
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """languages: of the source and of the target; tokenizer: of raw text in training; words: those of the source in
+    """languages: of source and target; tokenizer: of raw text in training; words: how source words were made in
     training, None in an old folder. A FolderConfig."""
 
     source: SourceSide
@@ -33,17 +33,17 @@ class ModelConfig:
     vocabulary_folders: ClassVar[tuple[str, ...]] = ("",)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for names that are not known, and for ideas that do not fit the network."""
+        """Raise ValueError for unknown names, and for ideas that do not fit the network."""
         self.source.check_network(self.network)
         self.target.check_network(self.network)
         check_text(self.tokenizer, self.languages)
 
     def sides(self) -> Sides:
-        """Return how both sides of a stream become words."""
+        """Return how words are made on both sides of a stream."""
         return sides_of(self.languages, self.tokenizer, (self.words, None))
 
     def open_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        """Open those of the source and of the target language."""
+        """Open the tokenizers of the source and the target language."""
         source, target = self.languages
         return open_tokenizer(self.tokenizer, source), open_tokenizer(self.tokenizer, target)
 
@@ -72,7 +72,7 @@ class ModelConfig:
 
 
 def check_text(tokenizer: str, languages: Iterable[str]) -> None:
-    """Raise ValueError for a tokenizer that is not known, and for what is no code of a language."""
+    """Raise ValueError for an unknown tokenizer or language code."""
     if tokenizer not in get_args(TokenizerName):
         raise ValueError(f"unknown tokenizer {tokenizer!r}")
     for language in languages:

@@ -1,4 +1,4 @@
-"""Models whose network is a plain Transformer, as CTranslate2 reads them.
+"""Export of plain Transformers to CTranslate2.
 
 Klein et al. (2020), "The OpenNMT Neural Machine Translation Toolkit: 2020 Edition", AMTA.
 """
@@ -20,35 +20,34 @@ from synmt.streams import BadInput
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
 
 BEGIN_TOKEN = structural("<s>")
-POSITIONS = 4096  # that sentences can have in CTranslate2, in tokens
-NEVER = -1e9  # the bias of what is not said: the begin of sentence
+POSITIONS = 4096  # positions: the most tokens of a sentence in CTranslate2
+NEVER = -1e9  # the bias that excludes the begin of sentence from the output
 
 
 def export(path: Path, out: Path, precision: Literal["fp32", "int8"] = "fp32") -> None:
-    """Write the model of a folder into a new folder, for CTranslate2. Raises BadInput for a model that it cannot run.
+    """Convert the model of a folder for CTranslate2, into a new folder. Raises BadInput for a model it cannot run.
 
-    precision: of the products that are stored. Tokens are the entries of the vocabulary. Sources end in nothing, and
-    begin with nothing.
+    precision: of the stored weights. Tokens are the entries of the vocabulary; sources have no begin or end token.
     """
     folder = ModelFolder.open(path, ModelConfig)
     model: TranslationModel = folder.load_model(torch.device("cpu"))
     if why := _obstacle(folder.config, model):
-        raise BadInput(f"{why}, which CTranslate2 does not have", str(path))
+        raise BadInput(f"{why}, which CTranslate2 does not support", str(path))
     with naming(out):
         out.mkdir(parents=True, exist_ok=True)
         if any(out.iterdir()):
-            raise ValueError("holds something; name a new folder")
+            raise ValueError("is not empty; name a new folder")
     write_network(model.network, folder.vocabulary, out, precision)
 
 
 def write_network(
     network: Transformer, vocabulary: Vocabulary, out: Path, precision: Literal["fp32", "int8"] = "fp32"
 ) -> None:
-    """Write a network into a folder that is there. Raises BadInput."""
+    """Write a network into an existing folder. Raises BadInput."""
     try:
         from ctranslate2.specs import TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
     except ImportError:
-        raise BadInput("ctranslate2 is not installed; pip install ctranslate2") from None
+        raise BadInput("ctranslate2 is not installed: pip install ctranslate2") from None
     config = network.config
     rotary = {"rotary_dim": config.width // config.heads} if config.positions == "rotary" else {}
     common = {"pre_norm": config.norm == "pre", **rotary}
@@ -71,7 +70,7 @@ def write_network(
 
 
 def _obstacle(config: ModelConfig, model: TranslationModel) -> str:
-    """Return how a model differs from a plain Transformer when it translates, "" if it does not."""
+    """Return how a model differs from a plain Transformer in translation, "" if it is one."""
     if parts := [name for name in config.source.for_translation().ideas if name in model.source_parts]:
         return f"the encoder has {'+'.join(parts)}"
     if not config.target.is_plain:
@@ -82,7 +81,7 @@ def _obstacle(config: ModelConfig, model: TranslationModel) -> str:
 
 
 def _set_network(spec: Any, network: Any, sources: int, begin: int) -> None:
-    """Set all parameters of a TransformerSpec to those of a Transformer; sources: how many ids the encoder reads."""
+    """Copy all parameters of a Transformer to a TransformerSpec; sources: the size of the source vocabulary."""
     embedding, bias = network.embedding.detach(), network.output_bias.detach()
     spec.encoder.embeddings[0].weight = _array(embedding[:sources])
     target = torch.cat([network.output_weight.detach(), embedding[begin : begin + 1]])
@@ -102,7 +101,7 @@ def _set_network(spec: Any, network: Any, sources: int, begin: int) -> None:
 
 
 def _set_layer(theirs: Any, ours: Any) -> None:
-    """Set what layers of both halves have."""
+    """Copy the parameters that encoder and decoder layers share."""
     _set_norm(theirs.self_attention.layer_norm, ours.attention_residual.norm)
     _set_products(theirs.self_attention.linear, [ours.attention.qkv, ours.attention.out])
     _set_norm(theirs.ffn.layer_norm, ours.feedforward_residual.norm)

@@ -1,10 +1,10 @@
-"""Files of a model folder: checked before they are read, and written aside, so that each is the old or the new."""
+"""Files of a model folder: checked before they are read, and replaced as a whole."""
 
 import fcntl
 import math
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 CONFIG_FILE, PARAMETERS_FILE = "config.json", "model.safetensors"
 FORMAT = 2
-LARGEST_CONFIG, LARGEST_TEXT = 2**20, 2**26  # bytes; more than any training makes of a config, of a vocabulary or codes
+LARGEST_CONFIG, LARGEST_TEXT = 2**20, 2**26  # bytes; more than any training run writes
 
 
 def write_config(folder: Path, fields: dict[str, Any]) -> None:
-    """Write the config of a folder of any kind; where it is, all else is. Raises BadInput."""
+    """Write the config of a folder of any kind, after all other files. Raises BadInput."""
     data = orjson.dumps({"format": FORMAT, **fields}, option=orjson.OPT_INDENT_2)
     write_aside(folder / CONFIG_FILE, data + b"\n")
 
@@ -36,26 +36,26 @@ def read_config(folder: Path) -> dict[str, Any]:
     with naming(path):
         fields: dict[str, Any] = orjson.loads(path.read_bytes())
         if fields["format"] != FORMAT:
-            raise ValueError(f"format {fields['format']} is not known, only {FORMAT}")
+            raise ValueError(
+                f"written in format {fields['format']!r:.40}, but this version of synmt reads format {FORMAT}"
+            )
         return fields
 
 
-def differing(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
-    """Return the names of what something was made of before and would not be now, or the other way round."""
-    return [name for name in {**now, **before} if now.get(name) != before.get(name)]
-
-
 def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
-    """Make a folder that can be written to. Raises BadInput for one that holds a model, or, with `resume`, none.
+    """Make a writable folder. Raises BadInput if it has a model or, with `resume`, has none.
 
-    begun: whether it holds one, where more than a config tells.
+    begun: whether it has a model, if a config alone does not show it.
     """
     if resume != ((folder / CONFIG_FILE).exists() if begun is None else begun):
-        raise BadInput("holds no run to resume" if resume else "holds a model; --resume goes on with it", str(folder))
+        raise BadInput(
+            "has no run to resume" if resume else "already has a model; to continue its training run, add --resume",
+            str(folder),
+        )
     try:
         str(folder).encode()
     except UnicodeEncodeError:
-        raise BadInput("the name of a model folder is UTF-8", str(folder)) from None
+        raise BadInput("the name of a model folder must be UTF-8", str(folder)) from None
     with naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=folder).close()
@@ -63,8 +63,8 @@ def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
 
 @contextmanager
 def locked(folder: Path, wait: bool = False, shared: bool = False) -> Iterator[None]:
-    """Keep a folder to one process, until that ends, or to those that share it. Raises BadInput where another one has
-    it, unless it is to wait."""
+    """Lock a folder for one process, or for all processes that share it. Raises BadInput if another process has locked
+    it, or waits with `wait`."""
     with naming(folder):
         descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -72,7 +72,7 @@ def locked(folder: Path, wait: bool = False, shared: bool = False) -> Iterator[N
             kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
             fcntl.flock(descriptor, kind | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
-            raise BadInput("another process writes into this folder", str(folder)) from None
+            raise BadInput("another process is writing to this folder", str(folder)) from None
         except OSError:
             pass  # a file system without locks
         yield
@@ -81,8 +81,8 @@ def locked(folder: Path, wait: bool = False, shared: bool = False) -> Iterator[N
 
 
 def check_inside(folder: Path, path: Path, largest: float = math.inf) -> None:
-    """Raise BadInput for a file of the folder that is missing, no file, of more than `largest` bytes, or a link that
-    leads out of the folder: a folder from a stranger is to reach nothing else."""
+    """Raise BadInput for a path that is missing, not a file, larger than `largest` bytes, or a link out of the folder,
+    because a folder from a stranger must not reach other files."""
     with naming(path):
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
             raise ValueError("leads out of the folder")
@@ -90,16 +90,16 @@ def check_inside(folder: Path, path: Path, largest: float = math.inf) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("not a file")
         if status.st_size > largest:
-            raise ValueError(f"{status.st_size} bytes, where at most {largest} are expected")
+            raise ValueError(f"has {status.st_size} bytes, more than the limit of {largest}")
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong with a file of the folder into one BadInput that names it."""
+    """Turn any error with a file of the folder into a BadInput that names the file."""
     try:
         yield
     except KeyError as error:
-        raise BadInput(f"no field {error}", str(path)) from None
+        raise BadInput(f"the field {error} is missing", str(path)) from None
     except OSError as error:
         raise BadInput(error.strerror or str(error), str(error.filename or path)) from None
     except (ValueError, TypeError, SafetensorError) as error:
@@ -122,18 +122,18 @@ def write_aside(path: Path, data: bytes) -> None:
 
 @contextmanager
 def _written_aside(path: Path) -> Iterator[Path]:
-    """Give the place to write what then takes that of `path`, synced and renamed.
+    """Yield a temporary path, which replaces `path` once it is written and synced.
 
-    Raises BadInput, naming `path`, where that cannot be written; the old file then stays, and the new one goes.
+    Raises BadInput, naming `path`, if it cannot be written; the old file then remains.
     """
     aside = path.with_name(path.name + ".new")
     try:
         with naming(path):
-            aside.unlink(missing_ok=True)  # a link would be followed
+            aside.unlink(missing_ok=True)  # otherwise a link would be followed
             aside.touch()
             mode = stat.S_IMODE(aside.stat().st_mode)
             yield aside
-            aside.chmod(mode)  # that of any new file; safetensors writes for the owner alone
+            aside.chmod(mode)  # the mode of any new file; safetensors makes files for the owner only
             _sync(aside)
             aside.replace(path)
             _sync(path.parent)
@@ -144,14 +144,14 @@ def _written_aside(path: Path) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Take out what a process that was killed has left half written; `.tmp` is how safetensors begins."""
+    """Remove files that a killed process left half written; safetensors starts names with `.tmp`."""
     for pattern in ("*.new", ".tmp*"):
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until a file, or the entries of a folder, are on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

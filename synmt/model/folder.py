@@ -1,7 +1,7 @@
-"""A model folder: everything that a model needs, as data that is safe to load from a stranger.
+"""A model folder: everything that a model needs, safe to load from a stranger.
 
-config.json, vocab.target.txt, vocab.source.txt, vocab.labels.txt (of a model with two vocabularies in folders of their
-own), codes.bpe, model.safetensors. Nothing in it is code or pickle.
+config.json, vocab.target.txt, vocab.source.txt, vocab.labels.txt (in separate folders for a model with two
+vocabularies), codes.bpe, model.safetensors. Nothing in it is code or pickle.
 """
 
 import hashlib
@@ -32,39 +32,38 @@ MOST_TOKENS = 2**22  # of a vocabulary
 
 
 class FolderConfig(Protocol):
-    """What a model of some kind is.
+    """The config of a kind of model.
 
-    aligner: the method of an aligner, "" of a translation model; vocabulary_folders: where in the model folder the
-    vocabularies are, "" for the model folder itself.
+    aligner: the method of an aligner, "" for a translation model; vocabulary_folders: the subfolders of the
+    vocabularies, "" for the model folder itself.
     """
 
     aligner: ClassVar[str]
     vocabulary_folders: ClassVar[tuple[str, ...]]
 
     def fields(self) -> dict[str, Any]:
-        """Return what `read` makes the config from again."""
+        """Return the fields from which `read` restores the config."""
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> Self:
-        """Raise KeyError, ValueError or TypeError for fields that make no config."""
+        """Raise KeyError, ValueError or TypeError for invalid fields."""
 
     def new_model(self, vocabularies: Sequence[Vocabulary]) -> nn.Module:
-        """Return the model, untrained."""
+        """Return a new, untrained model."""
 
 
 Config = TypeVar("Config", bound=FolderConfig)
 
 
 def read_folder_config(path: Path, kind: type[Config]) -> tuple[Config, dict[str, Any]]:
-    """Return the config of a model folder, of that kind, and the record of its training. Raises BadInput."""
+    """Return the config of a model folder of this kind, and the record of its training. Raises BadInput."""
     fields = read_config(path)
     with naming(path / "config.json"):
-        if fields.get("aligner", "") != kind.aligner:
+        if (found := fields.get("aligner", "")) != kind.aligner:
             names = (
-                f"an aligner of {name}" if name else "a translation model"
-                for name in (fields.get("aligner", ""), kind.aligner)
+                f"an aligner ({name!r:.40})" if name != "" else "a translation model" for name in (kind.aligner, found)
             )
-            raise ValueError(f"{next(names)}, not {next(names)}")
+            raise ValueError(f"expected {next(names)}, found {next(names)}")
         config = kind.read(dict(fields["model"]))
         if unknown := fields["model"].keys() - config.fields().keys():
             raise ValueError(f"unknown field {min(unknown)!r}")
@@ -74,7 +73,7 @@ def read_folder_config(path: Path, kind: type[Config]) -> tuple[Config, dict[str
 
 @dataclass(frozen=True)
 class ModelFolder(Generic[Config]):
-    """path; config; the subwords of words; their ids; and `training`, a record of how the model was made."""
+    """A model on disk: its path, config, subwords and vocabularies; training: a record of how it was made."""
 
     path: Path
     config: Config
@@ -93,7 +92,7 @@ class ModelFolder(Generic[Config]):
         return self.path / PARAMETERS_FILE
 
     def save(self) -> None:
-        """Write all but the parameters, the config last. Raises BadInput."""
+        """Write all files except the parameters, the config last. Raises BadInput."""
         for name, vocabulary in zip(self.config.vocabulary_folders, self.vocabularies, strict=True):
             (self.path / name).mkdir(parents=True, exist_ok=True)
             for file, text in vocabulary.files().items():
@@ -104,7 +103,7 @@ class ModelFolder(Generic[Config]):
 
     @classmethod
     def open(cls, path: Path, kind: type[Config]) -> "ModelFolder[Config]":
-        """Open a folder whose config is of that kind.
+        """Open a folder with a config of this kind.
 
         Raises BadInput, naming the file, for a folder that is missing, incomplete or inconsistent.
         """
@@ -123,7 +122,7 @@ class ModelFolder(Generic[Config]):
         return cls(path, config, bpe, tuple(vocabularies), training)
 
     def new_model(self) -> Any:
-        """Return the model, untrained."""
+        """Return a new, untrained model."""
         return self.config.new_model(self.vocabularies)
 
     def load_model(self, device: torch.device) -> Any:
@@ -131,7 +130,7 @@ class ModelFolder(Generic[Config]):
         return self.load_into(self.new_model).to(device).eval()
 
     def load_into(self, make: Callable[[], Any]) -> Any:
-        """Return what `make` makes, with the trained parameters. Raises BadInput if they do not fit it."""
+        """Return the module that `make` returns, with the trained parameters. Raises BadInput if they do not fit."""
         check_inside(self.path, self.parameters)
         with naming(self.parameters):
             return load_parameters(make, self.parameters)
@@ -144,8 +143,8 @@ class ModelFolder(Generic[Config]):
 
 
 def _rows(path: Path) -> int:
-    """Return how many rows the tables of a folder's parameters have in all, by the header alone: no vocabulary is
-    longer. A run that was stopped early has no parameters yet."""
+    """Return the total number of rows of a folder's parameters, from the header alone; no vocabulary is longer. A run
+    that was stopped early has no parameters yet."""
     parameters = path / PARAMETERS_FILE
     if not os.path.lexists(parameters):
         return MOST_TOKENS

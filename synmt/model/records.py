@@ -9,13 +9,13 @@ from typing import Literal
 
 from synmt.model.target import TargetSide
 from synmt.model.words import SideWords
-from synmt.streams import BadInput, BadLines, Latest, Line, sniff, windows
+from synmt.streams import BadInput, BadLines, Latest, Line, counted, sniff, windows
 from synmt.systems.idea import check_needs, lacking
 from synmt.text.links import Link
 from synmt.text.tokenization import Tokenizer
 from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
-from synmt.trees.dependency import written
-from synmt.trees.realignment import realigned
+from synmt.trees.dependency import realigned
+from synmt.trees.formats import written
 from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
 from synmt.trees.transitions import read_transitions
 
@@ -41,7 +41,7 @@ def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Lin
         columns = line.text.split("\t" if "\t" in line.text else BARS)
         cause = line.fault
         if not cause and line.text.strip() and len(columns) != 2:
-            cause = f"{len(columns)} columns instead of source TAB target"
+            cause = f"expected `source TAB target`, found {counted(len(columns), 'column')}"
         if cause:
             bad.add(line.error(cause))
         left, right = columns if len(columns) == 2 and not cause else ("", "")
@@ -107,7 +107,7 @@ def source_records(
         return ((line, words.check(_read(line, needs, words, bad, strict))) for line in good)
     if form == "conllu":
         line = next(line for line in good if line.text.strip())
-        raise line.error("CoNLL-U is no text; make records of it by synmt parse --input conllu")
+        raise line.error("CoNLL-U is not text: convert it with synmt parse --input conllu")
     if needs:
         return _parsed(_texts(good, bad), needs, words, bad, strict)
     return ((line, ParseRecord(text=line.text, tokens=words.of_text(line.text))) for line in _texts(good, bad))

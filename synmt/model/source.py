@@ -1,4 +1,4 @@
-"""The source side of a model: ideas at work in one encoder, and what it reads of a sentence."""
+"""The source side of a model: the ideas of its encoder, and the features that it reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ENCODERS = "source-syntax", "target-syntax"  # the options by which an aligner's encoders are chosen
+ENCODERS = "source-syntax", "target-syntax"  # the options that choose the encoders of an aligner
 
 
 @dataclass(slots=True)
@@ -32,12 +32,12 @@ class SourceFeatures:
     """One sentence as the encoder sees it.
 
     tokens: vocabulary entries, [n].
-    words: how many of them are subwords, which bounds the translation's length.
-    columns: integers of each token, by name, each [n].
-    labels: labels of each token, by name, each [n], "" where a token has none.
+    words: how many of the tokens are subwords, which bounds the length of the translation.
+    columns: integers by name, each [n].
+    labels: labels by name, each [n], "" for a token without a label.
     matrices: masks by name, each [n,n].
-    word_of: for each token the word that it is a subword of, -1 for structure, [n].
-    beside: the same sentence as further models of an ensemble see it.
+    word_of: the word of each subword, -1 for structure, [n].
+    beside: the same sentence for the other models of an ensemble.
     """
 
     tokens: list[str]
@@ -53,53 +53,49 @@ class SourceFeatures:
         return [self, *self.beside]
 
     def add(self, kind: str, more: Mapping[str, Any]) -> None:
-        """Add columns, labels or matrices. Raises ValueError for a name that another idea has taken."""
+        """Add columns, labels or matrices. Raises ValueError for a name that another idea uses."""
         features = getattr(self, kind)
         if twice := features.keys() & more.keys():
-            raise ValueError(f"two ideas have {kind} called {', '.join(sorted(twice))}")
+            raise ValueError(f"two ideas use the same name for {kind}: {', '.join(sorted(twice))}")
         features.update(more)
 
 
 @dataclass(frozen=True)
 class SourceSide:
-    """The ideas of an encoder by name, at least one. Raises ValueError for ideas that exclude each other."""
+    """The ideas of an encoder by name, at least one. Raises ValueError for ideas that cannot be combined."""
 
     ideas: Mapping[str, SourceIdea]
 
     def __post_init__(self) -> None:
         if not self.ideas:
-            raise ValueError("no idea of the source side")
+            raise ValueError("the encoder needs an idea, such as sequence")
         deciders = [name for name, idea in self.ideas.items() if idea.lays_out()]
         if len(deciders) > 1:
-            raise ValueError(f"{' and '.join(deciders)} cannot be combined: each decides what the encoder reads")
+            raise ValueError(
+                f"{' and '.join(deciders)} cannot be combined, because each changes what the encoder reads"
+            )
 
     @property
     def tasks(self) -> dict[Task, SourceIdea]:
-        """Return each task with the idea that it comes from."""
+        """Return each task with its idea."""
         return {task: idea for idea in self.ideas.values() for task in idea.tasks}
 
     @property
     def reads_subwords(self) -> bool:
-        """Return whether the encoder reads the subwords of the words and nothing else."""
+        """Return whether the encoder reads only subwords."""
         return not any(idea.lays_out() for idea in self.ideas.values())
 
-    @property
-    def reads_words_alone(self) -> bool:
-        """Return whether the subwords of the words are all that a vocabulary holds of a source."""
-        plain = SourceIdea.labels, SourceIdea.tasks
-        return self.reads_subwords and all((type(idea).labels, idea.tasks) == plain for idea in self.ideas.values())
-
     def needs(self, training: bool) -> frozenset[str]:
-        """Return the fields of a record that the ideas read; one that lacks some is read as if it were not parsed."""
+        """Return the fields of a record that the ideas read; a record without them counts as unparsed."""
         return frozenset().union(*(idea.needs(training) for idea in self.ideas.values()))
 
     @property
     def reads_trees(self) -> bool:
-        """Return whether a sentence is read otherwise without its trees; those that are a target alone do not count."""
+        """Return whether trees change what the encoder reads; trees that are only targets do not count."""
         return any(idea.needs(training=True) for idea in self.ideas.values() if idea.tasks == SourceIdea.tasks)
 
     def for_translation(self) -> "SourceSide":
-        """Return the side without the ideas that only take part in training."""
+        """Return the side without the ideas for training only."""
         kept = {name: idea for name, idea in self.ideas.items() if not idea.training_only}
         return SourceSide(kept or {PLAIN: SourceIdea()})
 
@@ -108,10 +104,10 @@ class SourceSide:
         return owners_of_heads(self.ideas, config, config.encoder_layers)
 
     def check_network(self, config: TransformerConfig) -> None:
-        """Raise ValueError if a network of these sizes does not have what the ideas take."""
+        """Raise ValueError if a network of these sizes is too small for the ideas."""
         self.owners(config)
         if sum(idea.channels_taken() for idea in self.ideas.values()) >= config.width:
-            raise ValueError(f"{'+'.join(self.ideas)} leaves words none of the {config.width} channels")
+            raise ValueError(f"{'+'.join(self.ideas)} leaves no room for words in a width of {config.width}")
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> Layout:
         """Return how the encoder reads a record."""
@@ -123,7 +119,7 @@ class SourceSide:
         return next((each for each in layouts if each), None) or subwords(record, segment)
 
     def features(self, record: ParseRecord, segment: Segment, task: Task = "translate") -> SourceFeatures:
-        """Return the encoder's view of one record; to an idea that it has not enough for, it is `unparsed`.
+        """Return the features of a record; an idea whose fields are missing treats it as `unparsed`.
 
         Raises ValueError for a record that no idea can read.
         """
@@ -138,22 +134,22 @@ class SourceSide:
         return features
 
     def settings(self) -> dict[str, dict[str, Any]]:
-        """Return the options of each idea, from which `source_side` makes the side again."""
+        """Return the options of each idea, from which `source_side` restores the side."""
         return {name: asdict(idea) for name, idea in self.ideas.items()}
 
 
 def source_side(ideas: Mapping[str, Mapping[str, Any]]) -> SourceSide:
-    """Return the side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
+    """Return the side with these ideas and options. Raises ValueError or TypeError for invalid ones."""
     return SourceSide(ideas_of(SOURCE_IDEAS, ideas))
 
 
 def source_side_of(names: Sequence[str], settings: Mapping[str, Any]) -> SourceSide:
-    """Return the side of these ideas with their own of the settings, such as `pascal_heads`. Raises ValueError."""
+    """Return the side with these ideas, which take their own settings, such as `pascal_heads`. Raises ValueError."""
     return source_side(options_of(SOURCE_IDEAS, names, settings))
 
 
 def encoders_of(settings: Mapping[str, Any]) -> tuple[SourceSide, SourceSide]:
-    """Return what the encoders of source and target read, by the settings `source_syntax` and `target_syntax`.
+    """Return the sides of the encoders of source and target, from the settings `source_syntax` and `target_syntax`.
 
     Raises ValueError.
     """

@@ -1,4 +1,4 @@
-"""The target side of a model: ideas at work in one decoder, what it says of a sentence, and what it reads of that."""
+"""The target side of a model: the ideas of its decoder, what it writes, and what it reads of its output."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class TargetSide:
     """The ideas of a decoder by name, at least one, and how they spell arcs.
 
-    Raises ValueError for ideas that exclude each other, and for a spelling of arcs where none are written.
+    Raises ValueError for ideas that cannot be combined, and for a spelling of arcs without ideas that write arcs.
     """
 
     ideas: Mapping[str, TargetIdea]
@@ -31,17 +31,15 @@ class TargetSide:
 
     def __post_init__(self) -> None:
         if not self.ideas:
-            raise ValueError("no idea of the target side")
+            raise ValueError("the decoder needs an idea, such as sequence")
         names = "+".join(self.ideas)
         spellings = [spelling for idea in self.ideas.values() if (spelling := idea.spelling(self.style))]
         if any(each != spellings[0] for each in spellings):
-            raise ValueError(f"{names} cannot be combined: they write targets in several ways")
+            raise ValueError(f"{names} cannot be combined, because they write targets differently")
         if self.style != self.spelling.style:
-            raise ValueError(f"{names} writes no arcs among its words, which could be spelled in several ways")
+            raise ValueError(f"{names} writes no arcs, so --split-arcs and --root-arc have no effect")
         if len({idea.runs for idea in self.ideas.values()} - {""}) > 1:
-            raise ValueError(
-                f"{names} cannot be combined: some positions would see the whole prefix, others what precedes them"
-            )
+            raise ValueError(f"{names} cannot be combined, because one is causal and the other is not")
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -61,18 +59,18 @@ class TargetSide:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether the decoder translates as that of a plain Transformer on subwords."""
+        """Return whether the decoder translates like a plain Transformer on subwords."""
         kept = [idea for idea in self.ideas.values() if not idea.training_only]
         parts = [idea for idea in kept if type(idea).decoder_part is not TargetIdea.decoder_part]
         return self.writes_words_alone and self.runs == CAUSAL and not parts
 
     @property
     def writes_words_alone(self) -> bool:
-        """Return whether the subwords of the words are all that a vocabulary holds of a target."""
+        """Return whether the vocabulary has only subwords of targets."""
         return type(self.spelling) is Spelling
 
     def needs(self, training: bool) -> frozenset[str]:
-        """Return the fields of a target's record that are read; it must have those of the spelling."""
+        """Return the fields of a target record that the ideas read; those of the spelling are required."""
         return self.spelling.needs.union(*(idea.needs(training) for idea in self.ideas.values()))
 
     def owners(self, config: TransformerConfig) -> dict[tuple[int, int], str]:
@@ -80,42 +78,43 @@ class TargetSide:
         return owners_of_heads(self.ideas, config, config.decoder_layers)
 
     def check_network(self, config: TransformerConfig) -> None:
-        """Raise ValueError if such a network cannot do what the ideas need."""
+        """Raise ValueError if a network of these sizes does not suit the ideas."""
         self.owners(config)
         if self.reads_prefixes and config.positions == "rotary":
-            raise ValueError(f"{'+'.join(self.ideas)} cannot have --positions rotary: its decoder reads whole prefixes")
+            raise ValueError(f"{'+'.join(self.ideas)} reads whole prefixes, which --positions rotary does not allow")
 
     def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
-        """Return what the decoder should say, as `Spelling.entries`."""
+        """Return the entries that the decoder should write, as `Spelling.entries`."""
         return self.spelling.entries(record, segment)
 
     def columns(self, record: ParseRecord, entries: Sequence[str]) -> dict[str, Sequence[int]]:
-        """Return what losses know of a target. Raises ValueError for a name that two ideas have."""
+        """Return the columns of a target for losses. Raises ValueError for a name that two ideas use."""
         found: dict[str, Sequence[int]] = {}
+        entries = self.spelling.read(entries)
         for idea in self.ideas.values():
             more = idea.columns(record, entries)
             if twice := found.keys() & more.keys():
-                raise ValueError(f"two ideas have columns called {', '.join(sorted(twice))}")
+                raise ValueError(f"two ideas use the same name for columns: {', '.join(sorted(twice))}")
             found.update(more)
         return found
 
     def readings(self, vocabulary: Vocabulary) -> list[Reading]:
-        """Return what the decoder reads besides tokens, each once."""
+        """Return the distinct inputs of the decoder other than tokens."""
         places = dict.fromkeys(idea.reads for idea in self.ideas.values() if idea.reads)
         return [attribute(place)(self.style, vocabulary) for place in places]
 
     def decoder(self, config: TransformerConfig, vocabulary: Vocabulary) -> "CausalDecoder | PrefixDecoder":
-        """Return the decoder. Raises ValueError for a vocabulary that it cannot write with."""
+        """Return the decoder. Raises ValueError for a vocabulary that lacks its tokens."""
         unread = self.spelling.unread(vocabulary)
         if self.spelling.trees == "apart" and not unread:
-            raise ValueError(f"a target vocabulary without what {'+'.join(self.ideas)} writes")
+            raise ValueError(f"the target vocabulary lacks tokens of {'+'.join(self.ideas)}")
         parts = {name: idea.decoder_part(config, vocabulary) for name, idea in self.ideas.items()}
         kept = {name: part for name, part in parts.items() if part is not None}
         decoder: CausalDecoder = attribute(self.runs)(kept, self.readings(vocabulary), unread, self.spelling.share)
         return decoder
 
     def settings(self) -> dict[str, Any]:
-        """Return what `target_side` makes the side from again."""
+        """Return the settings from which `target_side` restores the side."""
         return {"ideas": {name: asdict(idea) for name, idea in self.ideas.items()}, "arcs": asdict(self.style)}
 
 
@@ -123,7 +122,7 @@ WORDS = TargetSide({PLAIN: TargetIdea()})
 
 
 def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool] | None = None) -> TargetSide:
-    """Return the side of these ideas with these options. Raises ValueError or TypeError for unknown or wrong ones."""
+    """Return the side with these ideas and options. Raises ValueError or TypeError for invalid ones."""
     style = ArcStyle(**(arcs or {}))
     if not all(type(value) is bool for value in asdict(style).values()):
         raise ValueError("arcs are split or not, and the root has one or not")
@@ -133,5 +132,5 @@ def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool]
 def target_side_of(
     names: Sequence[str], settings: Mapping[str, Any], arcs: Mapping[str, bool] | None = None
 ) -> TargetSide:
-    """Return the side of these ideas with their own of the settings, such as `gcn_layers`. Raises ValueError."""
+    """Return the side with these ideas, which take their own settings, such as `gcn_layers`. Raises ValueError."""
     return target_side(options_of(TARGET_IDEAS, names, settings), arcs)

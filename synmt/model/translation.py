@@ -15,7 +15,7 @@ from synmt.model.target import TargetSide
 from synmt.nn.config import TransformerConfig
 from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import EncoderPass, SourceBatch, combined, hiding_bias, plain_pass, with_hidden_keys
-from synmt.nn.losses import Classes, Loss, cross_entropies, smoothed_cross_entropy
+from synmt.nn.losses import Classes, Loss, cross_entropies, joined_accuracies, smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
 from synmt.systems.idea import task_mark
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
@@ -23,8 +23,8 @@ from synmt.text.vocabulary import UNKNOWN, Vocabulary
 
 @dataclass(slots=True)
 class EncodedSource:
-    """states [B,n,d] of the encoder; the bias [B,1,1,n] that hides its padding, None if there is none; and what
-    the source side's ideas did to this run of the encoder."""
+    """states [B,n,d] of the encoder; the bias [B,1,1,n] that hides padding, None without padding; and what the source
+    ideas changed in this run of the encoder."""
 
     states: Tensor
     bias: Tensor | None
@@ -56,15 +56,14 @@ class TranslationModel(nn.Module):
     def decoding_loss(
         self, encoded: EncodedSource, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
-        """Return those of a source that is encoded already."""
+        """Return the losses for an encoded source."""
         target = replace(target, inputs=drop_words(target.inputs, word_dropout))
         run = self.decoder.prepare(target.inputs, target.columns, target)
         states = self.decoder(self.network, target, encoded.states, encoded.bias, run)
-        accuracies = dict(encoded.ideas.accuracies)
+        accuracies = encoded.ideas.accuracies
         if run is not None:
-            if twice := accuracies.keys() & run.accuracies.keys():
-                raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
-            accuracies |= {name: partial(each, run.states) for name, each in run.accuracies.items()}
+            of_states = {name: partial(each, run.states) for name, each in run.accuracies.items()}
+            accuracies = joined_accuracies(accuracies, of_states)
         kinds = self.decoder.classes(self.network, target.gold)
         if torch.is_grad_enabled():
             losses = [_loss(kind, states, smoothing, target.counts) for kind in kinds]
@@ -99,19 +98,19 @@ def _losses(kinds: Sequence[Classes], states: Tensor, smoothing: float) -> Tenso
 
 
 def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabulary) -> nn.ModuleDict:
-    """Return the modules of a source side's ideas, by name."""
+    """Return the modules of the source ideas, by name."""
     parts = {name: idea.encoder_part(config, vocabulary.labels) for name, idea in side.ideas.items()}
     return nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
 
 
 def encoder_pass(parts: nn.ModuleDict, source: SourceBatch, layers: int) -> EncoderPass:
-    """Return what they do to one run of an encoder."""
+    """Return what the modules change in one run of an encoder."""
     passes = [part(source) for part in parts.values()]
     return combined(passes) if passes else plain_pass(layers)
 
 
 def drop_words(ids: Tensor, rate: float, kept: Sequence[int] = ()) -> Tensor:
-    """Replace each token by the unknown one with probability `rate`, but for those that are kept."""
+    """Replace each token by the unknown token with probability `rate`, except kept tokens."""
     if not rate:
         return ids
     dropped = torch.rand(ids.shape, device=ids.device) < rate

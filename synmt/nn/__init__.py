@@ -1,1 +1,1 @@
-"""The Transformer core: tensors in, tensors out. Knows no tree, no paper and no file."""
+"""The Transformer core: tensors in, tensors out. It imports no tree, idea or file."""

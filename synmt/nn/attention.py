@@ -1,6 +1,6 @@
-"""The one attention function of the core, its two modules, and how ideas edit and see what it does.
+"""The attention function and modules of the core, and how ideas edit and record attention.
 
-Shapes: B sentences, H heads, Q queries, K keys, d model width, c = d/H channels of a head, k heads of an edit.
+Shapes: B sentences, H heads, Q queries, K keys, d model width, c = d/H channels per head, k heads of an edit.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,12 +18,12 @@ from synmt.nn.positions import Rotation
 
 @dataclass(frozen=True, slots=True)
 class HeadEdit:
-    """An edit of some heads in one layer, which are its idea's alone: one of three kinds.
+    """One idea's edit of the heads that it owns in one layer: a scale, a bias or a replacement.
 
-    heads: which ones, counted from 0.
-    scale: factors on their logits, [B,k or 1,Q,K].
+    heads: the heads, counted from 0.
+    scale: factors that multiply their logits, [B,k or 1,Q,K].
     bias: added to their logits, [B,k or 1,Q,K]; −inf hides a key.
-    replace: from the layer's input [B,n,d] to the weights [B,Q,K] that they get in place of their own.
+    replace: a function from the layer's input [B,n,d] to the weights [B,Q,K] that these heads use instead of their own.
     """
 
     heads: tuple[int, ...]
@@ -34,12 +34,12 @@ class HeadEdit:
 
 @dataclass(frozen=True, slots=True)
 class AttentionEdit:
-    """What ideas change in one layer's self-attention; all else stays plain.
+    """The changes that ideas make to one layer's self-attention.
 
-    bias: added to the logits of all heads, broadcastable to [B,H,Q,K]; −inf hides a key. A gradient flows into it.
-    heads: edits of some heads. Raises ValueError for a head that two of them have.
-    penalty: exp of the strengths of masks, broadcastable to [B,H,Q,K], which `settled` takes off the logits.
-    watches: of heads whose attention some loss needs; they change nothing.
+    bias: added to the logits of all heads, broadcastable to [B,H,Q,K]; −inf hides a key. Gradients flow through it.
+    heads: edits of single heads. Raises ValueError if two of them edit the same head.
+    penalty: exp of the strengths of masks, broadcastable to [B,H,Q,K]; `settled` subtracts it from the logits.
+    watches: heads whose attention a loss needs. A watch changes nothing.
     """
 
     bias: Tensor | None = None
@@ -53,19 +53,19 @@ class AttentionEdit:
             raise ValueError(f"two edits of one head among {sorted(owned)}")
 
     def __add__(self, other: "AttentionEdit") -> "AttentionEdit":
-        """Return both at once: biases add up, and so do the strengths of masks, whose penalties multiply."""
+        """Return both edits in one: biases add up, and the strengths of masks add up, so penalties multiply."""
         bias = _joined(self.bias, other.bias, torch.add)
         penalty = _joined(self.penalty, other.penalty, torch.mul)
         return AttentionEdit(bias, self.heads + other.heads, penalty, self.watches + other.watches)
 
     def settled(self) -> "AttentionEdit":
-        """Return the same edit with its penalty, once that of every idea is in it, as a bias."""
+        """Return the edit with its penalty turned into a bias, for use once the penalties of all ideas are combined."""
         if self.penalty is None:
             return self
         return replace(self, bias=_joined(self.bias, -self.penalty, torch.add), penalty=None)
 
     def of_last_query(self) -> "AttentionEdit":
-        """Return the edit of the last query alone; replacements cannot be told apart by queries, and are left out."""
+        """Return the edit of the last query only, without replacements, which do not depend on the query."""
         edits = (HeadEdit(edit.heads, _last(edit.scale), _last(edit.bias)) for edit in self.heads)
         return AttentionEdit(_last(self.bias), tuple(edits))
 
@@ -74,9 +74,9 @@ PLAIN = AttentionEdit()
 
 
 class HeadWatch:
-    """Sees what one head of a layer, counted from 0, attends to in one run. Only who asks for it pays for it.
+    """Records the attention of one head of a layer, counted from 0, in one run. It costs time only when it is read.
 
-    states: the layer's input [B,n,d], once it has run.
+    states: the layer's input [B,n,d], set when the layer runs.
     """
 
     def __init__(self, head: int) -> None:
@@ -85,15 +85,15 @@ class HeadWatch:
         self._bias: Tensor | None = None
 
     def see(self, states: Tensor, query: Tensor, key: Tensor, edit: AttentionEdit) -> None:
-        """Take the input of a layer and its queries and keys, [B,H,n,c]. Raises ValueError for a head that is edited,
-        whose attention follows from more than these."""
+        """Store a layer's input, and its queries and keys, [B,H,n,c]. Raises ValueError if the head is edited, since
+        its attention then depends on more than these."""
         if any(self.head in own.heads for own in edit.heads):
-            raise ValueError(f"head {self.head + 1} is edited, and cannot be watched")
+            raise ValueError(f"head {self.head + 1} is edited, so it cannot be watched")
         self.states, self._query, self._key = states, query[:, self.head], key[:, self.head]
         self._bias = None if edit.bias is None else _of_heads(edit.bias, (self.head,))[:, 0]
 
     def logits(self) -> Tensor:
-        """Return what the softmax of the head is taken of, [B,n,n] in fp32."""
+        """Return the logits that enter the head's softmax, [B,n,n] in fp32."""
         logits = attention_logits(self._query, self._key)
         return logits if self._bias is None else logits + self._bias
 
@@ -111,25 +111,30 @@ def _last(tensor: Tensor | None) -> Tensor | None:
 def attend(
     query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None = None, causal: bool = False, dropout: float = 0.0
 ) -> Tensor:
-    """Return softmax(query · keyᵀ / √c + bias) · value, the softmax running over keys (Vaswani et al. 2017, eq. 1).
+    """Return softmax(query · keyᵀ / √c + bias) · value, with the softmax over keys (Vaswani et al. 2017, eq. 1).
 
     query [B,H,Q,c], key and value [B,H,K,c] → [B,H,Q,c].
-    bias: added to the logits, broadcastable to [B,H,Q,K]; −inf hides a key. A gradient flows into it.
-    causal: query i sees keys 0…i alone; excludes a bias.
+    bias: added to the logits, broadcastable to [B,H,Q,K]; −inf hides a key. Gradients flow through it.
+    causal: query i sees only keys 0…i. Cannot be combined with a bias.
     """
-    if query.device.type == "cpu":  # whose bf16 kernel is slower than the fp32 one, 8 times for the gradient
+    if query.device.type == "cpu":  # its bf16 kernel is slower than fp32: 8 times in the backward pass
         query, key, value = query.float(), key.float(), value.float()
     bias = bias.to(query.dtype) if bias is not None else None
     with torch.autocast(query.device.type, enabled=False):
-        if dropout and query.device.type == "cpu":  # where PyTorch's function takes half as long again
+        if dropout and query.device.type == "cpu":  # where PyTorch's function takes 1.5 times as long
             bias = _causal_bias(query.shape[2], query.device) if causal else bias
             dropped: Tensor = _DroppedAttention.apply(query, key, value, bias, dropout)
             return dropped
         return F.scaled_dot_product_attention(query, key, value, attn_mask=bias, is_causal=causal, dropout_p=dropout)
 
 
+def hiding(hidden: Tensor) -> Tensor:
+    """Return a bias that is −inf where `hidden` is true, else 0, in fp32."""
+    return torch.zeros(hidden.shape, device=hidden.device).masked_fill_(hidden, float("-inf"))
+
+
 class _DroppedAttention(torch.autograd.Function):
-    """`attend` with dropout, in fewer passes over memory than its parts have by themselves."""
+    """`attend` with dropout on a CPU, in fewer passes over memory than separate operations need."""
 
     @staticmethod
     def forward(context: Any, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, rate: float) -> Tensor:
@@ -162,7 +167,7 @@ class _DroppedAttention(torch.autograd.Function):
 
 
 def attention_weights(query: Tensor, key: Tensor, bias: Tensor | None = None, scale: Tensor | None = None) -> Tensor:
-    """Return the softmax inside of `attend`, of logits times `scale`: [B,H,Q,c] and [B,H,K,c] → [B,H,Q,K] in fp32."""
+    """Return softmax(scale · query · keyᵀ / √c + bias), as in `attend`: [B,H,Q,c] and [B,H,K,c] → [B,H,Q,K] in fp32."""
     with torch.autocast(query.device.type, enabled=False):
         logits = attention_logits(query, key)
         logits = logits if scale is None else logits * scale
@@ -178,9 +183,9 @@ def attention_logits(query: Tensor, key: Tensor) -> Tensor:
 def edited_attention(
     query: Tensor, key: Tensor, value: Tensor, edit: AttentionEdit, states: Tensor | None, dropout: float
 ) -> Tensor:
-    """Return what `attend` gives, with the edits of some heads; heads without logits to edit run as in `attend`.
+    """Return the output of `attend` under an edit. Heads without a scale or a replacement run through `attend` itself.
 
-    query [B,H,Q,c], key and value [B,H,K,c]; states [B,n,d] the layer's input, for replacements → [B,H,Q,c].
+    query [B,H,Q,c], key and value [B,H,K,c]; states [B,n,d]: the layer's input, for replacements → [B,H,Q,c].
     """
     if not edit.heads:
         return attend(query, key, value, edit.bias, dropout=dropout)
@@ -197,7 +202,7 @@ def edited_attention(
 
 
 def edited_weights(query: Tensor, key: Tensor, edit: AttentionEdit, states: Tensor | None) -> Tensor:
-    """Return the weights that `edited_attention` gives the values, before dropout, in fp32: [B,H,Q,K]"""
+    """Return the weights of `edited_attention` before dropout, in fp32, [B,H,Q,K]."""
     if not edit.heads:
         return attention_weights(query, key, edit.bias)
     return _by_heads(query, key, edit, lambda own, q, k, bias: _own_weights(own, q, k, bias, states).float())
@@ -212,8 +217,8 @@ def _own_weights(own: HeadEdit, query: Tensor, key: Tensor, bias: Tensor | None,
 
 
 def _by_heads(query: Tensor, key: Tensor, edit: AttentionEdit, run: Callable[..., Tensor]) -> Tensor:
-    """Run the heads of each edit with their queries, keys and biases, and the others as if under an edit that changes
-    nothing; put what comes out of each, [B,k,…], together in the order of the heads: [B,H,…]"""
+    """Call `run` once per edit, with the queries, keys and biases of its heads, and once for all unedited heads.
+    Concatenate the results [B,k,…] in the order of the heads: [B,H,…]"""
     heads = query.shape[1]
     owned = {head for own in edit.heads for head in own.heads}
     if max(owned) >= heads:
@@ -233,7 +238,7 @@ def _both(shared: Tensor | None, own: Tensor | None) -> Tensor | None:
 
 
 def _of_heads(tensor: Tensor, heads: tuple[int, ...]) -> Tensor:
-    """Take some heads out of [B,H or 1,…]."""
+    """Select heads from [B,H or 1,…]."""
     if tensor.shape[1] == 1:
         return tensor
     if heads == tuple(range(heads[0], heads[-1] + 1)):
@@ -254,19 +259,20 @@ def merge_heads(states: Tensor) -> Tensor:
 
 
 class Enough(Exception):
-    """A run of which a recorder has seen all that it was to see."""
+    """Ends a run once the recorder has all the weights that it needs."""
 
 
 class Recorder:
-    """Keeps what attention modules attend to while it is a context: inspection and aligners see weights here alone.
+    """Records the weights of attention modules while it is open. Inspection and aligners get weights only from here.
 
-    weights: what each module gave to the values, [B,H,Q,K] in fp32 before dropout and without the leak, in the
-    order of the calls; inputs: the states [B,Q,d] that it asked with. Both have gradients where the run has.
+    weights: the weights of each call, in order, [B,H,Q,K] in fp32, before dropout and without the leak.
+    inputs: the states [B,Q,d] that each call computed its queries from.
+    Both have gradients if the run does.
     """
 
     def __init__(self, modules: Iterable[nn.Module], stop: bool = False, cut: bool = False) -> None:
-        """stop: the run inside the context ends where the last module's weights arise, and computes nothing more.
-        cut: what comes after the weights is a function of them as they are, leaks and all: gradients end there.
+        """stop: end the run inside the context as soon as the last module's weights are recorded.
+        cut: detach the weights, leaks included, so that gradients of later results stop at the recorded weights.
         """
         self.modules: list[Any] = list(modules)
         self.stop, self.cut = stop, cut
@@ -284,7 +290,7 @@ class Recorder:
         return kind is Enough
 
     def keep(self, inputs: Tensor, weights: Tensor, leaks: int = 0) -> Tensor:
-        """Take weights, the first ones those of leaks, and return those that the run goes on with."""
+        """Record weights, the first `leaks` keys being leaks, and return the weights that the run continues with."""
         if self.cut:
             weights = weights.detach().requires_grad_()
         self.inputs.append(inputs)
@@ -295,9 +301,9 @@ class Recorder:
 
 
 class SelfAttention(nn.Module):
-    """Attention of a sequence over itself; query, key and value come out of one product.
+    """Attention of a sequence over itself. One matrix product yields query, key and value.
 
-    rotary: whether positions turn queries and keys.
+    rotary: whether to rotate queries and keys by their position.
     """
 
     recorder: Recorder | None = None
@@ -311,7 +317,7 @@ class SelfAttention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(self, states: Tensor, edit: AttentionEdit = PLAIN, causal: bool = False) -> Tensor:
-        """states [B,n,d] → [B,n,d]; with causal, the edit has nothing but watches."""
+        """states [B,n,d] → [B,n,d]. With causal, the edit may only contain watches."""
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(states).chunk(3, dim=-1))
         if self.rotation is not None:
             query, key = self.rotation(query), self.rotation(key)
@@ -329,24 +335,25 @@ class SelfAttention(nn.Module):
         return self.out(merge_heads(mixed))
 
     def project(self, states: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Return queries [Q,d] of some states, keys and values side by side [K,2d] of others."""
+        """Return the queries [Q,d] of some states, and the keys and values of others, side by side, [K,2d]."""
         width = self.out.in_features
-        if not isinstance(self.qkv, nn.Linear):  # a packed product cannot be cut
+        if not isinstance(self.qkv, nn.Linear):  # a packed weight cannot be sliced
             return self.qkv(states)[:, :width], self.qkv(memory)[:, width:]
         weight, bias = self.qkv.weight, self.qkv.bias
         return F.linear(states, weight[:width], bias[:width]), F.linear(memory, weight[width:], bias[width:])
 
     def step(self, states: Tensor, cache: "KeyCache", position: int | Tensor, bias: Tensor | None = None) -> Tensor:
-        """Compute one more position of K hypotheses of each sentence, after those in the cache: [B,K,d] → [B,K,d]
+        """Compute the next position of K hypotheses per sentence, given the cache: [B,K,d] → [B,K,d]
 
-        position: its number, or those of the hypotheses where they differ, [B,K].
-        bias: as in `attend`, on the m keys of the cache and the K new ones, [B,H or 1,K,m+K]; None: all see all.
+        position: its index, or [B,K] if the hypotheses differ in length.
+        bias: as in `attend`, for the m cached and the K new keys, [B,H or 1,K,m+K]. With None, every query sees every
+        key.
         """
         width = self.out.in_features
         query, memory = self.qkv(states).split([width, 2 * width], dim=-1)
         query = split_heads(query, self.heads)
         if self.rotation is not None:
-            if not isinstance(position, Tensor):  # all hypotheses are equally long
+            if not isinstance(position, Tensor):  # all hypotheses have the same length
                 position = torch.full(states.shape[:2], position, device=states.device)
             query = self.rotation(query, position)
             key = merge_heads(self.rotation(split_heads(memory[..., :width], self.heads), position))
@@ -356,23 +363,23 @@ class SelfAttention(nn.Module):
 
 
 class KeyCache:
-    """Keys and values of what hypotheses of B sentences have said, position after position: none is ever moved.
+    """Keys and values of the hypotheses of B sentences, in the order in which they were computed. They are never moved.
 
-    Each position of each hypothesis has a key; which of them are its ancestors, the hypothesis knows.
+    Each position of each hypothesis has its own key. The caller tracks which keys belong to which hypothesis.
     """
 
-    CHUNK = 32  # positions that there is room for at a time
+    CHUNK = 32  # positions to allocate at a time
 
     def __init__(self) -> None:
         self.room: Tensor | None = None  # [2,B,H,≥m,c]
         self.used = 0  # m
 
     def grown(self, memory: Tensor, heads: int) -> tuple[Tensor, Tensor]:
-        """Keep K more keys and values of each sentence, side by side in [B,K,2d]; return all, [B,H,m,c] each."""
+        """Append K keys and values per sentence, [B,K,2d]. Return all keys and all values, [B,H,m,c] each."""
         batch, count, width = memory.shape
         start, self.used = self.used, self.used + count
         if self.room is None or self.used > self.room.shape[3]:
-            # as `attend` has them on a CPU
+            # `attend` computes in fp32 on a CPU
             dtype = torch.float32 if memory.device.type == "cpu" else memory.dtype
             length = start + self.CHUNK * count
             room = memory.new_empty(2, batch, heads, length, width // (2 * heads), dtype=dtype)
@@ -389,7 +396,7 @@ class KeyCache:
 
 
 def _causal(states: Tensor) -> AttentionEdit:
-    """Return what `causal` hides from states [B,n,d], as an edit."""
+    """Return the causal mask of states [B,n,d] as an edit."""
     return AttentionEdit(_causal_bias(states.shape[1], states.device))
 
 
@@ -398,9 +405,9 @@ def _causal_bias(length: int, device: torch.device) -> Tensor:
 
 
 class CrossAttention(nn.Module):
-    """Attention of the decoder over the encoder's memory.
+    """Attention of the decoder over the encoder's output.
 
-    leaky: one more key and value, which the module learns, can take what fits nowhere (Chen, Sun & Liu 2021).
+    leaky: add one learned key and value, which can absorb attention that fits no source token (Chen, Sun & Liu 2021).
     """
 
     recorder: Recorder | None = None
@@ -415,7 +422,7 @@ class CrossAttention(nn.Module):
         self.leak = nn.Parameter(torch.empty(2, width)) if leaky else None
 
     def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
-        """Return keys and values [B,H,(1+)K,c] of the encoder's output [B,K,d], those of the leak first."""
+        """Return the keys and values [B,H,(1+)K,c] of the encoder's output [B,K,d], with the leak first."""
         key, value = (split_heads(part, self.heads) for part in self.kv(encoded).chunk(2, dim=-1))
         if self.leak is None:
             return key, value
@@ -425,7 +432,7 @@ class CrossAttention(nn.Module):
         return torch.cat([leak_key, key], dim=2), torch.cat([leak_value, value], dim=2)
 
     def forward(self, states: Tensor, memory: tuple[Tensor, Tensor], bias: Tensor | None) -> Tensor:
-        """states [B,Q,d], bias [B,1,1,K] → [B,Q,d]. Queries do not see each other, so Q may be a beam."""
+        """states [B,Q,d], bias [B,1,1,K] → [B,Q,d]. Queries do not interact, so Q can be the hypotheses of a beam."""
         key, value = memory
         dropout = self.dropout if self.training else 0.0
         query = split_heads(self.query(states), self.heads)

@@ -1,12 +1,13 @@
-"""The causal decoder: how its layers are run over a whole target, and token by token in a search.
+"""The causal decoder: its layers run over a whole target in training, and token by token in a search.
 
-What ideas add comes as tensors that they read of the targets (a reading) and as modules that the decoder calls. The
-other decoder, whose positions also see what follows them in a prefix, is in synmt.nn.prefixes.
+Ideas contribute readings, which are tensors read from the targets, and modules that the decoder calls. The other
+decoder, whose positions see the whole prefix, is in synmt.nn.prefixes.
 
-Shapes: B sentences, K hypotheses of each, R targets or hypotheses, t target positions, Q of them that ask, n source
-positions, P predictions, H heads, d width, T target vocabulary.
+Shapes: B sentences, K hypotheses per sentence, R targets or hypotheses, t target positions, Q of them that are queries,
+n source positions, P predictions, H heads, d width, T target vocabulary.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -17,21 +18,23 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from synmt.nn.attention import AttentionEdit
-from synmt.nn.losses import Classes
+from synmt.nn.losses import Classes, joined_accuracies
 from synmt.nn.transformer import Transformer
 
 
 @dataclass(slots=True)
 class TargetBatch:
-    """What a decoder reads and must predict.
+    """A decoder's input, and the entries that it must predict.
 
     inputs [B,t]: begin of sentence and the tokens, padded.
-    positions [P]: after which of the flattened [B·t] inputs an entry is predicted; gold [P]: that entry, the end of
-    sentence among them. An entry that is never read and the token after it are predicted at one position.
-    tokens: how many entries the targets have; counts [P]: how many each prediction stands for, if not all are made.
-    columns: what readings and losses know of the targets, by name, each [B,c] int64, padded by 0.
+    positions [P]: the index, in the flattened [B·t] inputs, of the position from which each entry is predicted.
+    gold [P]: these entries, including the end of sentence. An entry that is never read, and the token after it, are
+    predicted from the same position.
+    tokens: the number of entries in the targets.
+    counts [P]: the number of entries that each prediction stands for, if only some are predicted.
+    columns: the data of readings and losses, by name, each [B,c] int64, padded with 0.
     prefixes: for a decoder of prefixes, the Prefixes that end at the positions.
-    links [k,3]: for a model that learns them: sentence, target position (without begin of sentence) and source
+    links [k,3]: for models that learn links: sentence, target position (not counting begin of sentence), source
     position.
     """
 
@@ -46,7 +49,7 @@ class TargetBatch:
 
     @property
     def real(self) -> Tensor:
-        """Return where there is a token, no padding, begin or end of sentence, [B,t−1]; all are predicted."""
+        """Return where there is a token other than padding, begin or end, [B,t−1]. Every token must be predicted."""
         real = torch.zeros(self.inputs.numel(), dtype=torch.bool, device=self.inputs.device)
         real[self.positions] = True
         return real.view_as(self.inputs)[:, 1:]
@@ -54,14 +57,15 @@ class TargetBatch:
 
 @dataclass(slots=True)
 class DecoderPass:
-    """What ideas do to one run of a causal decoder.
+    """The changes that ideas make to one run of a causal decoder.
 
-    edits: of each layer's self-attention: of some heads, which hide some positions up to the one that asks, and
-    watches; layers that share one get the same object.
+    edits: one per layer of self-attention, with watches, and edits of single heads that hide positions up to the query.
+    Layers with the same edit share the object.
     inputs: added to the embedded tokens, [R,Q,d].
-    losses: each gives a loss summed over the batch, of the states [B,t,d] that entries are predicted from.
-    accuracies: by name, of these states too: how many predictions were right, and how many there were.
-    states: those of a run over whole targets, once it is done.
+    losses: functions of the states [B,t,d] that entries are predicted from; each returns a loss summed over the batch.
+    accuracies: by name, functions of the same states; each returns the numbers of correct predictions and of
+    predictions.
+    states: the states of a run over whole targets, set when it is done.
     """
 
     edits: list[AttentionEdit]
@@ -72,39 +76,41 @@ class DecoderPass:
 
 
 class Steps(Protocol):
-    """A search over the decoder, one token per step."""
+    """A search with the decoder, one token per step."""
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """Return the logits of the next token, [B,K,T], after the ids [B,K,t] of all hypotheses, begin of sentence
-        first. lengths [B,K]: how many of the ids count, if not all do."""
+        """Return the logits of the next token, [B,K,T], given the ids [B,K,t] of all hypotheses, which start with
+        begin of sentence. lengths [B,K]: how many of the ids count; None for all."""
 
     def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
-        """Keep some rows of the B sentences and of the B·K hypotheses; None is all."""
+        """Select some of the B sentences and of the B·K hypotheses; None selects all."""
 
     def grow(self, hypotheses: Any) -> None:
-        """Give each hypothesis one more position, the begin of sentence first, as `Reading.grown`."""
+        """Extend each hypothesis by one position, starting with begin of sentence, as in `Reading.grown`."""
 
     def joined(self, held: Any, rows: Tensor) -> "Steps":
-        """Return a search over some of these hypotheses and some of `held`, which have waited for some steps.
+        """Return a search over some of these hypotheses and some of `held`, which have paused for some steps.
 
-        rows: numbers of these hypotheses, followed by those of `held`, None for none; they may have several lengths.
-        Both searches share what they keep, so only one of them may go on.
+        rows: indices of these hypotheses and, counting on, of those of `held`, which may be None. Lengths may differ.
+        The searches share data, so only one of them may continue.
         """
 
 
 def one_vocabulary(network: Transformer, gold: Tensor) -> list[Classes]:
-    """Return what the tokens [P] compete with: all others."""
+    """Return one set of classes for all tokens [P]: the target vocabulary."""
     return [Classes(None, network.output_weight, network.output_bias, gold)]
 
 
 class CausalDecoder(nn.Module):
-    """No position sees a later one.
+    """A decoder in which no position sees a later one.
 
-    readings: what it reads of targets besides their tokens, as synmt.systems.target.Reading.
-    parts: modules of ideas, by name. Each is called with the tensors of the reading that its attribute `reads` names
-    (None where that is ""), the positions that ask, [Q], and the TargetBatch, None in a search; it gives a DecoderPass.
-    unread: how many of the target vocabulary, the last ones, are predicted together with the next token and never read;
-    share: of their loss in what is minimized.
+    readings: what the decoder reads from targets in addition to tokens, as synmt.systems.target.Reading.
+    parts: modules of ideas, by name. The decoder calls each with the tensors of the reading that its attribute `reads`
+    names (None if that is ""), the positions of the queries, [Q], and the TargetBatch, which is None in a search. Each
+    returns a DecoderPass. A module whose attribute `training_only` is true is called only in training.
+    unread: the number of entries at the end of the target vocabulary that are predicted together with the next token
+    and are never read.
+    share: the weight of their loss in the total.
     """
 
     def __init__(
@@ -116,14 +122,17 @@ class CausalDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.parts, self.readings = nn.ModuleDict(parts), readings
+        self.lasting = [each for each in self.parts.values() if not getattr(each, "training_only", False)]
         self.unread, self.share = unread, share
 
     def prepare(
         self, inputs: Tensor, columns: Mapping[str, Tensor], target: TargetBatch | None = None
     ) -> DecoderPass | None:
-        """Return what ideas do to a run over whole targets, None for nothing: inputs [B,t] and columns as in
-        TargetBatch, and the batch itself where losses may ask for it."""
-        if not self.parts:
+        """Return the changes that ideas make to a run over whole targets, or None if there are none.
+
+        inputs [B,t] and columns: as in TargetBatch. target: the batch itself, if losses are needed.
+        """
+        if not (self.lasting if target is None else self.parts):
             return None
         length = inputs.shape[1]
         tensors = {reading.name: reading.tensors(columns, length) for reading in self.readings}
@@ -139,7 +148,7 @@ class CausalDecoder(nn.Module):
     ) -> Tensor:
         """Return the states that predict the entries: encoded [B,n,d], source_bias [B,1,1,n] → [P,d]
 
-        run: what `prepare` has given.
+        run: the result of `prepare`.
         """
         run = run or self.prepare(target.inputs, target.columns, target)
         return self._run(network, target.inputs, run, encoded, source_bias).flatten(0, 1)[target.positions]
@@ -172,27 +181,26 @@ class CausalDecoder(nn.Module):
     def decoder_pass(
         self, tensors: Mapping[str, Any], queries: Tensor, target: TargetBatch | None = None
     ) -> DecoderPass:
-        """Return what ideas do for the positions `queries` [Q].
+        """Return the changes that ideas make at the positions `queries` [Q].
 
-        Raises ValueError for a head that two ideas edit, and for two accuracies of one name.
+        Raises ValueError if two ideas edit the same head, and if two accuracies have the same name.
         """
-        parts: Iterable[Any] = self.parts.values()
+        parts: Iterable[Any] = self.lasting if target is None else self.parts.values()
         passes: list[DecoderPass] = [part(tensors.get(part.reads), queries, target) for part in parts]
         first, *rest = passes
         for other in rest:
-            if twice := first.accuracies.keys() & other.accuracies.keys():
-                raise ValueError(f"two accuracies called {', '.join(sorted(twice))}")
             inputs = [each for each in (first.inputs, other.inputs) if each is not None]
             first = DecoderPass(
                 [one + another for one, another in zip(first.edits, other.edits, strict=True)],
                 sum(inputs[1:], inputs[0]) if inputs else None,
                 [*first.losses, *other.losses],
-                first.accuracies | other.accuracies,
+                joined_accuracies(first.accuracies, other.accuracies),
             )
         return first
 
     def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
-        """Return what the entries [P] compete with: tokens with tokens, and entries that are never read with others."""
+        """Return the classes of the entries [P]: tokens compete with tokens, and entries that are never read with
+        others."""
         if not self.unread:
             return one_vocabulary(network, gold)
         tokens = network.target_vocabulary - self.unread
@@ -209,8 +217,8 @@ class CausalDecoder(nn.Module):
 
 
 def _contexts(edits: Sequence[AttentionEdit], queries: Tensor, heads: int) -> list[AttentionEdit | None]:
-    """Return what each layer shows the positions `queries` [Q], None for all up to their own; layers that see the same
-    share it."""
+    """Return each layer's edit at the positions `queries` [Q], None where it is plainly causal. Equal edits are
+    shared."""
     known: dict[tuple[int, ...], AttentionEdit | None] = {(): None}
     for edit in edits:
         if (key := _key(edit)) not in known:
@@ -223,7 +231,7 @@ def _key(edit: AttentionEdit) -> tuple[int, ...]:
 
 
 def _joined(edit: AttentionEdit, queries: Tensor, heads: int) -> Tensor:
-    """Return one bias for all heads, [R,H,Q,m]: in one go they are faster than apart."""
+    """Return one bias for all heads, [R,H,Q,m]: attending with all heads at once is faster."""
     own_biases = [(list(own.heads), own.bias) for own in edit.heads if own.bias is not None]
     rows, _, _, length = own_biases[0][1].shape
     later = torch.arange(length, device=queries.device) > queries.unsqueeze(1)
@@ -234,10 +242,10 @@ def _joined(edit: AttentionEdit, queries: Tensor, heads: int) -> Tensor:
 
 
 class CausalSteps:
-    """Keys and values of all positions of all hypotheses are kept where they arose, and each knows its own.
+    """A search that stores the keys and values of all hypotheses in the order in which they are computed.
 
-    places [B·K,t]: where the positions of a hypothesis are among the keys of its sentence, counted from 1; 0 where it
-    has waited, and so has none.
+    places [B·K,t]: for each position of a hypothesis, the index of its key among the keys of the sentence, counted from
+    1; 0 for steps in which the hypothesis paused.
     """
 
     def __init__(
@@ -246,9 +254,9 @@ class CausalSteps:
         self.decoder, self.network, self.source_bias = decoder, network, source_bias
         self.caches = network.start(encoded)
         rows, device = len(encoded) * beam, encoded.device
-        self.tensors = {each.name: each.start(rows, device) for each in decoder.readings} if decoder.parts else {}
+        self.tensors = {each.name: each.start(rows, device) for each in decoder.readings} if decoder.lasting else {}
         self.places = torch.zeros(rows, 0, dtype=torch.int64, device=device)
-        self.keys = 0  # of each sentence
+        self.keys = 0  # per sentence
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
         batch, beam, _ = prefixes.shape
@@ -259,13 +267,13 @@ class CausalSteps:
         return self.network.logits(self.states(states, position), without=self.decoder.unread)
 
     def states(self, embedded: Tensor, position: int | Tensor) -> Tensor:
-        """Run over one more position of all hypotheses, which may differ, [B,K]: [B,K,d] → [B,K,d]"""
+        """Run the decoder over one more position of all hypotheses: [B,K,d] → [B,K,d]; positions [B,K] may differ."""
         (batch, beam, _), step = embedded.shape, self.places.shape[1]
         own = torch.arange(self.keys + 1, self.keys + 1 + beam, device=embedded.device).repeat(batch)
         self.places = torch.cat([self.places, own.unsqueeze(1)], dim=1)
         self.keys += beam
         edits: list[AttentionEdit | None] = [None] * len(self.caches)
-        if self.decoder.parts:
+        if self.decoder.lasting:
             last = torch.tensor([step], device=embedded.device)
             run = self.decoder.decoder_pass(self.tensors, last)
             edits = _contexts(run.edits, last, self.network.config.heads)
@@ -276,7 +284,7 @@ class CausalSteps:
         return self.network.step(embedded, self.caches, self.source_bias, position, biases)
 
     def _of_keys(self, edit: AttentionEdit | None, batch: int) -> Tensor:
-        """Return what an edit shows of the positions of each hypothesis as a bias on all keys of its sentence, those of
+        """Return an edit of the positions of each hypothesis as a bias on all keys of its sentence, with the keys of
         other hypotheses hidden: [B,H or 1,K,m]"""
         rows, length = self.places.shape
         own = torch.zeros(1, 1, device=self.places.device) if edit is None or edit.bias is None else edit.bias[:, :, 0]
@@ -309,6 +317,34 @@ class CausalSteps:
             self.tensors = {each.name: each.grown(self.tensors[each.name], hypotheses) for each in readings}
 
 
+class EnsembleSteps:
+    """A search by the mean of the members' probabilities of the next token, as in fairseq (Ott et al. 2019).
+
+    So each result has a probability. Marian averages log-probabilities instead, which would need one more sum for that.
+    members: steps of a model, with its id of begin of sentence. All share one target vocabulary.
+    """
+
+    def __init__(self, members: Sequence[tuple[Steps, int]]) -> None:
+        self.members = members
+
+    def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Return log-probabilities, [B,K,T]."""
+        found = []
+        for steps, begin in self.members:
+            own = prefixes.clone()
+            own[:, :, 0] = begin
+            found.append(steps.logits(own, lengths).float().log_softmax(dim=2))
+        return torch.stack(found).logsumexp(dim=0) - math.log(len(found))
+
+    def select(self, sentences: Tensor | None, hypotheses: Tensor | None) -> None:
+        for steps, _ in self.members:
+            steps.select(sentences, hypotheses)
+
+    def grow(self, hypotheses: Any) -> None:
+        for steps, _ in self.members:
+            steps.grow(hypotheses)
+
+
 @dataclass(slots=True)
 class Numbers:
     """One number per position of each target, [R,t] int64: the simplest reading."""
@@ -320,23 +356,23 @@ class Numbers:
         return cls(torch.zeros(rows, 0, dtype=torch.int64, device=device))
 
     def grown(self, latest: Tensor) -> "Numbers":
-        """Return the numbers with those of one more position, [R]."""
+        """Return the numbers extended by one position, [R]."""
         return Numbers(torch.cat([self.values, latest.to(self.values).unsqueeze(1)], dim=1))
 
     def select(self, rows: Tensor) -> "Numbers":
         return Numbers(self.values[rows])
 
     def joined(self, held: "Numbers", rows: Tensor) -> "Numbers":
-        """Return these rows followed by those of `held`, which lack the last positions."""
+        """Return these rows followed by rows of `held`, which lack the last positions."""
         missing = self.values.shape[1] - held.values.shape[1]
         return Numbers(joined_rows(self.values, held.values, rows, (0, missing)))
 
 
 def joined_rows(own: Tensor, held: Tensor, rows: Tensor, missing: Sequence[int], value: float = 0.0) -> Tensor:
-    """Return the rows [R] of `own` [A,…] followed by those of `held` [C,…], padded with a value: [R,…]
+    """Return rows [R] of `own` [A,…] and of `held` [C,…], counting `held` after `own`, padded with a value: [R,…]
 
-    missing: what rows of `held` lack, as in `torch.nn.functional.pad`. Where few rows are of `held`, this is faster
-    than joining both first.
+    missing: the padding of rows of `held`, as in `torch.nn.functional.pad`. If few rows come from `held`, this is
+    faster than concatenating first.
     """
     waits = rows >= len(own)
     joined = own[rows.masked_fill(waits, 0)]

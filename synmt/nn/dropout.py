@@ -1,4 +1,4 @@
-"""Dropout (Srivastava et al. 2014) that does not wait for a CPU's random numbers."""
+"""Dropout (Srivastava et al. 2014) with a fast random generator on CPUs."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from torch import Tensor
 
 
 def dropout(states: Tensor, rate: float, training: bool = True) -> Tensor:
-    """Make each element zero with probability `rate`, or else divide it by 1 − rate; any shape.
+    """Zero each element with probability `rate`, and divide the others by 1 − rate; any shape.
 
-    On a CPU four elements share one 64-bit draw, which takes half of PyTorch's time for one draw an element;
-    the rate is then exact to 2⁻¹⁷.
+    On a CPU, four elements share one 64-bit draw. This takes half the time of PyTorch, which draws once per element.
+    The rate is then exact to 2⁻¹⁷.
     """
     if not training or not rate:
         return states
@@ -22,15 +22,15 @@ def dropout(states: Tensor, rate: float, training: bool = True) -> Tensor:
 
 
 def add_dropped(states: Tensor, more: Tensor, rate: float, training: bool = True) -> Tensor:
-    """Return states + dropout(more), both of one shape."""
+    """Return states + dropout(more), for two tensors of the same shape."""
     if training and rate and states.device.type == "cpu" and states.dtype == more.dtype:
         return torch.addcmul(states, more, _kept(more, rate), value=1.0 / (1.0 - rate))
     return states + dropout(more, rate, training)
 
 
 def dropped_relu(states: Tensor, rate: float, training: bool = True) -> Tensor:
-    """Return dropout(max(states, 0)). Where there is something to drop, states may be overwritten: nothing else, and
-    no gradient, may need them."""
+    """Return dropout(max(states, 0)). If elements are dropped, this may overwrite states, so neither the caller nor a
+    gradient may need them afterwards."""
     if not training or not rate or states.device.type != "cpu":
         return dropout(F.relu(states), rate, training)
     dropped: Tensor = _DroppedRelu.apply(states, rate)
@@ -38,7 +38,7 @@ def dropped_relu(states: Tensor, rate: float, training: bool = True) -> Tensor:
 
 
 class _DroppedRelu(torch.autograd.Function):
-    """What is above 0 was neither dropped nor cut off, so the result alone tells where the gradient goes."""
+    """An element above 0 was neither dropped nor clipped, so the gradient can be routed by the output alone."""
 
     @staticmethod
     def forward(context: Any, states: Tensor, rate: float) -> Tensor:
@@ -55,17 +55,17 @@ class _DroppedRelu(torch.autograd.Function):
 
 
 def keeping(states: Tensor, rate: float) -> Tensor:
-    """Return what each element on a CPU is multiplied by: 1/(1 − rate), or 0 for one that is dropped."""
+    """Return the factor of each element on a CPU: 0 if it is dropped, else 1/(1 − rate)."""
     return _kept(states, rate).mul_(1.0 / (1.0 - rate))
 
 
 def _kept(states: Tensor, rate: float) -> Tensor:
-    """Return 1 for each element that is kept, and 0 for the others, of the type of the states.
+    """Return 1 for each element that is kept and 0 for the others, in the dtype of the states.
 
-    numpy draws bits twice as fast as PyTorch, whose generator chooses where it begins.
+    numpy draws bits twice as fast as PyTorch, so PyTorch's generator only provides the seed.
     """
     random = np.random.Generator(np.random.SFC64(int(torch.randint(2**63 - 1, ()))))
     draws = random.integers(2**64, size=-(-states.numel() // 4), dtype=np.uint64)
     kept = torch.empty(states.shape, dtype=states.dtype)
     drawn = torch.from_numpy(draws.view(np.int16))[: states.numel()].view(states.shape)
-    return torch.ge(drawn, round(rate * 2**16) - 2**15, out=kept)  # a bool in between would take twice as long
+    return torch.ge(drawn, round(rate * 2**16) - 2**15, out=kept)  # going through bool would take twice as long

@@ -1,4 +1,4 @@
-"""A number for each head and each kind of pair, looked up for all pairs of a batch.
+"""Look up one number per head and kind of pair, for all pairs of positions in a batch.
 
 Shapes: B sentences, H heads, R kinds, n positions.
 """
@@ -9,15 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-CELLS_AT_ONCE = {"cpu": 2**15}  # what a CPU's cache holds; on other devices a kernel costs more than memory
+CELLS_AT_ONCE = {"cpu": 2**15}  # fits a CPU's cache; on other devices, launching kernels costs more than memory
 MOST_CELLS_AT_ONCE = 2**24
 
 
 def lookup(table: Tensor, kinds: Tensor) -> Tensor:
-    """Return table[h, kinds[b, q, k]] of each pair: table [H,R], kinds [B,n,n] of any integers → [B,H,n,n]
+    """Return table[h, kinds[b, q, k]] for each pair: table [H,R], kinds [B,n,n] of any integer type → [B,H,n,n]
 
-    Besides what it returns it keeps the kinds, best a byte a pair. Its gradient is the sum over the pairs of each kind:
-    products with what holds of each pair, in blocks.
+    For the gradient it stores only the kinds; uint8 is best, at one byte per pair. The gradient sums over the pairs of
+    each kind: in blocks of queries, it multiplies by an indicator of each kind.
     """
     found: Tensor = _Lookup.apply(table, kinds)
     return found
@@ -47,7 +47,7 @@ class _Lookup(torch.autograd.Function):
 
 
 def _blocks(kinds: Tensor) -> Iterator[slice]:
-    """Yield queries of all sentences that have few enough pairs."""
+    """Yield slices of queries such that the pairs of all sentences in a slice are few enough."""
     sentences, length = kinds.shape[:2]
     size = max(1, CELLS_AT_ONCE.get(kinds.device.type, MOST_CELLS_AT_ONCE) // max(1, sentences * length))
     return (slice(start, start + size) for start in range(0, length, size))

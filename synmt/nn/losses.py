@@ -1,25 +1,30 @@
-"""Losses of a batch: label-smoothed cross-entropy, fused with the output projection, and what else is learned."""
+"""Losses of a batch: label-smoothed cross-entropy, fused with the output projection, and the losses of ideas."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-CHUNK_ELEMENTS = 1 << 21  # logits held at a time: 8 MB in fp32, which a CPU's cache can serve
-CHUNK_ELEMENTS_OF_A_GPU = 1 << 27  # 512 MB, for which a batch takes few kernels
+CHUNK_ELEMENTS = 1 << 21  # logits in memory at a time: 8 MB in fp32, which fits a CPU's cache
+CHUNK_ELEMENTS_OF_A_GPU = 1 << 27  # 512 MB, so that a batch needs few kernels
+
+Count = TypeVar("Count", bound=Callable[..., tuple[int, int]])
 
 
 @dataclass(slots=True)
 class Loss:
     """Losses of a batch, in nats.
 
-    translation: cross-entropy summed over the batch's target tokens, the same for all systems, or its estimate from
-    some of them; tokens: how many these are; total: what is minimized, a sum over these tokens, too.
-    accuracies: by name, how many predictions of an idea were right, and how many there were.
-    each [R]: the cross-entropy of each token that is predicted, in their order; empty where a gradient is asked for.
+    translation: cross-entropy summed over the batch's target tokens, defined alike for all systems; an estimate if only
+    some tokens are predicted.
+    tokens: the number of these tokens.
+    total: the loss to minimize, also a sum over these tokens.
+    accuracies: by the name of an idea's prediction, a function that returns how many are correct, and how many there
+    are.
+    each [R]: the cross-entropy of each predicted token, in order; empty when gradients are on.
     """
 
     translation: Tensor
@@ -31,11 +36,12 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """What some predictions choose from.
+    """The classes that some predictions choose from.
 
-    places: which of the R predictions, None for all; weight [C,d] and bias [C] give the logits; gold: what is right, in
-    0…C−1.
-    share: of their loss in what is minimized.
+    places: the indices of these predictions among all R; None for all.
+    weight [C,d], bias [C]: the output layer that gives their logits.
+    gold: the correct classes, in 0…C−1.
+    share: the weight of their loss in the total.
     """
 
     places: Tensor | None
@@ -45,12 +51,19 @@ class Classes:
     share: float = 1.0
 
     def of(self, column: Tensor) -> Tensor:
-        """Return what a column [R,…] says of these predictions."""
+        """Return the rows of a column [R,…] that belong to these predictions."""
         return column if self.places is None else column[self.places]
 
 
+def joined_accuracies(first: Mapping[str, Count], second: Mapping[str, Count]) -> dict[str, Count]:
+    """Return the accuracies of both, by name. Raises ValueError for a name that both use."""
+    if twice := first.keys() & second.keys():
+        raise ValueError(f"two accuracies are called {', '.join(sorted(twice))}")
+    return {**first, **second}
+
+
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """Computes the gradient of the logits chunk by chunk in the forward pass, so that N×V logits never exist."""
+    """Computes the gradient of the logits chunk by chunk in the forward pass, to avoid storing N×V logits."""
 
     @staticmethod
     def forward(
@@ -81,9 +94,9 @@ def _loss_and_gradients(
 ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
     """Return the loss, and the gradients of states, weight and bias.
 
-    Of a token with counts c and probabilities p = e/Σe, the gradient of the logits is c·(p − (1−ε)·gold − ε/V). Only
-    e − (1−ε)·Σe·gold is ever a matrix: its rows are scaled by c/Σe on the other side of each product, and what ε/V
-    adds to a product is one row for all tokens.
+    For a token with count c and probabilities p = e/Σe, the gradient of the logits is c·(p − (1−ε)·gold − ε/V). The
+    code only forms the matrix e − (1−ε)·Σe·gold. It applies the factors c/Σe to the other operand of each product, and
+    the term ε/V as one row shared by all tokens.
     """
     vocabulary = weight.shape[0]
     loss = states.new_zeros((), dtype=torch.float32)
@@ -119,7 +132,7 @@ def _loss_and_gradients(
 
 
 def rows_of_a_chunk(weight: Tensor) -> int:
-    """Return how many states meet an output of weights [V,d] at a time."""
+    """Return how many states to multiply with output weights [V,d] at a time."""
     elements = CHUNK_ELEMENTS if weight.device.type == "cpu" else CHUNK_ELEMENTS_OF_A_GPU
     return max(1, elements // weight.shape[0])
 
@@ -129,11 +142,11 @@ def smoothed_cross_entropy(
 ) -> Tensor:
     """Return Σ over tokens of (1−ε)·(−log p_gold) + ε/V·Σ_v(−log p_v), in nats, fp32 (Szegedy et al. 2016, section 7).
 
-    With autocast, the products that give the logits are in its precision where a gradient is asked for, else in fp32.
+    Under autocast, the products that give the logits use its precision if gradients are on, else fp32.
 
     states [N,d], weight [V,d], bias [V], targets [N] in 0…V−1, p = softmax(states · weightᵀ + bias).
-    counts [N]: for how many tokens each of them stands, for itself alone if None.
-    Only usable once per forward pass: its gradients are scaled in place.
+    counts [N]: how many tokens each row stands for; None for one each.
+    Call backward at most once per forward pass: it scales the stored gradients in place.
     """
     if torch.is_grad_enabled():
         loss: Tensor = _SmoothedCrossEntropy.apply(states, weight, bias, targets, smoothing, counts)
@@ -143,9 +156,9 @@ def smoothed_cross_entropy(
 
 
 def cross_entropies(states: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Return the losses of `smoothed_cross_entropy` token by token, [N]; no gradient goes through them.
+    """Return the loss of each token as in `smoothed_cross_entropy`, [N], without gradients.
 
-    Logits are in fp32 also with autocast, as in a search.
+    Logits are in fp32 even under autocast, as in a search.
     """
     rows = rows_of_a_chunk(weight)
     losses = []

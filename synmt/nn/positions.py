@@ -1,14 +1,14 @@
-"""What tells the network where a token is.
+"""How the network encodes positions.
 
-Sinusoidal vectors are added to the embeddings (Vaswani et al. 2017, section 3.5). Rotary positions turn the queries and
-keys of self-attention instead, so that their product depends on the distance of the two alone (Su et al. 2021,
+Sinusoidal vectors are added to the embeddings (Vaswani et al. 2017, section 3.5). Rotary positions rotate the queries
+and keys of self-attention instead, so that their product depends only on the distance between them (Su et al. 2021,
 "RoFormer: Enhanced Transformer with Rotary Position Embedding", equation 34).
 """
 
 import torch
 from torch import Tensor, nn
 
-LEAST = 1024  # positions, at first
+LEAST = 1024  # positions to compute at first
 
 
 def sinusoids(length: int, width: int) -> Tensor:
@@ -20,7 +20,7 @@ def sinusoids(length: int, width: int) -> Tensor:
 
 
 class Sinusoids(nn.Module):
-    """The vectors of positions 0…, kept once a sentence has asked for them; a longer one makes more of them."""
+    """Sinusoidal vectors of positions 0…, computed once and extended when a longer sentence needs them."""
 
     vectors: Tensor
 
@@ -30,31 +30,31 @@ class Sinusoids(nn.Module):
         self.register_buffer("vectors", torch.empty(0, width), persistent=False)
 
     def forward(self, end: int, start: int = 0) -> Tensor:
-        """Return those of positions start…end−1, [end−start,d]."""
+        """Return the vectors of positions start…end−1, [end−start,d]."""
         if end > len(self.vectors):
             self.vectors = sinusoids(max(LEAST, 2 * end), self.width).to(self.vectors)
         return self.vectors[start:end]
 
     def at(self, positions: Tensor) -> Tensor:
-        """Return those of any positions, [..] → [..,d]."""
+        """Return the vectors of the given positions, [..] → [..,d]."""
         return self(int(positions.max()) + 1)[positions]
 
 
 class Rotation(nn.Module):
-    """Turns each pair of channels (2i, 2i+1) of a query or key at position p by the angle p · 10000^(−2i/c), where c is
-    the number of channels per head."""
+    """Rotates each pair of channels (2i, 2i+1) of a query or key at position p by the angle p · 10000^(−2i/c), where c
+    is the number of channels per head."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.sinusoids = Sinusoids(channels)  # sines and cosines of just these angles, interleaved
+        self.sinusoids = Sinusoids(channels)  # the sines and cosines of these angles, interleaved
 
     def forward(self, vectors: Tensor, start: int | Tensor = 0) -> Tensor:
-        """vectors [B,H,n,c] at positions start…, or at those of a tensor [B,n] → the same shape"""
+        """vectors [B,H,n,c] at positions start…, or at the positions [B,n] if start is a tensor → the same shape"""
         if isinstance(start, Tensor):
             turns = self.sinusoids.at(start).unsqueeze(1)
         else:
             turns = self.sinusoids(start + vectors.shape[2], start)
-        if torch.is_grad_enabled():  # a search may have made them, in inference mode
+        if torch.is_grad_enabled():  # a search may have created them in inference mode
             turns = turns.clone()
         sine, cosine = turns.unflatten(-1, (-1, 2)).unbind(-1)
         first, second = vectors.float().unflatten(-1, (-1, 2)).unbind(-1)

@@ -1,11 +1,11 @@
-"""The decoder of prefixes: every position sees its whole prefix, also what follows it there.
+"""The decoder of prefixes: every position sees its whole prefix, including the positions after it.
 
-The states of its positions differ from prefix to prefix: a target of t tokens is t inputs, of lengths 1 … t, and only
-the last position of each predicts a token. What keeps that from costing t times as much: prefixes lie side by side
-without padding; the source is encoded, and its cross keys and values are made, once for all prefixes of a sentence; the
-last layer computes the last positions alone; and training can draw some of the prefixes (PrefixPlan).
+The states of a position differ from prefix to prefix: a target of t tokens becomes t inputs of lengths 1 … t, and only
+the last position of each predicts a token. Four measures keep this from costing t times as much. Prefixes are packed
+without padding. The source is encoded, and its cross keys and values are computed, once for all prefixes of a sentence.
+The last layer computes only the last positions. And training can sample prefixes (PrefixPlan).
 
-Shapes: B sentences, K hypotheses of each, t target positions, n source positions, R prefixes, N positions of all
+Shapes: B sentences, K hypotheses per sentence, t target positions, n source positions, R prefixes, N positions of all
 prefixes, H heads, d width, T target vocabulary.
 """
 
@@ -36,17 +36,17 @@ from synmt.nn.losses import Classes
 from synmt.nn.transformer import DecoderLayer, Transformer
 
 Integers = NDArray[np.int64]
-Memory = tuple[Tensor, Tensor] | None  # cross keys and values of a layer, [B,H,n,c] each, if it has any
-SPREAD = 1.25  # in a group, a sentence is padded to at most its own rows times this
+Memory = tuple[Tensor, Tensor] | None  # a layer's cross keys and values, [B,H,n,c] each; None without cross-attention
+SPREAD = 1.25  # a group pads a sentence to at most this many times its own rows
 
 
 @dataclass(slots=True)
 class Grouping:
-    """How rows that belong to B sentences attend to them: in groups of sentences with about as many rows, padded.
+    """How rows that belong to B sentences attend to them: in padded groups of sentences with similar numbers of rows.
 
-    sentences [B]: group after group; sizes: how many each group has.
-    rows: of each group [b,Q], which row stands there, any where none does.
-    places: where each row stands in the groups, flattened one after the other.
+    sentences [B]: the sentences, group after group; sizes: the number of sentences per group.
+    rows: per group [b,Q], the index of the row at each place; arbitrary where there is none.
+    places: the place of each row in the groups, flattened and concatenated.
     """
 
     sentences: Tensor
@@ -56,10 +56,10 @@ class Grouping:
 
     @classmethod
     def of(cls, sentences: Integers, batch: int, device: torch.device) -> "Grouping":
-        """Group rows by their sentences: that of each row; all 0…B−1 have some."""
+        """Group rows by the sentence of each. All sentences 0…B−1 must have rows."""
         counts = np.bincount(sentences, minlength=batch)
         order = counts.argsort(kind="stable")[::-1].copy()
-        widths: list[int] = []  # Q of the group of each sentence, in this order
+        widths: list[int] = []  # Q of each sentence's group, in this order
         for count in counts[order].tolist():
             widths.append(widths[-1] if widths and widths[-1] <= SPREAD * count else count)
         shapes = [(len([*same]), width) for width, same in groupby(widths)]
@@ -82,13 +82,13 @@ class Grouping:
 
 @dataclass(slots=True)
 class Prefixes:
-    """R prefixes, the short ones first, with N positions side by side.
+    """R prefixes in order of length, with N positions side by side.
 
-    lengths: each length that there is, with how many prefixes have it.
-    sentences [R]: which each is a prefix of.
-    tokens [N]: where each position stands in the flattened [B·t] of the targets.
-    ends [R]: which of the N positions is the last of each.
-    positions, last_positions: by sentence, all N, and the R last ones.
+    lengths: each length that occurs, with its number of prefixes.
+    sentences [R]: the sentence of each prefix.
+    tokens [N]: the index of each position in the flattened [B·t] targets.
+    ends [R]: the index, among the N positions, of the last position of each prefix.
+    positions, last_positions: all N positions, and the R last ones, grouped by sentence.
     """
 
     lengths: list[tuple[int, int]]
@@ -100,7 +100,7 @@ class Prefixes:
 
     @classmethod
     def pack(cls, sentences: Integers, lengths: Integers, shape: torch.Size, device: torch.device) -> "Prefixes":
-        """Return the prefixes of these lengths, in ascending order, of these sentences; shape: (B, t)."""
+        """Return prefixes of the given sentences and lengths; lengths ascend; shape: (B, t)."""
         batch, width = shape
         return cls(
             [(int(length), int(count)) for length, count in zip(*np.unique(lengths, return_counts=True), strict=True)],
@@ -113,7 +113,7 @@ class Prefixes:
 
     @classmethod
     def of_a_beam(cls, batch: int, beam: int, length: int, device: torch.device) -> "Prefixes":
-        """Return prefixes of one length, K after one another for each sentence."""
+        """Return prefixes of one length, K consecutive ones per sentence."""
         positions = torch.arange(batch * beam * length, device=device)
         last = torch.arange(batch * beam, device=device)
         sentences = torch.arange(batch, device=device)
@@ -128,7 +128,7 @@ class Prefixes:
 
     @classmethod
     def of_lengths(cls, lengths: Tensor, width: int) -> "Prefixes":
-        """Return prefixes of any lengths [B,K], each of a target of its own, padded to `width`, K for a sentence."""
+        """Return prefixes with lengths [B,K]. Each has its own target padded to `width`; K belong to each sentence."""
         own, beam = lengths.flatten().cpu().numpy(), lengths.shape[1]
         order = own.argsort(kind="stable")
         packed = cls.pack(order, own[order], torch.Size((len(order), width)), lengths.device)
@@ -139,16 +139,16 @@ class Prefixes:
 
     @property
     def counts(self) -> list[int]:
-        """Return how many prefixes have each length."""
+        """Return the number of prefixes of each length."""
         return [count for _, count in self.lengths]
 
     @property
     def sizes(self) -> list[int]:
-        """Return how many positions the prefixes of each length have."""
+        """Return the number of positions of the prefixes of each length."""
         return [length * count for length, count in self.lengths]
 
     def cut(self, tensors: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return what is read of the prefixes of each length, from what is read of whole targets."""
+        """Return the tensors of the prefixes of each length, given the tensors of whole targets."""
         rows = self.sentences.split(self.counts)
         return [
             {name: each.prefixes(own, length) for name, each in tensors.items()}
@@ -161,17 +161,21 @@ def on_device(array: Integers, device: torch.device) -> Tensor:
 
 
 def ragged_arange(counts: Integers) -> Integers:
-    """Return 0 … c−1 for each count c."""
+    """Return 0 … c−1 for each count c, concatenated."""
     ends = counts.cumsum()
     return np.arange(ends[-1]) - np.repeat(ends - counts, counts)
 
 
 @dataclass(frozen=True)
 class PrefixPlan:
-    """sampled: how many prefixes of each target, 0 for all; positions: about how many at a time, at most.
+    """Which prefixes of targets to train on.
 
-    A target of t tokens has t prefixes, with 1 … t positions. k of them, each with weight t/k, give an unbiased
-    estimate of the loss over all; so do the fewer ones of a target that is too long for `positions` alone.
+    sampled: the number of prefixes per target, 0 for all.
+    positions: the approximate number of positions to compute at a time.
+
+    A target of t tokens has t prefixes, with 1 … t positions. A sample of k of them, each with weight t/k, gives an
+    unbiased estimate of the loss over all. A target that is too long for `positions` by itself also gets a smaller
+    sample.
     """
 
     sampled: int
@@ -179,16 +183,16 @@ class PrefixPlan:
 
     @classmethod
     def of_all(cls, positions: int, longest: int) -> "PrefixPlan":
-        """Return a plan that draws nothing of targets of at most `longest` tokens, but takes all of each at a time."""
+        """Return a plan that uses all prefixes of targets of at most `longest` tokens, and never splits a target."""
         return cls(0, max(positions, longest * (longest + 1) // 2))
 
     def counts(self, lengths: Integers) -> Integers:
-        """Return how many prefixes targets of these lengths have."""
+        """Return the number of prefixes for targets of these lengths."""
         fitting = np.maximum(1, 2 * self.positions // (lengths + 1))
         return np.minimum(np.minimum(lengths, self.sampled or lengths), fitting)
 
     def parts(self, indices: Sequence[int], lengths: Integers) -> list[list[int]]:
-        """Cut the sentences of a batch, which have targets of these lengths, into what is computed at a time."""
+        """Split the sentences of a batch, whose targets have these lengths, into parts to compute one at a time."""
         ends = (self.counts(lengths) * (lengths + 1) / 2).cumsum()
         parts: list[list[int]] = []
         begin = 0.0
@@ -200,9 +204,9 @@ class PrefixPlan:
         return parts
 
     def choose(self, lengths: Integers) -> tuple[Integers, Integers, NDArray[np.float32]]:
-        """Return sentence, length and weight of each prefix, in ascending order of lengths, [R] each.
+        """Return sentence, length and weight of each prefix, by ascending length, [R] each.
 
-        Those of a target are evenly spaced from a random beginning, so each is as likely as any other.
+        The prefixes of a target are evenly spaced from a random start, so all are equally likely.
         """
         counts = self.counts(lengths)
         sentences = np.repeat(np.arange(len(lengths)), counts)
@@ -215,11 +219,11 @@ class PrefixPlan:
 
 
 class PrefixDecoder(nn.Module):
-    """All positions of a prefix see each other.
+    """A decoder in which all positions of a prefix see each other.
 
-    parts: modules of ideas, by name, which read the tensors of the reading that their attribute `reads` names. Where
-    `place` is "input", a module is on the decoder's input, from (states [N,d], tensors of each length) to states; where
-    it is "heads", from the tensors of R prefixes to a HeadEdit of every layer, without replacements.
+    parts: modules of ideas, by name. They read the tensors of the reading that their attribute `reads` names. If
+    `place` is "input", the module changes the decoder's input: (states [N,d], tensors of each length) → states. If
+    `place` is "heads", it maps the tensors of R prefixes to a HeadEdit of every layer, without replacements.
     """
 
     unread = 0
@@ -231,7 +235,7 @@ class PrefixDecoder(nn.Module):
         unread: int = 0,
         share: float = 1.0,
     ) -> None:
-        """Raise ValueError for entries that are never read."""
+        """Raise ValueError if there are entries that are never read."""
         super().__init__()
         if unread:
             raise ValueError("a decoder of prefixes reads all entries")
@@ -243,7 +247,7 @@ class PrefixDecoder(nn.Module):
     def prepare(
         self, inputs: Tensor, columns: Mapping[str, Tensor], target: TargetBatch | None = None
     ) -> DecoderPass | None:
-        """Return nothing: modules of this decoder have no losses."""
+        """Return None: modules of this decoder have no losses."""
         return None
 
     def forward(
@@ -269,7 +273,7 @@ class PrefixDecoder(nn.Module):
         encoded: Tensor,
         source_bias: Tensor | None,
     ) -> Tensor:
-        """Run as CausalDecoder does, over the prefixes that are the whole targets, without padding."""
+        """Run as CausalDecoder does, over whole targets as prefixes, without padding."""
         states, tensors = network.embed(inputs), self._tensors(columns, inputs.shape[1])
         for part in _modules(self.inputs):
             states = part(states.flatten(0, 1), [tensors[part.reads]]).view_as(states)
@@ -299,8 +303,9 @@ class PrefixDecoder(nn.Module):
     ) -> Tensor:
         """Return the state after each prefix.
 
-        states [N,d]: all embeddings; tensors: of the prefixes of each length, by reading; memories: of all layers
-        → [R,d]
+        states [N,d]: all embeddings.
+        tensors: for the prefixes of each length, by reading.
+        memories: of all layers → [R,d]
         """
         for part in _modules(self.inputs):
             states = part(states, [each[part.reads] for each in tensors])
@@ -316,7 +321,7 @@ class PrefixDecoder(nn.Module):
 
 
 class PrefixSteps:
-    """Cross keys and values are kept; the prefixes, which all have one length, are read anew at each step."""
+    """A search that stores cross keys and values, and computes all prefixes from scratch at each step."""
 
     def __init__(
         self, decoder: PrefixDecoder, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int
@@ -404,7 +409,7 @@ def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, context: At
 def _attend_across(
     layer: DecoderLayer, states: Tensor, memory: Memory, source_bias: Tensor | None, grouping: Grouping
 ) -> Tensor:
-    """Run rows [M,d] through attention to their sentences' sources and the feed-forward sublayer → [M,d]"""
+    """Run cross-attention of rows [M,d] to the sources of their sentences, and the feed-forward sublayer → [M,d]"""
     if memory and layer.cross and layer.cross_residual:
         residual, attention = layer.cross_residual, layer.cross
         queries = attention.query(residual.before(states))
@@ -421,7 +426,7 @@ def _mix(
     source_bias: Tensor | None,
     grouping: Grouping,
 ) -> Tensor:
-    """Return what queries [M,d] find in the keys and values of their sentences → [M,d]"""
+    """Return the attention of queries [M,d] over the keys and values of their sentences → [M,d]"""
     dropout = attention.dropout if attention.training else 0.0
     keys, values = (part.index_select(0, grouping.sentences).split(grouping.sizes) for part in memory)
     biases: Sequence[Tensor | None] = [None] * len(keys)

@@ -1,6 +1,6 @@
-"""An encoder–decoder Transformer with tied embeddings that one can read in a sitting (Vaswani et al. 2017).
+"""An encoder–decoder Transformer with tied embeddings, short enough to read in one sitting (Vaswani et al. 2017).
 
-It knows tensors only. What an idea adds comes in as edits of attention and features of the input.
+It handles only tensors. Ideas change it through edits of attention and features of the input.
 Shapes: B sentences, n source positions, t target positions, H heads, d width, V vocabulary, T target vocabulary.
 """
 
@@ -21,7 +21,7 @@ LAYER_NORM_EPS = 1e-6
 
 
 def reset_products(module: nn.Module) -> None:
-    """Draw each product as one matrix (qkv too) by Xavier's normal distribution, with zero biases."""
+    """Initialize each weight matrix, qkv included, from Xavier's normal distribution, and each bias to zero."""
     for part in module.modules():
         if isinstance(part, nn.Linear):
             nn.init.xavier_normal_(part.weight)
@@ -46,7 +46,7 @@ class Residual(nn.Module):
 
 
 def final_norm(config: TransformerConfig) -> nn.Module:
-    """Return the norm after the last layer, which pre-norm needs."""
+    """Return the norm after the last layer: a layer norm with pre-norm, else the identity."""
     return nn.LayerNorm(config.width, eps=LAYER_NORM_EPS) if config.norm == "pre" else nn.Identity()
 
 
@@ -62,7 +62,7 @@ class FeedForward(nn.Module):
         self.dropout = config.activation_dropout
 
     def forward(self, states: Tensor) -> Tensor:
-        hidden = self.inner(states.flatten(0, -2))  # no view of another tensor, to be overwritten at no cost
+        hidden = self.inner(states.flatten(0, -2))  # not a view, so dropped_relu can overwrite it
         outer: Tensor = self.outer(dropped_relu(hidden, self.dropout, self.training))
         return outer.view(states.shape)
 
@@ -84,7 +84,7 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """The layers of an encoder, each with an edit of its attention."""
+    """The encoder's layers, each with an edit of its attention."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -98,9 +98,10 @@ class Encoder(nn.Module):
 
 
 class LayerCache:
-    """What a decoder layer keeps between steps of a search.
+    """The tensors that a decoder layer reuses between the steps of a search.
 
-    memory: keys and values of the source, [B,H,n,c], one for all hypotheses of a sentence; prefix: those of the target.
+    memory: keys and values of the source, [B,H,n,c], shared by all hypotheses of a sentence.
+    prefix: keys and values of the target.
     """
 
     def __init__(self, memory: tuple[Tensor, Tensor] | None) -> None:
@@ -127,13 +128,13 @@ class DecoderLayer(nn.Module):
     def within(
         self, states: Tensor, context: AttentionEdit | None = None, watches: tuple[HeadWatch, ...] = ()
     ) -> Tensor:
-        """Run self-attention alone, causal unless `context` says what a position sees: states [B,t,d] → [B,t,d]"""
+        """Run self-attention only, causal unless `context` sets what each position sees: states [B,t,d] → [B,t,d]"""
         residual = self.attention_residual
         edit = replace(context or PLAIN, watches=watches) if watches else context or PLAIN
         return residual.after(states, self.attention(residual.before(states), edit, causal=context is None))
 
     def memory(self, encoded: Tensor) -> tuple[Tensor, Tensor] | None:
-        """Return what cross-attention needs of the encoder's output [B,n,d]."""
+        """Return the keys and values that cross-attention computes from the encoder's output [B,n,d]."""
         return self.cross.memory(encoded) if self.cross else None
 
     def step(
@@ -144,7 +145,7 @@ class DecoderLayer(nn.Module):
         position: int | Tensor,
         bias: Tensor | None = None,
     ) -> Tensor:
-        """Compute one more target position of each hypothesis: states [B,K,d] → [B,K,d]; the cache grows.
+        """Compute one more target position of each hypothesis, and extend the cache: states [B,K,d] → [B,K,d]
 
         position, and bias on self-attention: as in SelfAttention.step.
         """
@@ -153,7 +154,7 @@ class DecoderLayer(nn.Module):
         return self.across(states, cache.memory, source_bias)
 
     def across(self, states: Tensor, memory: tuple[Tensor, Tensor] | None, source_bias: Tensor | None) -> Tensor:
-        """Run cross-attention, where there is one, and feed-forward: states [B,t,d] → [B,t,d]"""
+        """Run cross-attention, if the layer has it, and the feed-forward sublayer: states [B,t,d] → [B,t,d]"""
         if self.cross and self.cross_residual:
             residual = self.cross_residual
             states = residual.after(states, self.cross(residual.before(states), memory, source_bias))
@@ -162,10 +163,10 @@ class DecoderLayer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Encoder and decoder over one embedding matrix; its first T rows also are the output projection.
+    """Encoder and decoder with one embedding matrix, whose first T rows are also the output projection.
 
-    So target tokens have the ids 0…T−1, and a token that only the source has can never be generated.
-    output: what gives the logits in place of these rows, once it is quantized.
+    Target tokens therefore have the ids 0…T−1, and tokens that occur only in the source can never be generated.
+    output: replaces the output projection once it is quantized.
     """
 
     def __init__(self, config: TransformerConfig, vocabulary: int, target_vocabulary: int) -> None:
@@ -183,7 +184,7 @@ class Transformer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw embeddings from N(0, 1/d), and the rest as `reset_products` does."""
+        """Draw embeddings from N(0, 1/d), and initialize the rest with `reset_products`."""
         reset_products(self)
         nn.init.normal_(self.embedding, std=self.config.width**-0.5)
         nn.init.zeros_(self.output_bias)
@@ -198,10 +199,10 @@ class Transformer(nn.Module):
         return self.embedding[: self.target_vocabulary]
 
     def embed(self, ids: Tensor, start: int | Tensor = 0, features: Tensor | None = None) -> Tensor:
-        """Return √d · embedding + position, dropped out; ids [B,n] at positions start…, or those of a tensor [B,n]
-        → [B,n,d]. No position is added where attention turns by it.
+        """Return dropout(√d · embedding + position), without the position if it is rotary: ids [B,n] → [B,n,d]
 
-        features [B,n,f] stand in for the last f channels of the embedding.
+        start: the position of the first id, or the positions [B,n] of all.
+        features [B,n,f] replace the last f channels of the embedding.
         """
         vectors = F.embedding(ids, self.embedding) * self.config.width**0.5
         if features is not None:
@@ -214,7 +215,7 @@ class Transformer(nn.Module):
         return dropout(vectors, self.config.dropout, self.training)
 
     def encode(self, ids: Tensor, edits: Sequence[AttentionEdit], features: Tensor | None = None) -> Tensor:
-        """ids [B,n], edits: one for each layer, features as in `embed` → [B,n,d]"""
+        """ids [B,n], one edit per layer, features as in `embed` → [B,n,d]"""
         encoded: Tensor = self.encoder_norm(self.encoder(self.embed(ids, features=features), edits))
         return encoded
 
@@ -226,11 +227,12 @@ class Transformer(nn.Module):
         contexts: Sequence[AttentionEdit | None] | None = None,
         watches: Sequence[tuple[HeadWatch, ...]] | None = None,
     ) -> Tensor:
-        """Run the decoder over a whole target; each position sees those before it, or what the context of the layer
-        shows it.
+        """Run the decoder over a whole target. Each position sees the ones before it, unless the layer's context sets
+        what it sees.
 
-        states [B,t,d]: the embedded target, shifted right; encoded [B,n,d], source_bias [B,1,1,n]; watches: of each
-        layer's self-attention → [B,t,d]
+        states [B,t,d]: the embedded target, shifted right.
+        encoded [B,n,d], source_bias [B,1,1,n].
+        watches: of each layer's self-attention → [B,t,d]
         """
         contexts = contexts or [None] * len(self.decoder)
         watches = watches or [()] * len(self.decoder)
@@ -240,7 +242,7 @@ class Transformer(nn.Module):
         return decoded
 
     def logits(self, states: Tensor, without: int = 0) -> Tensor:
-        """Return the logits of target tokens after decoder states, the last ones left out, in fp32: [..,d] → [..,T]
+        """Return the logits of target tokens in fp32, except for the last `without` tokens: [..,d] → [..,T−without]
 
         In bf16 they would be too coarse to tell the best translations apart.
         """
@@ -251,7 +253,7 @@ class Transformer(nn.Module):
             return F.linear(states.float(), self.output_weight[:count].float(), self.output_bias[:count].float())
 
     def start(self, encoded: Tensor) -> list[LayerCache]:
-        """Return the caches of a search over the encoder's output [B,n,d]."""
+        """Return the caches for a search over the encoder's output [B,n,d]."""
         return [LayerCache(layer.memory(encoded)) for layer in self.decoder_layers]
 
     def step(
@@ -262,9 +264,10 @@ class Transformer(nn.Module):
         position: int | Tensor,
         biases: Sequence[Tensor] | None = None,
     ) -> Tensor:
-        """Run the decoder over one more position of all hypotheses: the embedded tokens there, [B,K,d] → [B,K,d]
+        """Run the decoder over one more position of all hypotheses. States: the embedded tokens there, [B,K,d] →
+        [B,K,d]
 
-        position, and biases of each layer: as in SelfAttention.step.
+        position, and the biases of the layers: as in SelfAttention.step.
         """
         for number, (layer, cache) in enumerate(zip(self.decoder_layers, caches, strict=True)):
             states = layer.step(states, cache, source_bias, position, biases[number] if biases else None)

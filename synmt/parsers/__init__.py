@@ -1,6 +1,6 @@
-"""The two parsers, benepar and UDPipe, and the embedded models for English and German.
+"""The two parsers, benepar and UDPipe, and embedded models for English and German.
 
-benepar, spaCy and torch load when a parser is opened, not before.
+benepar, spaCy and torch are imported when a parser is opened, not before.
 """
 
 from synmt.parsers.config import ParserConfig, ParserName, open_parser, open_words

@@ -1,8 +1,8 @@
-"""Where benepar models come from: the embedded one, one of benepar's by name, a file or folder by path.
+"""The sources of benepar models: the embedded one, released ones by name, and files or folders by path.
 
-Two forms are safe: PATH.safetensors with everything else that a model is built from in PATH.json, as the embedded
-model is, and an export of benepar with its parameters in benepar_model.safetensors. benepar's own files of
-parameters are pickles, which can run code; they are loaded for those who trust them, and then as tensors alone.
+Two forms are safe: PATH.safetensors with PATH.json, which has everything else that the model is built from, as for the
+embedded model; and an export of benepar with its parameters in benepar_model.safetensors. benepar's own parameter files
+are pickles, which can run code. We load them only on request, and then restrict them to tensors.
 """
 
 import re
@@ -16,23 +16,31 @@ from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from benepar.char_lstm import CharacterLSTM, RetokenizerForCharLSTM
+from benepar.partitioned_transformer import (
+    ConcatPositionalEncoding,
+    FeatureDropout,
+    PartitionedTransformerEncoder,
+    PartitionedTransformerEncoderLayer,
+)
+from torch import nn
 
-from synmt.parsers.embedded import CONSTITUENCY, embedded_model
-from synmt.parsers.parser import ModelError
+from synmt.parsers.parser import CONSTITUENCY, ModelError, embedded_model
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from synmt.parsers.character_model import CharacterModel
-
-LARGEST_JSON, LARGEST_PART = 2**20, 2**25  # bytes of a model's JSON, and of what tokenizers read
+LARGEST_JSON, LARGEST_PART = 2**20, 2**25  # bytes of a model's JSON, and of a tokenizer's file
 PICKLE, SAFE = "benepar_model.bin", "benepar_model.safetensors"  # in an export
+_BREAKING = re.compile(r"[\s\0()]")
 
 
 def load_model(model: str | None = None, trust_pickle: bool = False) -> Any:
-    """Return the embedded model, or another: PATH.safetensors (as `save_model` writes it), a benepar checkpoint or
-    export by path, or one of benepar's released models by name. Raises ModelError, also for a pickle unless it is
-    to be trusted."""
+    """Load a benepar model, by default the embedded one.
+
+    model: PATH.safetensors (as `save_model` writes it), the path of a benepar checkpoint or export, or the name of a
+    released model. Raises ModelError, also for a pickle unless `trust_pickle`.
+    """
     try:
         path = Path(model) if model is not None else embedded_model(CONSTITUENCY)
         if not path.exists() and not path.suffix and len(path.parts) == 1:
@@ -45,16 +53,16 @@ def load_model(model: str | None = None, trust_pickle: bool = False) -> Any:
             raise FileNotFoundError("no such file")
         if not trust_pickle:
             raise UnpicklingError(
-                "a pickle, which can run code as it is loaded; where you trust its source, add --trust-pickle,"
-                " or make it safe once with `python -m synmt.parsers.convert`"
+                "a pickle, which can run code when loaded; if you trust its source, add --trust-pickle,"
+                " or make it safe once and for all with `python -m synmt.parsers.convert`"
             )
         return _load_by_benepar(path)
-    except Exception as error:  # benepar and transformers raise whatever a bad file makes them stumble over
+    except Exception as error:  # on a bad file, benepar and transformers may raise anything
         raise ModelError(f"benepar model {model}: {_cause(error)}") from None
 
 
 def save_model(model: "CharacterModel", path: Path) -> None:
-    """Write PATH.safetensors, in half precision, and PATH.json."""
+    """Write PATH.safetensors in half precision, and PATH.json."""
     from safetensors.torch import save_file
 
     save_file({name: tensor.half().contiguous() for name, tensor in model.state_dict().items()}, path)
@@ -62,8 +70,10 @@ def save_model(model: "CharacterModel", path: Path) -> None:
 
 
 def convert(model: str, out: Path) -> None:
-    """Write a model of benepar's in a safe form: an export as the folder `out`, a checkpoint over a character LSTM
-    as out.safetensors and out.json. Trusts its pickle as `load_model` does. Raises ModelError."""
+    """Write a model of benepar's in a safe form, trusting its pickle. Raises ModelError.
+
+    An export becomes the folder `out`, a checkpoint over a character LSTM out.safetensors and out.json.
+    """
     from safetensors.torch import save_file
 
     path = Path(model) if Path(model).exists() else _find_released(model)
@@ -74,11 +84,10 @@ def convert(model: str, out: Path) -> None:
     elif loaded.char_encoder is not None:
         save_model(loaded, out.with_suffix(".safetensors"))
     else:
-        raise ModelError(f"benepar model {model}: a checkpoint over a pretrained encoder; export it with benepar first")
+        raise ModelError(f"benepar model {model}: a checkpoint over a pretrained encoder: export it with benepar first")
 
 
 def _load_safetensors(path: Path) -> "nn.Module":
-    from synmt.parsers.character_model import CharacterModel
 
     _check_file(path.with_suffix(".json"), LARGEST_JSON)
     config = orjson.loads(path.with_suffix(".json").read_bytes())
@@ -86,7 +95,7 @@ def _load_safetensors(path: Path) -> "nn.Module":
 
 
 def _load_export(folder: Path) -> "nn.Module":
-    """Load an export as benepar does, but from safetensors, and without code that its files might name."""
+    """Load an export as benepar does, but from safetensors, and refuse files that name code to run."""
     from benepar.nkutil import HParams
     from benepar.parse_chart import ChartParser
 
@@ -110,16 +119,16 @@ def _load_export(folder: Path) -> "nn.Module":
 
 
 def _check_file(path: Path, largest: int) -> None:
-    """Raise ValueError for what is no file, or a larger one than any model has."""
+    """Raise ValueError unless this is a regular file that is no larger than any model's."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise ValueError(f"{path.name} is no file")
+        raise ValueError(f"{path.name} is not a file")
     if status.st_size > largest:
-        raise ValueError(f"{path.name} is {status.st_size} bytes, where at most {largest} are expected")
+        raise ValueError(f"{path.name} has {status.st_size} bytes, but at most {largest} are expected")
 
 
 def _build(make: "Callable[[], nn.Module]", config: Any, sizes: dict[str, Any], path: Path) -> "nn.Module":
-    """Return the model with its parameters; its sizes are compared with theirs before they take memory or time."""
+    """Make the model and load its parameters, comparing sizes before either takes memory or time."""
     from synmt.parameters import load_parameters, shapes_in
 
     found = shapes_in(path)
@@ -130,7 +139,7 @@ def _build(make: "Callable[[], nn.Module]", config: Any, sizes: dict[str, Any], 
 
 
 def _check_encoder(sizes: dict[str, Any], found: dict[str, list[int]]) -> None:
-    """Raise ValueError for other sizes of what benepar makes in memory even where only shapes are asked for."""
+    """Raise ValueError for wrong sizes of tensors that benepar allocates even on the meta device."""
     half = sizes["d_model"] // 2
     for name, shape in (
         ("add_timing.timing_table", [sizes["encoder_max_len"], half]),
@@ -141,7 +150,7 @@ def _check_encoder(sizes: dict[str, Any], found: dict[str, list[int]]) -> None:
 
 
 def _check_layers(config: Any, tensors: int) -> None:
-    """Raise ValueError for more layers, of whatever kind, than the number of tensors could fill."""
+    """Raise ValueError for a number of layers, of any kind, that exceeds the number of tensors."""
     for name, value in config.items() if isinstance(config, dict) else ():
         if type(value) is int and value > tensors and re.search("layer|block|depth", name):
             raise ValueError(f"{name} cannot be {value!r} with {tensors} tensors")
@@ -149,7 +158,7 @@ def _check_layers(config: Any, tensors: int) -> None:
 
 
 def _load_by_benepar(path: Path) -> Any:
-    """Load as benepar does. torch loads tensors only, so that a file from elsewhere cannot run code."""
+    """Load as benepar does. torch loads tensors only, to keep foreign files from running code."""
     from benepar.parse_chart import ChartParser
 
     with with_special_tokens_method(), warnings.catch_warnings():
@@ -159,7 +168,7 @@ def _load_by_benepar(path: Path) -> Any:
 
 @contextmanager
 def with_special_tokens_method() -> Iterator[None]:
-    """Give the tokenizers of transformers 5 the method that benepar asks when it loads a pretrained encoder."""
+    """Give the tokenizers of transformers 5 a method that benepar calls when it loads a pretrained encoder."""
     from transformers import PreTrainedTokenizerFast
 
     name = "build_inputs_with_special_tokens"
@@ -174,7 +183,7 @@ def with_special_tokens_method() -> Iterator[None]:
 
 
 def _between_special_tokens(tokenizer: Any, ids: list[int]) -> list[int]:
-    """Return the ids with what the tokenizer puts before and after those of any text."""
+    """Return the ids with the special tokens that the tokenizer puts before and after any text."""
     bare = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]
     first = next(start for start in range(len(whole)) if whole[start : start + len(bare)] == bare)
@@ -188,7 +197,7 @@ def _find_released(name: str) -> Path:
         return Path(locate_model(name))
     except LookupError:
         raise FileNotFoundError(
-            f"not installed; get it with `python -c \"import benepar; benepar.download('{name}')\"`"
+            f"not installed; install it with `python -c \"import benepar; benepar.download('{name}')\"`"
         ) from None
 
 
@@ -197,5 +206,58 @@ def _cause(error: Exception) -> str:
         return f"{error.strerror}: {error.filename}" if error.strerror else str(error)
     if isinstance(error, UnpicklingError):
         message = str(error)
-        return message if message.startswith("a pickle") else "not a file of tensors alone: loading it could run code"
+        return message if message.startswith("a pickle") else "has more than tensors: loading it could run code"
     return f"not a benepar model ({type(error).__name__}: {error})"
+
+
+class CharacterModel(nn.Module):
+    """A model over a character LSTM, built from benepar's layers; see `synmt.parsers.benepar_parser.ChartModel`.
+
+    Its parameters have the same names as those of benepar's `ChartParser` with `use_chars_lstm`. We avoid that class
+    because its module imports transformers, which takes a second and is only needed for other encoders.
+    config: benepar's vocabularies and hyperparameters.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__()
+        self.config = config
+        for name in ("label_vocab", "tag_vocab", "char_vocab"):
+            _check_vocabulary(name, config[name])
+        self.label_vocab: dict[str, int] = config["label_vocab"]
+        self.tag_vocab: dict[str, int] = config["tag_vocab"]
+        sizes = config["hparams"]
+        self.d_model: int = sizes["d_model"]
+        self.retokenizer = RetokenizerForCharLSTM(config["char_vocab"])
+        self.char_encoder = CharacterLSTM(
+            max(config["char_vocab"].values()) + 1,
+            sizes["d_char_emb"],
+            self.d_model // 2,
+            char_dropout=sizes["char_lstm_input_dropout"],
+        )
+        self.morpho_emb_dropout = FeatureDropout(sizes["morpho_emb_dropout"])
+        self.add_timing = ConcatPositionalEncoding(self.d_model, sizes["encoder_max_len"])
+        layer = PartitionedTransformerEncoderLayer(
+            self.d_model,
+            sizes["num_heads"],
+            sizes["d_kv"],
+            sizes["d_ff"],
+            ff_dropout=sizes["relu_dropout"],
+            residual_dropout=sizes["residual_dropout"],
+            attention_dropout=sizes["attention_dropout"],
+        )
+        self.encoder = PartitionedTransformerEncoder(layer, sizes["num_layers"])
+        self.f_label = _classifier(self.d_model, sizes["d_label_hidden"], max(self.label_vocab.values()))
+        self.f_tag = _classifier(self.d_model, sizes["d_tag_hidden"], max(self.tag_vocab.values()) + 1)
+
+
+def _check_vocabulary(name: str, vocabulary: dict[str, int]) -> None:
+    """Raise ValueError unless ids count up from 0 and no label contains white space or brackets."""
+    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        raise ValueError(f"{name} is not numbered from 0")
+    for label in vocabulary:
+        if name != "char_vocab" and _BREAKING.search(label):
+            raise ValueError(f"{name} has {label!r}, which cannot be a label")
+
+
+def _classifier(size: int, hidden: int, classes: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(size, hidden), nn.LayerNorm(hidden), nn.ReLU(), nn.Linear(hidden, classes))

@@ -1,16 +1,28 @@
-"""The settings of parsers, and how one, or its tokenizer alone, is opened."""
+"""The config of parsers, and functions that open a parser or only its tokenizer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from synmt.caller import random_numbers_kept
 from synmt.options import Scope, check_settings, setting
-from synmt.parsers.embedded import CONSTITUENCY, DEPENDENCY, embedded_model
-from synmt.parsers.parser import ModelError, Parser
-from synmt.parsers.tokenization import SpacyTokenizer, tokenize
+from synmt.parsers.parser import (
+    CONSTITUENCY,
+    DEPENDENCY,
+    ModelError,
+    Parser,
+    ParserInput,
+    SpacyTokenizer,
+    Tokenized,
+    embedded_model,
+    tokenize,
+)
+from synmt.process import random_numbers_kept
 from synmt.streams import WrongUsage
 from synmt.text.tokenization import WordsName, open_tokenizer
+from synmt.trees.record import ParseRecord
+
+if TYPE_CHECKING:
+    from synmt.parsers.benepar_parser import BeneparParser
 
 ParserName = Literal["benepar", "udpipe", "benepar+udpipe"]
 
@@ -19,26 +31,24 @@ EMBEDDED, BENEPAR = "a parser without --model", ("parser benepar", "parser benep
 
 @dataclass(frozen=True)
 class ParserConfig:
-    """A parser and its models, at most one a parser; of two parsers, UDPipe's model is the one in `.udpipe`."""
+    """A parser and its models, at most one per parser. With two parsers, a model in `.udpipe` is UDPipe's."""
 
-    parser: ParserName = setting(
-        "benepar", "constituency trees (benepar), dependency trees (udpipe) or both, for text and tokens"
-    )
+    parser: ParserName = setting("benepar", "constituency trees (benepar), dependency trees (udpipe) or both")
     model: tuple[str, ...] = setting(
-        (), "name (benepar_en3), checkpoint or folder of a benepar model, or a .udpipe file, instead of the small model"
-        " that is part of synmt", metavar="NAME|PATH",
+        (), "benepar model (benepar_en3, a checkpoint or folder) or .udpipe file, if not the small one of synmt",
+        metavar="NAME|PATH",
     )  # fmt: skip
-    language: str = setting("en", "language of the model that is part of synmt: en, or de (udpipe)", needs=EMBEDDED)
-    device: str = setting("cpu", "where benepar computes: auto, cpu, cuda or cuda:N", needs=BENEPAR)
-    trust_pickle: bool = setting(False, "load a benepar model that is a pickle, which can run code", needs=BENEPAR)
+    language: str = setting("en", "language of the small model: en, or de (udpipe)", needs=EMBEDDED)
+    device: str = setting("cpu", "device of benepar: auto, cpu, cuda or cuda:N", needs=BENEPAR)
+    trust_pickle: bool = setting(False, "allow a pickled benepar model, which can run code", needs=BENEPAR)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for settings out of bounds."""
+        """Raise ValueError for a setting out of bounds."""
         check_settings(self)
 
 
 def scope_of(given: Mapping[str, Any]) -> Scope:
-    """Return which circumstances hold; given: the values of options, by name."""
+    """Return the circumstances that hold. given: option values by name."""
     parsers = given.get("parser", ParserConfig.parser).count("+") + 1
     models = given.get("model", ())
     return Scope(circumstances={EMBEDDED: (1 if isinstance(models, str) else len(models)) < parsers})
@@ -46,39 +56,44 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
 
 def open_parser(config: ParserConfig) -> Parser:
     """Open the parser, or both as one. Raises ModelError, and WrongUsage for more models than parsers."""
-    if config.parser == "benepar":
-        with random_numbers_kept():  # which spaCy seeds
-            from synmt.parsers.benepar_parser import BeneparParser
-
-        return BeneparParser(_only_model(config, CONSTITUENCY, config.model), config.device, config.trust_pickle)
-    if config.parser == "udpipe":
-        from synmt.parsers.udpipe_process import open_udpipe
-
-        return open_udpipe(_only_model(config, DEPENDENCY, config.model))
-    with random_numbers_kept():
-        from synmt.parsers.combined_parser import CombinedParser
-
     of_udpipe = tuple(model for model in config.model if model.endswith(".udpipe"))
     of_benepar = tuple(model for model in config.model if model not in of_udpipe)
-    benepar_model = _only_model(config, CONSTITUENCY, of_benepar)
-    udpipe_model = _only_model(config, DEPENDENCY, of_udpipe)
-    return CombinedParser(benepar_model, udpipe_model, config.device, config.trust_pickle)
+    if config.parser == "benepar":
+        return _open_benepar(config, config.model)
+    if config.parser == "udpipe":
+        return _open_udpipe(config, config.model)
+    return CombinedParser(_open_udpipe(config, of_udpipe), _open_benepar(config, of_benepar))
+
+
+def _open_benepar(config: ParserConfig, models: tuple[str, ...]) -> "BeneparParser":
+    model = _only_model(config, CONSTITUENCY, models)
+    with random_numbers_kept():  # spaCy seeds them
+        from synmt.parsers.benepar_parser import BeneparParser
+
+    return BeneparParser(model, config.device, config.trust_pickle)
+
+
+def _open_udpipe(config: ParserConfig, models: tuple[str, ...]) -> Parser:
+    model = _only_model(config, DEPENDENCY, models)
+    from synmt.parsers.udpipe import open_udpipe
+
+    return open_udpipe(model)
 
 
 def _only_model(config: ParserConfig, kind: str, models: tuple[str, ...]) -> str:
-    """Return the model given for a parser, or the embedded one of its kind."""
+    """Return the model given for a parser, or the embedded model of a kind."""
     if len(models) > 1:
         raise WrongUsage(f"{len(models)} models ({', '.join(models)}) for one parser of --parser {config.parser}")
     return models[0] if models else str(embedded_model(kind, config.language))
 
 
 def open_words(name: WordsName, language: str) -> Callable[[str], list[str]]:
-    """Return what makes the words of a line of text: synmt's own tokenizer, or one as its parser has it.
+    """Return a function that splits a line of text into words: synmt's own tokenizer, or that of a parser.
 
-    Raises ModelError where there is none for the language.
+    Raises ModelError if there is none for the language.
     """
     if name == "udpipe":
-        from synmt.parsers.udpipe_parser import UDPipeParser
+        from synmt.parsers.udpipe import UDPipeParser
 
         return UDPipeParser(str(embedded_model(DEPENDENCY, language))).words
     if name == "spacy":
@@ -88,3 +103,21 @@ def open_words(name: WordsName, language: str) -> Callable[[str], list[str]]:
             raise ModelError(f"spaCy has no tokenizer for {language!r}") from None
         return lambda text: tokenize(text, split).record().tokens
     return open_tokenizer(name, language).tokenize
+
+
+class CombinedParser:
+    """Both parsers over one tokenization: UDPipe on raw text or tokens, and benepar on UDPipe's sentences."""
+
+    def __init__(self, udpipe: Parser, benepar: "BeneparParser") -> None:
+        self._udpipe, self._benepar = udpipe, benepar
+
+    @property
+    def unparsed(self) -> int:
+        return self._udpipe.unparsed + self._benepar.unparsed
+
+    def parse(self, lines: Sequence[ParserInput]) -> list[ParseRecord]:
+        records = self._udpipe.parse(lines)
+        trees = self._benepar.trees([Tokenized.of(record) for record in records])
+        for record, tree in zip(records, trees, strict=True):
+            record.tree = tree
+        return records

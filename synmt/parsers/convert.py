@@ -1,7 +1,7 @@
-"""`python -m synmt.parsers.convert MODEL OUT`: a benepar model without pickle.
+"""`python -m synmt.parsers.convert MODEL OUT`: writes a benepar model without pickle.
 
-MODEL: a released model's name, an export's folder, or a checkpoint over a character LSTM. To convert is to trust:
-loading a pickle can run code, even though only tensors are asked for.
+MODEL is the name of a released model, the folder of an export, or a checkpoint over a character LSTM. Only convert
+models that you trust: loading a pickle can run code, even if torch restricts it to tensors.
 """
 
 import sys
@@ -18,7 +18,7 @@ from synmt.streams import complain
 @click.argument("model")
 @click.argument("out", type=click.Path(path_type=Path))
 def command(model: str, out: Path) -> None:
-    """Write OUT, a folder for an export or a released MODEL, OUT.safetensors and OUT.json for a checkpoint."""
+    """Write OUT: a folder for an export or a released MODEL, or OUT.safetensors and OUT.json for a checkpoint."""
     try:
         convert(model, out)
     except (ModelError, OSError) as error:

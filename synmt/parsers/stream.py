@@ -1,4 +1,4 @@
-"""A stream of lines through a parser: bounded windows, input order, one record a line."""
+"""A stream of lines through one or several parsers: bounded windows, input order, one record per line."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,37 +8,70 @@ from itertools import tee
 from typing import Literal
 
 from synmt.parsers.config import ParserConfig, open_parser
-from synmt.parsers.parser import ModelError, Parser
-from synmt.parsers.pool import ParserPool
-from synmt.parsers.tokenization import ParserInput, Tokenized
-from synmt.pool import one_thread
-from synmt.streams import (
-    BadInput,
-    BadLines,
-    Latest,
-    Line,
-    LineWriter,
-    count_lines,
-    never,
-    read_lines,
-    windows,
-    with_progress,
-)
-from synmt.trees.dependency import write_conllu
-from synmt.trees.parses import WRITERS, blank
+from synmt.parsers.parser import ModelError, Parser, ParserInput, Tokenized
+from synmt.pool import Pool, one_thread
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, never, read_lines, windows, with_progress
+from synmt.trees.formats import WRITERS, blank, write_conllu
 from synmt.trees.record import ParseRecord
 
 FIRST_WINDOW = 8  # lines; small, so that the first record comes soon
 LAST_WINDOW = 256
-Again = Literal["trees", "tags"]  # what the tokens of finished trees are parsed again for
+Again = Literal["trees", "tags"]  # what to replace in parsed sentences
+Parsed = tuple[list[ParseRecord], int]  # the records of a window, and the number of sentences too long to parse
+
+
+class ParserPool:
+    """`jobs` processes that parse windows of lines; a context manager."""
+
+    def __init__(self, config: ParserConfig, jobs: int) -> None:
+        self.unparsed = 0
+        self._pool: Pool[Sequence[ParserInput], Parsed] = Pool(jobs, _parsing, config)
+
+    def __enter__(self) -> "ParserPool":
+        self._pool.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.__exit__(*error)
+
+    def parse_windows(
+        self, windows: Iterable[Sequence[ParserInput]], pauses: Callable[[], bool] = never
+    ) -> Iterator[list[ParseRecord]]:
+        """Yield the records of each window in order, and finish all windows when the input pauses.
+
+        Raises ModelError, and as `Pool.map`.
+        """
+
+        def until_pauses() -> Iterator[Sequence[ParserInput] | None]:
+            for window in windows:
+                yield window
+                if pauses():
+                    yield None
+
+        for records, unparsed in self._pool.map(until_pauses()):
+            self.unparsed += unparsed
+            yield records
+
+
+def _parsing(config: ParserConfig) -> Callable[[Sequence[ParserInput]], Parsed]:
+    parser = open_parser(config)
+
+    def parse(lines: Sequence[ParserInput]) -> Parsed:
+        before = parser.unparsed
+        return parser.parse(lines), parser.unparsed - before
+
+    return parse
+
+
+Parsing = Callable[[Parser | ParserPool], Iterator[ParseRecord]]
 
 
 def parse_texts(
     texts: Iterable[ParserInput], parser: Parser | ParserPool, pauses: Callable[[], bool] = never
 ) -> Iterator[ParseRecord]:
-    """Yield one record for each line of raw text, or for each list of tokens, in order.
+    """Yield one record per line of raw text or list of tokens, in order.
 
-    Reads ahead by some windows of at most LAST_WINDOW lines, until the input pauses. A BadInput of `texts` is raised
+    Reads ahead by a few windows of at most LAST_WINDOW lines, until the input pauses. A BadInput in `texts` is raised
     after the records of all lines before it.
     """
     lines = windows(texts, LAST_WINDOW, FIRST_WINDOW, pauses)
@@ -50,8 +83,10 @@ def parse_texts(
 def parse_again(
     records: Iterable[ParseRecord], again: Again, parser: Parser | ParserPool, pauses: Callable[[], bool] = never
 ) -> Iterator[ParseRecord]:
-    """Yield what the parser makes of the tokens of each record: trees and parts of speech, or parts of speech beside
-    the old trees. New trees leave lemmas, XPOS and features as they are, if the record has them."""
+    """Parse the tokens of each record again, and replace its trees and parts of speech, or the latter alone.
+
+    New trees leave the record's lemmas, XPOS and features unchanged, if it has any.
+    """
     copies, records = tee(records)
     parses = parse_texts(map(Tokenized.of, copies), parser, pauses)
     for parsed, record in zip(parses, records, strict=True):
@@ -62,51 +97,30 @@ def parse_again(
             yield replace(parsed, sent_id=record.sent_id, conllu=record.conllu, **kept)
 
 
-def write_parses(
-    files: Sequence[str], tokenized: bool, config: ParserConfig, jobs: int, form: str, bad: BadLines
-) -> None:
-    """Write what the parser makes of each line of files.
-
-    tokenized: the tokens of a line stand between its spaces; jobs, form: as for `write_records`.
-    """
+def parses_of_lines(files: Sequence[str], tokenized: bool, bad: BadLines) -> Parsing:
+    """Parse each line of files. tokenized: lines are space-separated tokens."""
     latest = Latest()
     read: Callable[[str], ParserInput] = str.split if tokenized else str
     nothing: ParserInput = ""
     texts = (bad.read(line, read, nothing) for line in latest.follow(read_lines(files, bad.on_error)))
-    write_records(
-        lambda parser: parse_texts(texts, parser, latest.pauses), config, jobs, form, lambda: count_lines(files)
-    )
+    return lambda parser: parse_texts(texts, parser, latest.pauses)
 
 
-def write_parses_again(
-    lines: Iterable[Line],
-    read: Callable[[str], ParseRecord],
-    again: Again,
-    config: ParserConfig,
-    jobs: int,
-    form: str,
-    bad: BadLines,
-) -> None:
-    """Write what the parser makes of the tokens of finished trees, one a line, or a block of CoNLL-U as one line.
-
-    jobs, form: as for `write_records`.
-    """
+def parses_of_trees(lines: Iterable[Line], read: Callable[[str], ParseRecord], again: Again, bad: BadLines) -> Parsing:
+    """Parse the tokens of parsed sentences again. lines: one per sentence, a block of CoNLL-U being one."""
     latest = Latest()
     records = (bad.read(line, read, ParseRecord()) for line in latest.follow(lines))
-    write_records(lambda parser: parse_again(records, again, parser, latest.pauses), config, jobs, form)
+    return lambda parser: parse_again(records, again, parser, latest.pauses)
 
 
 def write_records(
-    parse: Callable[[Parser | ParserPool], Iterator[ParseRecord]],
-    config: ParserConfig,
-    jobs: int,
-    form: str,
-    count: Callable[[], int | None] = lambda: None,
+    parse: Parsing, config: ParserConfig, jobs: int, form: str, count: Callable[[], int | None] = lambda: None
 ) -> None:
-    """Write what comes of a parser, and say on stderr how many sentences were too long to parse: records, and columns
-    of CoNLL-U, have no tree of these, and a line of brackets is empty.
+    """Write a parser's records, and report on stderr how many sentences were too long to parse.
 
-    jobs: processes; form: one of WRITERS; count: of sentences to come, if it is known.
+    These have no tree in records and CoNLL-U, and an empty line instead of brackets.
+
+    jobs: number of processes; form: one of WRITERS; count: returns the number of sentences to come, if known.
     """
     one_thread()
     with LineWriter() as output, ExitStack() as stack:
@@ -119,7 +133,7 @@ def write_records(
             raise BadInput(str(error)) from None
     if parser.unparsed:
         sentences = "1 sentence" if parser.unparsed == 1 else f"{parser.unparsed} sentences"
-        print(f"synmt parse: {sentences} too long to parse, without a tree", file=sys.stderr)
+        print(f"synmt parse: {sentences} too long to parse, written without a tree", file=sys.stderr)
 
 
 def _written(record: ParseRecord, form: str) -> str:

@@ -1,6 +1,6 @@
-"""Trees carried over word links, from parsed sentences to their translations.
+"""Projects trees over word links, from parsed sentences to their translations. No torch.
 
-`direct` and `votes` say what a source says of a target's words; `reading` weighs that, or a `grammar` that is learnt
-from a corpus of it, by `loglinear` models of `features`; `tree` makes one tree, with `punctuation` in its place;
-`constituents` carries phrases over. `stream` is the way from lines to lines. No torch.
+`votes` collects evidence for arcs and tags from the sources of a target. `tree` turns it into one tree, or uses a
+`grammar`: log-linear models of `features`, trained on the evidence of a whole corpus. `stream` reads and writes lines.
+`markup` carries inline markup over links.
 """

@@ -1,9 +1,9 @@
-"""What a model of a language sees of its words and arcs.
+"""The features of words and arcs from which a grammar learns.
 
-A feature is some of the things that are known of a word or of two words, crossed to one number (Weinberger, Dasgupta,
-Langford, Smola & Attenberg 2009, "Feature Hashing for Large Scale Multitask Learning", ICML). Those of arcs are after
-McDonald, Crammer & Pereira (2005), "Online Large-Margin Training of Dependency Parsers", ACL: both words, those beside
-them, and what stands between.
+A feature combines several properties of one or two words in one hashed number (Weinberger, Dasgupta, Langford, Smola &
+Attenberg 2009, "Feature Hashing for Large Scale Multitask Learning", ICML). The features of arcs follow McDonald,
+Crammer & Pereira (2005), "Online Large-Margin Training of Dependency Parsers", ACL: both words, their neighbours, and
+the words between them.
 
 Shapes: n words, k features.
 """
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from synmt.projection.source import is_mark
+from synmt.projection.votes import is_mark
 from synmt.trees.dependency import UNKNOWN
 
-Codes = NDArray[np.uint64]  # of things, or of several things crossed
-NOWHERE = np.uint64(0)  # what stands before the first and after the last word
+Codes = NDArray[np.uint64]  # of properties, or of several combined
+NOWHERE = np.uint64(0)  # code of the neighbour that the first and last word do not have
 ENDINGS = 1, 2, 3, 4  # letters
 BEGINNING = 3
-DISTANCES = np.array([0, 1, 2, 3, 4, 4, 5, 5, 5, 5, 6])  # the group of each; longer ones are of the last
+DISTANCES = np.array([0, 1, 2, 3, 4, 4, 5, 5, 5, 5, 6])  # group of each distance; longer ones are in the last
 VERBS, NOUNS, CONJUNCTIONS = ("VERB", "AUX"), ("NOUN", "PROPN", "PRON"), ("SCONJ", "CCONJ")
 ROOT = "ROOT"  # as a word and its tag
 FACTOR, SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
@@ -33,7 +33,7 @@ def code(text: str) -> int:
 
 
 def crossed(*columns: Codes | int) -> Codes:
-    """Return one number for what columns hold together; the first may say which things they are."""
+    """Combine columns in one; the first may identify the kind of feature."""
     found = np.full(1, len(columns), np.uint64)
     for column in columns:
         found = (found ^ np.asarray(column, np.uint64)) * FACTOR
@@ -56,10 +56,10 @@ class Words:
 
 
 def words_of(tokens: Sequence[str]) -> Words:
-    """Return what is seen of the tokens of a sentence; upper and lower case differ in the shape alone."""
+    """Return the properties of the tokens of a sentence. Case only affects the shape."""
     forms = [token.lower() for token in tokens]
     marks = [is_mark(token) for token in tokens]
-    starts = [not place or marks[place - 1] for place in range(len(tokens))]  # where any word may have a capital
+    starts = [not place or marks[place - 1] for place in range(len(tokens))]  # where any word may be capitalized
     return Words(
         _codes(forms),
         _codes([form[:BEGINNING] for form in forms]),
@@ -79,13 +79,13 @@ def _shape(token: str, mark: bool, start: bool) -> int:
 
 
 def _moved(column: Codes, steps: int) -> Codes:
-    """Return what stands so many words after each word, or before it."""
+    """Return the code that many words after each word, or before it if negative."""
     padded = np.pad(column, abs(steps), constant_values=NOWHERE)
     return padded[abs(steps) + steps :][: len(column)]
 
 
 def _features(columns: Sequence[tuple[Codes | int, ...]], shape: tuple[int, ...]) -> Codes:
-    """Return the features, [*shape,k], of columns that fit the shape."""
+    """Return features, [*shape,k], from columns that broadcast to the shape."""
     found = np.empty((*shape, len(columns)), np.uint64)
     for number, column in enumerate(columns):
         found[..., number] = crossed(number, *column)
@@ -107,7 +107,7 @@ def tag_features(words: Words) -> Codes:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words and their parts of speech, with the root before them: forms, endings (of 3 letters), tags: [n+1]."""
+    """Words and their parts of speech, preceded by the root: forms, endings (of 3 letters), tags: [n+1]."""
 
     words: Words
     forms: Codes
@@ -115,7 +115,7 @@ class Sentence:
     tags: Codes
 
     def between(self, tags: Sequence[str], most: int) -> Codes:
-        """Return how many words of these tags stand between two, but at most so many, [n+1,n]."""
+        """Return the number of words with these tags between head and word, up to `most`, [n+1,n]."""
         return self._between(np.isin(self.tags, _codes(tags)), most)
 
     def marks_between(self, most: int) -> Codes:
@@ -135,20 +135,20 @@ def sentence(words: Words, tags: Sequence[str]) -> Sentence:
 
 
 def directions(n: int) -> Codes:
-    """Return for each head and word whether the head comes before, after, or is the root, [n+1,n]."""
+    """Return whether the head precedes the word (0), follows it (1) or is the root (2), [n+1,n]."""
     head, word = np.ogrid[: n + 1, 1 : n + 1]
     return np.where(head == 0, 2, head > word).astype(np.uint64)
 
 
 def distances(n: int) -> Codes:
-    """Return the group of the distance of each head and word, with its direction, [n+1,n]."""
+    """Return the group of the distance between head and word, combined with the direction, [n+1,n]."""
     head, word = np.ogrid[: n + 1, 1 : n + 1]
     groups = DISTANCES[np.minimum(abs(head - word), len(DISTANCES) - 1)] * (head > 0)
     return (groups * 3).astype(np.uint64) + directions(n)
 
 
 def arc_features(seen: Sentence) -> Codes:
-    """Return the features of each arc, [n+1,n,k]: those of a root in row 0."""
+    """Return the features of each arc, [n+1,n,k]; row 0 is the root."""
     n = len(seen.words)
     head, its_tag, its_ending = seen.forms[:, None], seen.tags[:, None], seen.endings[:, None]
     word, tag, ending = seen.forms[None, 1:], seen.tags[None, 1:], seen.endings[None, 1:]
@@ -171,7 +171,7 @@ def arc_features(seen: Sentence) -> Codes:
 
 
 def relation_features(seen: Sentence, heads: NDArray[np.int64], words: NDArray[np.int64]) -> Codes:
-    """Return the features of arcs for their relations, [m,k]. heads, words: [m], from 1, and 0 for the root."""
+    """Return the features of arcs for their relations, [m,k]. heads, words: [m], from 1; head 0 is the root."""
     before, after = _moved(seen.tags, -1), _moved(seen.tags, 1)
     head, its_tag = seen.forms[heads], seen.tags[heads]
     word, tag, ending = seen.forms[words], seen.tags[words], seen.endings[words]

@@ -1,17 +1,23 @@
-"""A grammar: which words of a language depend on which, learnt from what sources say of the sentences of a corpus.
+"""A grammar: log-linear models of a language's dependencies, trained on the votes for the sentences of a corpus.
 
-Sources are wrong where links are, and silent on words without links, but not of the same words each time. Three
-log-linear models (McCallum, Freitag & Pereira 2000; Hall 2007, "K-best Spanning Tree Parsing", ACL) guess
+Sources are wrong where links are wrong, and silent about words without links, but in each sentence it is different
+words. Three log-linear models (McCallum, Freitag & Pereira 2000; Hall 2007, "K-best Spanning Tree Parsing", ACL)
+predict
 
 - the part of speech of each word, from its letters and its neighbours,
 - the head of each word, among all words of the sentence and the root,
-- the relation of each arc,
+- the relation of each arc.
 
-and learn from votes: the loss of a guess is the mean of −log p over all that is voted for, weighted by votes. Words
-that nothing is known of do not count, as in training on partial trees (Lacroix, Aufrant, Wisniewski & Yvon 2016,
-"Frustratingly Easy Cross-Lingual Transfer for Transition-Based Dependency Parsing", NAACL). What speaks for an arc of
-the tree is then log p + TRUST times its share of the votes; the same holds for tags and relations. The numbers are
-tuned on English to German, on 500 sentences.
+The loss of a prediction is the mean of −log p over everything that was voted for, weighted by votes. Words without
+votes do not count, as in training on partial trees (Lacroix, Aufrant, Wisniewski & Yvon 2016, "Frustratingly Easy
+Cross-Lingual Transfer for Transition-Based Dependency Parsing", NAACL). The score of an arc in the tree is then log p +
+TRUST times its share of the votes; tags and relations work the same way. We tuned the constants on 500 English–German
+sentences.
+
+The models learn online over hashed features. Each pair of feature and label has a weight, a label's score is the sum of
+its weights, and each step descends the gradient of the loss at the rate of AdaGrad (Duchi, Hazan & Singer 2011,
+"Adaptive Subgradient Methods for Online Learning and Stochastic Optimization", JMLR), which falls as a weight
+accumulates steps.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,43 +27,92 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from synmt.projection.features import Sentence, Words, arc_features, relation_features, sentence, tag_features, words_of
-from synmt.projection.loglinear import Floats, LogLinear, softmax
-from synmt.projection.reading import MARK
+from synmt.projection.features import (
+    Codes,
+    Sentence,
+    Words,
+    arc_features,
+    relation_features,
+    sentence,
+    tag_features,
+    words_of,
+)
+from synmt.projection.tree import MARK
 from synmt.projection.votes import Arc, Votes
 from synmt.trees.dependency import DEPENDENCY
 from synmt.trees.spanning import Scores
 
-Labels = dict[str, int]  # and their numbers
+Floats = NDArray[np.float32]
+RATE = 0.1  # of the first step; that of the last is a twentieth
+START = 0.01  # initial sum of squared gradients
+LEAST_GRADIENT = 1e-4  # smaller ones are not worth a step
+Labels = dict[str, int]  # labels and their numbers
 TRUST, TRUST_IN_TAGS = 0.4, 0.1
-LEAST = 1e-6  # probability, so that anything can be said
+LEAST = 1e-6  # added to probabilities, so that nothing is impossible
 BITS_OF_ARCS, BITS_OF_LABELS = 20, 17
-PASSES = 2  # over the tags of a corpus; one over the arcs, which are many more
-LONGEST = 60  # words of a sentence to learn from; what is longer is projected badly, and costs its square
-SEED = 1  # of the order
+PASSES = 2  # over the tags of a corpus; arcs, which are far more numerous, take one
+LONGEST = 60  # words of a sentence to learn from; longer ones are projected badly, and cost quadratic time
+SEED = 1  # of the order of sentences
+
+
+class LogLinear:
+    """A log-linear model. weights: [2^bits × labels], of all features and labels."""
+
+    def __init__(self, bits: int, labels: int) -> None:
+        self.weights = np.zeros(labels << bits, np.float32)
+        self._squares = np.full(labels << bits, START, np.float32)
+        self._bits, self._labels = bits, labels
+
+    def scores(self, features: Codes) -> Floats:
+        """Return the score of each label. features: [...,k]; returns [...,labels]."""
+        found: Floats = self.weights.reshape(-1, self._labels)[self._rows(features)].sum(-2)
+        return found
+
+    def step(self, features: Codes, gradient: Floats, done: float) -> None:
+        """Take a step.
+
+        features: [...,k]; gradient: of the loss with respect to the scores, [...,labels]; done: share of the training.
+        """
+        steep = np.abs(gradient) > LEAST_GRADIENT
+        labels = steep.nonzero()[-1]
+        rows = self._rows(features[steep.nonzero()[:-1]])  # [s,k]
+        places = (rows * self._labels + labels[:, None]).ravel()
+        slopes = np.repeat(gradient[steep], features.shape[-1])
+        np.add.at(self._squares, places, slopes * slopes)
+        rate = np.float32(RATE * (1 - 0.95 * done))
+        np.subtract.at(self.weights, places, rate * slopes / np.sqrt(self._squares[places]))
+
+    def _rows(self, features: Codes) -> NDArray[np.int64]:
+        return (features >> np.uint64(64 - self._bits)).astype(np.int64)
+
+
+def softmax(scores: Floats, axis: int) -> Floats:
+    """Return the probabilities of these scores."""
+    powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    found: Floats = powers / powers.sum(axis=axis, keepdims=True)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What sources tell of a sentence, in rows: tags of words, and relations of arcs; words from 1, as the head 0 is
-    the root."""
+    """The votes for a sentence as arrays with one row per vote. Words count from 1; head 0 is the root."""
 
     words: Words
-    tagged: NDArray[np.int64]  # word
+    tagged: NDArray[np.int64]  # words
     tags: NDArray[np.int64]
-    of_tags: Floats
+    of_tags: Floats  # weights of the votes for tags
     arcs: NDArray[np.int64]  # [2,rows], head and word
     relations: NDArray[np.int64]
-    of_arcs: Floats
+    of_arcs: Floats  # weights of the votes for arcs
 
     def tag_votes(self, tags: int) -> Floats:
-        """Return the share of each tag among the votes of each word, [n,tags], at most 1 in all."""
+        """Return the share of each tag among a word's votes, [n,tags]; shares sum to at most 1."""
         found = np.zeros((len(self.words), tags), np.float32)
         np.add.at(found, (self.tagged - 1, self.tags), self.of_tags)
         return found / np.maximum(1, found.sum(axis=1, keepdims=True))
 
     def arc_votes(self) -> Floats:
-        """Return the share of each head among the votes of each word, [n+1,n], at most 1 in all."""
+        """Return the share of each head among a word's votes, [n+1,n]; shares sum to at most 1."""
         n = len(self.words)
         found = np.zeros((n + 1, n), np.float32)
         np.add.at(found, (self.arcs[0], self.arcs[1] - 1), self.of_arcs)
@@ -66,7 +121,10 @@ class Told:
 
 @dataclass(slots=True)
 class GrammarReading:
-    """What a grammar and votes say of a sentence. start: words of the record before it; chances: of heads, [n+1,n]."""
+    """The reading of a sentence by a grammar and votes.
+
+    start: number of words of the record before it; chances: probabilities of heads, [n+1,n].
+    """
 
     grammar: "Grammar"
     told: Told
@@ -90,7 +148,7 @@ class GrammarReading:
 
 
 class Grammar:
-    """The models of a language; `learn` makes them from a corpus."""
+    """The models of a language. `learn` trains them on a corpus."""
 
     def __init__(self) -> None:
         self._tags: Labels = {MARK: 0}
@@ -98,7 +156,8 @@ class Grammar:
         self._of_tags, self._of_arcs, self._of_relations = LogLinear(0, 1), LogLinear(0, 1), LogLinear(0, 1)
 
     def learn(self, corpus: Iterable[tuple[Sequence[str], range, Votes]]) -> None:
-        """Learn from what votes say of the sentences of records, each the range of its words among the tokens."""
+        """Train on the votes for sentences, each given as the tokens of its record, its range of words and the
+        votes."""
         told = [each for each in (self._told(*each) for each in corpus) if len(each.words) <= LONGEST]
         self._of_tags = LogLinear(BITS_OF_LABELS, len(self._tags))
         self._of_arcs = LogLinear(BITS_OF_ARCS, 1)
@@ -114,7 +173,7 @@ class Grammar:
     def read(
         self, tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes, sources: int
     ) -> GrammarReading:
-        """Return what the grammar and the votes say of a sentence of the corpus that the grammar is learnt from."""
+        """Read a sentence of the corpus on which the grammar was trained; see `Reader.read`."""
         told = self._told(tokens, sentence, votes)
         seen, tags = self._seen(told)
         logs = np.log(softmax(self._heads(told.words, self._of_arcs.scores(arc_features(seen))), axis=0) + LEAST)
@@ -127,7 +186,7 @@ class Grammar:
         return GrammarReading(self, told, seen, start, tags if has_tags else [], arcs, softmax(found, axis=0))
 
     def relations_of(self, seen: Sentence, arcs: NDArray[np.int64], told: Told) -> list[str]:
-        """Return the relations of arcs, [2,m], of which none is the root's."""
+        """Return the relations of arcs, [2,m], none of them the root's."""
         logs = np.log(softmax(self._of_relations.scores(relation_features(seen, *arcs)), axis=1) + LEAST)
         row = {(head, word): number for number, (head, word) in enumerate(arcs.T.tolist())}
         for (head, word), relation, weight in zip(told.arcs.T.tolist(), told.relations, told.of_arcs, strict=True):
@@ -161,7 +220,7 @@ class Grammar:
         )
 
     def _seen(self, told: Told) -> tuple[Sentence, list[str]]:
-        """Return a sentence with its parts of speech."""
+        """Tag a sentence."""
         logs = np.log(softmax(self._of_tags.scores(tag_features(told.words)), axis=1) + LEAST)
         logs += TRUST_IN_TAGS * told.tag_votes(len(self._tags))
         names = list(self._tags)
@@ -187,7 +246,7 @@ class Grammar:
         self._of_relations.step(features, gradient * told.of_arcs[below, None], done)
 
     def _heads(self, words: Words, scores: Floats) -> Floats:
-        """Return the scores of heads, [n+1,n], where no word is its own head and no mark is one. scores: [n+1,n,1]."""
+        """Return the scores of heads, [n+1,n], where neither a word itself nor a mark can be one. scores: [n+1,n,1]."""
         found = scores[..., 0]
         found[1:][np.eye(len(words), dtype=np.bool_) | words.marks[:, None]] = -np.inf
         return found

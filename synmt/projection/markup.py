@@ -1,12 +1,13 @@
-"""Inline markup carried over word links, from lines to their translations.
+"""Carries inline markup over word links, from lines to their translations.
 
-An element goes around the target words that stand for its words (`placed`):
+An element encloses the target words that correspond to its words (`placed`):
 
-- A target word counts the scores of its links to words of the element, minus those of its other links. The element
-  takes the words, side by side, with the greatest sum; the first and the last of them are linked to words of it.
-- An element that has all words of the line, or of the element around it, has all words there in the translation.
-- Elements side by side do not overlap: those with the greater sums choose first.
-- An element without words, or for whose words no target word is left, goes where the words next to it have gone.
+- Each target word counts the scores of its links to words of the element, minus the scores of its other links. The
+  element gets the contiguous words with the largest sum, whose first and last word must be linked to words of the
+  element.
+- An element that encloses all words of the line, or of its parent, does so in the translation too.
+- Siblings do not overlap: those with larger sums choose first.
+- An element without words, or for whose words no target word is left, goes where its neighbouring words have gone.
 
 Words without links count as linked to each other if the words on either side of them are.
 """
@@ -21,27 +22,39 @@ from math import inf
 from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts
 from synmt.projection.config import MarkupConfig, ProjectionConfig
-from synmt.projection.source import read_scored_links
 from synmt.projection.stream import FIRST_WINDOW, WINDOW, Linker, sides_of_links
-from synmt.streams import BadLines, Latest, Line, LineWriter, Notes, OnError, convert_files, never, read_lines, windows
+from synmt.projection.votes import read_scored_links
+from synmt.streams import (
+    BadLines,
+    Latest,
+    Line,
+    LineWriter,
+    Notes,
+    OnError,
+    convert_files,
+    counted,
+    never,
+    read_lines,
+    windows,
+)
 from synmt.text.links import Link
 from synmt.text.markup import Markup, Span, read_markup, write_markup
 from synmt.text.tokenization import note_tokenizers, spans_of
 from synmt.trees.record import ParseRecord
 
-SURE = 10**6  # a link of the score 1: sums of whole numbers that are equal compare as equal
-WEAK = SURE // 1000  # a link that only neighbours speak for
-LONGEST = 5  # words without links, side by side, that count as linked because their neighbours are
-NEAR = 8  # words on either side that tell where an element without words goes
-MISSED = 12  # words by which the place may be off that they vote for
-MOST_WORDS, MOST_LINKS = 1000, 20_000  # of a line: time grows with their numbers times that of the elements
+SURE = 10**6  # a link with score 1; integers make equal sums compare as equal
+WEAK = SURE // 1000  # a link that is inferred from neighbours
+LONGEST = 5  # number of consecutive words that may be linked only because their neighbours are
+NEAR = 8  # words on either side that vote for the place of an element without words
+MISSED = 12  # largest distance, in words, from the place that a word votes for
+MOST_WORDS, MOST_LINKS = 1000, 20_000  # per line; time grows with their numbers times that of elements
 NOWHERE = (-1, -1)
-Links = Sequence[Sequence[tuple[int, int]]]  # of each source word: target words and scores
+Links = Sequence[Sequence[tuple[int, int]]]  # target words and scores of each source word
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A line with markup, and its translation without; the words of both, and the links between them."""
+    """A line with markup, its translation without markup, the words of both, and the links between them."""
 
     line: Line
     markup: Markup
@@ -63,11 +76,10 @@ EMPTY = Example(Line("", "", 0), Markup("", []), [], "", [], {})
 def markup_stream(
     files: Sequence[str], markup: MarkupConfig, config: ProjectionConfig, linker: Linker | None, on_error: OnError
 ) -> None:
-    """Write the translation of each line of the files with the markup of its source, or with `strip` the source without
-    markup, to standard output, in constant memory.
+    """Write translations with the markup of their sources, or with `strip` sources without markup, to standard output.
 
-    linker: what links source and target; without it, lines have links. Raises BadInput, or with `on_error="blank"`
-    leaves a bad line empty, and counts it.
+    Runs in constant memory. linker: links source and target; without it, lines contain links. Raises BadInput, or with
+    `on_error="blank"` leaves a bad line empty, and counts it.
     """
     bad, notes, latest = BadLines(on_error), Notes("project"), Latest()
     if markup.strip:
@@ -79,11 +91,14 @@ def markup_stream(
     def read(text: str) -> Example:
         found = text.split("\t") if text.strip() else [""] * len(columns)
         if len(found) != len(columns):
-            raise ValueError(f"{len(found)} columns instead of {' TAB '.join(columns)}")
+            raise ValueError(f"expected `{' TAB '.join(columns)}`, found {counted(len(found), 'column')}")
         example = _example(read_markup(found[0]), found[1], sides)
-        return (
-            example if linker else replace(example, links=read_scored_links(found[2], example.source, example.target))
-        )
+        if linker:
+            return example
+        links = read_scored_links(found[2], example.source, example.target)
+        if len(links) > MOST_LINKS:
+            raise ValueError(f"{len(links)} links, but a line with markup may have at most {MOST_LINKS}")
+        return replace(example, links=links)
 
     lines = latest.follow(read_lines(files, on_error))
     examples = (replace(bad.read(line, read, EMPTY), line=line) for line in lines)
@@ -100,9 +115,9 @@ def markup_stream(
 
 
 class Carrier:
-    """Takes the markup off lines that are to be translated, and puts it on their translations.
+    """Removes markup from lines to be translated, and inserts it into their translations.
 
-    linker: what links the words of both; bad: what becomes of lines with bad markup.
+    linker: links the words of both; bad: decides what happens to lines with bad markup.
     """
 
     def __init__(self, linker: Linker, bad: BadLines) -> None:
@@ -119,7 +134,7 @@ class Carrier:
             yield plain
 
     def lines(self, translations: Iterable[str], pauses: Callable[[], bool] = never) -> Iterator[str]:
-        """Yield the translations of these lines, in their order, with the markup."""
+        """Yield the translations of these lines with markup, in order."""
         return _carried(map(self._example, translations), self._linker, pauses, self._bad)
 
     def _example(self, text: str) -> Example:
@@ -132,14 +147,14 @@ def _example(markup: Markup, text: str, sides: Sides) -> Example:
     source, target = sides[0].of_text(markup.text), sides[1].of_text(text)
     for words in (source, target):
         if len(words) > MOST_WORDS:
-            raise ValueError(f"{len(words)} words, over the {MOST_WORDS} that a line with markup may have")
+            raise ValueError(f"{len(words)} words, but a line with markup may have at most {MOST_WORDS}")
     return replace(EMPTY, markup=markup, source=source, text=text, target=target)
 
 
 def _carried(
     examples: Iterable[Example], linker: Linker | None, pauses: Callable[[], bool], bad: BadLines
 ) -> Iterator[str]:
-    """Yield the translation of each with the markup; linker: what links the words, if they have no links yet."""
+    """Yield the translation of each example with its markup. linker: links their words, if given."""
     for window in windows(examples, WINDOW, FIRST_WINDOW, pauses):
         for each in _linked(window, linker) if linker else window:
             if each.source and not each.target:
@@ -148,7 +163,7 @@ def _carried(
 
 
 def _linked(window: Sequence[Example], linker: Linker) -> Iterator[Example]:
-    """Yield the examples, with links where there is markup to carry."""
+    """Yield the examples, with links if they have markup to carry."""
     linkable = [bool(each.markup.elements and each.source and each.target) for each in window]
     pairs = [
         SentencePair(ParseRecord(tokens=[*each.source]), ParseRecord(tokens=[*each.target]), (each.line, each.line))
@@ -162,14 +177,14 @@ def _linked(window: Sequence[Example], linker: Linker) -> Iterator[Example]:
 def placed(markup: Markup, words: Sequence[Span], links: Mapping[Link, float], length: int) -> list[Span]:
     """Return the target words of each element, [first, end), as `write_markup` takes them.
 
-    words: the characters of each source word; length: the number of target words.
+    words: the character span of each source word; length: number of target words.
     """
     elements = markup.elements
     known = _completed(links, len(words), length)
     totals = [0] * length
     for target, score in chain.from_iterable(known):
         totals[target] += score
-    owned = [*_owned(markup, words), range(len(words))]  # the line is the last one, with the number -1
+    owned = [*_owned(markup, words), range(len(words))]  # the last, with the number -1, is the line
     places = [(0, length)] * len(owned)
     held: list[list[int]] = [[] for _ in owned]
     for number, element in enumerate(elements):
@@ -191,10 +206,12 @@ def placed(markup: Markup, words: Sequence[Span], links: Mapping[Link, float], l
 
 
 def _owned(markup: Markup, words: Sequence[Span]) -> list[range]:
-    """Return the source words of each element: those of whose characters it has some, and of two elements side by side
-    the one that has more, or else the first."""
+    """Return the source words of each element: those with characters in it.
+
+    A word that two siblings share belongs to the one with more of its characters, the first of equals.
+    """
     begins, ends = [begin for begin, _ in words], [end for _, end in words]
-    most: list[dict[int, tuple[int, int]]] = [{} for _ in words]  # by parent: characters in an element, and its number
+    most: list[dict[int, tuple[int, int]]] = [{} for _ in words]  # by parent: number of characters, and the element
     for number, element in enumerate(markup.elements):
         for word in range(bisect_right(ends, element.begin), bisect_left(begins, element.end)):
             share = min(ends[word], element.end) - max(begins[word], element.begin)
@@ -211,9 +228,9 @@ def _owned(markup: Markup, words: Sequence[Span]) -> list[range]:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the target words count for an element.
+    """The counts of target words for one element.
 
-    linked: those that are linked to its words, in order; sums: what all words before each one count, [length + 1].
+    linked: target words linked to its words, sorted; sums: total counts of the words before each, [length + 1].
     """
 
     linked: Sequence[int]
@@ -229,8 +246,8 @@ class Claim:
         return cls(sorted(linked), [0, *accumulate(counts)])
 
     def best(self, free: Iterable[Span]) -> tuple[float, Span]:
-        """Return the greatest sum in these parts of the target, and its words: of equal sums the first one that ends,
-        and the shortest. If no word there is linked, the sum is minus infinity, NOWHERE."""
+        """Return the largest sum in these parts of the target, and its words: of equals, those that end first, and the
+        shortest. If no word there is linked, return minus infinity and NOWHERE."""
         best = -inf, NOWHERE
         for begin, end in free:
             first = -1
@@ -243,18 +260,19 @@ class Claim:
 
 
 def _without(part: Span, first: int, end: int) -> list[Span]:
-    """Return what is left of a part of the target when an element takes its words from `first` to `end`."""
+    """Return the rest of a part of the target after an element has taken the words from `first` to `end`."""
     return [(part[0], first), (end, part[1])] if part[0] <= first and end <= part[1] else [part]
 
 
 def _gap(words: range, apart: tuple[bool, bool], links: Links, free: Iterable[Span]) -> int:
-    """Return the place in these parts of the target for an element whose source words have no target words, or that has
-    none, and stands before the word `words.start`.
+    """Return the place of an element without target words in these parts of the target.
 
-    Each link of a word near it is a vote, weighted by its score and by half for each word in between; the vote of a
-    word that it touches counts twice. A word before it votes for the place after its target word, and as many words on
-    as there are in between; a word after it in the same way for the place before. A place has a quarter of the vote for
-    each word by which it misses that, and half of this if it is on the wrong side.
+    words: its source words; if it has none, an empty range at the word after it.
+
+    Each link of a nearby word is a vote, weighted by its score and halved for each word in between; the vote of a word
+    that the element touches counts twice. A word before the element votes for the place after its target word, plus the
+    number of words in between; a word after it votes for the place before, likewise. A place off by some words gets a
+    quarter of the vote per word, and half of this on the wrong side.
     """
     votes: Counter[tuple[int, bool]] = Counter()
     for is_after, near in (False, range(words.start - 1, -1, -1)), (True, range(words.stop, len(links))):
@@ -270,7 +288,7 @@ def _gap(words: range, apart: tuple[bool, bool], links: Links, free: Iterable[Sp
 
 
 def _completed(links: Mapping[Link, float], sources: int, targets: int) -> Links:
-    """Return the links, and weak ones between words without any that stand between two linked pairs of words."""
+    """Return the links, plus weak ones between unlinked words that lie between two linked pairs of words."""
     found: list[list[tuple[int, int]]] = [[] for _ in range(sources)]
     for (i, j), score in links.items():
         found[i].append((j, round(score * SURE)))

@@ -1,4 +1,4 @@
-"""Lines of `source TAB target TAB links` to target records with the source's trees."""
+"""Reads lines of `source TAB target TAB links`, and writes target records with projected trees."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,24 +7,24 @@ from synmt.model.records import SentencePair
 from synmt.model.words import Sides, SideWords, note_doubts, sides_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.grammar import Grammar
-from synmt.projection.source import Source, read_scored_links, sentences
 from synmt.projection.tree import projected, votes_of
-from synmt.streams import BadLines, Line, LineWriter, Notes, OnError, read_lines, windows
+from synmt.projection.votes import Source, read_scored_links, sentences
+from synmt.streams import BadLines, Line, LineWriter, Notes, OnError, counted, read_lines, windows
 from synmt.text.links import Link
 from synmt.text.tokenization import Words, spaces_after
 from synmt.trees.record import ParseRecord, RecordError, begins_object, read_record, write_record
 
 WINDOW = 1000  # pairs that an aligner sorts by length
 FIRST_WINDOW = 50
-MOST_WORDS = 500  # memory grows with the square, and time with the cube
+MOST_WORDS = 500  # memory grows with the square of their number, and time with the cube
 
 
 @dataclass(frozen=True)
 class Linker:
     """An aligner that links the words of pairs.
 
-    link: returns the links of each pair, of which no side is empty, with their scores.
-    languages, words: of source and target, as the aligner was fitted to them, if that is known.
+    link: returns the links of each pair with their scores; neither side is empty.
+    languages, words: of source and target in the aligner's training data, if known.
     """
 
     link: Callable[[Sequence[SentencePair]], Iterable[dict[Link, float]]]
@@ -34,7 +34,7 @@ class Linker:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A target and its sources; the line that they are from, without its text."""
+    """A target and its sources, and the place of their line."""
 
     line: Line
     target: ParseRecord
@@ -77,7 +77,7 @@ def projections(
 
 
 def sides_of_links(config: ProjectionConfig, source_language: str | None, linker: Linker | None) -> Sides:
-    """Return source and target, with words as the linker was fitted to them, unless the config names a tokenizer."""
+    """Return both sides, tokenized like the linker's training data unless the config names a tokenizer."""
     known = (linker and linker.languages) or ("en", "en")
     words = linker.words if linker and not config.tokenizer else (None, None)
     languages = source_language or known[0], config.target_language or known[1]
@@ -85,23 +85,23 @@ def sides_of_links(config: ProjectionConfig, source_language: str | None, linker
 
 
 class Reader:
-    """Reads lines. texts: how many of the targets so far were raw text."""
+    """Reads lines. texts: number of targets so far that were raw text."""
 
     def __init__(self, side: SideWords, links_follow: bool) -> None:
         self.texts = 0
         self._side, self._links_follow = side, links_follow
 
     def read(self, text: str) -> Example:
-        """Return what a line holds; nothing of an empty one. Raises ValueError."""
+        """Return the example of a line; an empty line gives an empty one. Raises ValueError."""
         columns = text.split("\t") if text.strip() else []
         if self._links_follow and len(columns) not in (0, 2):
-            raise RecordError(f"{len(columns)} columns instead of source TAB target")
+            raise RecordError(f"expected `source TAB target`, found {counted(len(columns), 'column')}")
         if not self._links_follow and columns and (len(columns) < 3 or len(columns) % 2 == 0):
-            raise RecordError(f"{len(columns)} columns instead of source TAB target TAB links [TAB source TAB links]")
+            raise RecordError(f"expected `source TAB target TAB links`, found {counted(len(columns), 'column')}")
         source, target, *more = columns or ("", "")
         record = self._target(target)
         if len(record.tokens) > MOST_WORDS:
-            raise RecordError(f"{len(record.tokens)} target words, over the {MOST_WORDS} that are made a tree of")
+            raise RecordError(f"{len(record.tokens)} target words, but trees have at most {MOST_WORDS}")
         pairs = zip([source, *more[1::2]], more[::2] or [""], strict=True)
         return Example(Line("", "", 0), record, [_source(each, links, record) for each, links in pairs])
 
@@ -120,7 +120,7 @@ class Reader:
 
 def _source(text: str, links: str, target: ParseRecord) -> Source:
     if text.strip() and not begins_object(text):
-        raise RecordError(f"source is no parse record: {text!r:.40}")
+        raise RecordError(f"source is not a parse record: {text!r:.40}")
     record = read_record(text)
     if (record.tokens or record.text.strip()) and not record.heads and record.tree is None:
         raise RecordError("source has neither heads nor a tree")
@@ -139,7 +139,7 @@ def _grammar(corpus: Iterable[Example], config: ProjectionConfig) -> Grammar:
 
 
 def _linked(window: Sequence[Example], linker: Linker | None) -> Iterator[Example]:
-    """Yield the examples, with the links of their one source if there is a linker."""
+    """Yield the examples, and if there is a linker, link each to its single source."""
     if linker is None:
         yield from window
         return

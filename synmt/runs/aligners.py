@@ -23,7 +23,7 @@ from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
 from synmt.streams import BadInput, BadLines, read_lines
 from synmt.text.tokenization import TextConfig
-from synmt.trees.parses import read_parses
+from synmt.trees.formats import read_parses
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from synmt.model.records import columns_of_pairs, source_form
 from synmt.options import Known, keywords_of, known_in
 from synmt.streams import BadInput, BadLines, read_lines, write_lines
 from synmt.text.links import write_links
-from synmt.trees.parses import read_parses
+from synmt.trees.formats import read_parses
 from synmt.trees.record import ParseRecord, write_record
 
 OF_RUNTIME = known_in(RuntimeConfig)
@@ -161,7 +161,7 @@ def _records(file: str) -> Iterator[ParseRecord]:
 
 def _tokenizer(language: str) -> Callable[[str], list[str]]:
     """Return what tokenizes raw text, with capitals wherever they make no difference to the words."""
-    from synmt.text.moses import MosesTokenizer
+    from synmt.text.tokenization import MosesTokenizer
 
     moses = MosesTokenizer(language)
 
@@ -181,7 +181,7 @@ def records(file: str, tokenize: str = "") -> None:
     """Write each sentence of a file as a record; tokenize: the language of raw text, which Moses tokenizes."""
     if not tokenize:
         return write_lines(map(write_record, _records(file)))
-    from synmt.text.moses import MosesTokenizer
+    from synmt.text.tokenization import MosesTokenizer
 
     moses = MosesTokenizer(tokenize)
     write_lines(write_record(ParseRecord(tokens=moses.tokenize(line.text.strip()))) for line in read_lines([file]))

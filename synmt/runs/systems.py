@@ -221,9 +221,9 @@ def translation_of_dev(place: Workplace, training: Training, own: Options) -> Pa
     return place.folder / "data" / "dev" / training.name / f"{option}-{quote(str(value), safe='')}"
 
 
-def prepared_of(place: Workplace, training: Training) -> Path:
-    """Return the folder of the pairs as ids, which all seeds of a system share."""
-    return place.folder / "data" / "prepared" / str(training.size or "all") / training.system
+def columns_of(place: Workplace) -> Path:
+    """Return the folder of all columns. Training runs with the same data and options share theirs."""
+    return place.folder / "data" / "columns"
 
 
 def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
@@ -339,7 +339,7 @@ class Systems:
 
     def _train(self, training: Training) -> None:
         assert self.run.train and self.run.dev
-        place, model, prepared = self.place, model_of(self.place, training), prepared_of(self.place, training)
+        place, model = self.place, model_of(self.place, training)
         options: Options = {
             **training.options,
             "source": cut_of(place, "source", self.run.train.source, training.size),
@@ -350,9 +350,9 @@ class Systems:
         inputs = {**options, "seed": training.seed}
 
         def work() -> Cost:
-            place.make(prepared, lambda: options, Cost)  # training itself writes it, and can continue with it
             resume = {"resume": True} if (model / CONFIG_FILE).exists() else {}
-            return place.call("train", {**inputs, "out": model, "prepared": prepared, **resume}, place.log(model))
+            own = {"out": model, "prepared": columns_of(place), **resume}
+            return place.call("train", {**inputs, **own}, place.log(model))
 
         self.tasks.add(("training", training.title), model, inputs, work)
 

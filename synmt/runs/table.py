@@ -13,8 +13,7 @@ from synmt.metrics.config import Compared, MetricConfig, SignificanceConfig
 from synmt.metrics.metric import Metric, Score, Statistics
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form
-from synmt.metrics.seeds import RESAMPLES, SEED, holm, p_value, trained
-from synmt.metrics.significance import ROUNDING, sentence_statistics
+from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, holm, p_value, sentence_statistics, trained
 from synmt.runs.file import Options
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput, read_lines
@@ -29,8 +28,9 @@ class Result:
     """One system by one metric on one test, trained on `size` sentence pairs (None: all).
 
     scores: of each seed. difference: of their mean from that of the first system; better: whether it is an improvement;
-    p: of that difference, as in `metrics.seeds`; holm: p corrected for the number of systems that are compared with the
-    first one. All four are None for the first system. chosen: the option of `synmt translate` that was chosen on dev.
+    p: of that difference, as in `metrics.significance`; holm: p corrected for the number of systems that are compared
+    with the first one. All four are None for the first system. chosen: the option of `synmt translate` that was chosen
+    on dev.
     """
 
     size: int | None

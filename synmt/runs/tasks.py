@@ -6,7 +6,6 @@ what they need.
 """
 
 import fcntl
-import hashlib
 import os
 import subprocess
 import sys
@@ -21,14 +20,14 @@ from pathlib import Path
 
 import orjson
 
-from synmt.interruption import Interruption
-from synmt.model.files import differing, locked, naming, write_aside
+from synmt.model.files import locked, naming, write_aside
+from synmt.model.made import check_same, digest, identity
+from synmt.process import Interruption
 from synmt.runs.file import Options
 from synmt.streams import BadInput
 
 COMMAND = [sys.executable, "-m", "synmt.cli.child"]
 POLL = 0.1  # seconds between two attempts to lock a file
-DIGITS = 16  # of a checksum, 64 bits
 REMEDY = "name another --out, or remove it"
 Of = Mapping[str, str]  # inputs by name: options as text, files with their checksums
 
@@ -108,21 +107,6 @@ def paths_in(value: object) -> list[Path]:
     return [each for each in values if isinstance(each, Path)]
 
 
-def identity(path: Path) -> str:
-    """Return the name of a file or folder with a checksum of its content. Raises BadInput."""
-    with naming(path):
-        if not path.is_dir():
-            with path.open("rb") as stream:
-                return f"{path.name} {hashlib.file_digest(stream, 'sha256').hexdigest()[:DIGITS]}"
-        files = sorted(each for each in path.rglob("*") if each.is_file())
-        return f"{path.name} {digest({str(each.relative_to(path)): identity(each) for each in files})}"
-
-
-def digest(of: Of) -> str:
-    """Return a checksum of inputs."""
-    return hashlib.sha256(orjson.dumps(of, option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGITS]
-
-
 def noted(path: Path, note: Path) -> Made | None:
     """Return the note of a path, None if the path does not exist. Raises BadInput if its note is missing or broken."""
     if not path.exists():
@@ -139,10 +123,10 @@ def noted(path: Path, note: Path) -> Made | None:
 def check(path: Path, note: Path, of: Of) -> Made | None:
     """Return the note of a path, as `noted`. Raises BadInput if it was made from, or begun with, other inputs."""
     made = noted(path, note)
-    if made and (others := differing(made.of, of)):
-        before, now = (each.get(others[0], "none") for each in (made.of, of))
-        was = "begun" if made.cpu_seconds is None else "made"
-        raise BadInput(f"was {was} with {others[0]} {before}, not {now}; {REMEDY}", str(path))
+    if made:
+        was = "was begun" if made.cpu_seconds is None else "was made"
+        before, now = ({name: each.get(name, "none") for name in {**of, **made.of}} for each in (made.of, of))
+        check_same(path, before, now, was, f"; {REMEDY}")
     return made
 
 

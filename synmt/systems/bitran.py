@@ -1,8 +1,8 @@
-"""`bitran`: a decoder of words whose positions see the whole prefix, also what comes after them.
+"""`bitran`: a decoder of words whose positions see the whole prefix, including the tokens after them.
 
 Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, section 2, the
-Bidirectional Transformer: after n tokens, every position attends to all n, so that the state of `put` is another
-one once `out` has followed. No new parameters; with one decoder layer it is the causal decoder.
+Bidirectional Transformer: after n tokens, every position attends to all n. The state of `put`, for example, changes
+once `out` follows. No new parameters. With one decoder layer, it equals the causal decoder.
 """
 
 from dataclasses import dataclass
@@ -12,6 +12,6 @@ from synmt.systems.target import PREFIXES, TargetIdea
 
 @dataclass(frozen=True)
 class BiTran(TargetIdea):
-    """Words; together with `transitions`, words and arcs, of which the decoder knows no graph."""
+    """Words, or with `transitions` words and arcs, but no graph of the arcs."""
 
     runs = PREFIXES

@@ -1,8 +1,9 @@
-"""What an idea of the source side is to the core, and what the ideas of both sides share.
+"""The interface between the core and ideas of the source side, and the code that ideas of both sides share.
 
-A published idea is one subclass of SourceIdea or TargetIdea (synmt.systems.target) in a place of its own; its fields
-are its options. It gives Python lists of O(n) numbers or labels per sentence; its own tensors expand them to n×n on the
-device, once per batch, except for matrices that users bring along. Several ideas can work on one side of a model.
+A published idea is one subclass of SourceIdea or TargetIdea (synmt.systems.target) in its own place. Its fields are its
+options. An idea returns Python lists of O(n) numbers or labels per sentence. Its module expands them to n×n on the
+device, once per batch; only matrices that users provide are n×n from the start. One side of a model can combine several
+ideas.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
     from torch import nn
 
 Idea = TypeVar("Idea")
+Value = TypeVar("Value")
 Segment = Callable[[str], list[str]]
-Task = Literal["translate", "translate-unparsed", "parse"]  # the second: without the trees that a sentence has
-Heads = Mapping[int, tuple[int, ...]]  # of some layers, counted from 1, heads, counted from 0
-SOME_HEADS = "some heads"  # as a need: those of a partial tree will do
+Task = Literal["translate", "translate-unparsed", "parse"]  # translate-unparsed: ignore the sentence's trees
+Heads = Mapping[int, tuple[int, ...]]  # by layer, counted from 1: heads, counted from 0
+SOME_HEADS = "some heads"  # among needs: the heads of a partial tree suffice
 NAMES = {
     "tree": "constituency tree",
     "heads": "dependency heads",
@@ -38,29 +40,33 @@ WHOLE = "whole dependency tree"
 
 @dataclass(slots=True)
 class Layout:
-    """How the encoder reads a sentence.
+    """The encoder's view of a sentence.
 
     tokens: vocabulary entries, [n].
-    words: for each token the index of the word that it is a subword of, -1 for structure, [n].
-    parents: where the tokens are a tree in preorder, the index of each node's parent, -1 for the root; else empty.
+    words: the index of the word that each token is a subword of, -1 for structure, [n].
+    parents: if the tokens are a tree in preorder, the index of each node's parent, -1 for the root; else empty.
     """
 
     tokens: list[str]
     words: list[int]
     parents: list[int] = field(default_factory=list)
 
+    def of_words(self, values: Sequence[Value], otherwise: Value) -> list[Value]:
+        """Return each token's value, given one per word: `otherwise` for a token that is part of no word, [n]."""
+        return [values[word] if word >= 0 else otherwise for word in self.words]
+
 
 @dataclass(frozen=True)
 class SourceIdea:
-    """An idea of the source side. What a subclass leaves out is that of a plain Transformer on subwords.
+    """An idea of the source side. By default, methods behave as in a plain Transformer on subwords.
 
-    A sentence that lacks what the idea needs comes to `columns`, `labels` and `matrices` as `unparsed` has it: none of
-    its tokens is a word, and its attention is to be plain. It is not laid out by the idea, but as subwords.
+    If a sentence lacks the fields that the idea needs, the core lays it out as subwords. `columns`, `labels` and
+    `matrices` then get it as `unparsed` returns it: none of its tokens is a word, and its attention should be plain.
 
-    tasks: what a model learns to do with a sentence; each training pair is an example of every task, but for those
-    that the sentence lacks what to learn from.
-    training_only: the trained model translates as if the idea were not there. Its columns are then not computed, and
-    its module has to leave a batch without them as it is.
+    tasks: the tasks that a model learns. Each training pair becomes one example per task, except for tasks whose data
+    the sentence lacks.
+    training_only: the trained model translates as if the idea were absent. Its columns are then not computed, and its
+    module must not change a batch that lacks them.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("translate",)
@@ -71,62 +77,65 @@ class SourceIdea:
         check_settings(self)
 
     def needs(self, training: bool) -> frozenset[str]:
-        """Return the fields of a record that are read in training (and validation), or to translate: `heads`, a whole
-        tree; or SOME_HEADS."""
+        """Return the record fields that are read in training (and validation), or for translation. `heads` requires
+        a whole tree, SOME_HEADS only a partial one."""
         return frozenset()
 
     def lays_out(self) -> bool:
-        """Return whether this idea decides about the tokens."""
+        """Return whether this idea chooses the tokens."""
         return type(self).layout is not SourceIdea.layout
 
     def layout(self, record: ParseRecord, segment: Segment, task: Task) -> Layout | None:
-        """Return the tokens, if this idea decides about them."""
+        """Return the tokens if this idea chooses them, else None."""
         return None
 
     def columns(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
-        """Return integers of each token, by name."""
+        """Return integers, one per token, by name."""
         return {}
 
     def labels(self, record: ParseRecord, layout: Layout) -> dict[str, list[str]]:
-        """Return labels of each token, by name, "" where it has none."""
+        """Return labels, one per token, by name; "" for a token without a label."""
         return {}
 
     def matrices(self, record: ParseRecord, layout: Layout) -> "dict[str, NDArray[np.bool_]]":
-        """Return truth values of each pair of tokens, by name, a row a query."""
+        """Return truth values for each pair of tokens, by name, with one row per query."""
         return {}
 
     def target(self, record: ParseRecord, task: Task) -> list[str]:
-        """Return what a model should say to a task of its own, as vocabulary entries."""
+        """Return the output that the model should learn for a task other than translation, as vocabulary entries."""
         raise NotImplementedError
 
     def owned_heads(self, config: TransformerConfig) -> Heads:
-        """Return the heads of encoder layers that this idea edits, alone."""
+        """Return the encoder heads that only this idea edits."""
         return {}
 
     def channels_taken(self) -> int:
-        """Return how many channels of the embeddings are this idea's alone."""
+        """Return how many channels of the embeddings this idea reserves."""
         return 0
 
     def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "nn.Module | None":
-        """Return a module from a SourceBatch to an EncoderPass. labels: those of each name that training had, which a
-        batch has as numbers from 1; others are 0."""
+        """Return a module from a SourceBatch to an EncoderPass, or None.
+
+        labels: by name, the labels of the training data. A batch contains them as numbers from 1; 0 stands for any
+        other.
+        """
         return None
 
 
 def ideas_of(known: Mapping[str, type[Idea]], options: Any) -> dict[str, Idea]:
-    """Return the ideas of these names with these options, as a config has them.
+    """Return the ideas with these names and options, as stored in a config.
 
-    Raises ValueError or TypeError for unknown or wrong ones.
+    Raises ValueError or TypeError for unknown names and invalid options.
     """
     if not isinstance(options, Mapping) or not all(isinstance(each, Mapping) for each in options.values()):
-        raise ValueError(f"ideas are an object of objects, not {options!r:.40}")
+        raise ValueError(f"ideas must be an object of objects, not {options!r:.40}")
     return {name: _named(known, name)(**own) for name, own in options.items()}
 
 
 def options_of(
     known: Mapping[str, type[Idea]], names: Iterable[str], settings: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return the options of each idea among the settings, as `pascal_heads`. Raises ValueError for unknown ones."""
+    """Return each idea's options among the settings, such as `pascal_heads`. Raises ValueError for an unknown idea."""
     return {name: chosen(_named(known, name), settings, f"{name}-") for name in names}
 
 
@@ -137,12 +146,12 @@ def _named(known: Mapping[str, type[Idea]], name: str) -> type[Idea]:
 
 
 def task_mark(task: Task) -> str:
-    """Return the token that tells an encoder of several tasks which one is asked for; word dropout leaves it."""
+    """Return the token that tells an encoder which task to perform. Word dropout never replaces it."""
     return structural(f"<{task}>")
 
 
 def lacking(record: ParseRecord, needs: frozenset[str]) -> list[str]:
-    """Return what a sentence lacks of the fields, in words; a partial tree is none where a whole one is needed."""
+    """Return the needed fields that a sentence lacks, in words. A partial tree does not count as a whole one."""
     if not record.tokens:
         return []
     missing = [NAMES.get(name, name) for name in sorted(needs) if not getattr(record, FIELDS.get(name, name))]
@@ -150,7 +159,7 @@ def lacking(record: ParseRecord, needs: frozenset[str]) -> list[str]:
 
 
 def check_needs(record: ParseRecord, needs: frozenset[str]) -> None:
-    """Raise ValueError for a sentence without one of the fields, and for a partial tree where a whole one is needed."""
+    """Raise ValueError if a sentence lacks a needed field, or has a partial tree where a whole one is needed."""
     for name in lacking(record, needs):
         if name == WHOLE:
             check_heads(record.heads, record.sentences)
@@ -158,21 +167,28 @@ def check_needs(record: ParseRecord, needs: frozenset[str]) -> None:
 
 
 def unparsed(record: ParseRecord, layout: Layout) -> tuple[ParseRecord, Layout]:
-    """Return a sentence and its layout for an idea that is to see nothing but how many tokens there are."""
+    """Return a sentence and its layout for an idea that may only see the number of tokens."""
     return record.without_trees(), Layout(layout.tokens, [-1] * len(layout.words))
 
 
 def subwords(record: ParseRecord, segment: Segment) -> Layout:
-    """Return the subwords of the words, without begin or end of sentence."""
+    """Return the subwords of all words, without begin or end of sentence."""
     split = [segment(word) for word in record.tokens]
     words = [word for word, parts in enumerate(split) for _ in parts]
     return Layout([subword for parts in split for subword in parts], words)
 
 
 def words_of_subwords(record: ParseRecord, segment: Segment, is_subword: list[bool]) -> list[int]:
-    """Return `Layout.words` for tokens of which some are the subwords of all words, in order."""
+    """Return `Layout.words` for tokens among which the subwords of all words occur in order."""
     words = iter(subwords(record, segment).words)
     return [next(words) if each else -1 for each in is_subword]
+
+
+def parents_of_words(record: ParseRecord) -> list[int]:
+    """Return the index of each word's head: the word itself if it is the root, -1 if its head is unknown."""
+    if not record.heads:
+        return [-1] * len(record.tokens)
+    return [-1 if head == UNATTACHED else head - 1 if head else word for word, head in enumerate(record.heads)]
 
 
 def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
@@ -187,10 +203,45 @@ def spans_of_words(layout: Layout, words: int) -> tuple[list[int], list[int]]:
     return first, last
 
 
-def owners_of_heads(ideas: Mapping[str, Any], config: TransformerConfig, layers: int) -> dict[tuple[int, int], str]:
-    """Return which idea owns each head that is owned, by its layer, from 1, and its number, from 0.
+def mask_over_tokens(name: str, record: ParseRecord, layout: Layout) -> "NDArray[np.bool_]":
+    """Return one of the record's own masks over the tokens of a layout, [n,n], with one row per query.
 
-    Raises ValueError for a head that a network of these sizes does not have, and for one that two ideas take.
+    If the record has no masks at all, no pair is marked. Raises ValueError if it has masks, but not this one.
+    """
+    import numpy as np
+
+    if not record.masks:
+        return np.zeros((len(layout.tokens),) * 2, bool)
+    if name not in record.masks:
+        raise ValueError(f"record has no mask {name!r}")
+    rows = record.masks[name]
+    cells = np.frombuffer("".join(rows).encode(), np.uint8).reshape(len(rows), len(rows)) == ord("1")
+    places = np.array(_rows_of_tokens(record, layout, len(rows)))
+    with_none = np.pad(cells, ((0, 1), (0, 1)))  # index -1: the row and column of tokens outside the mask
+    return with_none[places[:, None], places]
+
+
+def _rows_of_tokens(record: ParseRecord, layout: Layout, size: int) -> list[int]:
+    """Return each token's row in a mask over the record's words or over the nodes of its tree; -1 if it has no row."""
+    if size == len(record.tokens):
+        return layout.words
+    assert record.tree
+    if not layout.parents:
+        leaves = [node for node, leaf in enumerate(record.tree.is_leaf()) if leaf]
+        return layout.of_words(leaves, -1)
+    nodes: list[int] = []  # in preorder, with all subwords of a word in place of its leaf
+    before = -1
+    for word in layout.words:
+        same = nodes and word == before >= 0
+        nodes.append(nodes[-1] + (not same) if nodes else 0)
+        before = word
+    return nodes
+
+
+def owners_of_heads(ideas: Mapping[str, Any], config: TransformerConfig, layers: int) -> dict[tuple[int, int], str]:
+    """Return the idea that owns each owned head, by layer, counted from 1, and head, counted from 0.
+
+    Raises ValueError for a head that the network does not have, and for a head that two ideas own.
     """
     owners: dict[tuple[int, int], str] = {}
     for name, idea in ideas.items():

@@ -1,21 +1,20 @@
 """`linearized`: a plain Transformer on bracketed trees, the first baseline of McDonald & Chiang (2021).
 
-A constituent becomes `(X`, its children, `)`. With m subwords and I interior nodes the encoder reads
-m + 2·I tokens. Labels and brackets are structural tokens, apart from words that are spelled like them.
+A constituent becomes `(X`, its children, `)`. With m subwords and I interior nodes, the encoder reads m + 2·I tokens.
+Labels and brackets are structural tokens, distinct from words with the same spelling.
 """
 
 from dataclasses import dataclass
 
 from synmt.systems.idea import Layout, Segment, SourceIdea, Task, words_of_subwords
 from synmt.text.vocabulary import structural
-from synmt.trees.constituency import Tree
+from synmt.trees.constituency import Tree, split_leaves
 from synmt.trees.record import ParseRecord
-from synmt.trees.subwords import split_leaves
 
 
 @dataclass(frozen=True)
 class Linearized(SourceIdea):
-    """Tokens: the bracketed preorder of the tree over subwords."""
+    """Tokens: the bracketed tree over subwords, in preorder."""
 
     def needs(self, training: bool) -> frozenset[str]:
         return frozenset({"tree"})
@@ -26,7 +25,7 @@ class Linearized(SourceIdea):
 
 
 def bracketed(record: ParseRecord, tree: Tree, segment: Segment) -> Layout:
-    """Return the brackets of a record's tree over subwords."""
+    """Return the bracketed tree of a record over subwords."""
     tree = split_leaves(tree, segment)
     tokens: list[str] = []
     is_subword: list[bool] = []

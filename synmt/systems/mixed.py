@@ -1,11 +1,11 @@
 """`mixed`: one model that translates parsed and unparsed sentences.
 
-Currey & Heafield (2019), "Incorporating Source Syntax into Transformer-Based Neural Machine Translation", WMT: no
-change of the network. Each training pair is two examples,
+Currey & Heafield (2019), "Incorporating Source Syntax into Transformer-Based Neural Machine Translation", WMT. The
+network does not change. Each training pair becomes two examples,
 
     L(x) → y      and      x → y,
 
-L(x) being the tree as `linearized` writes it.
+where L(x) is the tree as `linearized` writes it.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from synmt.trees.record import ParseRecord
 
 @dataclass(frozen=True)
 class Mixed(SourceIdea):
-    """Tokens: the bracketed tree of a sentence that has one, the subwords of another."""
+    """Tokens: the bracketed tree of a parsed sentence, or the subwords of an unparsed one."""
 
     tasks = ("translate", "translate-unparsed")
 

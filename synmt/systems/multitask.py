@@ -1,11 +1,11 @@
 """`multitask`: one model that translates a sentence and parses it.
 
-Currey & Heafield (2019), "Incorporating Source Syntax into Transformer-Based Neural Machine Translation", WMT, as
-in the comparison of Bugliarello & Okazaki (2020): no change of the network. Each training pair is two examples,
+Currey & Heafield (2019), "Incorporating Source Syntax into Transformer-Based Neural Machine Translation", WMT, as in
+the comparison of Bugliarello & Okazaki (2020). The network does not change. Each training pair becomes two examples,
 
     <translate> x <translate> → y      and      <parse> x <parse> → L(x),
 
-L(x) being the constituency tree as brackets without words and parts of speech, `(S (NP ) (VP (NP ) ) )`.
+where L(x) is the constituency tree as brackets without words and parts of speech, `(S (NP ) (VP (NP ) ) )`.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from synmt.trees.record import ParseRecord
 
 @dataclass(frozen=True)
 class Multitask(SourceIdea):
-    """Tokens: the subwords between two tokens of the task."""
+    """Tokens: the subwords, between two copies of the token that marks the task."""
 
     tasks = ("translate", "parse")
 

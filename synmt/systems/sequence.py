@@ -1,4 +1,4 @@
-"""`sequence`: the plain Transformer on subwords (Vaswani et al. 2017), the baseline of every other system."""
+"""`sequence`: the plain Transformer on subwords (Vaswani et al. 2017), the baseline of all other systems."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from synmt.systems.target import TargetIdea
 
 @dataclass(frozen=True)
 class Sequence(SourceIdea):
-    """Nothing but the subwords of the record's words."""
+    """The encoder reads only the subwords of the words."""
 
 
 @dataclass(frozen=True)
 class SequenceTarget(TargetIdea):
-    """The same on the target side: a causal decoder of subwords."""
+    """A causal decoder of subwords."""

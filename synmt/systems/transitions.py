@@ -1,8 +1,8 @@
 """`transitions`: a decoder that writes the tree between the words.
 
 Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, the ablation
-Linearized: the arcs of the dependency tree are tokens of the target string, each as soon as both its words are
-complete (synmt.trees.transitions), for a causal decoder as in `sequence`. The graph decoders write this string too.
+Linearized. The arcs of the dependency tree are tokens of the target string, written as soon as both their words are
+complete (synmt.trees.transitions). The decoder is causal, as in `sequence`. The graph decoders write the same string.
 """
 
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from synmt.trees.arc_tokens import ArcStyle
 
 @dataclass(frozen=True)
 class Transitions(TargetIdea):
-    """Words and arcs."""
+    """Words, with arcs among them."""
 
     def spelling(self, style: ArcStyle) -> ArcSpelling:
         return ArcSpelling(style)
 
 
-# The two networks of the paper, whose batch of 128 sentences is about 4,096 tokens here. What the paper does not say is
-# from its code, and the BPE from McDonald & Chiang (2021).
+# The two networks of the paper. Its batch of 128 sentences is about 4,096 tokens here. Settings that the paper omits
+# come from its code, and the BPE from McDonald & Chiang (2021).
 MEDIUM = dict(
     width=256, encoder_layers=4, decoder_layers=4, dropout=0.1, attention_dropout=0.1, activation_dropout=0.1,
     learning_rate=1e-4, schedule="inverse-sqrt", warmup=4000, label_smoothing=0.0, word_dropout=0.0, max_length=40,

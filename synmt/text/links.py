@@ -1,24 +1,38 @@
-"""Links between the words of two sentences, as text.
+"""Links between the words of two sentences, as text: Pharaoh lines and GIZA++'s A3 files.
 
-Pharaoh's `i-j` joins source word i and target word j; `ipj` marks a link that is possible but not sure, as in hand
-alignments (Och & Ney 2003). In memory, words are counted from 0; `base` says from what they are in the text.
+Pharaoh's `i-j` joins source word i and target word j; `ipj` marks a possible but not sure link, as in hand alignments
+(Och & Ney 2003), and `i-j:0.93` adds a score. In memory, words count from 0; `base` is the number of the first word in
+the text.
+
+An A3 file has three lines per sentence pair:
+
+    # Sentence pair (7) source length 2 target length 3 alignment score : 1.2e-05
+    das kleine Haus
+    NULL ({ }) the ({ 1 }) house ({ 2 3 })
+
+The words of its third line, after NULL, are on the source side of the model; the numbers are positions in the second.
 """
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
+from synmt.streams import Line
+
 Link = tuple[int, int]  # source word, target word
-_LINK = re.compile(r"(\d{1,9})([-p])(\d{1,9})", re.ASCII)
+HEADER = "# Sentence pair"
+_WORD = re.compile(r"\(\{((?: \d+)*) \}\)", re.ASCII)
+_SCORE = re.compile(r":[01](?:\.\d{1,9})?(?=\s|$)", re.ASCII)
+_LINK = re.compile(rf"(\d{{1,9}})([-p])(\d{{1,9}})({_SCORE.pattern})?", re.ASCII)
 
 
 class LinkError(ValueError):
-    """Text that is no list of links, or a link to a word that is not there."""
+    """Malformed links, or a link to a word that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """sure: S; possible: P, all links, the sure ones among them. What an aligner has found is all sure."""
+    """Links of one pair. sure: S; possible: P, which includes S. All links of an aligner are sure."""
 
     sure: frozenset[Link] = frozenset()
     possible: frozenset[Link] = frozenset()
@@ -26,39 +40,51 @@ class Links:
 
 @dataclass(frozen=True, slots=True)
 class DirectedLinks:
-    """The links of each direction: for a target word its source words, and for a source word its target words."""
+    """The links of both directions.
+
+    forward: from each target word to the source words that generate it; backward: from each source word.
+    """
 
     forward: Set[Link]
     backward: Set[Link]
 
 
 def read_links(text: str, base: int = 0) -> Links:
-    """Return the links of one line. Raises LinkError for what is no link, and for words before the first."""
-    sure, possible = set(), set()
+    """Return the links of one line. Raises LinkError for a malformed link or a word number below `base`."""
+    kinds = _read(text, base)
+    return Links(frozenset(link for link, kind, _ in kinds if kind == "-"), frozenset(link for link, _, _ in kinds))
+
+
+def read_scores(text: str) -> dict[Link, float]:
+    """Return the links of one line and their scores, 1 of links without one. Raises LinkError as `read_links` does."""
+    return {link: score for link, _, score in _read(text, 0)}
+
+
+def _read(text: str, base: int) -> list[tuple[Link, str, float]]:
+    """Return each link, whether it is sure (`-`) or possible (`p`), and its score."""
+    read = []
     for item in text.split():
         found = _LINK.fullmatch(item)
         if not found:
             raise LinkError(f"{item!r:.40} is not a link such as 3-4 or 3p4")
         link = (int(found[1]) - base, int(found[3]) - base)
         if min(link) < 0:
-            raise LinkError(f"link {item} where words count from {base}")
-        possible.add(link)
-        if found[2] == "-":
-            sure.add(link)
-    return Links(frozenset(sure), frozenset(possible))
+            raise LinkError(f"link {item}, but words count from {base}")
+        read.append((link, found[2], float(found[4][1:]) if found[4] else 1.0))
+    return read
 
 
 def check_numbers(links: Iterable[Link]) -> None:
-    """Raise LinkError for links that were read from JSON, and are none."""
+    """Raise LinkError for items from JSON that are not links."""
     if any(type(word) is not int or word < 0 for link in links for word in link):
-        raise LinkError("links join the numbers of words, counted from 0")
+        raise LinkError("a link joins the numbers of two words, counted from 0")
 
 
 def detect_base(lines: Iterable[str]) -> int:
-    """Return from what a file counts words: 0 if any link names a word 0, or if there are no links; else 1."""
+    """Return the number of the first word in a file: 0 if any link names word 0 or there are no links, else 1."""
     empty = True
     for line in lines:
-        words = re.findall("[0-9]+", line)
+        words = re.findall("[0-9]+", _SCORE.sub("", line))
         if any(not word.strip("0") for word in words):
             return 0
         empty = empty and not words
@@ -66,12 +92,38 @@ def detect_base(lines: Iterable[str]) -> int:
 
 
 def write_links(links: Iterable[Link], base: int = 0) -> str:
-    """Return `i-j` for each, in order."""
+    """Return the links as `i-j`, sorted."""
     return " ".join(f"{source + base}-{target + base}" for source, target in sorted(links))
 
 
+def write_scores(links: Mapping[Link, float], base: int = 0) -> str:
+    """Return `i-j:0.93` for each, in order."""
+    return " ".join(f"{source + base}-{target + base}:{links[source, target]:.2f}" for source, target in sorted(links))
+
+
 def check_inside(links: Set[Link], source_words: int, target_words: int) -> None:
-    """Raise LinkError for a link that leaves its sentences."""
+    """Raise LinkError for a link to a word that its sentence does not have."""
     for source, target in links:
         if source >= source_words or target >= target_words:
             raise LinkError(f"link {source}-{target} for {source_words} source and {target_words} target words")
+
+
+def read_a3(lines: Iterable[Line]) -> Iterator[tuple[Line, frozenset[Link], tuple[int, int]]]:
+    """Yield the first line of each pair, its links as (word of the third line, word of the second), counted from 0, and
+    the number of words in these two lines. Raises BadInput."""
+    iterator = iter(lines)
+    for number, header in enumerate(iterator, 1):
+        if not header.text.startswith(f"{HEADER} ({number})"):
+            raise header.error(f"not the line '{HEADER} ({number}) …' of an A3 file, whose pairs are in order")
+        words, aligned = next(iterator, None), next(iterator, None)
+        if words is None or aligned is None:
+            raise header.error("the A3 file ends inside a sentence pair")
+        cells = _WORD.findall(aligned.text)
+        if not cells or not aligned.text.startswith("NULL "):
+            raise aligned.error("not a line of words with ({ numbers }) after each, NULL first")
+        # Ten digits are enough to know that a number is too large.
+        links = frozenset((place, int(n[:10]) - 1) for place, cell in enumerate(cells[1:]) for n in cell.split())
+        lengths = len(cells) - 1, len(words.text.split())
+        if any(not 0 <= target < lengths[1] for _, target in links):
+            raise aligned.error("the number of a word that the line above does not have")
+        yield header, links, lengths

@@ -1,8 +1,8 @@
-"""Inline markup: the HTML or XLIFF tags in a line of text, taken out of the text and put into another one.
+"""Inline markup: removes HTML or XLIFF tags from a line of text, and inserts them into another one.
 
-What is an element without text, such as `<br>` or `<x id="1"/>`, is one unit: it has a place between two words and
-nothing inside. So are comments, elements such as `<b></b>`, and elements that hold code of another format (`<ph>`),
-whose content is not text. All other elements have a first and a last word.
+An element without text, such as `<br>` or `<x id="1"/>`, is a unit: it stands between two words and contains none.
+Comments, elements such as `<b></b>`, and elements that contain code of another format (`<ph>`) are units too. All other
+elements have a first and a last word.
 """
 
 import re
@@ -20,10 +20,10 @@ address article aside blockquote caption center dd details dialog div dl dt fiel
 h1 h2 h3 h4 h5 h6 header hgroup legend li main menu nav ol optgroup option p pre section summary table tbody td tfoot th
 thead tr ul
 """
-VOID = frozenset(_VOID.split())  # HTML: they have no end tag
-CODE = frozenset(_CODE.split())  # XLIFF and TMX: their content is code of another format
-BLOCKS = frozenset(_BLOCKS.split())  # HTML: no word goes on across their tags
-MOST_ELEMENTS = 1000  # of a line; time grows with their number times the number of words
+VOID = frozenset(_VOID.split())  # HTML elements without an end tag
+CODE = frozenset(_CODE.split())  # XLIFF and TMX elements that contain code of another format
+BLOCKS = frozenset(_BLOCKS.split())  # HTML elements whose tags end a word
+MOST_ELEMENTS = 1000  # per line; time grows with elements times words
 _MARKUP = re.compile(
     r"""
       (?P<comment> <!--.*?--> | <\?.*?\?> )
@@ -42,15 +42,17 @@ Span = tuple[int, int]  # [first, end)
 
 
 class MarkupError(ValueError):
-    """Tags that are not well-formed, or an entity that is none."""
+    """Tags that are not well-formed, or an unknown entity."""
 
 
 @dataclass(slots=True)
 class Element:
-    """opening, closing: its tags, as they were written; `opening` is all of an element without text.
-    parent: the number of the element that holds it, -1 if none does.
-    begin, end: its characters in the text.
-    apart: whether white space, or an end of the line, comes before and after an element without text.
+    """One element of a line.
+
+    opening, closing: the tags as written. For a unit, `opening` is the whole element.
+    parent: the number of the enclosing element, or -1.
+    begin, end: the character span in the text.
+    apart: whether white space or an end of the line precedes and follows a unit.
     """
 
     opening: str
@@ -63,7 +65,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """A line of text and its elements, each after the one that holds it. text: without tags and entities."""
+    """A line of text, without tags and entities, and its elements; an element follows its parent."""
 
     text: str
     elements: Sequence[Element]
@@ -72,8 +74,8 @@ class Markup:
 def read_markup(line: str) -> Markup:
     """Return the text and the elements of a line. Raises MarkupError.
 
-    An `&` that begins no entity is text. If `<br>` or `<p>` divides two letters, the text has a space between them; of
-    the white space before and after an element without text, it has only the first.
+    An `&` that does not begin an entity is text. If `<br>` or `<p>` divides two letters, the text gets a space there.
+    If white space both precedes and follows a unit, the text keeps only the first.
     """
     reader = _Reader(line)
     position = 0
@@ -88,27 +90,27 @@ def read_markup(line: str) -> Markup:
 class _Reader:
     """Reads a line from left to right.
 
-    open: name, number and place in the line of each element that is not closed, and the value of `solid` before it.
+    open: the name, number and start of each open element, and the value of `solid` before it.
     """
 
     def __init__(self, line: str) -> None:
         self.line = line
         self.text: list[str] = []
         self.size = 0  # characters of the text so far
-        self.solid = 0  # parts of it that are not white space
-        self.last = " "  # the last character of it
+        self.solid = 0  # parts of the text that are not white space
+        self.last = " "  # last character of the text
         self.elements: list[Element] = []
         self.open: list[tuple[str, int, int, int]] = []
-        self.code = 0  # how many of the open elements hold no text
-        self.apart = True  # whether white space was seen last, or nothing yet
-        self.divides = False  # whether a letter that follows begins a word
-        self.latest: Element | None = None  # an element without text, until something follows
+        self.code = 0  # number of open elements that contain code
+        self.apart = True  # whether white space or the start of the line comes directly before
+        self.divides = False  # whether the next letter begins a word
+        self.latest: Element | None = None  # the last unit, until something follows it
 
     def see(self, found: re.Match[str]) -> None:
         """Read a tag, a comment or an entity."""
         name = (found["name"] or found["end"] or "").lower()
         if found["wrong"]:
-            raise MarkupError(f"{found['wrong']!r:.40} begins no tag; write &lt; for a < of the text")
+            raise MarkupError(f"{found['wrong']!r:.40} does not begin a tag; write &lt; for a < in the text")
         if found["entity"]:
             self.add(_characters(found["entity"]))
         elif found["comment"] or found["script"]:
@@ -137,7 +139,7 @@ class _Reader:
             self.last, self.divides = text[-1], False
 
     def markup(self) -> Markup:
-        """Return what was read. Raises MarkupError for an element that is not closed."""
+        """Return the text and elements so far. Raises MarkupError if an element is still open."""
         if self.open:
             raise MarkupError(f"<{self.open[-1][0]}> is not closed")
         self._follow(True)
@@ -154,8 +156,8 @@ class _Reader:
 
     def _close(self, name: str, tag: re.Match[str]) -> None:
         if not self.open or self.open[-1][0] != name:
-            due = f"</{self.open[-1][0]}> is due" if self.open else "no element is open"
-            raise MarkupError(f"{tag[0]!r:.40}, where {due}")
+            due = f"</{self.open[-1][0]}> should come first" if self.open else "no element is open"
+            raise MarkupError(f"{tag[0]!r:.40}, but {due}")
         _, number, start, solid = self.open.pop()
         element = self.elements[number]
         self.code -= name in CODE
@@ -183,36 +185,37 @@ class _Reader:
         self.latest, self.apart = element, False
 
     def _follow(self, apart: bool) -> None:
-        """Note whether white space follows the latest element without text."""
+        """Record whether white space follows the latest unit."""
         if self.latest:
             self.latest.apart = (self.latest.apart[0], apart)
         self.latest = None
 
 
 def _characters(entity: str) -> str:
-    """Return the text of an entity that stands between `&` and `;`. Raises MarkupError."""
+    """Return the text of an entity, given without `&` and `;`. Raises MarkupError."""
     if entity.startswith("#"):
         number = int(entity[2:], 16) if entity[1] in "xX" else int(entity[1:])
         text = chr(number) if number <= sys.maxunicode else ""
     else:
         text = html5.get(f"{entity};", "")
     if not text or any(unicodedata.category(each) in ("Cc", "Cs", "Cn") for each in text):
-        raise MarkupError(f"&{entity}; is no character of a text")
+        raise MarkupError(f"&{entity}; is not a text character")
     return text
 
 
-Kind = Literal["start", "end", "unit"]  # a unit has no words in it
-Tag = tuple[Kind, str, tuple[bool, bool]]  # with whether a unit is set apart before and after
+Kind = Literal["start", "end", "unit"]
+Tag = tuple[Kind, str, tuple[bool, bool]]  # kind, text, and `Element.apart`
 
 
 def write_markup(markup: Markup, text: str, words: Sequence[Span], places: Sequence[Span]) -> str:
-    """Return another text with these elements.
+    """Return another text with these elements inserted.
 
-    words: the characters of each of its m words; places: the words of each element, [first, end), 0 to m, where
-    first = end if it holds none. Those of an element lie within its parent's, and apart from its siblings'.
+    words: the character span of each of its m words; places: the word span of each element, [first, end), 0 to m, with
+    first = end if it contains no words. The span of an element lies within that of its parent and does not overlap
+    those of its siblings.
 
-    End tags come before the white space between two words, and start tags after it. An element without words keeps the
-    white space that it had on either side, next to a word or another such element.
+    End tags precede the white space between two words, and start tags follow it. An element without words keeps the
+    white space it had on either side, next to a word or another such element.
     """
     gaps: list[list[Tag]] = [[] for _ in range(len(words) + 1)]
     for place, tag in _tags(markup.elements, places):
@@ -227,11 +230,11 @@ def write_markup(markup: Markup, text: str, words: Sequence[Span], places: Seque
 
 
 def _tags(elements: Sequence[Element], places: Sequence[Span]) -> Iterator[tuple[int, Tag]]:
-    """Yield the tags in the order of the text, each with the number of words before it."""
-    inside: list[list[int]] = [[] for _ in range(len(elements) + 1)]  # the last are those that no element holds
+    """Yield the tags in text order, each with the number of words before it."""
+    inside: list[list[int]] = [[] for _ in range(len(elements) + 1)]  # the last list is the top level
     for number, element in enumerate(elements):
         inside[element.parent].append(number)
-    units: dict[int, str] = {}  # elements without words, with all that they hold
+    units: dict[int, str] = {}  # elements without words, and their content
     for number in reversed(range(len(elements))):
         if places[number][0] == places[number][1]:
             within = "".join(units[each] for each in inside[number])
@@ -249,17 +252,17 @@ def _tags(elements: Sequence[Element], places: Sequence[Span]) -> Iterator[tuple
 
 
 def _gap(space: str, before: str, after: str, tags: Sequence[Tag]) -> str:
-    """Return the white space between two words with the tags that stand there: after all end tags, before all start
-    tags, and before the first unit that was set apart from what came before it.
+    """Return the tags and the white space between two words.
 
-    before, after: the text around it, empty at an end of the line.
+    The white space follows all end tags, and precedes all start tags and the first unit that had white space before it.
+    before, after: the surrounding text, empty at an end of the line.
     """
     begin = next((place for place, (kind, _, _) in enumerate(tags) if kind == "start"), len(tags))
     end = max((place for place, (kind, _, _) in enumerate(tags, 1) if kind == "end"), default=0)
     middle = next((place for place in range(end, begin) if tags[place][2][0]), begin)
     written: list[str] = []
     touches = before[-1:].isalnum()  # whether a word or a unit comes directly before
-    due: int | None = None  # where white space is due if a word or a unit follows
+    due: int | None = None  # where to insert white space if a word or a unit follows
     for place, (kind, tag, (apart, follows)) in enumerate([*tags, ("end", "", (False, False))]):
         if place == middle and space:
             written.append(space)

@@ -1,18 +1,23 @@
 """Words of raw text, and back: by the rules of Moses, or at spaces."""
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Literal, Protocol, get_args
 
 from synmt.inputs import without_compression
 from synmt.options import check_settings, setting
 from synmt.streams import Notes
-from synmt.text.moses import MosesTokenizer
 
+REMEMBERED = 200_000  # chunks; bounds the memory of a long stream
+_WORD = "xQx"  # not an abbreviation in any language
+_DIGITS = frozenset("0123456789")
+_RARE = re.compile(r"MULTI|[\x00-\x1f]")  # Moses' placeholder for dots, and characters that it removes
 TokenizerName = Literal["moses", "none"]
-WordsName = Literal["moses", "none", "spacy", "udpipe"]  # those of synmt, and those of its parsers
+WordsName = Literal["moses", "none", "spacy", "udpipe"]  # the last two belong to parsers
 ISO_639_1 = """
 aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en
 eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja
@@ -23,20 +28,89 @@ sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo
 LANGUAGES = frozenset(ISO_639_1.split())
 
 
+class MosesTokenizer:
+    """Splits raw text into tokens and joins them again, by the rules of Moses (Koehn et al. 2007) in sacremoses.
+
+    Nothing is escaped as HTML: `&` stays `&`.
+
+    The rules look no further than the next white space, except that a full stop may belong to its word before a
+    lower-case letter, a digit or the end. They also treat all words alike that are not abbreviations. So we apply them
+    once to each word with punctuation, and remember the result.
+    """
+
+    def __init__(self, language: str) -> None:
+        """language: ISO 639-1, such as `en`; it determines which abbreviations keep their full stop."""
+        import sacremoses
+
+        self._tokenizer = rules = sacremoses.MosesTokenizer(lang=language)
+        self._detokenizer = sacremoses.MosesDetokenizer(lang=language)
+        self._small, self._letters = frozenset(rules.IsLower), frozenset(rules.IsAlpha) - frozenset(rules.IsN)
+        self._abbreviations = frozenset([*rules.NONBREAKING_PREFIXES, *rules.NUMERIC_ONLY_PREFIXES])
+        self._special = re.compile(f"{rules.PAD_NOT_ISALNUM[0].pattern}|[.,']")
+        self._plain = lru_cache(REMEMBERED)(self._is_plain)
+        self._found = lru_cache(REMEMBERED)(self._between)
+
+    def tokenize(self, text: str) -> list[str]:
+        if _RARE.search(text):
+            return self._by_rules(text)
+        chunks = text.split()
+        tokens: list[str] = []
+        begin = 0
+        for place, chunk in enumerate(chunks):
+            if self._plain(chunk):
+                if begin < place:
+                    tokens += self._of_run(chunks, begin, place)
+                tokens.append(chunk)
+                begin = place + 1
+        return tokens + self._of_run(chunks, begin, len(chunks)) if begin < len(chunks) else tokens
+
+    def _is_plain(self, chunk: str) -> bool:
+        """Return whether no rule applies to any character of a chunk."""
+        return not self._special.search(chunk)
+
+    def _of_run(self, chunks: list[str], begin: int, end: int) -> list[str]:
+        """Return the tokens of consecutive chunks that are not plain."""
+        before = "x " if begin else ""
+        next_one = chunks[end][0] if end < len(chunks) else ""
+        after = next_one and (" x" if next_one in self._small else " 0" if next_one in _DIGITS else " X")
+        run = " ".join(chunks[begin:end])
+        word = self._word(run)
+        tokens = self._found(before, word and _WORD, run[len(word) :], after)
+        return [word + tokens[0].removeprefix(_WORD), *tokens[1:]] if word else tokens
+
+    def _word(self, run: str) -> str:
+        """Return the first word of a run if the rules treat it like any other word, else ""."""
+        special = self._special.search(run)
+        word = run[: special.start()] if special else run
+        return word if word and word[-1] in self._letters and word not in self._abbreviations else ""
+
+    def _between(self, before: str, word: str, rest: str, after: str) -> list[str]:
+        """Return the tokens of `word` and `rest`. before, after: a neighbouring word, or ""."""
+        tokens = self._by_rules(f"{before}{word}{rest}{after}")
+        return tokens[bool(before) : len(tokens) - bool(after)]
+
+    def _by_rules(self, text: str) -> list[str]:
+        tokens: list[str] = self._tokenizer.tokenize(text, escape=False)
+        return tokens
+
+    def detokenize(self, tokens: list[str], unescape: bool = False) -> str:
+        """Join tokens. unescape: they come from Moses' own tokenizer, which writes `&amp;` for `&`."""
+        text: str = self._detokenizer.detokenize(tokens, unescape=unescape)
+        return text
+
+
 @dataclass(frozen=True)
 class TextConfig:
-    """The languages of raw text on both sides, and how it is tokenized."""
+    """The languages of the raw text on both sides, and its tokenizer."""
 
-    source_language: str | None = setting(
-        None, "of the source, for the Moses tokenizer, if not the suffix of its file, or else en"
-    )
-    target_language: str | None = setting(None, "of the target, the same")
+    source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
+    target_language: str | None = setting(None, "language of the target (the same)", metavar="CODE")
     tokenizer: TokenizerName | None = setting(
-        None, "of raw text, if not moses; none: words already stand between spaces", unless="--init"
+        None, "moses tokenizes raw text (default); none: tokens are between spaces", unless="--init"
     )
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a tokenizer that is not known."""
+        """Raise ValueError for an unknown tokenizer."""
         check_settings(self)
 
     @property
@@ -46,14 +120,16 @@ class TextConfig:
 
 @dataclass(frozen=True)
 class Words:
-    """What makes words of raw text as a model knows them: a tokenizer, and the share of the sentences that the model
-    was trained on whose words it gives."""
+    """How a model's training data was tokenized.
+
+    share: of the training sentences, 0 to 1, that consist of the words that this tokenizer gives.
+    """
 
     tokenizer: WordsName
     share: float = 1.0
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a tokenizer that is not known, and for what is no share."""
+        """Raise ValueError for an unknown tokenizer, or a share outside 0 to 1."""
         if self.tokenizer not in get_args(WordsName):
             raise ValueError(f"unknown tokenizer {self.tokenizer!r:.40}")
         if not isinstance(self.share, int | float) or not 0 <= self.share <= 1:
@@ -61,7 +137,7 @@ class Words:
 
 
 def with_languages(settings: Mapping[str, Any], source: str | None, target: str | None) -> dict[str, Any]:
-    """Return the settings with the languages that they leave open, by the suffixes of the files of text."""
+    """Return the settings, with languages that they do not set taken from the suffixes of the text files."""
     known = dict(settings)
     for name, path in (("source_language", source), ("target_language", target)):
         suffix = PurePath(without_compression(path or "").removesuffix(".jsonl")).suffix.removeprefix(".")
@@ -71,7 +147,7 @@ def with_languages(settings: Mapping[str, Any], source: str | None, target: str 
 
 
 def note_tokenizers(notes: Notes, tokenizer: TokenizerName, languages: Mapping[str, str]) -> None:
-    """Note as what text is tokenized, where words do not stand between spaces already. languages: of the sides."""
+    """Note the language as which raw text is tokenized, unless it is tokenized already. languages: by side."""
     if tokenizer != "none" and languages:
         first, *others = (f"{side} text as {language}" for side, language in languages.items())
         notes.add(", ".join([first.replace(" as ", " is tokenized as ", 1), *others]))
@@ -84,7 +160,7 @@ class Tokenizer(Protocol):
 
 
 class SpaceTokenizer:
-    """For text that is tokenized already: words stand between spaces."""
+    """For text that is tokenized already, with spaces between words."""
 
     def tokenize(self, text: str) -> list[str]:
         return text.split()
@@ -98,12 +174,12 @@ def open_tokenizer(name: TokenizerName, language: str) -> Tokenizer:
 
 
 def is_punctuation(word: str) -> bool:
-    """Return whether all characters of a word are punctuation, by Unicode's categories."""
+    """Return whether a word consists of punctuation, by Unicode's categories."""
     return all(unicodedata.category(character).startswith("P") for character in word)
 
 
 def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:
-    """Return whether a space follows each token in `text`; None if the tokens are not what the text consists of."""
+    """Return whether a space follows each token in `text`, or None if the text does not consist of these tokens."""
     spaces: list[bool] = []
     position = 0
     for token in tokens:
@@ -116,8 +192,10 @@ def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:
 
 
 def spans_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]]:
-    """Return the characters of each token in the text, [first, end). Raises ValueError if the tokens do not consist of
-    characters of the text, in their order; it may have others between them."""
+    """Return the character span of each token in the text, [first, end).
+
+    The text may have more characters between those of the tokens. Raises ValueError if one of theirs is missing.
+    """
     spans = []
     end = 0
     for token in tokens:

@@ -1,10 +1,10 @@
-"""One joint vocabulary in files: what the target side can generate, what only the source side has, and labels.
+"""One joint vocabulary in three files: target tokens, source-only tokens, and labels.
 
-Ids: end of sentence 0, unknown 1, the target's tokens, the source-only tokens, and last padding and begin of
-sentence. So the target's tokens are the first T ids, and a softmax over T rows cannot generate anything else.
+Ids: end of sentence 0, unknown 1, the other target tokens, the source-only tokens, padding, begin of sentence. Target
+tokens have the first T ids, so a softmax over T rows cannot generate anything else.
 
-A structural token (a node label, a bracket) begins with a space, which no word can, so a label never shares
-an id with a word that is spelled like it.
+A structural token (a node label or a bracket) begins with a space. Words cannot, so a label never shares an id with a
+word that is spelled like it.
 """
 
 import re
@@ -22,7 +22,7 @@ VOCABULARY_FILES = ("vocab.target.txt", "vocab.source.txt", "vocab.labels.txt")
 
 
 def structural(token: str) -> str:
-    """Return a label or bracket as a vocabulary entry, apart from every word."""
+    """Return the vocabulary entry of a label or bracket, which differs from that of any word."""
     return f" {token}"
 
 
@@ -31,7 +31,7 @@ def is_structural(entry: str) -> bool:
 
 
 def flaw(token: str) -> str:
-    """Return why an entry cannot stand in a vocabulary, "" if it can: it would break lines or the terminal."""
+    """Return why an entry would break lines or the terminal, or "" if a vocabulary may contain it."""
     if token.isprintable() and token.strip(" ") and " " not in token[1:]:
         return ""
     if not token.strip(" "):
@@ -44,9 +44,10 @@ def flaw(token: str) -> str:
 
 @dataclass
 class Vocabulary:
-    """target: the tokens with ids 0…T−1, END and UNKNOWN first; source: those that follow.
+    """Tokens and labels, and their ids.
 
-    labels: by name, what a token may be labelled with besides; numbered from 1, for 0 is none or unknown.
+    target: tokens with the ids 0…T−1, END and UNKNOWN first. source: source-only tokens, which follow.
+    labels: the label sets of tokens, by name. Labels are numbered from 1; 0 means none or unknown.
     """
 
     target: list[str]
@@ -56,7 +57,7 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if self.target[:2] != [END_TOKEN, UNKNOWN_TOKEN]:
-            raise ValueError("a target vocabulary begins with its end and unknown tokens")
+            raise ValueError("a target vocabulary begins with the end and unknown tokens")
         self.ids = {token: index for index, token in enumerate([*self.target, *self.source])}
         if len(self.ids) != len(self.target) + len(self.source):
             raise ValueError("a vocabulary has a token twice")
@@ -76,7 +77,7 @@ class Vocabulary:
         return len(self.ids) + 2
 
     def knows(self, entry: str) -> bool:
-        """Return whether the target side has an entry of its own for a token."""
+        """Return whether the target side has an entry for a token."""
         return self.ids.get(entry, len(self.target)) < len(self.target)
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
@@ -88,26 +89,25 @@ class Vocabulary:
         return [numbers.get(label, 0) for label in labels]
 
     def encode_target(self, tokens: Iterable[str]) -> list[int]:
-        """Return ids with the end of sentence; a token that the target side does not know is unknown."""
+        """Return ids and the end of sentence. Tokens that the target side does not have are unknown."""
         limit = len(self.target)
         return [index if index < limit else UNKNOWN for index in self.encode(tokens)] + [END]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Return the words of target ids; the end of sentence and unknowns are left out."""
+        """Return the tokens of target ids, without the end of sentence and unknown tokens."""
         return [self.target[index] for index in ids if index > UNKNOWN]
 
     def files(self) -> dict[str, str]:
-        """Return what its files hold, by their names."""
+        """Return the contents of the vocabulary files by name."""
         labels = [f"{name} {label}" for name, column in self.labels.items() for label in column]
         lists = zip(VOCABULARY_FILES, (self.target, self.source, labels), strict=True)
         return {name: "".join(f"{token}\n" for token in tokens) for name, tokens in lists}
 
     @classmethod
     def load(cls, folder: Path, most: int) -> "Vocabulary":
-        """Load its files, of at most so many tokens and so many labels.
+        """Load the vocabulary files of a folder. most: largest number of tokens, and of labels.
 
-        Raises OSError, ValueError for files that are no vocabulary, and BadInput with the line of an entry that is
-        none.
+        Raises OSError, ValueError if the files do not form a vocabulary, and BadInput with the line of a bad entry.
         """
         of_target, of_source, of_labels = (folder / name for name in VOCABULARY_FILES)
         seen: set[str] = set()
@@ -126,8 +126,10 @@ class Vocabulary:
         labels: Mapping[str, Counter[str]] | None = None,
         last: Counter[str] | None = None,
     ) -> "Vocabulary":
-        """Return all tokens and labels of a training corpus, the most frequent first, without those that have a
-        `flaw`: they are unknown. last: the target's tokens that stand behind all others."""
+        """Return the tokens and labels of a training corpus, most frequent first.
+
+        Tokens with a `flaw` are left out, hence unknown. last: target tokens to add after all others.
+        """
         known = [END_TOKEN, UNKNOWN_TOKEN, *_by_frequency(target), *_by_frequency(last or Counter())]
         seen = set(known)
         own = [token for token in _by_frequency(source) if token not in seen]
@@ -135,12 +137,12 @@ class Vocabulary:
 
 
 def _by_frequency(counts: Counter[str]) -> list[str]:
-    """Return the entries that can be kept."""
+    """Return the entries without a flaw, most frequent first."""
     return sorted((token for token in counts if not flaw(token)), key=lambda token: (-counts[token], token))
 
 
 def _read_entries(path: Path, seen: set[str], most: int, labelled: bool = False) -> list[str]:
-    """Return the lines of a file, none of which was seen before; labelled: each after a name. Raises BadInput."""
+    """Return the lines of a file and add them to `seen`. labelled: lines start with a name. Raises BadInput."""
     entries = []
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):

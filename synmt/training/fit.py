@@ -14,6 +14,7 @@ from torch import nn
 from synmt import __version__
 from synmt.model.files import CONFIG_FILE, locked, naming
 from synmt.model.folder import FolderConfig, ModelFolder
+from synmt.model.made import check_same
 from synmt.streams import BadInput, readable
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary
@@ -161,22 +162,28 @@ def _matching(
     codes: str | None,
     start: ModelFolder[Config] | None,
 ) -> ModelFolder[Config]:
-    """Open the folder of a run that is to go on. Raises BadInput if it was of another model, other data or another
-    order of these."""
+    """Open the folder of a run to resume. Raises BadInput if its model, data or their order would be different now."""
     folder = ModelFolder.open(path, type(config))
     if folder.config != config:
         raise BadInput("was trained with another model or other sizes than this command asks for", str(path))
-    if folder.training.get("data") != data.bitext.checksum:
-        raise BadInput("was trained on other data than this command names", str(path))
-    if folder.training.get("init") != (start and start.checksum()):
-        raise BadInput("began with another --init", str(path))
-    if codes and Bpe.load(codes).codes != folder.bpe.codes:
-        raise BadInput("was trained with other --codes", str(path))
-    for name in FIXED:
-        before, now = folder.training.get(name, getattr(TrainingConfig, name)), getattr(training, name)
-        if before != now:
-            raise BadInput(f"was trained with --{name.replace('_', '-')} {before}, not {now}", str(path))
+    before: dict[str, object] = {
+        "data": folder.training.get("data"),
+        "--init": folder.training.get("init"),
+        "--codes": folder.bpe.codes,
+        **{_option(name): folder.training.get(name, getattr(TrainingConfig, name)) for name in FIXED},
+    }
+    now: dict[str, object] = {
+        "data": data.bitext.checksum,
+        "--init": start and start.checksum(),
+        "--codes": Bpe.load(codes).codes if codes else folder.bpe.codes,
+        **{_option(name): getattr(training, name) for name in FIXED},
+    }
+    check_same(path, before, now, "was trained")
     return folder
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _with_changes(folder: ModelFolder[Config], training: TrainingConfig, update: int) -> ModelFolder[Config]:

@@ -1,12 +1,13 @@
-"""Sentence pairs as ids on a disk: made of a bitext by several processes, and read where they lie."""
+"""Columns of sentence pairs on disk: computed once by one process or several, read through memory maps."""
 
+import pickle
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +18,6 @@ from tqdm import tqdm
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import SOURCE, TARGET, Corpus, is_matrix
 from synmt.model.files import naming
-from synmt.model.folder import ModelFolder
 from synmt.model.rows import ArrayWriter, open_array
 from synmt.nn.prefixes import PrefixPlan
 from synmt.pool import processes
@@ -37,7 +37,7 @@ TaskRows = tuple[Task, list[bytes]]  # a task, and lines of a bitext to make its
 
 @dataclass(frozen=True)
 class TextPairs:
-    """A bitext, which each training makes ids of anew. jobs: processes that do; dropout: of BPE merges."""
+    """Sentence pairs as text, to make columns of. jobs: processes that do; dropout: of BPE merges."""
 
     bitext: Bitext
     words: Words
@@ -55,48 +55,46 @@ class TextPairs:
     def joint_bpe(self, merges: int) -> Bpe:
         return self.bitext.joint_bpe(merges, self.jobs)
 
-    def vocabulary(self, config: ModelConfig, bpe: Bpe) -> Vocabulary:
-        if config.source.reads_words_alone and config.target.writes_words_alone and not self.dropout:
-            return Counts.of_words(*self.bitext.words(self.jobs), bpe).vocabulary(config.target)
-        counts = Counts()
-        here = CountWindow(config, bpe, self.dropout)
-        with processes(self.jobs, here, CountWindow.open, settings_of(config), bpe.codes, self.dropout) as run:
-            for found in self._with_progress(run(self._windows(config)), "vocabulary", config):
-                counts.add(found)
-        return counts.vocabulary(config.target)
-
-    def corpus(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
-        """Return the pairs as ids, in files that are gone with their last user."""
-        with TemporaryDirectory(prefix="synmt-") as place:
-            with naming(Path(place)):
-                arrays = self.write(Path(place), folder.config, folder.bpe, folder.vocabulary, training)
-            return open_corpus(Path(place), arrays, folder.config, folder.vocabulary, training)
-
     def write(
-        self, place: Path, config: ModelConfig, bpe: Bpe, vocabulary: Vocabulary, training: TrainingConfig
-    ) -> dict[str, Any]:
-        """Write all examples as ids into a folder; return what `open_corpus` asks for. Raises BadInput."""
-        max_length, bare = training.max_length, training.tree_dropout > 0
-        here = EncodeWindow(config, bpe, vocabulary, max_length, bare, self.dropout)
-        known = settings_of(config), bpe.codes, orjson.dumps([vocabulary.target, vocabulary.source, vocabulary.labels])
-        how = max_length, bare, self.dropout
-        remarks = Remarks()
+        self, place: Path, config: ModelConfig, bpe: Bpe, training: TrainingConfig, known: Vocabulary | None = None
+    ) -> tuple[Vocabulary, dict[str, Any]]:
+        """Write the columns of all pairs into a folder; return the vocabulary, and what `open_corpus` needs to know.
+
+        known: the vocabulary of a trained model; without it, that of the pairs. The ideas see each pair once per task:
+        what they make of it waits in a temporary file until the vocabulary gives it numbers. Raises BadInput.
+        """
+        how = training.tree_dropout > 0, self.dropout
+        counts, remarks = Counts(), Remarks()
         unknown, tokens = Counter[str](), Counter[str]()
-        with CorpusWriter(place) as writer, processes(self.jobs, here, EncodeWindow.open, *known, *how) as run:
-            for found in self._with_progress(run(self._windows(config)), "ids", config):
-                writer.append(found.arrays)
-                remarks.add(found.remarks)
-                unknown.update(found.unknown)
-                tokens.update(found.tokens)
-            remarks.note(self.notes, max_length)
-            for side, count in unknown.items():
-                if count > MUCH_UNKNOWN * tokens[side]:
-                    share = f"{count / tokens[side]:.1%} of the {side} tokens"
-                    self.notes.add(f"{share} are not in the vocabulary, and are learnt as unknown")
-            return writer.finish()
+        with naming(place), TemporaryFile(dir=place) as drafts:
+            here, settings = DraftWindow(config, bpe, *how), settings_of(config)
+            with processes(self.jobs, here, DraftWindow.open, settings, bpe.codes, *how) as run:
+                sizes = []
+                for draft, found in self._with_progress(run(self._windows(config)), "examples", config):
+                    sizes.append(drafts.write(draft))
+                    counts.add(found)
+            vocabulary = known or counts.vocabulary(config.target)
+            drafts.seek(0)
+            encoding = EncodeWindow(config, vocabulary, training.max_length)
+            entries = orjson.dumps([vocabulary.target, vocabulary.source, vocabulary.labels])
+            opening = EncodeWindow.open, settings, entries, training.max_length
+            with CorpusWriter(place) as writer, processes(self.jobs, encoding, *opening) as run_encoding:
+                windows = run_encoding(map(drafts.read, sizes))
+                for each in self._with_progress(windows, "columns", config):
+                    writer.append(each.arrays)
+                    remarks.add(each.remarks)
+                    unknown.update(each.unknown)
+                    tokens.update(each.tokens)
+                arrays = writer.finish()
+        remarks.note(self.notes, training.max_length)
+        for side, count in unknown.items():
+            if count > MUCH_UNKNOWN * tokens[side]:
+                share = f"{count / tokens[side]:.1%} of the {side} tokens"
+                self.notes.add(f"{share} are not in the vocabulary, and are learnt as unknown")
+        return vocabulary, arrays
 
     def _with_progress(self, windows: Iterable[T], of: str, config: ModelConfig) -> Iterable[T]:
-        """Return what windows give, with a progress line on stderr if that is a terminal."""
+        """Return the results of the windows, with a progress line on stderr if that is a terminal."""
         count = len(config.source.tasks) * -(-len(self.bitext) // WINDOW)
         watched: Iterable[T] = tqdm(
             windows, of, count, leave=False, unit=" sentences", unit_scale=WINDOW, disable=not sys.stderr.isatty()
@@ -115,26 +113,29 @@ def settings_of(config: ModelConfig) -> bytes:
 
 
 @dataclass(frozen=True)
-class CountWindow:
-    """Counts the entries and labels of some examples."""
+class DraftWindow:
+    """Makes the examples of some pairs, packed until their vocabulary is known, and counts their entries and labels."""
 
     config: ModelConfig
     bpe: Bpe
+    bare: bool
     dropout: float
 
-    def __call__(self, item: TaskRows) -> Counts:
+    def __call__(self, item: TaskRows) -> tuple[bytes, Counts]:
         task, rows = item
-        return Counts.of(training_examples(list(pairs_of(rows)), self.config, self.bpe, [task], dropout=self.dropout))
+        pairs = list(pairs_of(rows))
+        examples = list(training_examples(pairs, self.config, self.bpe, [task], self.bare, self.dropout))
+        return pickle.dumps(examples), Counts.of(examples)
 
     @classmethod
-    def open(cls, settings: bytes, codes: str, dropout: float) -> "CountWindow":
-        return cls(ModelConfig.read(orjson.loads(settings)), Bpe(codes), dropout)
+    def open(cls, settings: bytes, codes: str, bare: bool, dropout: float) -> "DraftWindow":
+        return cls(ModelConfig.read(orjson.loads(settings)), Bpe(codes), bare, dropout)
 
 
 @dataclass(frozen=True)
 class WindowEncoded:
-    """arrays: of the examples that are kept the numbers of all rows and their lengths, by name; unknown, tokens: how
-    many, by side."""
+    """arrays: by name, the numbers and the lengths of the rows of all examples that are kept; unknown, tokens: how many
+    of each there are per side."""
 
     arrays: dict[str, tuple[NDArray[Any], NDArray[np.int64]]]
     remarks: Remarks
@@ -144,19 +145,14 @@ class WindowEncoded:
 
 @dataclass(frozen=True)
 class EncodeWindow:
-    """Makes ids of some examples."""
+    """Makes columns of examples that a DraftWindow has packed."""
 
     config: ModelConfig
-    bpe: Bpe
     vocabulary: Vocabulary
     max_length: int
-    bare: bool
-    dropout: float
 
-    def __call__(self, item: TaskRows) -> WindowEncoded:
-        task, rows = item
-        examples = training_examples(list(pairs_of(rows)), self.config, self.bpe, [task], self.bare, self.dropout)
-        corpus, remarks = encode(examples, self.config, self.vocabulary, self.max_length)
+    def __call__(self, draft: bytes) -> WindowEncoded:
+        corpus, remarks = encode(pickle.loads(draft), self.config, self.vocabulary, self.max_length)
         arrays = {name: _flat(rows) for name, rows in corpus.rows().items()}
         names = {"source": SOURCE + "ids", "target": TARGET}
         ids = {side: arrays[name][0] for side, name in names.items() if name in arrays}
@@ -164,11 +160,8 @@ class EncodeWindow:
         return WindowEncoded(arrays, remarks, unknown, {side: len(each) for side, each in ids.items()})
 
     @classmethod
-    def open(
-        cls, settings: bytes, codes: str, vocabulary: bytes, max_length: int, bare: bool, dropout: float
-    ) -> "EncodeWindow":
-        config = ModelConfig.read(orjson.loads(settings))
-        return cls(config, Bpe(codes), Vocabulary(*orjson.loads(vocabulary)), max_length, bare, dropout)
+    def open(cls, settings: bytes, vocabulary: bytes, max_length: int) -> "EncodeWindow":
+        return cls(ModelConfig.read(orjson.loads(settings)), Vocabulary(*orjson.loads(vocabulary)), max_length)
 
 
 def _flat(rows: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:

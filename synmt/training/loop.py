@@ -14,8 +14,8 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from synmt.interruption import Interrupted, Interruption
 from synmt.model.files import PARAMETERS_FILE, check_inside, remove_unfinished, save_tensors
+from synmt.process import Interrupted, Interruption
 from synmt.streams import BadInput
 from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig

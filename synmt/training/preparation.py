@@ -18,7 +18,7 @@ from synmt.systems.idea import Segment, SourceIdea, Task, lacking
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import Vocabulary, is_structural
 from synmt.training.bitext import Bitext
-from synmt.trees.lifting import is_lifted
+from synmt.trees.dependency import is_lifted
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
@@ -109,16 +109,6 @@ class Counts:
                 counts.source.update(example.source.tokens)
                 counts.target.update(example.target)
                 count_labels(counts.labels, example.source)
-        return counts
-
-    @classmethod
-    def of_words(cls, source: Mapping[str, int], target: Mapping[str, int], bpe: Bpe) -> "Counts":
-        """Return the counts of subwords in words that stand so often on either side."""
-        counts = cls()
-        for words, entries in ((source, counts.source), (target, counts.target)):
-            for word, count in words.items():
-                for subword in bpe.segment(word):
-                    entries[subword] += count
         return counts
 
     def add(self, more: "Counts") -> None:

@@ -1,37 +1,47 @@
-"""A folder of prepared data: sentence pairs as ids, made once for many trainings.
+"""Columns of sentence pairs, saved in a folder that is found again by everything that they are made from.
 
-It holds codes.bpe, the vocabulary, for each array two .npy files, and prepared.json: what the data were made of, by
-which they are known again, and a checksum of each array. Nothing in it is code or pickle.
+A folder holds codes.bpe, the vocabulary, two .npy files per array, and prepared.json: what the columns were made from,
+notes, and a checksum of each array. Nothing in it is code or pickle.
 """
 
 import hashlib
-from collections.abc import Mapping
+import inspect
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import orjson
 
-from synmt import __version__
+import synmt
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
-from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, differing, naming, write_aside
+from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, locked, naming, write_aside
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
-from synmt.streams import BadInput, BadLines, OnError, WrongUsage
+from synmt.model.made import check_same, digest
+from synmt.streams import BadInput, BadLines, Notes, OnError
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 from synmt.training.config import TrainingConfig
 from synmt.training.ids import TextPairs, open_corpus
 
-DESCRIPTION, FORMAT = "prepared.json", 2
+DESCRIPTION, FORMAT = "prepared.json", 3
+POLL = 0.01  # seconds between two looks at a lock
+CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
 
 
 @dataclass(frozen=True)
 class PreparedPairs:
-    """Pairs in a folder, as ids.
+    """Columns in a folder.
 
-    pairs, checksum: of the bitext that they were made of; words: of its sources; notes: what is doubtful about it;
-    bad: how many of its lines were left empty, by kind; arrays: as `CorpusWriter.finish`.
+    pairs, checksum: number and checksum of the pairs as text; words: the tokenizer of the sources; notes: doubts about
+    the text; bad: how many lines were left empty, by kind; arrays: as `CorpusWriter.finish` returns them.
     """
 
     folder: Path
@@ -54,7 +64,7 @@ class PreparedPairs:
         return self.only_vocabulary
 
     def corpus(self, folder: ModelFolder[ModelConfig], training: TrainingConfig) -> Corpus:
-        """Return the pairs as they lie on the disk. Raises BadInput."""
+        """Return the columns, memory-mapped. Raises BadInput."""
         if folder.bpe.codes != self.bpe.codes or folder.vocabulary != self.only_vocabulary:
             raise BadInput(f"has other subwords than the model in {folder.path}", str(self.folder))
         return open_corpus(self.folder, self.arrays, folder.config, folder.vocabulary, training)
@@ -68,13 +78,13 @@ def made_of(
     start: ModelFolder[ModelConfig] | None,
     on_error: OnError,
 ) -> dict[str, str]:
-    """Return what decides prepared data, by the options that it comes from; files: of text, by option. Raises BadInput
-    for one that cannot be read, WrongUsage for standard input."""
-    if "-" in files.values():
-        raise WrongUsage("--prepared: standard input is read once, and cannot be known again; name a file")
+    """Return everything that decides the columns, by the option that it comes from. files: those of text, by option.
+
+    Raises BadInput for a file that cannot be read.
+    """
     learnt = not (codes or start)
     return {
-        **{option: _checksum_of_file(path) for option, path in files.items()},
+        **{option: f"{path} {_checksum_of_file(path)}" for option, path in files.items()},
         "--codes": _checksum(Bpe.load(codes).codes) if codes else "",
         "--init": _checksum(start.bpe.codes, *start.vocabulary.files().values()) if start else "",
         "--merges": str(training.merges) if learnt else "",
@@ -84,18 +94,109 @@ def made_of(
         "--on-error": on_error,
         "--tokenizer": model.tokenizer,
         "language": " ".join(model.languages),
+        "words of the model in --init": repr(model.words),
         "system, or other options of its ideas": _checksum(
             orjson.dumps([model.source.settings(), model.target.settings()]).decode()
         ),
-        "version of synmt": __version__,
+        "version of synmt": synmt.__version__,
+        "code": _code(),
+        "code of the ideas": _checksum(
+            *(Path(inspect.getfile(type(each))).read_text("utf-8") for each in _ideas(model))
+        ),
     }
+
+
+def _ideas(model: ModelConfig) -> list[object]:
+    return [*model.source.ideas.values(), *model.target.ideas.values()]
+
+
+@cache
+def _code() -> str:
+    """Return a checksum of synmt's code and of the names and sizes of its data: a changed idea makes other columns."""
+    package = Path(synmt.__file__).parent
+    files = sorted(each for each in package.rglob("*") if each.is_file() and each.suffix != ".pyc")
+    return digest(
+        {
+            str(each.relative_to(package)): _checksum_of_file(each) if each.suffix == ".py" else each.stat().st_size
+            for each in files
+        }
+    )
+
+
+def cache_folder() -> Path:
+    """Return the folder of all columns of this user. Raises OSError for a user without a home."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "synmt" / "columns"
+    except RuntimeError as error:
+        raise OSError(str(error)) from None
+
+
+@contextmanager
+def opened_pairs(
+    place: Path | None, known: Mapping[str, str] | None, make: Callable[[Path], None], notes: Notes
+) -> Iterator[PreparedPairs]:
+    """Give the columns: those made before from the same things, or else by `make`, while no other process makes them.
+
+    place: the folder of all columns, or None for the cache of this user, whose oldest are removed where it is full.
+    known: what they are made from, None if that cannot be found again; they are then removed afterwards. Raises
+    BadInput.
+    """
+    folder = None
+    if known is not None:
+        try:
+            folder = (place or cache_folder()) / digest(known)
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            if place:
+                raise BadInput(error.strerror or str(error), str(folder)) from None
+            why = f"the cache cannot be written: {error.strerror or error}"
+            notes.add(f"the columns are not saved, since {why}; --prepared names another folder")
+            folder = None
+    if folder is None:
+        with TemporaryDirectory(prefix="synmt-") as temporary:
+            make(Path(temporary))
+            yield open_pairs(Path(temporary), known or {})
+        return
+    assert known is not None
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder, wait=True, shared=True):  # waits for a process that makes them; then nobody removes them
+            if is_made(folder):
+                with suppress(OSError):
+                    os.utime(folder)
+                yield open_pairs(folder, known)
+                return
+        with ExitStack() as alone:
+            try:
+                alone.enter_context(locked(folder))
+            except BadInput:  # others may use them for days, so this must not wait for them
+                time.sleep(POLL)
+                continue
+            if not is_made(folder):
+                make(folder)
+                if not place:
+                    with suppress(OSError):  # another process may remove its files at the same time
+                        limit(folder.parent, CACHE_LIMIT, folder)
+
+
+def limit(root: Path, size: int, kept: Path) -> None:
+    """Remove the columns used longest ago, but not those in use, until all have at most `size` bytes."""
+    folders = sorted((each for each in root.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
+    sizes = {each: sum(file.stat().st_size for file in each.iterdir()) for each in folders}
+    total = sum(sizes.values())
+    for folder in folders:
+        if total > size and folder != kept:
+            with suppress(BadInput, OSError), locked(folder):
+                (folder / DESCRIPTION).unlink(missing_ok=True)
+                shutil.rmtree(folder)
+                total -= sizes[folder]
 
 
 def _checksum(*texts: str) -> str:
     return hashlib.sha256(orjson.dumps(texts)).hexdigest()
 
 
-def _checksum_of_file(path: str) -> str:
+def _checksum_of_file(path: str | Path) -> str:
     with naming(Path(path)), Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -109,22 +210,19 @@ def make_folder(
     pairs: TextPairs,
     known: Mapping[str, str],
     model: ModelConfig,
-    subwords: tuple[Bpe, Vocabulary],
+    bpe: Bpe,
     training: TrainingConfig,
     bad: BadLines,
+    vocabulary: Vocabulary | None = None,
 ) -> None:
-    """Write prepared data into a folder, their description last: where it is, all else is. Raises BadInput.
+    """Write columns into a folder, their description last: if it is there, everything is. Raises BadInput.
 
-    known: as `made_of`; bad: lines of the text that were left empty.
+    known: as `made_of` returns it; bad: counts lines that were left empty; vocabulary: that of a trained model.
     """
-    bpe, vocabulary = subwords
-    names = {CODES_FILE, *VOCABULARY_FILES}
     with naming(folder):
-        for path in folder.iterdir():
-            if path.suffix != ".npy" and path.name not in names:
-                raise BadInput(f"holds {path.name}, and no prepared data; name another folder", str(folder))
+        for path in folder.iterdir():  # left by a process that was killed
             path.unlink()
-        arrays = pairs.write(folder, model, bpe, vocabulary, training)
+    vocabulary, arrays = pairs.write(folder, model, bpe, training, vocabulary)
     texts = {CODES_FILE: bpe.codes, **vocabulary.files()}
     for name, text in texts.items():
         write_aside(folder / name, text.encode())
@@ -143,17 +241,15 @@ def make_folder(
 
 
 def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
-    """Open a folder of prepared data. Raises BadInput for one that is damaged, or was made of something else."""
+    """Open a folder of columns. Raises BadInput if it is damaged, or was made from other things."""
     path = folder / DESCRIPTION
     check_inside(folder, path, LARGEST_CONFIG)
     with naming(path):
         said = dict(orjson.loads(path.read_bytes()))
         if said["format"] != FORMAT:
-            cause = f"was prepared in format {said['format']!r:.40}, and this synmt reads format {FORMAT}"
-            raise ValueError(f"{cause}: remove the folder, and it is prepared again")
-        before = dict(said["made_of"])
-        if other := differing(before, known):
-            raise BadInput(f"was prepared from another {other[0]}; name another --prepared, or remove it", str(folder))
+            cause = f"was prepared in format {said['format']!r:.40}, but this synmt reads format {FORMAT}"
+            raise ValueError(f"{cause}: remove the folder to prepare the pairs again")
+        check_same(folder, dict(said["made_of"]), known, "was prepared", "; remove the folder")
     for name in (CODES_FILE, *VOCABULARY_FILES):
         check_inside(folder, folder / name, LARGEST_TEXT)
     with naming(path):

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,12 +10,12 @@ from torch import nn
 
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
-from synmt.model.files import check_new, locked, naming
+from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
 from synmt.model.records import columns_of_pairs
 from synmt.model.words import note_doubts, words_of
 from synmt.nn.prefixes import PrefixPlan
-from synmt.streams import BadInput, BadLines, Line, Notes, OnError, WrongUsage, read_lines, read_parallel
+from synmt.streams import BadInput, BadLines, Line, Notes, OnError, WrongUsage, counted, read_lines, read_parallel
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import note_tokenizers
 from synmt.text.vocabulary import Vocabulary
@@ -23,10 +24,10 @@ from synmt.training.checkpoint import Progress
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.events import check_installed
-from synmt.training.fit import fit, subwords_of
+from synmt.training.fit import fit
 from synmt.training.ids import TextPairs
 from synmt.training.preparation import encode_corpus, training_examples, unseen_relations
-from synmt.training.prepared import PreparedPairs, is_made, made_of, make_folder, open_pairs
+from synmt.training.prepared import PreparedPairs, made_of, make_folder, opened_pairs
 from synmt.training.validation import Validation
 
 
@@ -49,9 +50,9 @@ class PairFiles:
         return read_parallel([self.source, self.target], bad.on_error)
 
     def options(self) -> dict[str, str]:
-        """Return each file by the option that names it. Raises WrongUsage for pairs without a file."""
-        if self.given:
-            raise WrongUsage("--prepared: pairs without a file cannot be known again; name a file")
+        """Return each file by the option that names it; nothing if the pairs can be read only once."""
+        if self.given or "-" in (self.source, self.target):
+            return {}
         return {"--tsv": self.source} if self.target is None else {"--source": self.source, "--target": self.target}
 
 
@@ -66,9 +67,9 @@ def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairF
 
 @dataclass(frozen=True)
 class TranslationData:
-    """What translation models learn from and are validated on. A TrainingData."""
+    """Training and validation data of translation models. A TrainingData."""
 
-    bitext: TextPairs | PreparedPairs
+    bitext: PreparedPairs
     dev: Bitext | None
     notes: Notes
 
@@ -100,7 +101,7 @@ class TranslationData:
 
 @dataclass(frozen=True)
 class TrainingText:
-    """The text of a training, and how it is read. jobs: processes that do; codes, start: as of `train`."""
+    """The text of a training run, and how it is read. jobs: processes that do; codes, start: as in `train`."""
 
     files: PairFiles
     model: ModelConfig
@@ -110,7 +111,7 @@ class TrainingText:
     jobs: int
 
     def read(self, notes: Notes, bad: BadLines) -> TextPairs:
-        """Return the pairs, and note what is doubtful about them. Raises BadInput."""
+        """Return the pairs as text, and note doubts about them. Raises BadInput."""
         model, sides = self.model, self.model.sides()
         bitext = read_bitext(self.files.read(bad), model, notes, bad, sides, self.jobs)
         for name, count in sides[0].missing.items():
@@ -122,27 +123,32 @@ class TrainingText:
         note_doubts(notes, *sides)
         return TextPairs(bitext, words, notes, self.jobs, self.training.subword_dropout)
 
-    def kept(self, folder: Path, notes: Notes, bad: BadLines) -> PreparedPairs:
-        """Return the pairs as a folder holds them, once they are there: made by this process, or by another one, which
-        is waited for. Raises BadInput, also where they were made of something else than this."""
-        known = made_of(self.files.options(), self.model, self.training, self.codes, self.start, bad.on_error)
-        with naming(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder, wait=True):
-            if not is_made(folder):
-                own_notes, own_bad = Notes("train"), BadLines(bad.on_error)
-                pairs = self.read(own_notes, own_bad)
-                if not len(pairs):
-                    raise BadInput("no sentence pairs to train on")
-                data = TranslationData(pairs, None, own_notes)
-                bpe, (vocabulary,) = subwords_of(self.model, data, self.training, self.codes, self.start)
-                subwords = bpe, vocabulary
-                make_folder(folder, pairs, known, self.model, subwords, self.training, own_bad)
-        pairs_kept = open_pairs(folder, known)
-        for note in pairs_kept.notes:
-            notes.add(note)
-        bad.counts.update(pairs_kept.bad)
-        return pairs_kept
+    @contextmanager
+    def prepared(self, place: Path | None, notes: Notes, bad: BadLines) -> Iterator[PreparedPairs]:
+        """Give the columns of the pairs, as `opened_pairs` does; notes and counts are those of their making.
+
+        Raises BadInput, and WrongUsage for pairs that can be read only once but are to be saved in `place`.
+        """
+        files = self.files.options()
+        if place and not files:
+            raise WrongUsage("--prepared: standard input and pairs without a file cannot be found again; name a file")
+        known = made_of(files, self.model, self.training, self.codes, self.start, bad.on_error) if files else None
+
+        def make(folder: Path) -> None:
+            own_notes, own_bad = Notes("train"), BadLines(bad.on_error)
+            pairs, start = self.read(own_notes, own_bad), self.start
+            if not len(pairs):
+                raise BadInput("no sentence pairs to train on")
+            bpe = start.bpe if start else Bpe.load(self.codes) if self.codes else None
+            bpe = bpe or pairs.joint_bpe(self.training.merges)
+            vocabulary = start.vocabulary if start else None
+            make_folder(folder, pairs, known or {}, self.model, bpe, self.training, own_bad, vocabulary)
+
+        with opened_pairs(place, known, make, notes) as pairs:
+            for note in pairs.notes:
+                notes.add(note)
+            bad.counts.update(pairs.bad)
+            yield pairs
 
 
 def train(
@@ -159,21 +165,21 @@ def train(
     prepared: Path | None = None,
     jobs: int = 1,
 ) -> None:
-    """Train into the folder `path`, or go on with what it holds. Raises BadInput and WrongUsage.
+    """Train into the folder `path`, or resume the run that it holds. Raises BadInput and WrongUsage.
 
-    With `on_error="blank"` pairs with a bad line are left out, and the lines counted. start: a trained model to begin
-    with, from whose config that of `model` is made. prepared: a folder where the pairs are kept as ids, and taken from
-    if they are there; jobs: processes that prepare them.
+    With `on_error="blank"` pairs with a bad line are left out and counted. start: a trained model to start from, whose
+    config that of `model` extends. prepared: the folder of all columns, None for the cache of this user; jobs:
+    processes that prepare the pairs.
     """
     if config.tensorboard:
         check_installed()
     check_new(path, resume)  # before hours of parsing, not after
-    with joined_processes(device) as processes:
+    with ExitStack() as stack, joined_processes(device) as processes:
         if processes.size > 1 and "-" in (data.source, data.target):
             raise WrongUsage("standard input cannot be shared by several processes; name a file")
         bad, notes = BadLines(on_error), Notes("train")
         text = TrainingText(data, model, config, codes, start, jobs)
-        pairs = text.kept(prepared, notes, bad) if prepared else text.read(notes, bad)
+        pairs = stack.enter_context(text.prepared(prepared, notes, bad))
         model = replace(model, words=pairs.words)
         dev_sides = model.sides()
         dev_bitext = read_bitext(dev.read(bad), model, notes, bad, dev_sides) if dev else None
@@ -195,19 +201,21 @@ def train(
 
 
 def _beginning(pairs: int, folder: ModelFolder[ModelConfig], learner: nn.Module) -> str:
-    """Return what a training begins with, in a line."""
+    """Return one line about the data and the model of a training run."""
     parameters = sum(each.numel() for each in learner.parameters())
     vocabulary, words = folder.vocabulary, folder.config.words
     return (
-        f"{pairs} pairs, a vocabulary of {len(vocabulary.source)} source and {len(vocabulary.target)} target"
-        f" tokens, {parameters / 1e6:.2f} million parameters, source words of {words.tokenizer if words else 'records'}"
+        f"{counted(pairs, 'pair')}, {len(vocabulary.source)} source and {len(vocabulary.target)} target subwords,"
+        f" {parameters / 1e6:.2f} million parameters, source words from {words.tokenizer if words else 'records'}"
     )
 
 
 def _end(progress: Progress, config: TrainingConfig, path: Path) -> str:
-    """Return what a training ends with, in a line: the model that it has kept, and what to do with it."""
+    """Return one line about the best model of a training run, and how to use it."""
     best = progress.best
     score = f"loss {-best:.4f}" if config.select == "loss" else f"{config.select.upper()} {best:.2f}"
-    scored = "" if best == progress.best_update else f", with {score} the best"  # else the last one counts as that
-    kept = f"{path} has update {progress.best_update} of {progress.update}{scored}"
+    scored = (
+        "" if best == progress.best_update else f" ({score}, the best)"
+    )  # without scores, the last update counts as the best
+    kept = f"saved update {progress.best_update} of {progress.update}{scored} in {path}"
     return f"{kept}; synmt translate {path} < SOURCES"

@@ -23,28 +23,25 @@ class SystemConfig:
     """Which model is trained. Each setting is None unless it is given."""
 
     model: str | None = setting(
-        None, "a system by name; `synmt train --model SYSTEM --help` shows its options; without it, sequence",
+        None, "any idea below; see `--model SYSTEM --help`",
         metavar="SYSTEM", unless=(INIT, OTHER_IDEAS), choices=tuple(systems()),
     )  # fmt: skip
     source_syntax: str | None = setting(
-        None, f"ideas at work in the encoder instead: {', '.join(SOURCE_IDEAS)}", metavar="IDEA+IDEA", unless=INIT
+        None, f"or ideas for the encoder: {', '.join(SOURCE_IDEAS)}", metavar="IDEA+IDEA", unless=INIT
     )
     target_syntax: str | None = setting(
-        None, f"ideas at work in the decoder, with any encoder: {', '.join(TARGET_IDEAS)}", metavar="IDEA+IDEA",
-        unless=INIT,
+        None, f"and for the decoder: {', '.join(TARGET_IDEAS)}", metavar="IDEA+IDEA", unless=INIT,
     )  # fmt: skip
     preset: str | None = setting(
-        "paper", "settings by name; `synmt train --preset NAME --help` shows them", metavar="NAME",
+        "paper", "set of defaults; see `--preset NAME --help-all`",
         choices=tuple(PRESETS),
     )  # fmt: skip
-    init: str | None = setting(None, "start from this model, and learn from other data what it lacks", metavar="MODEL")
+    init: str | None = setting(None, "model to continue training, on any data", metavar="MODEL")
     split_arcs: bool | None = setting(
-        None, "have the decoder write an arc as two tokens: direction, relation", needs=SPELLED_ARCS, unless=INIT
+        None, "write an arc as two tokens: direction, relation", needs=SPELLED_ARCS, unless=INIT
     )
-    root_arc: bool | None = setting(
-        None, "have the decoder write an arc for the root as well, at the end", needs=SPELLED_ARCS, unless=INIT
-    )
-    codes: str | None = setting(None, "BPE codes to use, instead of learning some", metavar="FILE", unless=INIT)
+    root_arc: bool | None = setting(None, "write an arc for the root, too, at the end", needs=SPELLED_ARCS, unless=INIT)
+    codes: str | None = setting(None, "BPE codes to use instead of learning new ones", metavar="FILE", unless=INIT)
 
 
 @cache

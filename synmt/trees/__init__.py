@@ -1,4 +1,4 @@
-"""Trees without tensors: constituency, dependency, subwords, linearizations, relations, parse records.
+"""Trees without tensors: constituency, dependency, transitions, linearizations, parse records.
 
-Imports numpy and orjson at most; never torch, never a parser.
+May import numpy and orjson, but neither torch nor a parser.
 """

@@ -1,11 +1,10 @@
 """Arcs as tokens of a target string, between its subwords: `John put LEFT-ARC:nsubj out RIGHT-ARC:advmod`.
 
-In the vocabulary an arc is a structural entry, as labels and brackets are: it begins with a space, so no subword
-can be taken for one, however it is spelled. An arc is one token, `LEFT-ARC:nsubj`, or split in two, `LEFT-ARC` and
-`ARC:nsubj`.
+In the vocabulary, an arc is a structural entry, like a label or bracket: it begins with a space, so it differs from any
+subword that is spelled the same. An arc is one token, `LEFT-ARC:nsubj`, or split in two, `LEFT-ARC` and `ARC:nsubj`.
 
-In plain text the space is left out, and a subword that is spelled like an arc gets a backslash before it, as does
-one that is spelled like such a subword: `\\LEFT-ARC:nsubj` is a word. Nothing else is escaped.
+In plain text, arcs have no space. A subword that is spelled like an arc is escaped by a backslash (`\\LEFT-ARC:nsubj`
+is a word), and so is a subword that is spelled like an escaped one. Nothing else is escaped.
 """
 
 import re
@@ -20,15 +19,15 @@ ROOT_RELATION = "root"
 _LEFT, _RIGHT, _LABEL = "LEFT-ARC", "RIGHT-ARC", "ARC"
 _ARC = re.compile(r"(?:LEFT-ARC|RIGHT-ARC|(?:(?:LEFT-|RIGHT-)?ARC|ARCS):.+)\Z", re.DOTALL)
 _LOOKALIKE = re.compile(rf"\\*{_ARC.pattern}", re.DOTALL)
-_BEGINNINGS = (_LEFT, _RIGHT, _LABEL, "\\")  # of every look-alike
+_BEGINNINGS = (_LEFT, _RIGHT, _LABEL, "\\")  # of all look-alikes
 
 
 class Kind:
-    """What a token does. Flags, so that a set of kinds is one number, and the mask of a vocabulary one `&`.
+    """The function of a token. These are flags: a set of kinds is one number, and masking a vocabulary is one `&`.
 
-    OPEN is a subword that its word goes on after, WORD one that ends its word. LEFT and RIGHT are arcs, or their
-    directions where arcs are split; LABEL is then their second half. ROOT is the arc from the begin of sentence to
-    the root, or its second half. OTHER is structure that belongs to no target string, such as a bracket.
+    WORD is the last subword of a word, OPEN any other subword. LEFT and RIGHT are arcs, or the directions of split
+    arcs, whose second half is LABEL. ROOT is the arc from the begin of sentence to the root, or its second half. OTHER
+    is structure that does not occur in target strings, such as a bracket.
     """
 
     OTHER = 0
@@ -42,7 +41,7 @@ class Kind:
 
 
 class Token(NamedTuple):
-    """A vocabulary entry as a transition. kind: one of Kind; label: the relation, where the entry says one."""
+    """A vocabulary entry as a transition. kind: one of Kind; label: the relation, if the entry names one."""
 
     kind: int
     label: str = ""
@@ -50,10 +49,11 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class ArcStyle:
-    """How a tree is spelled. split: direction and relation are two tokens.
+    """How a tree is spelled.
 
-    root_arc: a last `RIGHT-ARC:root` attaches the root to the begin of sentence, and ends the sentence; without it
-    the root has no arc (as in the paper).
+    split: direction and relation are two tokens.
+    root_arc: a final `RIGHT-ARC:root` attaches the root to the begin of sentence. Otherwise the root has no arc, as in
+        the paper.
     """
 
     split: bool = False
@@ -72,12 +72,12 @@ class ArcStyle:
         return [structural(f"{direction}:{label}")]
 
     def entries(self, labels: Iterable[str]) -> list[str]:
-        """Return what a vocabulary must hold, so that every relation has an arc in both directions."""
+        """Return the entries a vocabulary needs to have an arc of every relation in both directions."""
         found = dict.fromkeys(entry for label in labels for entry in (*self.left(label), *self.right(label)))
         return list(found | dict.fromkeys(self.right(ROOT_RELATION) if self.root_arc else []))
 
     def token(self, entry: str) -> Token:
-        """Return what a vocabulary entry does to a string of this style. The unknown token is a word."""
+        """Return the function of a vocabulary entry in strings of this style. The unknown token is a word."""
         if not is_structural(entry):
             return _OPEN if entry.endswith(JOINER) else _WORD
         name, _, label = entry[1:].partition(":")
@@ -99,17 +99,17 @@ def is_arc(entry: str) -> bool:
 
 
 def arc_labels(entries: Iterable[str]) -> list[str]:
-    """Return the relations of all arcs among the entries, each once, sorted."""
+    """Return the relations of all arcs among the entries, sorted, without duplicates."""
     return sorted({entry.partition(":")[2] for entry in entries if ":" in entry and is_arc(entry)})
 
 
 def write_entries(entries: Sequence[str]) -> str:
-    """Return the line of text of a target string's vocabulary entries."""
+    """Return the text of a target string, given its vocabulary entries."""
     return " ".join(entry[1:] if is_structural(entry) else _escaped(entry) for entry in entries)
 
 
 def read_entries(line: str) -> list[str]:
-    """Invert `write_entries`: return the vocabulary entries of a line; its tokens stand between spaces."""
+    """Invert `write_entries`: return the vocabulary entries of a line of space-separated tokens."""
     return [_entry(token) for token in line.split(" ") if token]
 
 

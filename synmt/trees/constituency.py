@@ -1,13 +1,13 @@
 """Constituency trees as flat preorder arrays, read from and written as Penn Treebank brackets.
 
-A tree is two parallel lists in preorder: what stands at each node, and the index of each node's parent
-(-1 for the root). A node without children is a leaf, so a word that looks like a label stays a word.
-Nothing here recurses: a tree may be ten thousand levels deep.
+A tree is two parallel lists in preorder: the label or word of each node, and the index of its parent (-1 for the root).
+A node without children is a leaf, so a word that looks like a label stays a word. No function is recursive: a tree may
+be ten thousand levels deep.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
@@ -27,7 +27,7 @@ class TreeError(ValueError):
 
 @dataclass(slots=True)
 class Tree:
-    """One constituency tree of n nodes in preorder.
+    """A constituency tree of n nodes in preorder.
 
     nodes: labels of interior nodes and words of leaves, [n]; words are raw, not bracket-escaped.
     parents: index of each node's parent, -1 for the root, [n].
@@ -40,21 +40,21 @@ class Tree:
         return len(self.nodes)
 
     def is_leaf(self) -> list[bool]:
-        """Return whether each node is a leaf, [n]. In preorder a first child follows its parent at once."""
+        """Return whether each node is a leaf, [n]. In preorder, a first child directly follows its parent."""
         return [following != node for node, following in enumerate([*self.parents[1:], -1])]
 
     def leaves(self) -> list[str]:
         return [node for node, leaf in zip(self.nodes, self.is_leaf(), strict=True) if leaf]
 
     def depths(self) -> list[int]:
-        """Return how many edges lie between each node and the root, [n]."""
+        """Return the number of edges between each node and the root, [n]."""
         depths: list[int] = []
         for parent in self.parents:
             depths.append(depths[parent] + 1 if parent >= 0 else 0)
         return depths
 
     def closings(self) -> list[int]:
-        """Return how many brackets close right after each node, [n]; 0 after an interior node."""
+        """Return the number of brackets that close right after each node, [n]; 0 for interior nodes."""
         depths = self.depths()
         return [max(0, depth - after) for depth, after in zip(depths, [*depths[1:], 0], strict=True)]
 
@@ -72,7 +72,7 @@ class Tree:
 
 
 def escape(word: str) -> str:
-    """Return a word as it stands between brackets: ( becomes -LRB-, and so on, anywhere in the word."""
+    """Escape the brackets in a word: ( becomes -LRB-, and so on."""
     return _ESCAPABLE.sub(lambda match: ESCAPES[match.group()], word)
 
 
@@ -82,7 +82,7 @@ def unescape(word: str) -> str:
 
 
 def subtree_ends(parents: Sequence[int]) -> list[int]:
-    """Return where the subtree of each node ends, exclusive: it is the preorder interval [node, end), [n]."""
+    """Return the end of each node's subtree, which is the preorder interval [node, end), [n]."""
     ends = list(range(1, len(parents) + 1))
     for node in range(len(parents) - 1, 0, -1):
         parent = parents[node]
@@ -94,8 +94,8 @@ def subtree_ends(parents: Sequence[int]) -> list[int]:
 def read_brackets(text: str) -> Tree:
     """Return the tree of one bracket string such as `(S (NP (PRP He)) (VP (VBZ is)))`.
 
-    An unlabelled outermost bracket with one child, as in `( (S …))`, is dropped.
-    Raises TreeError for anything but exactly one well-formed tree.
+    Drops an unlabelled outermost bracket with one child, as in `( (S …))`.
+    Raises TreeError unless the text is exactly one well-formed tree.
     """
     trees = list(read_all_brackets(text))
     if len(trees) != 1:
@@ -104,7 +104,7 @@ def read_brackets(text: str) -> Tree:
 
 
 def read_all_brackets(text: str) -> Iterator[Tree]:
-    """Yield every tree of a string that holds any number of them, one after another. Raises TreeError."""
+    """Yield all trees of a string. Raises TreeError."""
     nodes: list[str] = []
     parents: list[int] = []
     path: list[int] = []  # the open brackets, as node indices
@@ -131,13 +131,13 @@ def read_all_brackets(text: str) -> Iterator[Tree]:
             parents.append(path[-1])
             nodes.append(unescape(token))
         else:
-            raise TreeError(f"word {token!r} outside of brackets")
+            raise TreeError(f"word {token!r} outside brackets")
     if path:
-        raise TreeError("tree does not close its bracket")
+        raise TreeError("a bracket is not closed")
 
 
 def write_brackets(tree: Tree) -> str:
-    """Return the tree on one line, `(S (NP (PRP He)) …)`, its words escaped."""
+    """Return the tree on one line, `(S (NP (PRP He)) …)`, with escaped words."""
     closings = tree.closings()
     return " ".join(
         escape(node) + ")" * closing if leaf else f"({node}"
@@ -146,7 +146,7 @@ def write_brackets(tree: Tree) -> str:
 
 
 def without_root(tree: Tree, labels: frozenset[str] = ROOT_LABELS) -> Tree:
-    """Return the tree without roots that only wrap one phrase, as in `(ROOT (S …))` or `( (ROOT (S …)))`."""
+    """Remove roots that only wrap one phrase, as in `(ROOT (S …))` or `( (ROOT (S …)))`."""
     if tree.nodes[0] not in labels:
         return tree
     children = Counter(tree.parents)
@@ -165,7 +165,7 @@ def without_function_tags(tree: Tree) -> Tree:
 
 
 def without_traces(tree: Tree) -> Tree | None:
-    """Return the tree without empty elements (`-NONE-`) and the phrases that leaves empty; None if all is."""
+    """Remove empty elements (`-NONE-`) and phrases without words; return None if nothing is left."""
     overt = [leaf and tree.nodes[parent] != TRACE for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True)]
     for node in range(len(tree) - 1, 0, -1):
         if overt[node]:
@@ -181,7 +181,7 @@ def without_traces(tree: Tree) -> Tree | None:
 
 
 def under_one_root(trees: Sequence[Tree], label: str = "TOP") -> Tree:
-    """Return several trees as the children of one new root; a single tree stays as it is."""
+    """Join several trees under one new root; return a single tree unchanged."""
     if len(trees) == 1:
         return trees[0]
     nodes, parents = [label], [-1]
@@ -190,3 +190,23 @@ def under_one_root(trees: Sequence[Tree], label: str = "TOP") -> Tree:
         nodes += tree.nodes
         parents += [parent + offset if parent >= 0 else 0 for parent in tree.parents]
     return Tree(nodes, parents)
+
+
+def split_leaves(tree: Tree, segment: Callable[[str], list[str]]) -> Tree:
+    """Replace each leaf by its subwords, as siblings under the same parent: `(NN father)` becomes `(NN fa@@ ther)`.
+
+    This is what McDonald & Chiang (NAACL SRW 2021) do.
+
+    segment: returns the subwords of a raw word, at least one, as `Bpe.segment` does.
+    Raises TreeError if the tree is a single word with several subwords, which would have no parent.
+    """
+    split = Tree([], [])
+    new_index: list[int] = []
+    for node, parent, leaf in zip(tree.nodes, tree.parents, tree.is_leaf(), strict=True):
+        new_index.append(len(split))
+        subwords = segment(node) if leaf else [node]
+        split.nodes += subwords
+        split.parents += [new_index[parent] if parent >= 0 else -1] * len(subwords)
+    if split.parents.count(-1) > 1:
+        raise TreeError(f"no label above the subwords of the word {tree.nodes[0]!r}")
+    return split

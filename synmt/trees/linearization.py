@@ -1,32 +1,49 @@
-"""Constituency trees as token sequences: what a sequence model reads in place of a tree.
+"""Constituency trees as lines that models read: token sequences, and the relations between nodes.
 
-Brackets follow Vinyals et al., "Grammar as a foreign language" (NeurIPS 2015), with bare closing brackets;
-preorder is the input of McDonald & Chiang, "Syntax-based attention masking for neural machine translation"
-(NAACL SRW 2021). Words are escaped as in the Penn Treebank, so that none opens or closes a bracket.
+Bracket sequences follow Vinyals et al., "Grammar as a foreign language" (NeurIPS 2015), with bare closing brackets.
+Preorder and relations are the inputs of McDonald & Chiang, "Syntax-based attention masking for neural machine
+translation" (NAACL SRW 2021). Words are escaped as in the Penn Treebank, so none of them opens or closes a bracket.
+
+The nine relations partition all ordered pairs of nodes. Row q, column k gives the relation of the KEY k to the QUERY q:
+`P` in a row marks the parent of that row's node. Transposition swaps parent and child, left and right, ancestor and
+descendant. A mask record is one line of JSON with the nodes of a tree and their relations, one row per query and one
+character of LEGEND per key: `{"tokens": ["S", "NP", …], "parents": [-1, 0, …], "relations": ["=CDD…", "P=CD…", …]}`.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from synmt.trees.constituency import Tree, TreeError, escape
+import orjson
+
+from synmt.streams import BadLines
+from synmt.trees.constituency import Tree, TreeError, escape, split_leaves, subtree_ends
 from synmt.trees.record import read_tree
-from synmt.trees.subwords import split_leaves
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+RELATIONS = ("self", "parent", "child", "left-sib", "right-sib", "anc", "desc", "left-other", "right-other")
+LEGEND = "=PClrAD<>"
+NO_TREE = -2  # the parent of every token of a sentence without a tree, in which no relation holds
+_TO_LEGEND = bytes.maketrans(bytes(range(len(LEGEND))), LEGEND.encode())
 
 
 def bracket_tokens(tree: Tree) -> list[str]:
-    """Return `(S (NP (PRP He ) ) …`: a token for each opening bracket with its label, word, and closing bracket."""
+    """Return `(S (NP (PRP He ) ) …`: one token per opening bracket with its label, word and closing bracket."""
     return _brackets(tree, with_words=True)
 
 
 def label_tokens(tree: Tree) -> list[str]:
-    """Return `(S (NP (PRP ) ) …`: the bracket tokens without the words, so that the shape of the tree is kept."""
+    """Return `(S (NP (PRP ) ) …`: the bracket tokens without the words."""
     return _brackets(tree, with_words=False)
 
 
 def preorder_tokens(tree: Tree) -> list[str]:
-    """Return `S NP PRP He …`: every node before its children, [n], without brackets; the tree cannot be read back.
+    """Return `S NP PRP He …`: every node before its children, [n]. Without brackets, the tree cannot be read back.
 
-    Raises TreeError for a node without a label, which no token can stand for.
+    Raises TreeError for a node without a label.
     """
     if "" in tree.nodes:
         raise TreeError(f"node {tree.nodes.index('')} has no label")
@@ -34,9 +51,9 @@ def preorder_tokens(tree: Tree) -> list[str]:
 
 
 def phrase_tokens(tree: Tree) -> list[str]:
-    """Return `(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and their parts of speech.
+    """Return `(S (NP ) (VP (NP ) ) )`: the bracket tokens without words and parts of speech.
 
-    A part of speech is a node above one word alone; all others are phrases, also where a word is among their children.
+    A part of speech is a node whose only child is a word. All other interior nodes are phrases.
     """
     leaf, children = [*tree.is_leaf(), False], Counter(tree.parents)
     phrases = [
@@ -59,9 +76,9 @@ LINEARIZATIONS: dict[str, Callable[[Tree], list[str]]] = {
 
 
 def linearized(line: str, form: str, segment: Callable[[str], list[str]] | None = None) -> str:
-    """Return the token line of a parse record, its words split by `segment`; "" for one without a sentence.
+    """Return the token line of a parse record, with words split by `segment`; "" for an empty record.
 
-    Raises ValueError for a line that is no record with a tree.
+    Raises ValueError if the line is not a record with a tree.
     """
     tree = read_tree(line)
     if tree and segment:
@@ -78,3 +95,58 @@ def _brackets(tree: Tree, with_words: bool) -> list[str]:
             tokens.append(escape(node))
         tokens += [")"] * closing
     return tokens
+
+
+def relation_matrix(parents: Sequence[int]) -> "npt.NDArray[np.uint8]":
+    """Return the relation of each key (column) to each query (row) as an index of RELATIONS, uint8 [n, n].
+
+    parents: index of each node's parent in preorder, -1 for the root, [n]; at least one node.
+
+    A key after its query is a child (2), a right sibling (4), a descendant (6) or to the right (8). The relation of a
+    key before its query is the mirrored one, which is one less, so we read that half from the other.
+    """
+    import numpy as np  # not above, since many modules need only the names of the relations
+
+    n = len(parents)
+    index = np.dtype("int16" if n < 2**15 else "int32")  # comparisons process more cells of a narrow type at once
+    parent, end = np.array((parents, subtree_ends(parents)), dtype=index)
+    node = np.arange(n, dtype=index)
+    query = node[:, None]
+    # In place and in bytes: with 40 nodes, temporaries would cost as much as the arithmetic.
+    near = parent == query  # the key is a child,
+    near |= parent == parent[:, None]  # or, after its query, a sibling; never both
+    relations = near.view(np.uint8)
+    relations += relations
+    relations += (node < end[:, None]).view(np.uint8)  # the key, after its query, is below it
+    relations *= 2
+    np.subtract(8, relations, out=relations)
+    np.copyto(relations, relations.T - np.uint8(1), where=node < query)
+    relations.reshape(-1)[:: n + 1] = 0
+    return relations
+
+
+def relation_rows(parents: Sequence[int]) -> list[str]:
+    """Return the relation matrix as n strings of n characters of LEGEND, one string per query."""
+    n = len(parents)
+    cells = relation_matrix(parents).tobytes().translate(_TO_LEGEND).decode("ascii")
+    return [cells[start : start + n] for start in range(0, n * n, n)]
+
+
+def write_mask_record(tree: Tree) -> str:
+    """Return the preorder and relations of a tree as one JSON line, with raw words."""
+    fields = {"tokens": tree.nodes, "parents": tree.parents, "relations": relation_rows(tree.parents)}
+    return orjson.dumps(fields).decode()
+
+
+def mask_record(line: str, segment: Callable[[str], list[str]] | None, max_nodes: int, bad: BadLines) -> str:
+    """Return the mask record of a parse record, with words split by `segment`; {} for an empty record.
+
+    A tree of more than `max_nodes` nodes also gives {}. Raises ValueError if the line is not a record with a tree.
+    """
+    tree = read_tree(line)
+    if tree and segment:
+        tree = split_leaves(tree, segment)
+    if tree and len(tree) > max_nodes:
+        bad.leave_empty(f"line of more than {max_nodes} tokens")
+        tree = None
+    return write_mask_record(tree) if tree else "{}"

@@ -1,8 +1,8 @@
-"""The parse record: one line of JSON that carries a sentence and its trees between the stages.
+"""The parse record: one line of JSON that carries a sentence and its trees from stage to stage.
 
 `{"text": …, "tokens": […], "spaces": […], "tree": "(S …)", "lemmas": […], "upos": […], "xpos": […], "feats": […],
-"heads": […], "deprels": […]}`; either tree may be missing. An empty input line is the empty record `{}`. A line that
-holds several sentences is one record, with the number of words of each under `"sentences"`.
+"heads": […], "deprels": […]}`; either tree may be missing. An empty input line is the empty record `{}`. A line of
+several sentences is one record, with the number of words in each under `"sentences"`.
 """
 
 import re
@@ -25,37 +25,37 @@ from synmt.trees.constituency import (
 
 WORD_COLUMNS = ("lemmas", "upos", "xpos", "feats", "heads", "deprels", "confidences")
 UNATTACHED = -1  # the head of a word without one, in a partial tree
-DIGITS = 4  # after the point of a confidence that is written
-T = TypeVar("T", str, int, bool)
+DIGITS = 4  # decimals of a confidence
+T = TypeVar("T", str, int, bool, float)
 _BREAKING = re.compile(r"[\s\0]")
 _BREAKING_ROWS = re.compile(r"[\t\n\r\0]|^$")
 _OBJECT = re.compile(r'\{\s*["}]')
 
 
 class RecordError(ValueError):
-    """A line that is not a parse record, or one whose fields contradict each other."""
+    """A line that is not a parse record, or whose fields contradict each other."""
 
 
 @dataclass(slots=True)
 class ParseRecord:
-    """A sentence of n words with the trees known of it.
+    """A sentence of n words and its trees.
 
-    text: the raw line, as it was given.
-    tokens: the parser's words, [n], raw.
+    text: the raw line.
+    tokens: the parser's words, raw, [n].
     spaces: whether white space follows each token in `text`, [n]; empty if unknown.
     tree: the constituency tree over `tokens`.
-    lemmas: dictionary forms, which may hold spaces, [n]; empty if unknown.
+    lemmas: dictionary forms, which may contain spaces, [n]; empty if unknown.
     upos: universal parts of speech, [n]; empty if unknown.
-    xpos: those of the treebank, [n]; empty if unknown.
+    xpos: the treebank's own parts of speech, [n]; empty if unknown.
     feats: morphological features as in CoNLL-U, `Case=Acc|Reflex=Yes`, `_` for none, [n]; empty if no word has any.
     heads: 1-based index of each token's head, 0 for a root, as in CoNLL-U, [n]; empty if unknown. In a partial tree,
         some are UNATTACHED.
     deprels: dependency relations, [n]; empty if unknown.
-    confidences: how much speaks for each token's head, 0 to 1, [n]; empty if unknown.
-    sentences: number of words of each sentence, where there are several; each has its own root.
+    confidences: of each token's head, 0 to 1, [n]; empty if unknown.
+    sentences: number of words in each sentence, if there are several; each has its own root.
     masks: by name, m strings of m characters 0 and 1, over the n words or over the nodes of the tree.
     sent_id: the sentence's name in its treebank, as in CoNLL-U.
-    conllu: the sentence block that it was read from, if that holds more than the record.
+    conllu: the sentence block from which the record was read, if the block has more than the record.
     """
 
     text: str = ""
@@ -75,19 +75,21 @@ class ParseRecord:
     conllu: str = ""
 
     def without_trees(self) -> "ParseRecord":
-        """Return the sentence as one that was not parsed: its text and its words."""
+        """Return the sentence as if it had not been parsed: its text and words."""
         return ParseRecord(self.text, self.tokens, self.spaces)
 
     @property
     def confidence(self) -> float:
-        """Return the mean confidence of the heads, 0 for those of words without one."""
+        """Return the mean confidence over all words; words without a head count as 0."""
         attached = (each for each, head in zip(self.confidences, self.heads, strict=True) if head != UNATTACHED)
         return sum(attached) / max(1, len(self.heads))
 
     def check(self, partial: bool = False) -> None:
-        """Raise RecordError where a column's length, the text or the tree's leaves do not fit the tokens, for heads
-        that make no trees, and for white space in a token or label, which would break lines of tokens, brackets or
-        CoNLL-U. partial: words may be without a head."""
+        """Raise RecordError if a column's length, the text or the tree's leaves do not fit the tokens, if the heads are
+        not trees, or if a token or label contains white space, which would break lines of tokens, brackets or CoNLL-U.
+
+        partial: words may be without a head.
+        """
         n = len(self.tokens)
         for name in ("spaces", *WORD_COLUMNS):
             column = getattr(self, name)
@@ -98,7 +100,7 @@ class ParseRecord:
             if _BREAKING.search(string):
                 raise RecordError(f"white space or NUL in {string!r}")
         if any(_BREAKING_ROWS.search(lemma) for lemma in self.lemmas):
-            raise RecordError("a lemma that is empty, or with a tab, an end of line or NUL")
+            raise RecordError("a lemma is empty or contains a tab, an end of line or NUL")
         if self.sentences and (sum(self.sentences) != n or min(self.sentences) < 1):
             raise RecordError(f"sentences of {self.sentences} words for {n} tokens")
         if self.heads:
@@ -106,12 +108,12 @@ class ParseRecord:
         if self.confidences and not self.heads:
             raise RecordError("confidences without heads")
         if not all(0 <= each <= 1 for each in self.confidences):
-            raise RecordError("a confidence outside of 0 to 1")
+            raise RecordError("a confidence is outside 0 to 1")
         if self.text and n and "".join(self.tokens) != "".join(self.text.split()):
             raise RecordError("the tokens do not spell the text")
         for name, rows in self.masks.items():
             if len(rows) not in (n, len(self.tree.nodes) if self.tree else n):
-                raise RecordError(f"mask {name!r} has {len(rows)} rows, as many as neither words nor nodes")
+                raise RecordError(f"mask {name!r} has {len(rows)} rows, which is the number of neither words nor nodes")
             if any(len(row) != len(rows) or row.strip("01") for row in rows):
                 raise RecordError(f"mask {name!r} has a row that is not {len(rows)} characters 0 and 1")
         if self.tree is not None and self.tree.leaves() != self.tokens:
@@ -119,12 +121,12 @@ class ParseRecord:
 
 
 def check_heads(heads: Sequence[int], sentences: Sequence[int] = (), partial: bool = False) -> None:
-    """Raise RecordError unless the heads of n words make one tree of each sentence, or with `partial` pieces of one.
+    """Raise RecordError unless the heads of n words form one tree per sentence, or with `partial` pieces of one.
 
-    sentences: number of words of each; one of all n if empty.
+    sentences: number of words in each; empty for a single sentence of n words.
     """
     if UNATTACHED in heads and not partial:
-        raise RecordError(f"word {heads.index(UNATTACHED) + 1} has no head, and whole trees are needed")
+        raise RecordError(f"word {heads.index(UNATTACHED) + 1} has no head, but complete trees are needed")
     first = 1
     for length in sentences or [len(heads)]:
         _check_tree(heads, range(first, first + length))
@@ -144,13 +146,13 @@ def _check_tree(heads: Sequence[int], words: range) -> None:
             path[word] = None
             head = heads[word - 1]
             if head not in (0, UNATTACHED) and head not in words:
-                raise RecordError(f"head {head} of word {word} lies outside of its sentence")
+                raise RecordError(f"head {head} of word {word} is outside its sentence")
             word = head
         rooted.update(path)
 
 
 def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
-    """Return the record of one bracket string; `strip` takes out traces, function tags and a root that only wraps.
+    """Return the record of one bracket string. strip: remove traces, function tags and a root that only wraps.
 
     Raises TreeError, and RecordError for white space in a word or label, such as a no-break space.
     """
@@ -158,7 +160,7 @@ def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
     if strip:
         overt = without_traces(without_function_tags(tree))
         if overt is None:
-            raise TreeError("the tree has no words but traces")
+            raise TreeError("the tree contains only traces")
         tree = without_root(overt)
     record = ParseRecord(tokens=tree.leaves(), tree=tree)
     record.check()
@@ -166,7 +168,7 @@ def record_of_brackets(text: str, strip: bool = False) -> ParseRecord:
 
 
 def is_record(line: str) -> bool:
-    """Return whether a line is the JSON of a parse or mask record, be it a good one or not."""
+    """Return whether a line is the JSON of a parse or mask record, valid or not."""
     try:
         fields = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -175,14 +177,14 @@ def is_record(line: str) -> bool:
 
 
 def begins_object(line: str) -> bool:
-    """Return whether a line begins as the JSON of a record does, be it a good one or not."""
+    """Return whether a line begins like the JSON of a record, valid or not."""
     return bool(_OBJECT.match(line))
 
 
 def read_record(line: str, partial: bool = False) -> ParseRecord:
-    """Return the record of one JSON line; an empty line is the empty record. A mask record gives its tree.
+    """Return the record of one JSON line. An empty line is the empty record; a mask record gives a record of its tree.
 
-    partial: words may be without a head, which is null.
+    partial: words may be without a head, written null.
     Raises RecordError for broken JSON, fields of the wrong type, and fields that contradict each other.
     """
     if not line.strip():
@@ -213,7 +215,7 @@ def read_record(line: str, partial: bool = False) -> ParseRecord:
         feats=_column(fields, "feats", str),
         heads=_heads(fields),
         deprels=_column(fields, "deprels", str),
-        confidences=_confidences(fields),
+        confidences=_column(fields, "confidences", float),
         sentences=_column(fields, "sentences", int),
         masks=_masks(fields),
         sent_id=_text(fields, "sent_id"),
@@ -224,7 +226,7 @@ def read_record(line: str, partial: bool = False) -> ParseRecord:
 
 
 def _tree(fields: dict[str, object]) -> Tree | None:
-    """Read the tree from brackets, or from a mask record's preorder nodes (`tokens`) and their `parents`."""
+    """Read the tree from brackets, or from a mask record's nodes in preorder (`tokens`) and their `parents`."""
     if "parents" in fields:
         tree = Tree(_column(fields, "tokens", str), _column(fields, "parents", int))
         tree.check()
@@ -236,7 +238,7 @@ def _tree(fields: dict[str, object]) -> Tree | None:
 
 
 def _with_leaves(tree: Tree, tokens: list[str]) -> Tree:
-    """Return the tree over the tokens themselves where brackets cannot spell them: -LRB- reads as ( in brackets."""
+    """Return the tree with the tokens themselves as leaves, since brackets cannot spell all: -LRB- is read as (."""
     if tree.leaves() == tokens or tree.leaves() != [unescape(token) for token in tokens]:
         return tree
     rest = iter(tokens)
@@ -253,25 +255,19 @@ def _text(fields: dict[str, object], name: str) -> str:
 
 def _column(fields: dict[str, object], name: str, kind: type[T]) -> list[T]:
     column = fields.get(name) or []
-    if not isinstance(column, list) or any(type(value) is not kind for value in column):
+    kinds = (float, int) if kind is float else (kind,)
+    if not isinstance(column, list) or any(type(value) not in kinds for value in column):
         raise RecordError(f"{name} is not a list of {kind.__name__}")
-    return column
+    return list(map(kind, column)) if kind is float else column
 
 
 def _heads(fields: dict[str, object]) -> list[int]:
     heads = fields.get("heads")
     if isinstance(heads, list):
         if UNATTACHED in heads:
-            raise RecordError(f"head {UNATTACHED} of word {heads.index(UNATTACHED) + 1}; null stands for none")
+            raise RecordError(f"head {UNATTACHED} of word {heads.index(UNATTACHED) + 1}; write null for no head")
         fields = {"heads": [UNATTACHED if head is None else head for head in heads]}
     return _column(fields, "heads", int)
-
-
-def _confidences(fields: dict[str, object]) -> list[float]:
-    column = fields.get("confidences") or []
-    if not isinstance(column, list) or any(type(value) not in (int, float) for value in column):
-        raise RecordError("confidences is not a list of numbers")
-    return list(map(float, column))
 
 
 def _masks(fields: dict[str, object]) -> dict[str, list[str]]:
@@ -282,7 +278,7 @@ def _masks(fields: dict[str, object]) -> dict[str, list[str]]:
 
 
 def write_record(record: ParseRecord) -> str:
-    """Return the record as one JSON line, its empty fields left out."""
+    """Return the record as one JSON line, without empty fields."""
     fields: dict[str, object] = {}
     for name in ("sent_id", "text", "tokens", "spaces"):
         if getattr(record, name):
@@ -301,7 +297,7 @@ def write_record(record: ParseRecord) -> str:
 
 
 def brackets_of_record(record: ParseRecord) -> str:
-    """Return the constituency tree on one line, nothing for the empty record.
+    """Return the constituency tree on one line, "" for the empty record.
 
     Raises RecordError for a sentence without a constituency tree.
     """
@@ -310,7 +306,7 @@ def brackets_of_record(record: ParseRecord) -> str:
 
 
 def read_words(line: str) -> list[str]:
-    """Return the tokens of a parse record, or what stands between spaces in text. Raises RecordError."""
+    """Return the tokens of a parse record, or the space-separated words of a text. Raises RecordError."""
     return read_record(line, partial=True).tokens if begins_object(line) else line.split()
 
 
@@ -322,7 +318,7 @@ def tree_of_record(record: ParseRecord) -> Tree | None:
 
 
 def read_tree(line: str) -> Tree | None:
-    """Return the constituency tree of one JSON line, and None for a record without a sentence.
+    """Return the constituency tree of one JSON line, None for the empty record.
 
     Raises RecordError as `read_record` does, and for a sentence without a constituency tree.
     """

@@ -1,11 +1,11 @@
-"""Maximum spanning trees: of all trees over n words that hang on one root, one whose arcs score most.
+"""Maximum spanning trees: the tree over n words, with one root, whose arcs have the largest total score.
 
-Any tree: Chu & Liu (1965) and Edmonds (1967), as McDonald, Pereira, Ribarov & Hajič (2005), "Non-Projective Dependency
-Parsing using Spanning Tree Algorithms", HLT/EMNLP, use it. Projective: Eisner (1996), "Three New Probabilistic Models
-for Dependency Parsing", COLING.
+Any tree: Chu & Liu (1965) and Edmonds (1967), as used by McDonald, Pereira, Ribarov & Hajič (2005), "Non-Projective
+Dependency Parsing using Spanning Tree Algorithms", HLT/EMNLP. Projective trees: Eisner (1996), "Three New Probabilistic
+Models for Dependency Parsing", COLING.
 
-Scores are [n+1,n+1]: row h, column m is that of head h of word m, where 0 is the root. They are finite; column 0 and
-the diagonal are not read.
+Scores are [n+1,n+1], finite: row h, column m is the score of head h for word m, where 0 is the root. Column 0 and the
+diagonal are not read.
 """
 
 import numpy as np
@@ -15,14 +15,14 @@ Scores = NDArray[np.float64]
 
 
 def spanning_tree(scores: Scores, projective: bool) -> list[int]:
-    """Return the head of each word, [n], of which one is 0."""
+    """Return the head of each word, [n], exactly one of them 0."""
     if len(scores) == 1:
         return []
     return _projective(scores) if projective else _any(scores)
 
 
 def _any(scores: Scores) -> list[int]:
-    # What a second root costs is more than any two trees differ by, so that there is none.
+    # A second root costs more than any two trees can differ by, so the best tree has one root.
     words = scores[:, 1:]
     cost = 1 + (words.max(axis=0) - words.min(axis=0)).sum()
     scores = scores.copy()
@@ -31,14 +31,15 @@ def _any(scores: Scores) -> list[int]:
 
 
 def _arborescence(scores: Scores) -> list[int]:
-    """Return the head of each node, [n+1], -1 that of node 0, however many hang on that."""
+    """Return the head of each node, [n+1], -1 for node 0, which may have several dependents."""
     scores = scores.copy()
     np.fill_diagonal(scores, -np.inf)
     heads = [-1, *scores[:, 1:].argmax(axis=0).tolist()]
     cycle = _cycle(heads)
     if not cycle:
         return heads
-    # The cycle becomes one node, the last; an arc into it scores what it adds to that, in place of an arc of the cycle.
+    # Contract the cycle to one node, the last. The score of an arc into it is the gain over the cycle's arc it
+    # replaces.
     rest = [node for node in range(len(heads)) if node not in cycle]
     within = np.array([scores[heads[node], node] for node in cycle])
     into = scores[np.ix_(rest, cycle)] - within
@@ -55,7 +56,7 @@ def _arborescence(scores: Scores) -> list[int]:
 
 
 def _cycle(heads: list[int]) -> list[int]:
-    """Return the nodes of a cycle; none if there is none."""
+    """Return the nodes of a cycle, or []."""
     done = {0}
     for node in range(1, len(heads)):
         path: list[int] = []
@@ -69,10 +70,10 @@ def _cycle(heads: list[int]) -> list[int]:
 
 
 def _projective(scores: Scores) -> list[int]:
-    """Eisner's algorithm; the spans of one width are found at a time.
+    """Eisner's algorithm, for all spans of one width at a time.
 
-    right[s,k], left[s,k]: the best tree over s … s+k under its first word, under its last one; right_to[t,k],
-    left_to[t,k]: the same of t-k … t. An open span is one whose two ends are joined by an arc.
+    right[s,k], left[s,k]: score of the best tree over s … s+k with the first or last word as its root. right_to[t,k],
+    left_to[t,k]: the same for t-k … t. In an open span, an arc joins both ends.
     """
     n = len(scores) - 1
     shape = (n + 1, n + 1)

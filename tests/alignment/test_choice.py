@@ -40,7 +40,7 @@ def test_what_it_costs_grows_with_the_pairs(found: object, says: str, monkeypatc
         )
 
     assert found_costs == [
-        f"fits hmms to 20000 pairs: about 365 s of one core and 1.4 GB{errors(103)}",
-        f"fits hmms to 1000000 pairs: about 8513 s of one core and 1.4 GB{errors(103)}",
-        f"fits hmms to 1000000 pairs: about 13413 s of one core and 1.7 GB{errors(5003)}",
+        f"fits hmms to 20000 pairs: about 95 s of one core and 1.4 GB{errors(21)}",
+        f"fits hmms to 1000000 pairs: about 3623 s of one core and 1.4 GB{errors(21)}",
+        f"fits hmms to 1000000 pairs: about 4505 s of one core and 1.7 GB{errors(903)}",
     ]

@@ -46,7 +46,7 @@ def test_sides_may_have_three_bars_between() -> None:
         ("Er ist", "He is"),
         ("Er ||| ist", "He ||| is"),
     ]
-    with pytest.raises(BadInput, match="in:1: 3 columns"):
+    with pytest.raises(BadInput, match=r"in:1: expected .* found 3 columns"):
         read("a ||| b ||| c")
 
 
@@ -56,8 +56,8 @@ BAD = ["no tab", "two\ttabs\there", "1 2 3 4 5 6\tx"]
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        (BAD[0], "in:2: 1 columns instead of source TAB target"),
-        (BAD[1], "in:2: 3 columns instead of source TAB target"),
+        (BAD[0], "in:2: expected `source TAB target`, found 1 column"),
+        (BAD[1], "in:2: expected `source TAB target`, found 3 columns"),
         (BAD[2], "in:2: a side of 6 words, over --max-words 5"),
     ],
 )

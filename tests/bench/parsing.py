@@ -12,8 +12,7 @@ from synmt.demo.corpus import draw_pairs
 from synmt.parsers.benepar_models import load_model
 from synmt.parsers.benepar_parser import BATCH_WORDS, BeneparParser
 from synmt.parsers.config import ParserConfig, open_parser
-from synmt.parsers.embedded import DEPENDENCY, embedded_model
-from synmt.parsers.parser import Parser
+from synmt.parsers.parser import DEPENDENCY, Parser, embedded_model
 from synmt.parsers.stream import LAST_WINDOW, parse_texts
 from synmt.trees.record import write_record
 from tests.bench.pairs import Comparison, compare

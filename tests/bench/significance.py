@@ -10,8 +10,8 @@ from sacrebleu.significance import PairedTest, Result
 from synmt.demo.corpus import draw_pairs
 from synmt.metrics.metric import Row
 from synmt.metrics.reading import Input
-from synmt.metrics.sacre import bleu, chrf
 from synmt.metrics.significance import compare
+from synmt.metrics.translations import bleu, chrf
 from tests.bench.pairs import Comparison
 from tests.bench.pairs import compare as compare_speed
 

@@ -3,7 +3,7 @@
 import random
 from itertools import cycle, islice
 
-from synmt.trees.relations import relation_matrix
+from synmt.trees.linearization import relation_matrix
 from tests.bench.pairs import Comparison, compare
 from tests.trees.slow_relations import slow_relations
 

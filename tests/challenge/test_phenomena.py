@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from synmt.challenge.phenomena import PHENOMENA, Phenomenon
-from synmt.challenge.query import Query, WordQuery, marked
+from synmt.challenge.query import PHENOMENA, Phenomenon, Query, WordQuery, marked
 from synmt.challenge.query import occurrences as words_of_query
 from synmt.challenge.sets import query_cells
 from synmt.streams import BadLines, Line

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.challenge.query import Beside, Query, WordQuery, occurrences
+from synmt.challenge.query import LinkedTranslation, Query, WordQuery, occurrences
 from synmt.trees.record import ParseRecord
 from tests.cli.commands import is_wrong_usage, shell, synmt
 from tests.trees.strategies import dependency_records
@@ -54,7 +54,7 @@ def test_patterns_know_stars_marks_and_no_case() -> None:
 
 def test_links_lead_to_what_a_word_is_translated_by() -> None:
     source = ParseRecord(tokens=["he", "gave", "it", "up"], upos=["PRON", "VERB", "PRON", "ADP"])
-    beside = Beside(
+    beside = LinkedTranslation(
         ParseRecord(tokens=["gab", "er", "auf"], upos=["VERB", "PRON", "ADP"]), frozenset({(0, 1), (1, 0), (3, 2)})
     )
     everything = Query(linked=WordQuery(word="*"))

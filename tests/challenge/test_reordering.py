@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.challenge.reordering import reordering_distance
+from synmt.challenge.sets import reordering_distance
 from synmt.text.links import Link, LinkError
 
 SOURCE = ["he", "has", "the", "coals", "put", "out", "."]

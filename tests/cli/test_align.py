@@ -82,11 +82,16 @@ def test_formats_agree(fitted: tuple[Path, str]) -> None:
     assert ["\t".join(" ".join(each[side]) for side in ("source", "target")) for each in records] == LINES
     assert [" ".join(f"{i}-{j}" for i, j, _ in each["links"]) for each in records] == links.splitlines()
     assert all(0.2 <= score <= 1 for each in records for _, _, score in each["links"])
+    for each in records:
+        for side in ("source", "target"):
+            text = " ".join(each[side])
+            assert [text[first:end] for first, end in each[f"{side}_spans"]] == each[side]
     talp = align(model, "--format", "talp", text=TEXT).splitlines()
     assert [read_links(line, base=1) for line in talp] == [read_links(line) for line in links.splitlines()]
     assert align(model, "--base", "1", text=TEXT).splitlines() == talp
     scored = align(model, "--scores", text=TEXT).splitlines()
-    assert [line.split("\t")[0] for line in scored] == links.splitlines()
+    written = [" ".join(f"{i}-{j}:{score:.2f}" for i, j, score in each["links"]) for each in records]
+    assert [line.split("\t")[0] for line in scored] == written
     assert [float(line.split("\t")[1]) for line in scored] == [each["confidence"] for each in records]
 
 
@@ -256,7 +261,12 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
     assert capsys.readouterr().err == "synmt align: 4 bad lines left empty\n"
     assert len(lines) == len(HARD) + 1
     assert lines[1:4] == ["", "", ""] and lines[5] == ""
-    for number, cause in ((2, "1 columns"), (3, "NUL byte"), (4, "not UTF-8"), (6, "2001 words, over --max-words")):
+    for number, cause in (
+        (2, "found 1 column"),
+        (3, "NUL byte"),
+        (4, "not UTF-8"),
+        (6, "2001 words, over --max-words"),
+    ):
         with pytest.raises(BadInput, match=f":{number}: .*{cause}"):
             align(fitted[0], text=HARD[0] + b"\n" * (number - 1) + HARD[number - 1])
 
@@ -287,7 +297,7 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
         (["--fit", "--method", "mask-align", "--guide", "nothing"], "nothing: No such file or directory"),
         (["--links-from", "x", "--format", "jsonl", "--base", "1"], "--base has no effect with --format jsonl"),
         (["--fit", "--method", "mask-align", "--predictions"], "--predictions needs --format jsonl"),
-        ([*("--links-from", "a") * 3, "--symmetrize", "union"], "more than two files of links vote"),
+        ([*("--links-from", "a") * 3, "--symmetrize", "union"], "three or more files of links vote"),
     ],
 )
 def test_wrong_requests_are_one_error(arguments: list[str], cause: str) -> None:
@@ -308,7 +318,7 @@ def test_trees_add_links_to_those_of_any_aligner(tmp_path: Path) -> None:
 
 
 def test_errors_are_one_line() -> None:
-    assert is_wrong_usage(synmt("align"), "synmt align: a MODEL folder, a file of pairs, --fit or --links-from")
+    assert is_wrong_usage(synmt("align"), "synmt align: give a file of pairs, a MODEL folder, --fit or --links-from")
     with pytest.raises(BadInput, match="no sentence pairs to be fitted to"):
         align("--fit", text="\n\tx\n")
 
@@ -420,7 +430,7 @@ def test_text_without_an_aligner_is_fitted_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize("letter", LETTERS)
 def test_option_letters_of_other_aligners_name_ours(letter: str) -> None:
     command = commands()["align"]
-    with pytest.raises(WrongUsage, match=f"^no option {letter}; ") as refused:
+    with pytest.raises(WrongUsage, match=f"^unknown option {letter}; ") as refused:
         align(letter, "x")
     named = set(re.findall(r"--[a-z-]+", str(refused.value)))
     assert named <= {flag for each in command.params for flag in each.opts}

@@ -64,7 +64,7 @@ def test_empty_records_count_as_lines() -> None:
     [
         ("particle", '{"tokens": ["a"]}\n', ["stdin:1: record has no heads"]),
         ("particle", '{"tokens": ["a"], "heads": [0]}\n', ["stdin:1: record has no deprels"]),
-        ("particle", PUT_OUT + "1\ta\n", ["stdin:6: 2 columns instead of 10"]),
+        ("particle", PUT_OUT + "1\ta\n", ["stdin:6: expected 10 columns, found 2"]),
         ("particle --format ids", PUT_OUT.split("\n", 1)[1], ["stdin:1: sentence has no sent_id"]),
         ("reflexive", PUT_OUT, ["no sentence has morphological features"]),
         ("particle missing", "", ["missing: No such file"]),

@@ -80,12 +80,12 @@ def test_alignments_and_curves() -> None:
         ("strengths missing", "missing/config.json: No such file"),
         ("strengths pascal", "pascal: has no masks: it is pascal"),
         ("attention pascal in.jsonl --show strengths", "the model has no masks"),
-        ("attention pascal in.jsonl --sentence 4", "in.jsonl: has 3 lines, and no line 4"),
+        ("attention pascal in.jsonl --sentence 4", "in.jsonl: has no line 4, only 3 lines"),
         ("attention pascal in.jsonl --sentence 2", "in.jsonl:2: no sentence"),
-        ("attention pascal in.jsonl --head 3", "no layer 1 with a head 3: 2 layers have 2 heads each"),
-        ("attention pascal in.jsonl --layer 9", "no layer 9 with a head 1: 2 layers have 2 heads each"),
-        ("alignment links", "links:1: links without their words"),
-        ("alignment aligned.jsonl --sentence 2", "aligned.jsonl:2: no words under source or target"),
+        ("attention pascal in.jsonl --head 3", "no layer 1 with a head 3: there are 2 layers with 2 heads each"),
+        ("attention pascal in.jsonl --layer 9", "no layer 9 with a head 1: there are 2 layers with 2 heads each"),
+        ("alignment links", "links:1: links without words"),
+        ("alignment aligned.jsonl --sentence 2", "aligned.jsonl:2: no words in source or target"),
         ("curves links", "links:2: not a row of a training log"),
         ("curves .", "log.tsv: No such file"),
     ],
@@ -114,7 +114,7 @@ def test_strengths_that_are_no_numbers_are_refused() -> None:
     weights["source_parts.mask.strengths"][0, 0, 1] = float("nan")
     save_file(weights, "broken/model.safetensors")
     for form in ("text", "png"):
-        with pytest.raises(BadInput, match="strengths holds a number that is not finite"):
+        with pytest.raises(BadInput, match="strengths contains a number that is not finite"):
             inspect(f"strengths broken --format {form}")
 
 
@@ -135,5 +135,5 @@ def test_a_page_of_the_links_of_a_bitext() -> None:
     page = inspect("links aligned.jsonl").decode()
     assert page.startswith("<!doctype html>") and "<title>Links of aligned.jsonl</title>" in page
     assert '[1,["my","father"],["mein","Vater"],[[0,0,0.75],[1,1,0.5]],0.625],[3,' in page
-    with pytest.raises(BadInput, match="links without their words"):
+    with pytest.raises(BadInput, match="links without words"):
         inspect("links links")

@@ -40,7 +40,7 @@ def test_each_line_gives_one_record(tmp_path: Path) -> None:
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
     done = shell("synmt parse --parser benepar+udpipe --jobs 2 in > out", tmp_path)
     assert done.returncode == 0
-    assert done.stderr in ("", done.stderr.partition(" too long")[0] + " too long to parse, without a tree\n")
+    assert done.stderr in ("", done.stderr.partition(" too long")[0] + " too long to parse, written without a tree\n")
     records = [read_record(line.text) for line in read_lines([str(tmp_path / "out")])]
     assert len(records) == LINES
     lines[0] = lines[0].removeprefix("\ufeff")  # a byte order mark

@@ -10,7 +10,7 @@ from contextlib import nullcontext, redirect_stdout
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import click
 import pytest
@@ -63,7 +63,8 @@ VALUES = {
     "metric": "ter", "by-length": "10,20", "references": FILE, "model": "mask", "bpe": "codes", "init": "init",
     "source-syntax": "label-features", "align target-syntax": "label-features", "train target-syntax": "gcn",
     "label-features-fields": "upos", "mask-relations": "parent+child", "pascal-layers": "1:1",
-    "fixed-heads-patterns": "next", "supervised-heads-teach": "next+parent", "named-masks-names": "near",
+    "fixed-heads-patterns": "next", "supervised-heads-teach": "next+parent",
+    "supervised-decoder-heads-teach": "self+parent", "named-masks-names": "near",
     "width": "64", "heads": "2", "cross-attention": "all", "preset": "paper",
     "n-best": "2", "layer": "2",
 }  # fmt: skip
@@ -275,17 +276,23 @@ def shown(name: str, arguments: Sequence[str]) -> str:
     return output.getvalue()
 
 
+def rows_of(help_text: str) -> set[str]:
+    """The names of the options that have a row in a help."""
+    return set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", help_text, re.MULTILINE))
+
+
 @pytest.mark.parametrize("method", ALIGNERS)
 def test_help_of_align_shows_the_options_of_a_method(method: str) -> None:
     """With its defaults, and wherever --help stands."""
-    help_text = shown("align", ["--method", method, "--help"])
-    assert shown("align", ["--help", "--method", method]) == help_text
-    assert shown("align", ["--help", "--fit", f"--method={method}"]) == help_text
-    rows = set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", help_text, re.MULTILINE))
+    help_text = shown("align", ["--method", method, "--help-all"])
+    assert shown("align", ["--help-all", "--method", method]) == help_text
+    assert shown("align", ["--help-all", "--fit", f"--method={method}"]) == help_text
+    rows = rows_of(help_text)
+    own = {each for each in rows if each.startswith(tuple(f"{name}-" for name in ALIGNERS))}
+    assert own <= rows_of(shown("align", ["--help", "--method", method])) < rows
     used = used_by(method, {}) - {"tree-dropout"}  # which needs trees
-    assert ("--tree-dropout" in shown("align", ["--help", "--method", method, "--source-syntax", "pascal"])) == (
-        "tree-dropout" in used_by(method, {})
-    )
+    with_trees = shown("align", ["--help-all", "--method", method, "--source-syntax", "pascal"])
+    assert ("--tree-dropout" in with_trees) == ("tree-dropout" in used_by(method, {}))
     for option in owners():
         assert (option in rows) == (option in used), option
     text = " ".join(help_text.split())
@@ -294,22 +301,57 @@ def test_help_of_align_shows_the_options_of_a_method(method: str) -> None:
             row = text[text.index(f" --{name} ") :]
             assert row[row.index("[default: ") :].startswith(f"[default: {value}]"), name
     if method == "hmms":
-        assert shown("align", ["--help"]) == help_text
+        assert shown("align", ["--help-all"]) == help_text
+        assert not own & rows_of(shown("align", ["--help"]))
 
 
 @pytest.mark.parametrize("system", systems())
 def test_help_of_train_shows_the_options_of_a_system(system: str) -> None:
-    help_text = shown("train", ["--help", "--model", system])
-    assert shown("train", ["--model", system, "--help"]) == help_text
-    rows = set(re.findall(r"^ +--([a-z0-9-]+)", help_text, re.MULTILINE))
+    help_text = shown("train", ["--help-all", "--model", system])
+    assert shown("train", ["--model", system, "--help-all"]) == help_text
+    rows = rows_of(help_text)
     own = {option for option, ways in owners_of_ideas().items() if f"--model {system}" in ways}
+    assert own <= rows_of(shown("train", ["--model", system, "--help"])) < rows
     assert rows & owners_of_ideas().keys() == own
     reads = system in TARGET_IDEAS and target_side({system: {}}).reads_prefixes
     assert ("prefixes" in rows) == ("prefix-tokens" in rows) == reads
     if system == "sequence":
-        assert shown("train", ["--help"]) == help_text
-        small = " ".join(shown("train", ["--help", "--preset", "small"]).split())
-        assert "[default: 0.003]" in small and "[default: 0.0003]" in " ".join(help_text.split())
+        assert shown("train", ["--help-all"]) == help_text
+        for flag in ("--help", "--help-all"):
+            assert "[default: 0.003]" in shown("train", [flag, "--preset", "small"])
+            assert "[default: 0.0003]" in shown("train", [flag])
+
+
+def choices(name: str) -> Iterator[list[str]]:
+    """Yield arguments that choose each method, system and idea of a command, after no arguments."""
+    yield []
+    if name == "train":
+        yield from (["--model", system] for system in systems())
+    if name == "align":
+        yield from (["--method", method] for method in ALIGNERS)
+        yield from (["--method", "naive-att", "--source-syntax", idea] for idea in SOURCE_IDEAS)
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_option_is_on_a_page_of_help(name: str) -> None:
+    """On the short page of the command, or on a page of all options of one of its methods or systems."""
+    command = commands()[name]
+    flags = ["--help", "--help-all"] if command.common else ["--help"]
+    found = set[str]().union(*(rows_of(shown(name, [*chosen, flags[-1]])) for chosen in choices(name)))
+    options = {max(each.opts, key=len) for each in command.params if isinstance(each, click.Option)}
+    assert {each.removeprefix("--") for each in options} | command.common <= found
+    rows, every = rows_of(shown(name, ["--help"])), rows_of(shown(name, [flags[-1]]))
+    assert command.common & every <= rows <= every
+
+
+@pytest.mark.parametrize("name", ["", *commands()])
+def test_help_fits_a_screen(name: str) -> None:
+    context = cli.make_context("synmt", [], resilient_parsing=True, terminal_width=80)
+    for part in name.split():
+        command = cast(click.Group, context.command).get_command(context, part)
+        assert command
+        context = command.context_class(command, context, part)
+    assert len(context.get_help().splitlines()) <= (60 if name else 40)
 
 
 def test_no_name_is_broken_at_a_hyphen() -> None:

@@ -72,7 +72,7 @@ def test_trees_over_several_lines(tmp_path: Path) -> None:
     assert one_a_line.stdout.startswith("F1|rules:COLLINS|sentences:3|errors:0|") and " = 100.00 " in one_a_line.stdout
     (tmp_path / "bad.mrg").write_text("(A\n  (B b))\n(A\n  (B b)\n\n(C c)\n")
     done = shell("synmt parse --input ptb bad.mrg", tmp_path)
-    assert is_one_line_of_error(done, "synmt parse: bad.mrg:3: tree does not close its bracket")
+    assert is_one_line_of_error(done, "synmt parse: bad.mrg:3: a bracket is not closed")
     done = shell("synmt parse --input ptb --on-error blank --format ptb bad.mrg", tmp_path)
     assert done.stdout == "(A (B b))\n\n(C c)\n"
 
@@ -181,10 +181,10 @@ def test_parsing_again_is_for_trees_and_tags_are_of_udpipe() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "place"),
     [
-        ("ptb", f"{FATHER}\n(S (A a)\n", ":2: tree does not close its bracket"),
+        ("ptb", f"{FATHER}\n(S (A a)\n", ":2: a bracket is not closed"),
         ("ptb", "(S (A a\u00a0b))\n", ":1: white space or NUL in 'a\\xa0b'"),
-        ("conllu", f"{CONLLU}\n{CONLLU}3\tx\n", ":8: 2 columns instead of 10"),
-        ("conllu", f"{CONLLU}\n\n# text = Go\n1\tGo\n", ":7: 2 columns instead of 10"),
+        ("conllu", f"{CONLLU}\n{CONLLU}3\tx\n", ":8: expected 10 columns, found 2"),
+        ("conllu", f"{CONLLU}\n\n# text = Go\n1\tGo\n", ":7: expected 10 columns, found 2"),
     ],
 )
 def test_bad_trees_are_named_by_file_and_line(tmp_path: Path, kind: str, text: str, place: str) -> None:
@@ -241,7 +241,7 @@ def test_sentences_too_long_are_counted() -> None:
     done = synmt(*parse, text=text)
     long, short = map(json.loads, done.stdout.splitlines())
     assert (len(long["tokens"]), len(short["heads"])) == (1001, 1) and "heads" not in long
-    assert done.stderr == "synmt parse: 1 sentence too long to parse, without a tree\n"
+    assert done.stderr == "synmt parse: 1 sentence too long to parse, written without a tree\n"
     blocks = synmt(*parse, "--format", "conllu", text=text)
     again = synmt("parse", "--input", "conllu", text=blocks.stdout)
     assert ["heads" in json.loads(line) for line in again.stdout.splitlines()] == [False, True]

@@ -61,11 +61,11 @@ def test_further_sources_stand_behind_the_links_of_the_first() -> None:
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
-        (f"{GAVE}\tSie gibt", "2 columns instead of source TAB target TAB links"),
-        (f"{LINE}\t{GAVE}", "4 columns instead of"),
-        ("She gave it up\tSie gibt es auf\t0-0", "source is no parse record"),
+        (f"{GAVE}\tSie gibt", "expected `source TAB target TAB links`, found 2 columns"),
+        (f"{LINE}\t{GAVE}", "found 4 columns"),
+        ("She gave it up\tSie gibt es auf\t0-0", "source is not a parse record"),
         ('{"text": "a b"}\tb\t', "source has neither heads nor a tree"),
-        (f"{GAVE}\t{'a ' * 501}\t", "501 target words, over the 500"),
+        (f"{GAVE}\t{'a ' * 501}\t", "501 target words, but trees have at most 500"),
         ('{"tokens": ["a"]}\tb\t0-0', "source has neither heads nor a tree"),
         ('{"tokens": ["a", "b"], "heads": [0, null]}\tb\t0-0', "word 2 has no head"),
         ('{"tokens": ["a", "b"], "heads": [2, 1]}\tb\t0-0', "its own ancestor"),
@@ -73,8 +73,8 @@ def test_further_sources_stand_behind_the_links_of_the_first() -> None:
         (f"{GAVE}\tSie gibt\t0-0 x", "'x' is not a link"),
         (f'{GAVE}\tSie gibt\t{{"links": [[0, 0, 1.5]]}}', "is not a link such as"),
         (f'{GAVE}\tSie gibt\t{{"links": [[0, -1]]}}', "is not a link such as"),
-        (f'{GAVE}\tSie gibt\t{{"links": 3}}', "is no list of links"),
-        (f'{GAVE}\tSie gibt\t{{"target": ["Sie"], "links": []}}', "the links are of other target words"),
+        (f'{GAVE}\tSie gibt\t{{"links": 3}}', "is not a list of links"),
+        (f'{GAVE}\tSie gibt\t{{"target": ["Sie"], "links": []}}', "the links belong to other target words"),
         (f"{GAVE}\tSie gibt\t{{", "links are not JSON"),
     ],
 )
@@ -130,7 +130,7 @@ def test_targets_without_words() -> None:
 
 def test_lines_before_a_bad_one_are_written() -> None:
     done = synmt("project", "--target-language", "de", text=f"{LINE}\nx\n")
-    assert is_one_line_of_error(done, "synmt project: stdin:2: 1 columns instead of source TAB target TAB links")
+    assert is_one_line_of_error(done, "synmt project: stdin:2: expected `source TAB target TAB links`, found 1 column")
     assert done.stdout.count("\n") == 1
 
 
@@ -144,7 +144,7 @@ def test_an_aligner_links_the_words(letter_aligner: Path) -> None:
     records = project(f"{source}\tA B C\n\n{{}}\tA\n", "--aligner", str(letter_aligner))
     assert (records[0]["heads"], records[0]["deprels"]) == ([2, 0, 2], ["x", "root", "y"])
     assert records[1] == {} and records[2]["confidences"] == [0.0]
-    with pytest.raises(BadInput, match="3 columns instead of source TAB target"):
+    with pytest.raises(BadInput, match="expected `source TAB target`, found 3 columns"):
         project(f"{source}\tA B C\t0-0", "--aligner", str(letter_aligner))
 
 
@@ -166,15 +166,19 @@ def test_markup_is_stripped() -> None:
     assert (done.stdout, done.stderr) == ("The small house is old.\n\nR&D \n", "")
 
 
+EVERY_LINK = " ".join(f"{i}-{j}" for i in range(150) for j in range(150))
+
+
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
         ("<b>a\tb\t", "<b> is not closed"),
-        ("a < b\tb\t", "begins no tag; write &lt;"),
-        ("a\tb", "2 columns instead of source TAB target TAB links"),
+        ("a < b\tb\t", "does not begin a tag; write &lt;"),
+        ("a\tb", "expected `source TAB target TAB links`, found 2 columns"),
         ("a\tb\t1-0", "link 1-0 for 1 source and 1 target words"),
-        ('a\tb\t{"source": ["c"], "links": []}', "the links are of other source words"),
-        (f"{'a ' * 1001}\tb\t", "1001 words, over the 1000"),
+        ('a\tb\t{"source": ["c"], "links": []}', "the links belong to other source words"),
+        (f"{'a ' * 1001}\tb\t", "1001 words, but a line with markup may have at most 1000"),
+        (f"{'a ' * 150}\t{'b ' * 150}\t{EVERY_LINK}", "22500 links, but a line with markup may have at most 20000"),
     ],
 )
 def test_bad_lines_of_markup_are_named_or_left_empty(line: str, cause: str) -> None:

@@ -143,7 +143,7 @@ def test_links_against_gold_ones(tmp_path: Path) -> None:
     values = [line.split(" = ")[1].split()[0] for line in done.stdout.splitlines()]
     assert values == ["25.00", "80.00", "66.67", "72.73"]
     said = synmt(*arguments, "--link-base", "1", text="0-0 1-2\n\n")
-    assert is_one_line_of_error(said, "synmt score: stdin:1: link 0-0 where words count from 1")
+    assert is_one_line_of_error(said, "synmt score: stdin:1: link 0-0, but words count from 1")
     bad = synmt(*arguments, text="0-0 1~2\n\n")
     assert is_one_line_of_error(bad, "synmt score: stdin:1: '1~2' is not a link")
 

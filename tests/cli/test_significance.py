@@ -92,5 +92,5 @@ def test_too_few_resamples_for_the_level_are_refused(files: Path, test: str, res
     command = ["significance", files / "base", files / "good", "-r", files / "ref", "--test", test, "--level", level]
     done = synmt(*command, "--resamples", resamples)
     least = round(1 / level)
-    assert is_wrong_usage(done, f"--resamples {resamples} cannot show p < {level}: it takes {least}")
+    assert is_wrong_usage(done, f"--resamples {resamples} cannot show p < {level}: at least {least} can")
     assert synmt(*command, "--resamples", least).returncode == 0

@@ -122,7 +122,7 @@ def test_a_bad_line_stops_the_command_after_the_lines_before_it(tmp_path: Path) 
         ("a", b"\n\0\n", ":2: NUL byte"),
         ("a", b"{\n", ":1: not JSON"),
         ("a", b"[]\n", ":1: not a JSON object"),
-        ("a", b'{"tree": "(S (NP a)"}\n', ":1: tree: tree does not close its bracket"),
+        ("a", b'{"tree": "(S (NP a)"}\n', ":1: tree: a bracket is not closed"),
         ("a", b'{"tree": "(S (NP a)) b"}\n', ":1: tree: "),
         ("a", b'{"tokens": ["b"], "tree": "(NP a)"}\n', ":1: the leaves of the tree are not the tokens"),
         ("a.gz", b"plain\n", ": Not a gzipped file"),
@@ -142,7 +142,7 @@ def test_files_that_cannot_be_read_or_written(stream_command: str, tmp_path: Pat
 
     (tmp_path / "in").write_text(f"{RECORD}\n" * 3000)
     assert fails(f"synmt {stream_command} missing", "missing: No such file or directory")
-    assert fails(f"synmt {stream_command} .", ".: Is a directory")
+    assert fails(f"synmt {stream_command} .", ".: expected a file, found a folder")
     for lines in (1, 3000):  # less, and more, than a buffer
         assert fails(f"head -n {lines} in | synmt {stream_command} > /dev/full", "output: No space left on device")
     assert fails(f"synmt {stream_command} in >&-", "closed")

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from synmt.streams import Line
-from synmt.trees.dependency import conllu_blocks, read_conllu
+from synmt.trees.formats import conllu_blocks, read_conllu
 from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import RECORDS, TARGET_HEADS, TARGET_WORDS, TARGETS, write_pairs, write_target_trees
@@ -90,7 +90,7 @@ def test_a_pipe_of_target_strings_into_training(tmp_path: Path) -> None:
     ("options", "cause"),
     [
         ("--model parent --target train.de --target-language fi", "no embedded dependency model for 'fi'"),
-        ("--model transitions --target broken", "broken:1: token 2: LEFT-ARC:x: an arc takes two words"),
+        ("--model transitions --target broken", "broken:1: token 2: LEFT-ARC:x: an arc needs two words"),
     ],
 )
 def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str) -> None:
@@ -144,7 +144,7 @@ def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
     good = '{"tokens": ["Q", "bellt"], "heads": [2, 0], "deprels": ["rel1", "root"]}'
     text = "".join(f"{RECORDS[0]}\t{target}\n" for target in (good, unknown, two_roots, "")) + "\n"
     done = synmt("translate", parent_model, "--score", text=text)
-    assert is_one_line_of_error(done, "synmt translate: stdin:2: the model has no arc LEFT-ARC:subject")
+    assert is_one_line_of_error(done, "synmt translate: stdin:2: the model does not know the arc LEFT-ARC:subject")
     done = synmt("translate", parent_model, "--score", "--on-error", "blank", text=text)
     assert done.returncode == 0
     first, *rest = done.stdout.split("\n")
@@ -153,12 +153,12 @@ def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
         "synmt translate: 1 bad line left empty",
         "synmt translate: 1 line where the tree has several roots left empty",
         "synmt translate: 1 line with an empty side left empty",
-        "synmt translate: 1 subword that the model does not know, scored as unknown",
+        "synmt translate: scored 1 subword that the model does not know as unknown",
     ]
     done = synmt("translate", parent_model, "--score", "--n-best", "2", text=text)
     assert is_wrong_usage(done, "--n-best has no effect with --score")
     done = synmt("translate", parent_model, "--score", text="a\n")
-    assert is_one_line_of_error(done, "synmt translate: stdin:1: 1 columns instead of source TAB target")
+    assert is_one_line_of_error(done, "synmt translate: stdin:1: expected `source TAB target`, found 1 column")
 
 
 def test_words_are_scored_over_several_trees(parent_model: Path) -> None:

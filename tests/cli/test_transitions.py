@@ -39,12 +39,12 @@ def test_trees_without_a_string_are_empty_lines_and_counted() -> None:
 def test_trees_that_are_not_projective_are_lifted_and_come_back(tmp_path: Path) -> None:
     done = synmt("transitions", text=CROSSING)
     assert done.stdout == "a b c LEFT-ARC:x↑y LEFT-ARC:w d RIGHT-ARC:y\n"
-    assert done.stderr == "synmt transitions: 1 tree is not projective, and lifted\n"
+    assert done.stderr == "synmt transitions: lifted the crossing arcs of 1 tree\n"
     back = json.loads(synmt("transitions", "--invert", "--format", "records", text=done.stdout).stdout)
     assert back.items() >= json.loads(CROSSING).items()
     ambiguous = record("a b c d e", [3, 5, 0, 3, 3], "w x root y y")
     done = synmt("transitions", text=f"{CROSSING}{ambiguous}")
-    assert done.stderr == "synmt transitions: 2 trees are not projective, and lifted, 1 of them for good\n"
+    assert done.stderr == "synmt transitions: lifted the crossing arcs of 2 trees, 1 irreversibly\n"
 
 
 def test_a_bad_record_is_not_a_tree_without_a_string() -> None:
@@ -109,7 +109,7 @@ def test_multiword_tokens_of_conllu_are_words(tmp_path: Path) -> None:
     assert done.stderr == ""
     (tmp_path / "bad.conllu").write_text("1\ta\n")
     assert is_one_line_of_error(
-        shell("synmt transitions --input conllu bad.conllu", tmp_path), "bad.conllu:1: 2 columns instead of 10"
+        shell("synmt transitions --input conllu bad.conllu", tmp_path), "bad.conllu:1: expected 10 columns, found 2"
     )
 
 
@@ -117,7 +117,7 @@ def test_a_broken_string_is_named_by_line_and_token() -> None:
     broken = f"{FATHER}\n\na b RIGHT-ARC:x LEFT-ARC:y\n"
     done = synmt("transitions", "--invert", text=broken)
     assert is_one_line_of_error(
-        done, "synmt transitions: stdin:3: token 4: LEFT-ARC:y: an arc takes two words, and 1 word waits for a head"
+        done, "synmt transitions: stdin:3: token 4: LEFT-ARC:y: an arc needs two words, but 1 word waits for a head"
     )
     assert done.stdout == "He is my father .\n\n"
     blanked = synmt("transitions", "--invert", "--format", "records", "--on-error", "blank", text=broken)
@@ -134,8 +134,8 @@ def test_strings_that_are_no_trees_are_repaired() -> None:
         ["a", "b", "c", "d"], [0, 1, 1, 1], ["root", "x", "dep", "dep"],
     ]  # fmt: skip
     assert whole == json.loads(synmt("transitions", "--invert", "--format", "records", text=FATHER).stdout)
-    cause = "token 4: LEFT-ARC:y: an arc takes two words, and 1 word waits for a head"
-    assert done.stderr == f"synmt transitions: repaired 1 string that is no tree, the first for this: {cause}\n"
+    cause = "token 4: LEFT-ARC:y: an arc needs two words, but 1 word waits for a head"
+    assert done.stderr == f"synmt transitions: repaired 1 string; the first was not a tree: {cause}\n"
 
 
 def test_wrong_usage() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from synmt.text.moses import MosesTokenizer
+from synmt.text.tokenization import MosesTokenizer
 from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
 from tests.cli.conftest import TINY
 from tests.cli.corpora import RECORDS, TARGETS, write_pairs
@@ -75,7 +75,7 @@ def test_json_lines_hold_scores_and_alternatives(mask_model: Path) -> None:
 
 def test_a_longer_list_than_the_beam_is_refused(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--n-best", "5", text=jsonl(RECORDS))
-    assert is_wrong_usage(done, "--n-best 5 needs a --beam of 5 or more")
+    assert is_wrong_usage(done, "--n-best 5 needs --beam 5 or more")
 
 
 def test_a_search_among_trees_is_refused_where_there_are_none(mask_model: Path) -> None:
@@ -93,7 +93,7 @@ def test_precision_changes_probabilities_and_not_by_much(mask_model: Path) -> No
     assert found["int8"] == pytest.approx(found["fp32"], abs=0.3)
     assert len({tuple(each) for each in found.values()}) == 3
     done = synmt("translate", mask_model, "--score", "--precision", "int8", text="a\tb")
-    assert is_wrong_usage(done, "--score gives the numbers of the model, not those of --precision int8")
+    assert is_wrong_usage(done, "--score does not work with --precision int8")
 
 
 def test_a_model_beside_itself_is_the_model(mask_model: Path, tmp_path: Path) -> None:
@@ -107,14 +107,14 @@ def test_a_model_beside_itself_is_the_model(mask_model: Path, tmp_path: Path) ->
         assert one["log_probability"] == pytest.approx(other["log_probability"], abs=1e-4)
     write_model(tmp_path / "tree", "mask", "transitions")
     done = synmt("translate", mask_model, tmp_path / "tree", text=jsonl(RECORDS))
-    assert is_one_line_of_error(done, "tree: writes more than words, and only models of words translate together")
+    assert is_one_line_of_error(done, "tree: writes trees, and models of an ensemble may write only words")
     done = synmt("translate", tmp_path / "tree", "--no-repeat", "3", text=jsonl(RECORDS))
     assert is_wrong_usage(done, "--no-repeat has no effect with a model that writes arcs among its words")
     write_model(tmp_path / "multitask", "multitask")
     done = synmt("translate", mask_model, tmp_path / "multitask", text=jsonl(RECORDS))
-    assert is_one_line_of_error(done, f"multitask: writes other subwords than {mask_model}")
+    assert is_one_line_of_error(done, f"multitask: has a different target vocabulary than {mask_model}")
     done = synmt("translate", "--score", mask_model, mask_model, text=jsonl(RECORDS))
-    assert done.returncode == 2 and "--score is of one model" in done.stderr
+    assert done.returncode == 2 and "--score takes one model" in done.stderr
 
 
 def test_drawn_translations_depend_on_their_seed_alone(mask_model: Path) -> None:
@@ -167,7 +167,7 @@ def test_text_mask_records_and_parse_records_give_the_same(mask_model: Path, tmp
 def test_a_bad_record_stops_or_is_left_empty(mask_model: Path) -> None:
     text = jsonl([RECORDS[0], '{"tree": "no tree"}', "nonsense", RECORDS[1]])
     done = synmt("translate", mask_model, text=text)
-    assert is_one_line_of_error(done, "synmt translate: stdin:2: tree: word 'no' outside of brackets")
+    assert is_one_line_of_error(done, "synmt translate: stdin:2: tree: word 'no' outside brackets")
     assert done.stdout == f"{TARGETS[0]}\n"
     done = synmt("translate", mask_model, "--on-error", "blank", text=text.encode() + b"\xff\n")
     assert done.returncode == 0
@@ -226,7 +226,7 @@ def test_one_model_translates_and_parses(multitask_model: Path) -> None:
 
 def test_a_task_that_was_not_learnt(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--task", "parse", text=RECORDS[0])
-    assert is_one_line_of_error(done, f"synmt translate: {mask_model}: has not learned to parse")
+    assert is_one_line_of_error(done, f"synmt translate: {mask_model}: was not trained to parse")
 
 
 SENTENCES = [
@@ -295,7 +295,7 @@ def test_a_tokenizer_is_that_of_both_sides(mask_model: Path) -> None:
 def test_other_formats_are_not_taken_for_text(mask_model: Path) -> None:
     for number, text in enumerate(("# text = He is.\n1\tHe\t", f"\n1\tHe{8 * chr(9)}_\n"), 1):
         done = synmt("translate", mask_model, text=text)
-        assert is_one_line_of_error(done, f"stdin:{number}: CoNLL-U is no text", "synmt parse --input conllu")
+        assert is_one_line_of_error(done, f"stdin:{number}: CoNLL-U is not text", "synmt parse --input conllu")
 
 
 def test_forced_decoding_scores_what_a_search_finds(mask_model: Path) -> None:

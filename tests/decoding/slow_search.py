@@ -17,7 +17,7 @@ from synmt.systems.tags.strings import read_tag
 from synmt.systems.target import Hypothesis
 from synmt.text.vocabulary import END, UNKNOWN, Vocabulary
 from synmt.trees.arc_tokens import Kind, Token
-from synmt.trees.transition_state import SUBWORDS, Constraints, State
+from synmt.trees.transitions import SUBWORDS, Constraints, State
 from tests.nn.slow_decoder import slow_state
 from tests.systems.slow_compose import slow_states
 from tests.systems.slow_tags import slow_log_probabilities

@@ -13,7 +13,7 @@ from synmt.nn.encoding import SourceBatch
 from synmt.systems.target import Hypothesis
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import Kind
-from synmt.trees.transition_state import SUBWORDS
+from synmt.trees.transitions import SUBWORDS
 from tests.decoding.slow_search import SlowArcs, may_follow, next_logits
 
 

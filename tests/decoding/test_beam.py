@@ -13,8 +13,7 @@ from synmt.systems.tags.strings import read_tag
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import is_arc
 from synmt.trees.record import check_heads
-from synmt.trees.transition_state import Constraints
-from synmt.trees.transitions import TransitionError, read_transitions
+from synmt.trees.transitions import Constraints, TransitionError, read_transitions
 from tests import tiny
 from tests.decoding.slow_search import slow_arcs, slow_beam_search
 

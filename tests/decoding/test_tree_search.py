@@ -16,8 +16,7 @@ from synmt.nn.config import Positions
 from synmt.systems.arcs.search import ArcOutput
 from synmt.text.vocabulary import END
 from synmt.trees.record import check_heads
-from synmt.trees.transition_state import Constraints
-from synmt.trees.transitions import TransitionError, read_transitions
+from synmt.trees.transitions import Constraints, TransitionError, read_transitions
 from tests import tiny
 from tests.decoding.slow_search import SlowArcs
 from tests.decoding.slow_tree_search import all_translations, slow_tree_search

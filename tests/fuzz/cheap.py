@@ -40,7 +40,7 @@ def train(options: dict[str, Any]) -> None:
     names = ("source", "target", "dev-source", "dev-target")
     of = digest({**options, **{name: Path(options[name]).read_text() for name in names}})
     prepared.mkdir(parents=True, exist_ok=True)
-    ids = prepared / "ids"
+    ids = prepared / of
     if not ids.exists():
         step()
         aside(ids, of)

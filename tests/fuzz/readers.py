@@ -20,19 +20,19 @@ from safetensors.torch import save
 
 from synmt.alignment.mask_align.aligner import MaskAlignConfig
 from synmt.alignment.pairs import with_known_links
-from synmt.metrics.bracketing import read_parse
-from synmt.metrics.prediction import read_prediction
+from synmt.metrics.links import read_prediction
+from synmt.metrics.parses import read_parse
 from synmt.model.config import ModelConfig
 from synmt.model.files import naming
 from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair, columns_of_pairs
-from synmt.parsers import benepar_models, udpipe_parser
+from synmt.parsers import benepar_models, udpipe
 from synmt.parsers.parser import ModelError
 from synmt.streams import BadInput, BadLines, Line, read_lines
 from synmt.text.bpe import Bpe
 from synmt.training.checkpoint import checksum, read_checkpoint
 from synmt.trees.arc_tokens import ArcStyle, read_entries
-from synmt.trees.dependency import conllu_blocks, read_conllu, write_conllu
+from synmt.trees.formats import conllu_blocks, read_conllu, write_conllu
 from synmt.trees.record import ParseRecord, read_record, record_of_brackets, write_record
 from synmt.trees.transitions import read_forest, read_transitions, transitions_of_record
 from tests.cli.commands import CODES, RECORD
@@ -184,7 +184,7 @@ def read_udpipe(path: Path) -> None:
 
 def _read_udpipe(path: Path) -> None:
     try:
-        udpipe_parser.UDPipeParser(str(path)).parse(["He is my father."])
+        udpipe.UDPipeParser(str(path)).parse(["He is my father."])
     except REFUSALS:
         os._exit(REFUSED)
 

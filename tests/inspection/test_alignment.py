@@ -38,18 +38,18 @@ def test_links_alone_take_their_words_from_another_file() -> None:
 @pytest.mark.parametrize(
     ("lines", "cause"),
     [
-        (["0-0"], "a.jsonl:7: links without their words"),
+        (["0-0"], "a.jsonl:7: links without words"),
         ([WORDS, "0-2"], "a.jsonl:7: link 0-2 for 3 source and 2 target words"),
         ([{**WORDS, "links": [[3, 0]]}], "a.jsonl:7: link 3-0 for 3 source and 2 target words"),
-        ([{**WORDS, "links": [[-1, 0]]}], "a.jsonl:7: a link to a word before the first"),
+        ([{**WORDS, "links": [[-1, 0]]}], "a.jsonl:7: a link to a word with a negative number"),
         ([{**WORDS, "links": [[0]]}], "a.jsonl:7: "),
         ([{**WORDS, "links": 1}], "a.jsonl:7: "),
         ([{**WORDS, "scores": [[1, 0]]}], r"a.jsonl:7: scores are \[1, 2\] for 3 source and 2 target words"),
         ([{**WORDS, "scores": [[1, 0], [1], [0]]}], "a.jsonl:7: "),
-        ([{"source": [], "target": ["a"]}], "a.jsonl:7: no words under source or target"),
-        ([{}], "a.jsonl:7: no words under source or target"),
+        ([{"source": [], "target": ["a"]}], "a.jsonl:7: no words in source or target"),
+        ([{}], "a.jsonl:7: no words in source or target"),
         (["{"], "a.jsonl:7: "),
-        ([WORDS, {**WORDS, "target": ["a", "b"]}], "a.jsonl:7: other words than at a.jsonl:7"),
+        ([WORDS, {**WORDS, "target": ["a", "b"]}], "a.jsonl:7: the words differ from those at a.jsonl:7"),
     ],
 )
 def test_what_is_no_alignment_is_refused(lines: list[object], cause: str) -> None:

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from synmt.inspection.curves import as_json, draw_curves, read_curves
-from synmt.inspection.drawing import picture
+from synmt.inspection.matrix import picture
 from synmt.streams import BadInput
 from synmt.training.log import Log
 
@@ -44,7 +44,7 @@ def test_a_picture_has_a_panel_for_each_column_and_names_the_runs(tmp_path: Path
     runs = [read_curves(write_log(tmp_path / name)) for name in ("one", "<two>")]
     svg = picture(lambda figure: draw_curves(figure, runs), "svg")
     shown = [node.text for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
-    titles = ["training loss (nats a token)", "validation loss (nats a token)", "validation BLEU"]
+    titles = ["training loss (nats per token)", "validation loss (nats per token)", "validation BLEU"]
     assert [text for text in shown if text in titles] == titles
     assert shown.count("update") == 3
     assert shown.count("one") == shown.count("<two>") == 1

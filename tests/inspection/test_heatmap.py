@@ -7,10 +7,18 @@ import matplotlib
 import numpy as np
 import pytest
 
-from synmt.inspection.config import PictureConfig
-from synmt.inspection.drawing import DEFAULTS, PictureForm, picture
-from synmt.inspection.heatmap import MOST_CELLS, _grid, draw_matrices
-from synmt.inspection.matrix import Legend, Matrix, label
+from synmt.inspection import PictureConfig
+from synmt.inspection.matrix import (
+    DEFAULTS,
+    MOST_CELLS,
+    Legend,
+    Matrix,
+    PictureForm,
+    _grid,
+    draw_matrices,
+    label,
+    picture,
+)
 from synmt.streams import BadInput
 
 LEGEND = Legend("query", "key", "weight", "Blues", 0.0, 1.0)
@@ -97,11 +105,11 @@ def test_a_character_that_no_font_has_is_reported_for_png(capsys: pytest.Capture
     drawn("svg", square(["\U00012000"]))
     assert capsys.readouterr().err == ""
     drawn("png", square(["\U00012000"]))
-    assert capsys.readouterr().err.startswith("synmt inspect: some characters are in no installed font")
+    assert capsys.readouterr().err.startswith("synmt inspect: no installed font has some of the characters")
 
 
 def test_more_tokens_than_can_be_read_are_refused() -> None:
-    with pytest.raises(BadInput, match=f"{MOST_CELLS + 1} tokens are more than the {MOST_CELLS}"):
+    with pytest.raises(BadInput, match=f"{MOST_CELLS + 1} tokens, but a picture can show {MOST_CELLS}"):
         drawn("svg", square(["a"] * (MOST_CELLS + 1)))
 
 

@@ -97,7 +97,7 @@ def test_links_of_one_aligner_or_of_several(masked: ReadSentence) -> None:
 
 def test_a_page_too_large_for_a_browser_is_refused(masked: ReadSentence, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "MOST_NUMBERS", 100)
-    with pytest.raises(BadInput, match="numbers are more than the 100 that a page can hold"):
+    with pytest.raises(BadInput, match="numbers, but a page can hold 100 at most"):
         attention_page(masked, "He")
 
 
@@ -131,7 +131,7 @@ def test_a_bitext_without_pairs_or_too_large_makes_no_page(monkeypatch: pytest.M
     with pytest.raises(BadInput, match="no sentence pairs"):
         links_page(read_bitext([Line("{}", "in", 1)]), "none")
     monkeypatch.setattr(page, "MOST_NUMBERS", 100)
-    with pytest.raises(BadInput, match="more than the 100 that a page can hold"):
+    with pytest.raises(BadInput, match="but a page can hold 100 at most"):
         links_page(read_bitext(BITEXT), "all")
 
 

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 from synmt.inspection.strengths import Strengths, as_json, as_text, as_tsv, open_strengths, strengths_matrices
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput
-from synmt.trees.relations import RELATIONS
+from synmt.trees.linearization import RELATIONS
 from tests import tiny
 from tests.inspection.models import write_model
 

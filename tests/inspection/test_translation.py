@@ -8,9 +8,7 @@ import torch
 
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.translation import Translator
-from synmt.inspection.attention import head_matrices
-from synmt.inspection.sentence import source_of
-from synmt.inspection.translation import BEGIN, read_translation
+from synmt.inspection.sentence import BEGIN, head_matrices, read_translation, source_of
 from synmt.nn.attention import Recorder
 from synmt.trees.arc_tokens import is_arc, write_entries
 from tests import tiny

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synmt.metrics.attachment import Attachment
+from synmt.metrics.parses import Attachment
 from synmt.trees.record import UNATTACHED, ParseRecord
 
 GOLD = ParseRecord(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from synmt.metrics.bracketing import Bracketing, read_parse
 from synmt.metrics.metric import corpus_score
+from synmt.metrics.parses import Bracketing, read_parse
 from synmt.trees.constituency import TreeError
 
 SAMPLE = Path(__file__).parents[3] / "shared" / "data" / "trees" / "evalb_sample"
@@ -65,5 +65,5 @@ def test_the_sample_of_evalb() -> None:
 
 @pytest.mark.parametrize("line", ["He is here .", "(S (X a)) b", "a (S (X b))"])
 def test_words_outside_of_brackets_are_no_parse(line: str) -> None:
-    with pytest.raises(ValueError, match="words outside of brackets"):
+    with pytest.raises(ValueError, match="words outside brackets"):
         read_parse(line)

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.metrics.lengths import LengthBuckets
+from synmt.metrics.reading import LengthBuckets
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, unique=True).map(sorted), st.integers(0, 60))

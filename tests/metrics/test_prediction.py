@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from synmt.metrics.config import CATEGORIES
-from synmt.metrics.prediction import Prediction, PredictionCategory, read_prediction
+from synmt.metrics.links import Prediction, PredictionCategory, read_prediction
 from synmt.text.links import read_links
 
 FOUND = '{"links": [[0, 0, 0.9], [1, 1], [1, 2]], "predicted": [true, true, false, false], "target": ["ignored"]}'
@@ -40,7 +40,7 @@ def test_no_words_have_no_shares() -> None:
         ('{"links": [[0, -1]], "predicted": [true]}', "counted from 0"),
         ('{"links": [[0.5, 0]], "predicted": [true]}', "counted from 0"),
         ('{"links": [[0, 0]], "predicted": [1]}', "true or false"),
-        ('{"links": [[0, 1]], "predicted": [true]}', "a link leaves the 1 target words"),
+        ('{"links": [[0, 1]], "predicted": [true]}', "a link to a word beyond the 1 target words"),
     ],
 )
 def test_what_is_no_prediction(line: str, cause: str) -> None:
@@ -49,5 +49,5 @@ def test_what_is_no_prediction(line: str, cause: str) -> None:
 
 
 def test_references_of_another_sentence() -> None:
-    with pytest.raises(ValueError, match="a reference link leaves the 1 target words"):
+    with pytest.raises(ValueError, match="a reference link to a word beyond the 1 target words"):
         PredictionCategory("cPcA").statistics([Prediction(predicted=(True,))], [[read_links("0-1")]])

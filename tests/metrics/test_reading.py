@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from synmt.metrics.config import MetricConfig
-from synmt.metrics.lengths import LengthBuckets
-from synmt.metrics.reading import Files, Input, open_input
+from synmt.metrics.reading import Files, Input, LengthBuckets, open_input
 from synmt.metrics.scoring import score_systems
 from synmt.streams import BadInput
 
@@ -35,7 +34,7 @@ def test_the_base_of_links_is_found_or_said(tmp_path: Path) -> None:
     assert score(tmp_path, "aer", "1-1 2-2\n", "1-1 2-2\n")[1].endswith("|base:1|refbase:1")
     assert score(tmp_path, "aer", "1-1\n", "0-0 1-1\n", link_base=0)[0] == pytest.approx(100 / 3)
     assert score(tmp_path, "aer", "\n", "1-1\n")[1].endswith("|base:0|refbase:1")
-    with pytest.raises(BadInput, match="hypothesis:1: link 0-0 where words count from 1"):
+    with pytest.raises(BadInput, match="hypothesis:1: link 0-0, but words count from 1"):
         score(tmp_path, "aer", "0-0 1-1\n", "1-1\n", link_base=1)
 
 
@@ -46,7 +45,7 @@ def test_links_must_not_leave_their_sentences(tmp_path: Path) -> None:
         score(tmp_path, "aer", "0-2\n0-1\n", "0-2\n0-0\n", **sides)
     with pytest.raises(BadInput, match="reference:1: link 0-3 for 2 source and 3 target words"):
         score(tmp_path, "aer", "0-2\n0-0\n", "0-3\n0-0\n", **sides)
-    with pytest.raises(ValueError, match="a target is for links, beside a source"):
+    with pytest.raises(ValueError, match="a target needs links and a source"):
         given(tmp_path, "bleu", "", "", **sides)
 
 
@@ -55,7 +54,7 @@ def test_predictions_are_from_zero_whatever_the_references(tmp_path: Path) -> No
     found, signature = score(tmp_path, "cPcA", line, "2-1\n")
     assert found == 100
     assert signature.endswith("|base:0|refbase:1")
-    with pytest.raises(BadInput, match="hypothesis:2: a reference link leaves the 1 target words"):
+    with pytest.raises(BadInput, match="hypothesis:2: a reference link to a word beyond the 1 target words"):
         score(tmp_path, "cPcA", line * 2, "2-1\n2-2\n")
 
 
@@ -86,7 +85,7 @@ def test_lengths_are_those_of_the_source_or_else_the_reference(tmp_path: Path) -
     assert rows == [1, 0]
     source = '{"tokens": ["a"]}\na b c\n'
     assert [row.bucket for row in given(tmp_path, "bleu", *texts, buckets=buckets, source=source).rows] == [0, 2]
-    with pytest.raises(ValueError, match="lengths for aer are those of a source, and there is none"):
+    with pytest.raises(ValueError, match="lengths for aer need a source"):
         given(tmp_path, "aer", *texts, buckets=buckets)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files
-from synmt.metrics.relation_report import Found, add_relations, report_relations
+from synmt.metrics.scoring import Found, add_relations, report_relations
 from synmt.streams import BadInput
 from synmt.trees.record import UNATTACHED, ParseRecord, write_record
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from synmt.metrics.reliability import BINS, Reliability, Scored, read_scored, tempered
+from synmt.metrics.links import Scored, read_scored
+from synmt.metrics.reliability import BINS, Reliability, tempered
 from synmt.text.links import Link, Links, read_links
 
 SCORES = st.integers(0, 1000).map(lambda thousandths: thousandths / 1000)

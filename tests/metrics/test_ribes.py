@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import corpus_score
-from synmt.metrics.ribes import Ribes, reference_places, ribes
+from synmt.metrics.translations import Ribes, reference_places, ribes
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "data" / "ribes"
 needs_fixtures = pytest.mark.skipif(not FIXTURES.exists(), reason="needs the outputs that the program scored")

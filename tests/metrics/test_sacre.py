@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import corpus_score
-from synmt.metrics.sacre import SacreBleuMetric, bleu, chrf, chrf_plus, chrf_plus_plus, ter
+from synmt.metrics.translations import SacreBleuMetric, bleu, chrf, chrf_plus, chrf_plus_plus, ter
 
 HYPOTHESES = ["The cat sat on the mat.", "", "hello, world", "He is my father."]
 REFERENCES = [

@@ -3,10 +3,10 @@ import json
 import pytest
 
 from synmt.metrics.config import MetricConfig
-from synmt.metrics.lengths import LengthBuckets
 from synmt.metrics.metric import corpus_score
-from synmt.metrics.sacre import bleu
+from synmt.metrics.reading import LengthBuckets
 from synmt.metrics.scoring import report_lengths, report_sentences, score_by_length, score_sentences, score_systems
+from synmt.metrics.translations import bleu
 from tests.metrics.inputs import given_input
 
 NONE = MetricConfig("none")

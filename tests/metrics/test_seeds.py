@@ -10,8 +10,8 @@ import pytest
 from sacrebleu import corpus_bleu
 
 from synmt.metrics.metric import Compared, Score, Statistics
-from synmt.metrics.sacre import bleu, ter
-from synmt.metrics.seeds import Trained, holm, p_value, trained, two_sided
+from synmt.metrics.significance import Trained, holm, p_value, trained, two_sided
+from synmt.metrics.translations import bleu, ter
 from tests.metrics.test_significance import NONE, REFERENCE, noisy
 
 

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest, Result
 
-from synmt.metrics.bracketing import Bracketing, read_parse
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.links import LinkMetric
 from synmt.metrics.metric import Metric, corpus_score
-from synmt.metrics.ribes import Ribes
-from synmt.metrics.sacre import bleu, chrf, ter
+from synmt.metrics.parses import Bracketing, read_parse
 from synmt.metrics.significance import (
     TESTS,
     Comparison,
@@ -30,6 +28,7 @@ from synmt.metrics.significance import (
     weighted_sums,
     wins,
 )
+from synmt.metrics.translations import Ribes, bleu, chrf, ter
 from synmt.text.links import read_links
 from tests.metrics.inputs import given_input
 

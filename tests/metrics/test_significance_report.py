@@ -1,9 +1,8 @@
 import json
 
+from synmt.metrics.comparisons import SignTest, report_findings, report_signs
 from synmt.metrics.metric import Score
 from synmt.metrics.significance import TESTS, Comparison, Findings
-from synmt.metrics.significance_report import report_findings, report_signs
-from synmt.metrics.signs import SignTest
 
 BLEU, TER = Score("BLEU", 27.304, "nrefs:1|tok:13a"), Score("TER", 55.5, "nrefs:1|case:lc")
 FINDINGS = Findings(

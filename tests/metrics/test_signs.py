@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.metrics.signs import SignTest, compare_settings, read_settings, sign_test
+from synmt.metrics.comparisons import SignTest, compare_settings, read_settings, sign_test
 from synmt.streams import BadInput, Line
 
 COUNTS = st.integers(0, 40)
@@ -64,11 +64,11 @@ HEADER = "system\tmetric\tscore\n"
         ("", "no scores of two systems"),
         (HEADER, "no scores of two systems"),
         (f"{HEADER}a\tBLEU\t1\n", "no scores of two systems"),
-        ("a\tBLEU\t1\n", "scores.tsv:1: a table begins with the names of its columns"),
+        ("a\tBLEU\t1\n", "scores.tsv:1: a table starts with the names of its columns"),
         (f"{HEADER}a\tBLEU\tnan\n", "scores.tsv:2: score of a is nan"),
         (f"{HEADER}a\tBLEU\tinf\n", "scores.tsv:2: score of a is inf"),
         (f"{HEADER}a\tBLEU\t\n", "scores.tsv:2: could not convert string to float: ''"),
-        (f"{HEADER}a\tBLEU\n", "scores.tsv:2: 2 columns under 3 names"),
+        (f"{HEADER}a\tBLEU\n", "scores.tsv:2: 2 columns, but the header has 3"),
         (f"{HEADER}a\tBLEU\t1\na\tBLEU\t2\n", "scores.tsv:3: a second score of a for BLEU"),
         (f"{HEADER}a\tBLEU\t1\nb\tBLEU\t1\nb\tTER\t1\n", "no score of a for TER"),
         (f"{HEADER}a\tBLEU\t1\nb\tBLEU\t1\n{HEADER}a\tBLEU\t1\n", "tables of 2 and of 1 systems"),

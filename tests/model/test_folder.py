@@ -82,14 +82,14 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 
 HOSTILE: list[tuple[str, dict[str, Any], str]] = [
-    ("top", {"format": 1}, "format 1 is not known"),
+    ("top", {"format": 1}, "written in format 1, but"),
     ("top", {"model": []}, ""),
     ("model", {"source": {"../mask": {}}}, "unknown idea"),
     ("model", {"source": ["mask"]}, ""),
     ("model", {"source": {"mask": {}, "linearized": {}}}, "cannot be combined"),
     ("model", {"source": {"mask": {"per_layer": "yes"}}}, "per layer cannot be 'yes'"),
     ("model", {"source": {"pascal": {"heads": 0}}}, "heads cannot be 0"),
-    ("model", {"source": {}}, "no idea"),
+    ("model", {"source": {}}, "the encoder needs an idea"),
     ("model", {"source": {"pascal": {"layer": 200}}}, "takes 2 heads of layer 200"),
     ("model", {"tokenizer": "shell"}, "unknown tokenizer"),
     ("model", {"languages": ["../../etc/passwd", "de"]}, "not a code"),
@@ -146,10 +146,10 @@ def test_cut_weights(folder: ModelFolder[ModelConfig], size: int) -> None:
 def test_weights_of_another_model(folder: ModelFolder[ModelConfig]) -> None:
     weights = load_file(folder.parameters)
     save_file({**weights, "network.embedding": torch.zeros(3, 16)}, folder.parameters)
-    with pytest.raises(BadInput, match=r"tensor network\.embedding is \[3, 16\], not \["):
+    with pytest.raises(BadInput, match=r"tensor network\.embedding has shape \[3, 16\], not \["):
         folder.load_model(CPU)
     save_file({**weights, "extra": torch.zeros(1)}, folder.parameters)
-    with pytest.raises(BadInput, match="tensor extra is not of this model"):
+    with pytest.raises(BadInput, match="tensor extra is not part of this model"):
         folder.load_model(CPU)
     del weights["network.embedding"]
     save_file(weights, folder.parameters)

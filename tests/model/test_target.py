@@ -60,7 +60,7 @@ def test_settings_make_the_side_again(target: str) -> None:
 @pytest.mark.parametrize(
     ("ideas", "arcs", "cause"),
     [
-        ({}, None, "no idea of the target side"),
+        ({}, None, "the decoder needs an idea"),
         ({"tree": {}}, None, "unknown idea 'tree'"),
         ({"bitran": {}}, {"root_arc": True}, "bitran writes no arcs"),
         ({"gcn": {"layers": 0}}, None, "layers cannot be 0"),
@@ -77,7 +77,7 @@ def test_a_module_belongs_to_a_decoder() -> None:
     class Lost(TargetIdea):
         reads = "synmt.systems.target:Reading"
 
-    with pytest.raises(TypeError, match="Lost has a module, and does not say which decoder runs it"):
+    with pytest.raises(TypeError, match="Lost has a module, so it must set `runs`"):
         Lost()
 
 
@@ -113,7 +113,7 @@ def test_a_record_that_the_tokenizer_would_change_keeps_its_words() -> None:
 @pytest.mark.parametrize(
     ("texts", "cause"),
     [
-        (["Go", "I go LEFT-ARC:x", "I LEFT-ARC:x"], "targets:3: token 2: LEFT-ARC:x: an arc takes two words"),
+        (["Go", "I go LEFT-ARC:x", "I LEFT-ARC:x"], "targets:3: token 2: LEFT-ARC:x: an arc needs two words"),
         (["I go LEFT-ARC ARC:x"], "targets:1: token 3: LEFT-ARC: not an arc of this style"),
         ([RECORD, '{"tokens": ["a"]}'], "targets:2: record has no dependency relations"),
         (["I go."], "no embedded dependency model for 'xx'"),

@@ -166,5 +166,5 @@ def test_two_accuracies_of_one_name_are_refused() -> None:
     corpus, vocabulary = tiny.corpus("sequence")
     model = model_of("sequence", vocabulary)
     model.decoder = CausalDecoder({"one": Watching(), "other": Watching()})
-    with pytest.raises(ValueError, match="two accuracies called itself"):
+    with pytest.raises(ValueError, match="two accuracies are called itself"):
         model.loss(*corpus.batch(BATCH, CPU))

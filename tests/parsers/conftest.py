@@ -1,9 +1,9 @@
 import pytest
 
 from synmt.parsers.benepar_parser import BeneparParser
-from synmt.parsers.combined_parser import CombinedParser
+from synmt.parsers.config import CombinedParser, ParserConfig, open_parser
 from synmt.parsers.parser import Parser
-from synmt.parsers.udpipe_parser import UDPipeParser
+from synmt.parsers.udpipe import UDPipeParser
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +18,9 @@ def udpipe() -> UDPipeParser:
 
 @pytest.fixture(scope="session")
 def combined() -> CombinedParser:
-    return CombinedParser()
+    opened = open_parser(ParserConfig("benepar+udpipe"))
+    assert isinstance(opened, CombinedParser)
+    return opened
 
 
 @pytest.fixture(scope="session", params=["benepar", "udpipe", "combined"])

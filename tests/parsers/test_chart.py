@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.parsers.benepar_models import load_model
-from synmt.parsers.benepar_parser import BeneparParser, benepar_analyses, chart_analyses
-from synmt.parsers.chart import best_spans, triangle
+from synmt.parsers.benepar_parser import BeneparParser, benepar_analyses, best_spans, chart_analyses, triangle
 
 
 def best_score(values: dict[tuple[int, int], float]) -> float:

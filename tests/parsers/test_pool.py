@@ -40,7 +40,7 @@ def test_a_worker_that_is_killed_is_reported_and_nothing_is_lost_or_moved(text: 
     output = (tmp_path / "out").read_text()
     lines = output.splitlines()
     assert parse.returncode == 1
-    assert said == "synmt parse: a process has died, perhaps for want of memory; all lines before are whole\n"
+    assert said == "synmt parse: a process died, perhaps out of memory; all lines so far are complete\n"
     assert 0 < len(lines) < LINES and output.endswith("\n")
     rest = shell(f"tail -n +{len(lines) + 1} in | synmt parse --parser udpipe >> out; cat out", tmp_path)
     whole = rest.stdout.splitlines()

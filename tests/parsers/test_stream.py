@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from synmt.parsers.config import ParserConfig
 from synmt.parsers.parser import Parser
-from synmt.parsers.pool import ParserPool
-from synmt.parsers.stream import FIRST_WINDOW, parse_texts
+from synmt.parsers.stream import FIRST_WINDOW, ParserPool, parse_texts
 from synmt.streams import BadInput
-from synmt.trees.dependency import written
+from synmt.trees.formats import written
 from synmt.trees.record import ParseRecord, read_record, write_record
 
 SENTENCES = [

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.parsers.tokenization import SpacyTokenizer, Tokenized, split_sentences, tokenize
+from synmt.parsers.parser import SpacyTokenizer, Tokenized, split_sentences, tokenize
 from synmt.text.tokenization import spaces_after
 
 ENGLISH = SpacyTokenizer("en")

@@ -2,11 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from synmt.parsers import udpipe_parser
-from synmt.parsers.embedded import DEPENDENCY, embedded_model
-from synmt.parsers.parser import ModelError
-from synmt.parsers.udpipe_file import HEADER
-from synmt.parsers.udpipe_parser import UDPipeParser
+from synmt.parsers.parser import DEPENDENCY, ModelError, embedded_model
+from synmt.parsers.udpipe import HEADER, UDPipeParser
 from synmt.trees.record import UNATTACHED
 
 
@@ -55,7 +52,7 @@ def test_a_token_of_two_words_is_parsed_as_in_text() -> None:
 
 
 def test_a_sentence_over_the_limit_has_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(udpipe_parser, "LONGEST_SENTENCE", 5)
+    monkeypatch.setattr("synmt.parsers.udpipe.LONGEST_SENTENCE", 5)
     udpipe = UDPipeParser()
     five, six = udpipe.parse([["a"] * 5, ["a"] * 6])
     assert udpipe.unparsed == 1

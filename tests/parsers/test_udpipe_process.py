@@ -9,14 +9,10 @@ from pathlib import Path
 import pytest
 from ufal.udpipe import ProcessingError, Sentences, Trainer
 
-from synmt.parsers.combined_parser import CombinedParser
-from synmt.parsers.embedded import DEPENDENCY, embedded_model
-from synmt.parsers.parser import ModelError, Parser
-from synmt.parsers.tokenization import ParserInput
+from synmt.parsers.config import CombinedParser, ParserConfig, open_parser
+from synmt.parsers.parser import DEPENDENCY, ModelError, Parser, ParserInput, embedded_model
 from synmt.parsers.training.udpipe import read_treebank
-from synmt.parsers.udpipe_file import unpacked_size
-from synmt.parsers.udpipe_parser import UDPipeParser
-from synmt.parsers.udpipe_process import UDPipeProcess, open_udpipe
+from synmt.parsers.udpipe import UDPipeParser, UDPipeProcess, open_udpipe, unpacked_size
 from tests.udpipe_files import blocks, packed, with_block
 
 EMBEDDED = embedded_model(DEPENDENCY)
@@ -56,7 +52,8 @@ def test_a_model_from_elsewhere_parses_as_one_of_synmt(process: Parser, udpipe: 
 
 
 def test_benepar_reads_its_sentences(elsewhere: Path, combined: CombinedParser) -> None:
-    assert CombinedParser(udpipe_model=str(elsewhere)).parse(LINES[:4]) == combined.parse(LINES[:4])
+    opened = open_parser(ParserConfig("benepar+udpipe", (str(elsewhere),)))
+    assert opened.parse(LINES[:4]) == combined.parse(LINES[:4])
 
 
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGXCPU, signal.SIGKILL])
@@ -73,7 +70,7 @@ def test_the_end_of_its_process_names_the_model(elsewhere: Path, number: signal.
 def test_the_limit_of_time_begins_anew_with_each_line(times: int, seconds: float, code: int) -> None:
     script = f"""
 import time
-from synmt.parsers.udpipe_process import _allow
+from synmt.parsers.udpipe import _allow
 for _ in range({times}):
     _allow(2**40, 1)
     end = time.process_time() + {seconds}
@@ -124,11 +121,11 @@ def test_sizes_that_are_lies(tmp_path: Path) -> None:
     path = tmp_path / "lies.udpipe"
     for block in blocks(model):
         path.write_bytes(with_block(model, block, packed(b"", unpacked=2**32 - 1)))
-        with pytest.raises(ModelError, match=r"lies\.udpipe: says that it unpacks to 4\d{9} bytes"):
+        with pytest.raises(ModelError, match=r"lies\.udpipe: it would unpack to 4\d{9} bytes"):
             UDPipeProcess(path)
         path.write_bytes(with_block(model, block, packed(block.data, longer=2**31)))
-        with pytest.raises(ModelError, match=r"would be \d+ bytes, beyond the end of the file"):
+        with pytest.raises(ModelError, match=r"would take \d+ bytes, beyond the end of the file"):
             UDPipeProcess(path)
         path.write_bytes(model[: block.start + 4] + b"\0" + model[block.start + 5 :])
-        with pytest.raises(ModelError, match=r"the checksum of its .* is another"):
+        with pytest.raises(ModelError, match=r"the checksum of its .* is wrong"):
             UDPipeProcess(path)

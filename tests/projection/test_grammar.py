@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.features import arc_features, crossed, distances, sentence, tag_features, words_of
-from synmt.projection.grammar import LONGEST, Grammar, Told
-from synmt.projection.loglinear import RATE, START, LogLinear, softmax
-from synmt.projection.source import Source, sentences
+from synmt.projection.grammar import LONGEST, RATE, START, Grammar, LogLinear, Told, softmax
 from synmt.projection.tree import projected, votes_of
+from synmt.projection.votes import Source, sentences
 from synmt.trees.record import ParseRecord
 from tests.projection.test_tree import linked_pairs
 

@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.projection.config import Method, ProjectionConfig
-from synmt.projection.direct import project
-from synmt.projection.source import Source, is_mark, whole
 from synmt.projection.tree import projected
-from synmt.projection.votes import Votes, vote
+from synmt.projection.votes import Source, Votes, is_mark, project, vote, whole
 from synmt.text.links import Link
 from synmt.trees.constituency import read_brackets, write_brackets
 from synmt.trees.record import UNATTACHED, ParseRecord

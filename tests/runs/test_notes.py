@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from synmt.runs.tasks import Cost, Made, check, digest, identity, make, noted
+from synmt.model.made import digest, identity
+from synmt.runs.tasks import Cost, Made, check, make, noted
 from synmt.streams import BadInput
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from synmt.metrics.seeds import holm
+from synmt.metrics.significance import holm
 from synmt.runs.table import Output, Result, costs_of, report, results
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synmt.runs.file import Pair, RunFile
-from synmt.runs.systems import Plan, Systems, Training, model_of, prepared_of, translation_of, translation_of_dev
+from synmt.runs.systems import Plan, Systems, Training, columns_of, model_of, translation_of, translation_of_dev
 from synmt.runs.tasks import Workplace, do_all
 from synmt.streams import BadInput
 
@@ -74,7 +74,7 @@ def test_no_two_things_of_a_run_have_one_place() -> None:
                 things += [model_of(place, training)]
                 things += [translation_of(place, training, test) for test in TESTS]
                 things += [translation_of_dev(place, training, {"alpha": value}) for value in (1, 1.0, "../x", "1.")]
-            things.append(prepared_of(place, training))
+    things.append(columns_of(place))
     places = [
         each
         for path in things

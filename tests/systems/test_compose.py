@@ -11,8 +11,7 @@ from torch import Tensor
 from synmt.systems.compose.heads import COLUMNS, StackReading, Stacks, composed, role, scattered, stacked
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, read_entries, write_entries
-from synmt.trees.transition_state import State
-from synmt.trees.transitions import transitions
+from synmt.trees.transitions import State, transitions
 from tests import tiny
 from tests.systems.slow_compose import slow_sets, slow_states
 from tests.trees.strategies import projective_heads
@@ -185,8 +184,8 @@ def test_what_cannot_be() -> None:
     from synmt.model.target import target_side
 
     for ideas, cause in (
-        ({"compose": {"heads": 0, "stack_heads": 0}}, "compose takes no heads"),
-        ({"compose": {}, "parent": {}}, "compose.parent cannot be combined: some positions would see the whole prefix"),
+        ({"compose": {"heads": 0, "stack_heads": 0}}, "compose needs at least one head"),
+        ({"compose": {}, "parent": {}}, "compose.parent cannot be combined, because one is causal"),
         ({"compose": {"mask": "none"}}, "mask cannot be 'none'"),
     ):
         with pytest.raises(ValueError, match=cause):

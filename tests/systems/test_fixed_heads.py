@@ -7,8 +7,8 @@ import torch
 
 from synmt.model.source import source_side
 from synmt.nn.attention import Recorder
+from synmt.systems.fixed_heads import PATTERNS, FixedHeads
 from synmt.systems.fixed_heads.attention import fixed_weights
-from synmt.systems.fixed_heads.idea import PATTERNS, FixedHeads
 from tests import tiny
 
 CPU = torch.device("cpu")

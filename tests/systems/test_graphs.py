@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.systems.arcs.graph import NEVER, Graph, GraphReading
+from synmt.systems.arcs.graph import NEVER, Graph, GraphReading, TreeParents
 from synmt.systems.gcn.convolution import GraphConvolution
-from synmt.systems.parent.attention import TreeParents
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, read_entries
 from tests.nn.slow_decoder import slow_convolution

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.model.source import source_side
+from synmt.systems.label_features import subword_tags
 from synmt.systems.label_features.embeddings import LabelEmbeddings
-from synmt.systems.label_features.idea import subword_tags
 from synmt.trees.record import ParseRecord
 from tests import tiny
 
@@ -45,7 +45,7 @@ def test_an_unseen_label_is_none() -> None:
 
 def test_features_that_leave_no_room_for_words() -> None:
     side = source_side({"label-features": {"fields": "deprels+upos", "size": 8}})
-    with pytest.raises(ValueError, match="leaves words none of the 16 channels"):
+    with pytest.raises(ValueError, match="leaves no room for words in a width of 16"):
         side.check_network(tiny.CONFIG)
 
 

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from synmt.model.source import source_side
 from synmt.systems.idea import Layout
+from synmt.systems.label_masks import LabelMasks
 from synmt.systems.label_masks.attention import LabelStrengths, kinds
-from synmt.systems.label_masks.idea import LabelMasks
-from synmt.trees.constituency import Tree, read_brackets
+from synmt.trees.constituency import Tree, read_brackets, split_leaves
 from synmt.trees.record import ParseRecord
-from synmt.trees.subwords import split_leaves
 from tests import tiny
 from tests.trees.strategies import trees
 

@@ -5,8 +5,8 @@ import torch
 
 from synmt.nn.encoding import EncoderPass, SourceBatch
 from synmt.systems.idea import SOME_HEADS, subwords
+from synmt.systems.lisa import Lisa
 from synmt.systems.lisa.attention import ParentHead, Parents
-from synmt.systems.lisa.idea import Lisa
 from synmt.trees.record import UNATTACHED, ParseRecord
 from tests import tiny
 

@@ -15,12 +15,12 @@ from synmt.nn.attention import Recorder
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.transformer import EncoderLayer
 from synmt.systems.idea import Layout
+from synmt.systems.mask import Mask
 from synmt.systems.mask.attention import TreeMasks, relations
-from synmt.systems.mask.idea import Mask
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.constituency import subtree_ends
+from synmt.trees.linearization import RELATIONS, relation_matrix
 from synmt.trees.record import ParseRecord
-from synmt.trees.relations import RELATIONS, relation_matrix
 from tests import tiny
 from tests.trees.strategies import parents
 

@@ -11,8 +11,8 @@ from synmt.model.source import source_side
 from synmt.nn.attention import AttentionEdit, HeadEdit, edited_attention
 from synmt.nn.encoding import SourceBatch
 from synmt.systems.idea import subwords
+from synmt.systems.pascal import Pascal
 from synmt.systems.pascal.attention import ParentScaling, Weighting, parent_factors
-from synmt.systems.pascal.idea import Pascal
 from synmt.trees.record import UNATTACHED, ParseRecord
 from tests import tiny
 

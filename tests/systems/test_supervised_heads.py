@@ -16,8 +16,9 @@ from synmt.model.source import source_side
 from synmt.nn.attention import AttentionEdit, HeadEdit, HeadWatch, Recorder, SelfAttention
 from synmt.nn.encoding import SourceBatch
 from synmt.systems.idea import SOME_HEADS, Layout, subwords
+from synmt.systems.supervised_heads import SupervisedDecoderHeads, SupervisedHeads
 from synmt.systems.supervised_heads.attention import log_mass, target_tokens
-from synmt.systems.supervised_heads.idea import PATTERNS, REVERSED, SupervisedHeads, Taught
+from synmt.systems.supervised_heads.patterns import NOTHING, OF_DECODERS, OF_TREES, PATTERNS, REVERSED, Taught
 from synmt.trees.record import UNATTACHED, ParseRecord
 from tests import tiny
 from tests.model.test_export import saved
@@ -30,6 +31,11 @@ BY_HAND = {  # the words, from 0, that each word of MONKEY is taught
     "self": [{0}, {1}, {2}, {3}, {4}],
     "parent": [{1}, {2}, {2}, {4}, {2}],
     "children": [set(), {0}, {1, 4}, set(), {3}],
+    "latest-linked": [set(), {0}, {1}, set(), {3}],
+}
+EARLIER = {  # those of them that a decoder can attend to, where they differ
+    "parent": [set(), set(), {2}, set(), {2}],
+    "children": [set(), {0}, {1}, set(), {3}],
 }
 
 
@@ -60,10 +66,25 @@ def test_a_sentence_by_hand(pattern: str) -> None:
     assert found.tolist() == slow_targets(MONKEY, layout, BY_HAND[pattern])
 
 
-@pytest.mark.parametrize("pattern", ["parent", "children", "shuffled-parent"])
+@pytest.mark.parametrize("pattern", sorted({*BY_HAND} - {"next"}))
+def test_a_target_by_hand(pattern: str) -> None:
+    """Each position is taught what its word is, as far as it has been read; the begin of sentence and arcs are not."""
+    entries = ["The", "mon@@", "key", " <arc>", "eats", "a", "banana"]
+    columns = SupervisedDecoderHeads(teach=pattern).columns(MONKEY, entries)
+    words = columns["taught_words"]
+    assert words == [0, 1, 2, 2, 0, 3, 4, 5]
+    taught = EARLIER.get(pattern, BY_HAND[pattern])
+    found = target_tokens(torch.tensor([words]), torch.tensor([columns[f"taught_{pattern}"]]), pattern in REVERSED)
+    assert found[0].tril().tolist() == [
+        [bool(word and key) and place <= query and key - 1 in taught[word - 1] for place, key in enumerate(words)]
+        for query, word in enumerate(words)
+    ]
+
+
+@pytest.mark.parametrize("pattern", sorted(OF_TREES))
 def test_words_without_a_head_and_sentences_without_a_tree_are_not_taught_trees(pattern: str) -> None:
     partial = ParseRecord(tokens=MONKEY.tokens, heads=[2, UNATTACHED, 0, UNATTACHED, 3])
-    attached = {"parent": 3, "children": 2, "shuffled-parent": 3}[pattern]
+    attached = {"parent": 3, "children": 2, "latest-linked": 2, "shuffled-parent": 3}[pattern]
     assert int(taught_tokens(partial, subwords(partial, list), pattern).any(dim=1).sum() > 0)
     layout = subwords(partial, lambda word: [word])
     assert int(taught_tokens(partial, layout, pattern).any(dim=1).sum()) == attached
@@ -106,7 +127,13 @@ def test_the_gradient_of_the_loss() -> None:
     assert logits.grad.isfinite().all()
 
 
-@pytest.mark.parametrize("system", ["supervised heads", "mask+supervised heads"])
+@given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=9))
+def test_a_decoder_draws_among_earlier_words(tokens: list[str]) -> None:
+    drawn = OF_DECODERS["random"](ParseRecord(tokens=tokens))
+    assert drawn[0] == NOTHING and all(0 <= other < word for word, other in enumerate(drawn) if word)
+
+
+@pytest.mark.parametrize("system", ["supervised heads", "supervised heads, masks", "mask+supervised heads"])
 def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
     """From the weights that inspection sees, sentence by sentence and word by word."""
     data, vocabulary = tiny.corpus(system)
@@ -124,14 +151,17 @@ def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
         layout = side.layout(record, tiny.segment)
         for lesson in idea.taught:
             weights = recorder.weights[lesson.layer - 1][place, lesson.head].detach()
-            given_words = PATTERNS[lesson.pattern](record)
+            given_words = PATTERNS.get(lesson.pattern, PATTERNS["self"])(record)
+            near = lesson.pattern == "mask:near"
             for query, word in enumerate(layout.words):
                 keys = [
                     key
                     for key, other in enumerate(layout.words)
                     if min(word, other) >= 0
                     and (
-                        given_words[other] == word != other
+                        abs(word - other) < 2
+                        if near
+                        else given_words[other] == word != other
                         if lesson.pattern == "children"
                         else given_words[word] == other
                     )
@@ -147,15 +177,59 @@ def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
     }
 
 
+@pytest.mark.parametrize("target", [name for name in tiny.TARGET_SYSTEMS if "supervised" in name])
+def test_loss_and_accuracy_of_a_decoder_against_a_slow_twin(target: str) -> None:
+    """From the weights that inspection sees, target by target and position by position."""
+    data, vocabulary = tiny.corpus("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target)
+    side = tiny.TARGET_SYSTEMS[target]
+    idea = side.ideas["supervised-decoder-heads"]
+    assert isinstance(idea, SupervisedDecoderHeads)
+    layers: list[Any] = list(model.network.decoder)
+    with Recorder([layer.attention for layer in layers]) as recorder, torch.no_grad():
+        loss = model.loss(*data.batch([0, 1, 3], CPU))
+    expected, right, rows = 0.0, dict.fromkeys(idea.taught, 0), dict.fromkeys(idea.taught, 0)
+    for place, index in enumerate([0, 1, 3]):
+        record, entries = tiny.target_records()[index], tiny.target_entries(target)[index]
+        cut = tiny.segment if side.spelling.trees else tiny.whole
+        of_subwords = iter([number for number, word in enumerate(record.tokens) for _ in cut(word)])
+        read = [entry for entry in entries if "ARCS:" not in entry]
+        words = [-1, *(-1 if "-ARC:" in entry else next(of_subwords) for entry in read)]
+        for lesson in idea.taught:
+            weights = recorder.weights[lesson.layer - 1][place, lesson.head].detach()
+            given_words = OF_DECODERS[lesson.pattern](record)
+            for query, word in enumerate(words):
+                keys = [
+                    key
+                    for key, other in enumerate(words[: query + 1])
+                    if min(word, other) >= 0
+                    and (
+                        given_words[other] == word != other
+                        if lesson.pattern == "children"
+                        else given_words[word] == other
+                    )
+                ]
+                if keys:
+                    expected -= idea.weight * math.log(sum(float(weights[query, key]) for key in keys))
+                    if words.index(word) == query:
+                        rows[lesson] += 1
+                        right[lesson] += int(weights[query].argmax()) in keys
+    assert (loss.total - loss.translation).item() == pytest.approx(expected, rel=1e-5)
+    assert {name: found() for name, found in loss.accuracies.items()} == {
+        f"target {each.pattern}@{each.layer}.{each.head + 1}": (right[each], rows[each]) for each in idea.taught
+    }
+
+
 @pytest.mark.parametrize("training", [False, True])
-def test_nothing_else_changes(training: bool) -> None:
+@pytest.mark.parametrize(("source", "target"), [("supervised heads", "sequence"), ("sequence", "supervised heads")])
+def test_nothing_else_changes(source: str, target: str, training: bool) -> None:
     """With the parameters of `sequence`, the same states and the same translation loss, bit for bit, dropout too."""
     found = []
-    for system in ("sequence", "supervised heads"):
-        data, vocabulary = tiny.corpus(system)
-        model = tiny.model(system, vocabulary).train(training)
-        for layer in model.network.encoder.layers:
-            layer.attention.dropout = 0.3  # type: ignore[union-attr]
+    for system, side in (("sequence", "sequence"), (source, target)):
+        data, vocabulary = tiny.corpus(system, side)
+        model = tiny.model(system, vocabulary, target=side).train(training)
+        for layer in [*model.network.encoder.layers, *model.network.decoder]:
+            layer.attention.dropout = 0.3
         torch.manual_seed(7)
         found.append((model.state_dict(), model.loss(*data.batch([0, 1, 3], CPU), word_dropout=0.1).translation))
     (plain, loss), (taught, other) = found

@@ -76,7 +76,7 @@ def test_tags_give_the_transitions_back(tree: tuple[list[list[str]], list[int], 
 )
 def test_what_makes_no_sense_says_nothing(entries: list[str]) -> None:
     """Any string of words and tags is one of transitions that are all legal, with the same words."""
-    from synmt.trees.transition_state import State
+    from synmt.trees.transitions import State
 
     string = transitions_of_tags(entries)
     assert [each for each in string if not is_arc(each)] == [each for each in entries if not is_arc(each)]

@@ -78,17 +78,17 @@ def test_tags_stand_last_in_their_vocabulary() -> None:
     side, tags = target_side({"tags": {}}), list(filter(read_tag, vocabulary.target))
     assert side.spelling.unread(vocabulary) == len(tags) and vocabulary.target[-len(tags) :] == tags
     words = vocabulary.target[: -len(tags)]
-    with pytest.raises(ValueError, match="ends with them"):
+    with pytest.raises(ValueError, match="must end with its tags"):
         side.decoder(tiny.CONFIG, Vocabulary([*words[:2], *tags, *words[2:]], vocabulary.source))
-    with pytest.raises(ValueError, match="without what tags writes"):
+    with pytest.raises(ValueError, match="lacks tokens of tags"):
         side.decoder(tiny.CONFIG, Vocabulary(words, vocabulary.source))
 
 
 def test_what_cannot_be() -> None:
     for ideas, arcs, cause in (
-        ({"tags": {}, "bitran": {}}, None, "tags.bitran cannot be combined: some positions would see the whole prefix"),
-        ({"tags": {}, "compose": {}}, None, "tags.compose cannot be combined: they write targets in several ways"),
-        ({"tags": {}}, {"root_arc": True}, "tags writes no arcs among its words"),
+        ({"tags": {}, "bitran": {}}, None, "tags.bitran cannot be combined, because one is causal"),
+        ({"tags": {}, "compose": {}}, None, "tags.compose cannot be combined, because they write targets differently"),
+        ({"tags": {}}, {"root_arc": True}, "tags writes no arcs, so --split-arcs"),
     ):
         with pytest.raises(ValueError, match=cause):
             target_side(ideas, arcs)

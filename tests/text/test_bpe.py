@@ -1,14 +1,17 @@
+import io
 import random
 import subprocess
 import sys
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from subword_nmt.learn_bpe import learn_bpe as peer
 
 from synmt.streams import BadInput
-from synmt.text.bpe import Bpe, CodesError, join_subwords, learn_bpe
+from synmt.text.bpe import Bpe, CodesError, join_subwords, learn_bpe, learn_bpe_of_words
 
 LINES = ["low low low lower newest newest wider", "lower (newer) wider the new lowest", "a b"]
 CODES = learn_bpe(LINES, 12)
@@ -36,6 +39,20 @@ def test_codes_and_subwords_are_those_of_subword_nmt(tmp_path: Path) -> None:
     applied = subprocess.run([*command, "apply-bpe", "-c", codes, "-i", text], check=True, capture_output=True)
     bpe = Bpe(CODES)
     assert applied.stdout.decode() == "".join(" ".join(bpe.apply(line.split(" "))) + "\n" for line in LINES)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_merges_are_those_of_subword_nmt(seed: int) -> None:
+    """With pairs that are set aside as rare, taken back, and equally frequent."""
+    draws = random.Random(seed)
+    letters = "abcde\u00e4\\."[: 2 + seed]
+    counts = {
+        "".join(draws.choices(letters, k=draws.randint(1, 12))): int(draws.paretovariate(0.7)) for _ in range(400)
+    }
+    expected = io.StringIO()
+    with redirect_stderr(io.StringIO()):
+        peer((f"{word} {count}" for word, count in counts.items()), expected, 900, is_dict=True)
+    assert learn_bpe_of_words(counts, 900) == expected.getvalue()
 
 
 def test_learning_is_silent_and_stops_when_no_pair_is_left(capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from synmt.streams import BadInput, Line
-from synmt.text.giza import read_a3
+from synmt.text.links import read_a3
 
 FILE = """# Sentence pair (1) source length 3 target length 3 alignment score : 1.2e-05
 das kleine Haus
@@ -26,10 +26,10 @@ def test_words_of_the_third_line_are_linked_with_words_of_the_second() -> None:
     [
         ("pair (2)", "pair (3)", "a3:4: not the line '# Sentence pair (2) …'"),
         ("NULL ({ }) ", "", "a3:3: not a line of words"),
-        ("({ 2 3 })", "({ 2 4 })", "a3:3: a number of a word that is not in the line before"),
-        ("({ 2 3 })", "({ 0 3 })", "a3:3: a number of a word that is not in the line before"),
-        ("({ 2 3 })", f"({{ {'9' * 5000} }})", "a3:3: a number of a word that is not in the line before"),
-        ("NULL ({ 1 }) ({ ({ 2 })\n", "", "a3:4: the A3 file ends inside of a sentence pair"),
+        ("({ 2 3 })", "({ 2 4 })", "a3:3: the number of a word that the line above does not have"),
+        ("({ 2 3 })", "({ 0 3 })", "a3:3: the number of a word that the line above does not have"),
+        ("({ 2 3 })", f"({{ {'9' * 5000} }})", "a3:3: the number of a word that the line above does not have"),
+        ("NULL ({ 1 }) ({ ({ 2 })\n", "", "a3:4: the A3 file ends inside a sentence pair"),
     ],
 )
 def test_what_is_no_a3_file_is_an_error_with_its_line(old: str, new: str, cause: str) -> None:

@@ -2,7 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.text.links import LinkError, Links, check_inside, detect_base, read_links, write_links
+from synmt.text.links import (
+    LinkError,
+    Links,
+    check_inside,
+    detect_base,
+    read_links,
+    read_scores,
+    write_links,
+    write_scores,
+)
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 99), st.integers(0, 99)))
 
@@ -10,6 +19,15 @@ LINKS = st.frozensets(st.tuples(st.integers(0, 99), st.integers(0, 99)))
 @given(LINKS, st.integers(0, 1))
 def test_links_come_back_from_text(links: frozenset[tuple[int, int]], base: int) -> None:
     assert read_links(write_links(links, base), base) == Links(links, links)
+
+
+@given(st.dictionaries(st.tuples(st.integers(0, 99), st.integers(0, 99)), st.floats(0, 1)), st.integers(0, 1))
+def test_scores_come_back_from_text(links: dict[tuple[int, int], float], base: int) -> None:
+    text = write_scores(links, base)
+    assert read_links(text, base) == Links(frozenset(links), frozenset(links))
+    assert text == write_scores({(i - base, j - base): score for (i, j), score in read_scores(text).items()}, base)
+    for (i, j), score in read_scores(text).items():
+        assert score == pytest.approx(links[i - base, j - base], abs=0.005 + 1e-9)
 
 
 def test_possible_links_are_not_sure_and_sure_ones_are_possible() -> None:
@@ -23,7 +41,23 @@ def test_links_are_written_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1", "1-", "-1-2", "1-2-3", "1:2", "a-b", "1.0-2", "1-2:0.5", "²-1", "1 - 2", f"1-{'9' * 5000}"]
+    "text",
+    [
+        "1",
+        "1-",
+        "-1-2",
+        "1-2-3",
+        "1:2",
+        "a-b",
+        "1.0-2",
+        "1-2:",
+        "1-2:2",
+        "1-2:0.5x",
+        "1-2:0.5:1",
+        "²-1",
+        "1 - 2",
+        f"1-{'9' * 5000}",
+    ],
 )
 def test_what_is_no_link_is_an_error(text: str) -> None:
     with pytest.raises(LinkError, match="is not a link"):
@@ -31,7 +65,7 @@ def test_what_is_no_link_is_an_error(text: str) -> None:
 
 
 def test_links_to_words_that_are_not_there() -> None:
-    with pytest.raises(LinkError, match="link 0-3 where words count from 1"):
+    with pytest.raises(LinkError, match="link 0-3, but words count from 1"):
         read_links("1-1 0-3", base=1)
     check_inside(frozenset({(1, 2)}), 2, 3)
     with pytest.raises(LinkError, match="link 1-3 for 2 source and 3 target words"):
@@ -47,6 +81,8 @@ def test_links_to_words_that_are_not_there() -> None:
         (["", " "], 0),
         ([], 0),
         ([f"{'9' * 5000}-1"], 1),
+        (["1-1:0.50 2p3:0 4-4:1"], 1),
+        (["0-1:0.50"], 0),
     ],
 )
 def test_the_base_shows_in_a_word_0(lines: list[str], base: int) -> None:

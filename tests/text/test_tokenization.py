@@ -5,8 +5,7 @@ import sacremoses
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synmt.text.moses import MosesTokenizer
-from synmt.text.tokenization import with_languages
+from synmt.text.tokenization import MosesTokenizer, with_languages
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import torch
 
-from synmt.interruption import Interrupted, Interruption
 from synmt.model.folder import ModelFolder
+from synmt.process import Interrupted, Interruption
 from synmt.streams import BadInput
 from synmt.training.checkpoint import checkpoints
 from synmt.training.loop import CHECKPOINTS

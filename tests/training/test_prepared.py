@@ -1,12 +1,13 @@
-"""Prepared data give the batches of text, are found again by what they were made of, and are refused otherwise."""
+"""Columns on disk give the batches of those in memory, are computed once, and are found by what they are made from."""
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from threading import Thread
-from typing import Any
+from threading import Barrier, Thread
+from typing import Any, get_args
 
 import numpy as np
 import orjson
@@ -15,18 +16,19 @@ import torch
 
 from synmt.model.config import ModelConfig
 from synmt.model.files import locked
-from synmt.model.folder import ModelFolder
+from synmt.model.made import differing
 from synmt.model.records import SentencePair
-from synmt.model.source import source_side
+from synmt.model.source import SourceFeatures, SourceSide, source_side
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, WrongUsage
 from synmt.text.tokenization import Words
 from synmt.training import bitext, ids
 from synmt.training.bitext import Bitext, read_bitext
-from synmt.training.ids import TextPairs
+from synmt.training.config import TrainingConfig
+from synmt.training.ids import TextPairs, open_corpus
 from synmt.training.preparation import Counts, encode_corpus, training_examples
-from synmt.training.prepared import DESCRIPTION
-from synmt.training.run import PairFiles, TrainingText, train
+from synmt.training.prepared import DESCRIPTION, limit, made_of
+from synmt.training.run import PairFiles, TrainingText
 from synmt.trees.record import ParseRecord, write_record
 from tests import tiny
 from tests.training.runs import DROPPING, SHORT, run, with_target_trees, write_corpus
@@ -79,14 +81,15 @@ def test_batches_from_a_disk_are_those_of_memory(
     bpe = text.joint_bpe(30)
     counts = Counts.of(training_examples(pairs, config, bpe, dropout=subword_dropout))
     vocabulary = counts.vocabulary(config.target)
-    assert text.vocabulary(config, bpe) == vocabulary
     plan = PrefixPlan(2, 50)
     training = replace(
         SHORT, prefixes=2, prefix_tokens=50, max_length=6, tree_dropout=tree_dropout, subword_dropout=subword_dropout
     )
     examples = training_examples(pairs, config, bpe, bare=tree_dropout > 0, dropout=subword_dropout)
     in_memory = encode_corpus(examples, config, vocabulary, training.max_length, notes, plan, tree_dropout)
-    on_disk = text.corpus(ModelFolder(tmp_path, config, bpe, (vocabulary,), {}), training)
+    found, arrays = text.write(tmp_path, config, bpe, training)
+    assert found == vocabulary
+    on_disk = open_corpus(tmp_path, arrays, config, vocabulary, training)
     assert list(text.notes) == list(notes)
     assert 0 < len(on_disk) == len(in_memory)
     for epoch in range(2):
@@ -113,14 +116,14 @@ def test_a_training_on_prepared_data_is_the_one_on_text(tmp_path: Path, capsys: 
     made = run(tmp_path / "made", data, config=config, prepared=kept)
     of_text = capsys.readouterr().err.replace(str(tmp_path / "made"), str(tmp_path / "text"))
     assert sorted(of_text.splitlines()) == said
-    files = {path: path.stat().st_mtime_ns for path in kept.iterdir()}
+    files = {path: path.stat().st_mtime_ns for path in kept.glob("*/*")}
     other = run(tmp_path / "other", data, config=replace(SHORT, seed=2), prepared=kept)
     assert other.training["data"] == text.training["data"] == made.training["data"]
     run(tmp_path / "again", data, config=replace(config, updates=3), prepared=kept)
     capsys.readouterr()
     again = run(tmp_path / "again", data, config=config, prepared=kept, resume=True)
     assert {line for line in said if "left out" in line} <= {*capsys.readouterr().err.splitlines()}
-    assert files == {path: path.stat().st_mtime_ns for path in kept.iterdir()}
+    assert files == {path: path.stat().st_mtime_ns for path in kept.glob("*/*")}
     for folder in (made, again):
         assert_same_tensors(text.parameters, folder.parameters)
         assert_same_tensors(newest(text), newest(folder))
@@ -157,7 +160,7 @@ def test_several_processes_prepare_what_one_does(monkeypatch: pytest.MonkeyPatch
         folder = run(
             tmp_path / f"{jobs}", data, "pascal", ONE, target="gcn", on_error="blank", prepared=kept, jobs=jobs
         )
-        files = {path.name: path.read_bytes() for path in kept.iterdir()}
+        files = {path.name: path.read_bytes() for path in only(kept).iterdir()}
         found.append((files, folder.parameters.read_bytes()))
     assert found[0] == found[1]
     said = orjson.loads(found[0][0][DESCRIPTION])
@@ -186,50 +189,158 @@ def append(path: str, text: str) -> None:
         file.write(text)
 
 
-@pytest.mark.parametrize(
-    ("change", "option"),
-    [(lambda data: append(data.source, "{}\n"), "--source"), (lambda data: append(str(data.target), "\n"), "--target")],
-)
-def test_text_that_has_changed_is_refused(change: Callable[[PairFiles], None], option: str, tmp_path: Path) -> None:
-    data, kept = write_corpus(tmp_path), tmp_path / "kept"
-    run(tmp_path / "first", data, config=ONE, prepared=kept)
-    change(data)
-    with pytest.raises(BadInput, match=f"kept: was prepared from another {option}; name another --prepared"):
-        run(tmp_path / "second", data, config=ONE, prepared=kept)
+def only(kept: Path) -> Path:
+    """The folder of the only columns."""
+    (folder,) = kept.iterdir()
+    return folder
 
 
-def test_other_settings_are_refused(tmp_path: Path) -> None:
+def computed(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
+    """A count of each sentence whose columns are computed in this process, by task and text."""
+    found = Counter[tuple[str, str]]()
+    features = SourceSide.features
+
+    def counting(side: SourceSide, record: ParseRecord, segment: Any, task: Any = "translate") -> SourceFeatures:
+        found[task, " ".join(record.tokens)] += 1
+        return features(side, record, segment, task)
+
+    monkeypatch.setattr(SourceSide, "features", counting)
+    return found
+
+
+def corpora(folder: Path, target: str = "sequence") -> tuple[PairFiles, PairFiles, Counter[str]]:
+    """Pairs to train on, others to validate on, and how often each source is in the first."""
+    data = write_corpus(folder)
+    data = with_target_trees(data) if tiny.TARGET_SYSTEMS[target].spelling.trees else data
+    records = [orjson.loads(line) for line in Path(data.source).read_text().splitlines()]
+    (folder / "dev").write_text('{"text": "dev", "tokens": ["dev"]}\n' * len(records))
+    sources = Counter(" ".join(each["tokens"]) for each in records)
+    return data, PairFiles(str(folder / "dev"), data.target), sources
+
+
+@pytest.mark.parametrize("system", ["sequence", "mask", "linearized", "mixed", "multitask", "lisa"])
+@pytest.mark.parametrize("target", ["sequence", "transitions", "tags"])
+def test_columns_are_computed_once_per_pair_and_task(
+    system: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And never again by another seed, another network, or --resume."""
+    data, dev, sources = corpora(tmp_path, target)
+    found = computed(monkeypatch)
+    run(tmp_path / "first", data, system, ONE, target=target, dev=dev)
+    assert without_dev(found) == {
+        (task, each): n for task in source_side({system: {}}).tasks for each, n in sources.items()
+    }
+    found.clear()
+    run(tmp_path / "second", data, system, replace(ONE, seed=2), target=target, dev=dev, network=tiny.CONFIG)
+    run(tmp_path / "first", data, system, replace(ONE, updates=2), target=target, dev=dev, resume=True)
+    assert found and not without_dev(found)
+
+
+def without_dev(found: Counter[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    return {key: count for key, count in found.items() if key[1] != "dev"}
+
+
+def test_columns_are_computed_once_by_processes_that_start_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as those of torchrun, all of which use them at the same time."""
+    together = Barrier(3)
+    data, _, sources = corpora(tmp_path)
+    model = ModelConfig(source_side({"mask": {}}), tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "none", DROPPING)
+    text, found, lengths = TrainingText(data, model, SHORT, None, None, 1), computed(monkeypatch), list[int]()
+
+    def prepare() -> None:
+        with text.prepared(None, Notes("train"), BadLines()) as pairs:
+            lengths.append(len(pairs))
+            together.wait()
+
+    threads = [Thread(target=prepare) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert lengths == [32] * 3 and found == {("translate", each): count for each, count in sources.items()}
+
+
+def test_everything_that_decides_columns_makes_others_and_nothing_else_does(tmp_path: Path) -> None:
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     first = run(tmp_path / "first", data, config=ONE, prepared=kept)
-    table = tmp_path / "table.tsv"
-    table.write_text("a\tb\n")
-    others: list[tuple[str, dict[str, Any]]] = [
-        ("--merges", {"config": replace(ONE, merges=21)}),
-        ("--max-length", {"config": replace(ONE, max_length=21)}),
-        ("--tree-dropout", {"config": replace(ONE, tree_dropout=0.1)}),
-        ("--subword-dropout", {"config": replace(ONE, subword_dropout=0.1)}),
-        ("--on-error", {"on_error": "blank"}),
-        ("--init", {"start": first}),
-        ("system, or other options of its ideas", {"system": "pascal"}),
-        ("system, or other options of its ideas", {"target": "transitions"}),
-        ("--tsv", {"data": PairFiles(str(table))}),
-    ]
-    for what, changed in others:
-        with pytest.raises(BadInput, match=f"kept: was prepared from another {what};"):
-            run(tmp_path / "second", **{"data": data, "config": ONE, "prepared": kept, **changed})
     codes = tmp_path / "codes"
     codes.write_text(first.bpe.codes)
-    for model, why in (
-        (first.config, "--codes"),
-        (replace(first.config, tokenizer="moses"), "--tokenizer"),
-        (replace(first.config, languages=("en", "fr")), "language"),
-    ):
-        with pytest.raises(BadInput, match=f"kept: was prepared from another {why};"):
-            given = str(codes) if why == "--codes" else None
-            train(tmp_path / "second", data, None, model, ONE, given, False, "cpu", prepared=kept)
+    model = first.config
+    same: dict[str, Any] = dict(
+        files=data.options(), model=model, training=ONE, codes=None, start=None, on_error="fail"
+    )
+    before = made_of(**same)
+
+    def other(**changed: Any) -> list[str]:
+        return differing(before, made_of(**{**same, **changed}))
+
+    assert other(files={"--tsv": data.source}) == ["--tsv", "--source", "--target"]
+    assert other(codes=str(codes)) == ["--codes", "--merges"]
+    assert other(start=first) == ["--init", "--merges"]
+    assert other(on_error="blank") == ["--on-error"]
+    assert other(model=replace(model, tokenizer="moses")) == ["--tokenizer"]
+    assert other(model=replace(model, languages=("en", "fr"))) == ["language"]
+    assert other(model=replace(model, network=tiny.CONFIG)) == []
+    ideas = "system, or other options of its ideas"
+    assert other(model=replace(model, source=source_side({"pascal": {}})))[0] == ideas
+    assert other(model=replace(model, target=tiny.TARGET_SYSTEMS["transitions"]))[0] == ideas
+    decide = {"merges": "--merges", "max_length": "--max-length", "tree_dropout": "--tree-dropout"}
+    decide["subword_dropout"] = "--subword-dropout"
+    for field in fields(TrainingConfig):
+        value = getattr(ONE, field.name)
+        changed = [each for each in (get_args(field.type) or ()) if each != value] or [not value, value + 1]
+        changed = changed[:1] if isinstance(value, bool | str) else [0.5 if isinstance(value, float) else value + 1]
+        if changed[0] == value or (isinstance(value, str) and not get_args(field.type)):
+            continue
+        option = decide.get(field.name)
+        assert other(training=replace(ONE, **{field.name: changed[0]})) == ([option] if option else []), field.name
+    append(data.source, "{}\n")
+    assert other() == ["--source"]
+
+
+def test_other_options_and_other_text_have_columns_of_their_own(tmp_path: Path) -> None:
+    data, kept = write_corpus(tmp_path), tmp_path / "kept"
+    for number, config in enumerate((ONE, replace(ONE, precision="fp32", seed=3), replace(ONE, max_length=21)), 1):
+        run(tmp_path / f"{number}", data, config=config, prepared=kept)
+        assert len(list(kept.iterdir())) == max(1, number - 1)
+    append(data.source, "{}\n")
+    append(str(data.target), "\n")
+    run(tmp_path / "more", data, config=ONE, prepared=kept)
+    assert len(list(kept.iterdir())) == 3
+
+
+def test_pairs_that_cannot_be_found_again_are_not_saved(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="--prepared: standard input"):
-        run(tmp_path / "second", PairFiles("-"), config=ONE, prepared=kept, dev=data)
-    run(tmp_path / "network", data, config=replace(ONE, learning_rate=1e-3), network=tiny.CONFIG, prepared=kept)
+        run(tmp_path / "model", PairFiles("-"), prepared=tmp_path / "kept", dev=write_corpus(tmp_path))
+
+
+def test_the_cache_removes_the_columns_that_were_used_longest_ago(tmp_path: Path) -> None:
+    """But those in use, and those just made, whatever their size."""
+    folders = [tmp_path / name for name in "abcd"]
+    for age, folder in enumerate(folders):
+        folder.mkdir()
+        (folder / "0.npy").write_bytes(bytes(100))
+        os.utime(folder, (age, age))
+    with locked(folders[0], shared=True):
+        limit(tmp_path, 250, folders[3])
+        assert [folder.exists() for folder in folders] == [True, False, False, True]
+        limit(tmp_path, 0, folders[3])
+    assert [folder.exists() for folder in folders] == [True, False, False, True]
+    limit(tmp_path, 0, folders[3])
+    assert [folder.exists() for folder in folders] == [False, False, False, True]
+
+
+def test_a_cache_that_cannot_be_written_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    run(tmp_path / "model", write_corpus(tmp_path), config=ONE)
+    assert "the columns are not saved, since" in capsys.readouterr().err
+    with pytest.raises(BadInput, match="file/"):
+        run(tmp_path / "other", write_corpus(tmp_path), config=ONE, prepared=tmp_path / "file")
 
 
 def numbers(path: Path, values: Any) -> None:
@@ -269,12 +380,12 @@ def elsewhere(path: Path) -> None:
         (lambda kept: elsewhere(kept / "0.npy"), "0.npy: leads out of the folder"),
         (lambda kept: numbers(kept / "0.npy", [{"an": "object"}]), "0.npy: "),
         (lambda kept: numbers(kept / "0.npy", [1.0]), "0.npy: 1 dimensions of float64, not one of int32"),
-        (lambda kept: with_checksum(kept, 0, lambda ids: ids + 99), "kept: an id that is none of"),
-        (lambda kept: with_checksum(kept, 0, lambda ids: ids[1:]), "kept: .* numbers in rows of"),
+        (lambda kept: with_checksum(kept, 0, lambda ids: ids + 99), "kept/.*: an id that is none of"),
+        (lambda kept: with_checksum(kept, 0, lambda ids: ids[1:]), "kept/.*: .* numbers in rows of"),
         (lambda kept: append(str(kept / "vocab.target.txt"), "new\n"), "their checksum is another"),
         (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: unexpected"),
-        (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: no field 'format'"),
-        (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, and this synmt"),
+        (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: the field 'format' is missing"),
+        (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, but this synmt"),
         (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: -1 pairs"),
         (lambda kept: edited(kept, arrays={"../x": ["a", "b"]}), "0.npy: damaged"),
         (lambda kept: edited(kept, arrays={}), "no sentence pairs"),
@@ -283,38 +394,18 @@ def elsewhere(path: Path) -> None:
 def test_a_folder_that_is_damaged_is_refused(damage: Callable[[Path], None], cause: str, tmp_path: Path) -> None:
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     run(tmp_path / "first", data, config=ONE, prepared=kept)
-    damage(kept)
+    damage(only(kept))
     with pytest.raises(BadInput, match=cause):
         run(tmp_path / "second", data, config=ONE, prepared=kept)
 
 
-def test_what_was_left_half_made_is_made_anew_and_what_is_none_is_left_alone(tmp_path: Path) -> None:
+def test_what_was_left_half_made_is_made_anew(tmp_path: Path) -> None:
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
-    kept.mkdir()
-    (kept / "9.npy").write_text("half")
-    run(tmp_path / "first", data, config=ONE, prepared=kept)
-    assert not (kept / "9.npy").exists()
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    (mine / "thesis.txt").write_text("dear")
-    with pytest.raises(BadInput, match=r"mine: holds thesis\.txt, and no prepared data"):
-        run(tmp_path / "second", data, config=ONE, prepared=mine)
-    assert (mine / "thesis.txt").read_text() == "dear"
-
-
-def test_a_process_waits_for_another_that_prepares(tmp_path: Path) -> None:
-    data, kept = write_corpus(tmp_path), tmp_path / "kept"
-    kept.mkdir()
-    model = ModelConfig(source_side({"sequence": {}}), tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "none", DROPPING)
-    text = TrainingText(data, model, SHORT, None, None, 1)
-    found = []
-    waiting = Thread(target=lambda: found.append(text.kept(kept, Notes("train"), BadLines())))
-    with locked(kept):
-        waiting.start()
-        waiting.join(0.3)
-        assert waiting.is_alive() and not (kept / DESCRIPTION).exists()
-    waiting.join()
-    assert len(found[0]) == 32
+    first = run(tmp_path / "first", data, config=ONE, prepared=kept)
+    (only(kept) / DESCRIPTION).unlink()
+    (only(kept) / "99.npy").write_text("half")
+    assert_same_tensors(first.parameters, run(tmp_path / "second", data, config=ONE, prepared=kept).parameters)
+    assert not (only(kept) / "99.npy").exists()
 
 
 def test_pairs_without_anything_to_learn_are_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from synmt.api import training as api
 from synmt.cli.train import command
 from synmt.model.config import ModelConfig
-from synmt.systems.pascal.idea import Pascal
+from synmt.systems.pascal import Pascal
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import PRESETS, configs
 from synmt.training.schedule import learning_rate

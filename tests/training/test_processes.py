@@ -166,8 +166,10 @@ def test_who_reads_or_writes_beside_a_training_does_it_no_harm(tmp_path: Path) -
     other.mkdir()
     wait_for(lambda: (model / "model.safetensors").exists(), first)
     with paused(first):
-        assert refuses(run(command(tmp_path, "model", "--resume"), other), "another process writes into this folder")
-        assert refuses(run(command(tmp_path, "model"), other), "holds a model; --resume goes on with it")
+        assert refuses(run(command(tmp_path, "model", "--resume"), other), "another process is writing to this folder")
+        assert refuses(
+            run(command(tmp_path, "model"), other), "already has a model; to continue its training run, add --resume"
+        )
     while first.is_alive():
         done = run(["translate", str(model), str(tmp_path / "text")], other)
         assert (done.code, len(done.lines)) == (0, 1), done.said
@@ -186,8 +188,8 @@ def test_two_aligners_are_not_fitted_into_one_folder(method: str, tmp_path: Path
     other.mkdir()
     again = [str(tmp_path / each) if each in ("pairs", "kept") else each for each in arguments]
     with paused(first):
-        assert refuses(run([*again, "--resume"], other), "another process writes into this folder")
-        assert refuses(run(again, other), "holds a model; --resume goes on with it")
+        assert refuses(run([*again, "--resume"], other), "another process is writing to this folder")
+        assert refuses(run(again, other), "already has a model; to continue its training run, add --resume")
     done = ended(first, arguments, tmp_path)
     assert done.code == 0, done.said
     again[again.index(str(tmp_path / "kept"))] = "alone"

@@ -74,7 +74,7 @@ def test_other_settings_may_change_and_are_recorded(tmp_path: Path) -> None:
 def test_two_trainings_do_not_share_a_folder(tmp_path: Path) -> None:
     data, out = write_corpus(tmp_path), tmp_path / "model"
     run(out, data, config=replace(SHORT, updates=1))
-    with locked(out), pytest.raises(BadInput, match="model: another process writes into this folder"):
+    with locked(out), pytest.raises(BadInput, match="model: another process is writing to this folder"):
         run(out, data, resume=True)
     run(out, data, resume=True)
 
@@ -122,8 +122,8 @@ def test_what_is_refused_is_refused_with_one_line(tmp_path: Path) -> None:
     assert left_out.startswith("synmt train: left out 2 pairs with an empty side (")
     assert too_long.startswith("synmt train: left out 1 pairs over 256 tokens (")
     assert tokenizers == "synmt train: source text is tokenized as en, target text as de"
-    assert begun.startswith("synmt train: 2 pairs, a vocabulary of ") and begun.endswith(" source words of moses")
-    assert ended == f"synmt train: {tmp_path}/model has update 1 of 1; synmt translate {tmp_path}/model < SOURCES"
+    assert begun.startswith("synmt train: 2 pairs, ") and begun.endswith(" source words from moses")
+    assert ended == f"synmt train: saved update 1 of 1 in {tmp_path}/model; synmt translate {tmp_path}/model < SOURCES"
     paste = "\n".join(f"{x}\t{y}" for x, y in [("a b", "x y"), ("a " * 300, "y")])
     fit = f"--fit --method naive-att --out {tmp_path}/aligner --width 8 --heads 2 --device cpu"
     done = synmt("align", *split(f"{fit} --cross-attention last"), text=paste)

@@ -298,7 +298,7 @@ def test_a_run_is_not_overwritten_and_not_resumed_by_mistake(tmp_path: Path) -> 
     with pytest.raises(BadInput, match="another model"):
         run(tmp_path / "model", data, system="sequence", resume=True)
     Path(str(data.target)).write_text(Path(str(data.target)).read_text().replace("vater", "mutter"))
-    with pytest.raises(BadInput, match="other data"):
+    with pytest.raises(BadInput, match="was trained with data"):
         run(tmp_path / "model", data, resume=True)
 
 

@@ -108,7 +108,7 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(learnt: Folder, data
         assert [[row[key] for key in keys] for row in rows(resumed)] == [
             [row[key] for key in keys] for row in rows(whole)
         ]
-    with pytest.raises(BadInput, match="began with another --init"):
+    with pytest.raises(BadInput, match="was trained with another --init"):
         run(part.path, other, config=config, resume=True, start=whole)
 
 
@@ -172,9 +172,9 @@ def test_the_mean_of_models_is_that_of_their_parameters(learnt: Folder, data: Pa
         torch.testing.assert_close(tensor, sum(part[name] for part in parts) / 4)
     assert not notes._said
     assert len(translations(mean)) == 4
-    with pytest.raises(BadInput, match="holds a model"):
+    with pytest.raises(BadInput, match="already has a model"):
         average([learnt.path], mean.path, notes)
-    with pytest.raises(BadInput, match="was trained on other data"):
+    with pytest.raises(BadInput, match="was trained with data"):
         run(mean.path, data, resume=True, network=tiny.CONFIG)
 
 
@@ -192,11 +192,13 @@ def test_models_that_have_nothing_in_common_are_told_apart(
     average([learnt.path, stranger.path], tmp_path / "mean", notes)
     capsys.readouterr()
     notes.say()
-    said = f"{learnt.path} and {stranger.path} began with other parameters: their mean is hardly a model\n"
+    said = (
+        f"{learnt.path} and {stranger.path} did not start from the same parameters, so their average may be useless\n"
+    )
     assert capsys.readouterr().err == f"synmt average: {said}"
     smaller = run(tmp_path / "smaller", data, "sequence", config=replace(SHORT, updates=1), network=tiny.CONFIG)
-    with pytest.raises(BadInput, match="smaller: has another config than"):
+    with pytest.raises(BadInput, match="smaller: has a different config than"):
         average([learnt.path, smaller.path], tmp_path / "other", notes)
     more = run(tmp_path / "more", data, config=replace(SHORT, updates=1, merges=1), network=tiny.CONFIG)
-    with pytest.raises(BadInput, match="more: has another vocabulary than"):
+    with pytest.raises(BadInput, match="more: has a different vocabulary than"):
         average([learnt.path, more.path], tmp_path / "further", notes)

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from synmt.trees.constituency import ESCAPES, Tree
-from synmt.trees.dependency import written
+from synmt.trees.formats import written
 from synmt.trees.record import ParseRecord
 
 # What bracket strings can carry: no white space that ends a token, no parenthesis in a label.

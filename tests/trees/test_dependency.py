@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.streams import Line, read_lines
-from synmt.trees.dependency import (
+from synmt.trees.dependency import depths, joined
+from synmt.trees.formats import (
     DependencyError,
     conllu_blocks,
     conllu_of_record,
-    depths,
-    joined,
     read_conllu,
     read_whole_conllu,
     write_conllu,
@@ -131,15 +130,15 @@ def test_unknown_columns_stay_unknown() -> None:
 @pytest.mark.parametrize(
     ("text", "row", "cause"),
     [
-        ("1\ta", 1, "2 columns instead of 10"),
-        (FATHER + "\n\t", 6, "2 columns instead of 10"),
+        ("1\ta", 1, "expected 10 columns, found 2"),
+        (FATHER + "\n\t", 6, "expected 10 columns, found 2"),
         (FATHER.replace("3\tmy", "4\tmy"), 3, "word '4' where word 3 should be"),
-        (FATHER.replace("\t0\troot", "\t9\troot"), 1, "head 9 of word 4 lies outside"),
+        (FATHER.replace("\t0\troot", "\t9\troot"), 1, "head 9 of word 4 is outside"),
         (FATHER.replace("\t0\troot", "\tx\troot"), 4, "head 'x' is not a number"),
         (FATHER.replace("\t0\troot", "\t-1\troot"), 4, "head '-1' is not a number"),
         (FATHER.replace("\t0\troot", "\t4\troot"), 1, "is its own ancestor"),
         (FATHER.replace("\t0\troot", "\t1\troot"), 1, "is its own ancestor"),
-        (FATHER.replace("\t0\troot", "\t_\troot"), 1, "some words have a head and some have none"),
+        (FATHER.replace("\t0\troot", "\t_\troot"), 1, "some words have a head and some do not"),
         (FATHER.replace("\t4\tcop", "\t0\tcop"), 1, "both roots"),
         ("# text = He is.\n" + FATHER, 1, "do not spell the text"),
         (FATHER.replace("father", ""), 4, "empty form"),
@@ -219,16 +218,16 @@ def test_a_record_that_was_changed_is_written_as_it_is() -> None:
     record.deprels = ["root", "obj"]
     assert conllu_of_record(record) == f"{text}\n".replace("dep", "obj")
     record.conllu = "1\ta"
-    with pytest.raises(DependencyError, match="2 columns instead of 10: no LEMMA"):
+    with pytest.raises(DependencyError, match="expected 10 columns, found 2: no LEMMA"):
         conllu_of_record(record)
 
 
 @pytest.mark.parametrize(
     ("row", "cause"),
     [
-        ("1\ta\tb\tN\tN\t_\t0\troot", "8 columns instead of 10: no DEPS, MISC; _ stands for what is not known"),
-        ("1 a b N N _ 0 root _ _", "1 columns instead of 10: tabs stand between columns, not spaces"),
-        ("1" + "\t_" * 13, "14 columns instead of 10: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"),
+        ("1\ta\tb\tN\tN\t_\t0\troot", "expected 10 columns, found 8: no DEPS, MISC; write _ for an unknown value"),
+        ("1 a b N N _ 0 root _ _", "expected 10 columns, found 1: separate columns by tabs, not spaces"),
+        ("1" + "\t_" * 13, "expected 10 columns, found 14: ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"),
     ],
 )
 def test_what_a_row_of_another_format_lacks_is_said(row: str, cause: str) -> None:
@@ -276,7 +275,7 @@ def test_heads_are_checked_against_following_them(heads: list[int]) -> None:
 
 def test_each_sentence_has_a_tree_of_its_own() -> None:
     check_heads([2, 0, 0], [2, 1])
-    with pytest.raises(RecordError, match="head 3 of word 1 lies outside"):
+    with pytest.raises(RecordError, match="head 3 of word 1 is outside"):
         check_heads([3, 0, 0], [2, 1])
 
 

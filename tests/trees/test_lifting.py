@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from synmt.trees.arc_tokens import ArcStyle
-from synmt.trees.lifting import lifted, lowered
+from synmt.trees.dependency import lifted, lowered
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import read_transitions, transitions_of_record
 from tests.trees.test_transitions import is_projective

@@ -2,8 +2,7 @@ import orjson
 from hypothesis import given
 
 from synmt.trees.constituency import Tree
-from synmt.trees.masks import write_mask_record
-from synmt.trees.relations import relation_rows
+from synmt.trees.linearization import relation_rows, write_mask_record
 from tests.trees.strategies import trees
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from synmt.streams import Line
 from synmt.trees.constituency import Tree, read_brackets, write_brackets
-from synmt.trees.parses import lines_of_trees
+from synmt.trees.formats import lines_of_trees
 from tests.trees.strategies import trees
 
 TREES = st.lists(trees(max_nodes=12), max_size=5)

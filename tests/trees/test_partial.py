@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from synmt.systems.idea import SOME_HEADS, check_needs
 from synmt.trees.arc_tokens import ArcStyle
-from synmt.trees.dependency import depths, read_conllu, write_conllu
-from synmt.trees.parses import reader
-from synmt.trees.realignment import realigned
+from synmt.trees.dependency import depths, realigned
+from synmt.trees.formats import read_conllu, reader, write_conllu
 from synmt.trees.record import (
     UNATTACHED,
     ParseRecord,
@@ -61,7 +60,7 @@ REFUSING: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("reading", REFUSING)
 def test_what_needs_a_whole_tree_refuses_a_partial_one(reading: str) -> None:
-    with pytest.raises(ValueError, match=r"word 2 has no head|some words have a head and some have none"):
+    with pytest.raises(ValueError, match=r"word 2 has no head|some words have a head and some do not"):
         REFUSING[reading]()
 
 
@@ -76,7 +75,7 @@ def test_what_needs_no_heads_reads_them() -> None:
     [
         ([2, 1, UNATTACHED], "its own ancestor"),
         ([0, 0, UNATTACHED], "both roots"),
-        ([UNATTACHED, 4, 0], "outside of its sentence"),
+        ([UNATTACHED, 4, 0], "outside its sentence"),
     ],
 )
 def test_a_partial_tree_is_pieces_of_a_tree(heads: list[int], cause: str) -> None:
@@ -87,9 +86,9 @@ def test_a_partial_tree_is_pieces_of_a_tree(heads: list[int], cause: str) -> Non
 @pytest.mark.parametrize(
     ("line", "cause"),
     [
-        ('{"tokens": ["a", "b"], "heads": [-1, 0]}', "head -1 of word 1; null stands for none"),
-        ('{"tokens": ["a"], "heads": [0], "confidences": [2]}', "outside of 0 to 1"),
-        ('{"tokens": ["a"], "heads": [0], "confidences": ["1"]}', "not a list of numbers"),
+        ('{"tokens": ["a", "b"], "heads": [-1, 0]}', "head -1 of word 1; write null for no head"),
+        ('{"tokens": ["a"], "heads": [0], "confidences": [2]}', "outside 0 to 1"),
+        ('{"tokens": ["a"], "heads": [0], "confidences": ["1"]}', "not a list of float"),
         ('{"tokens": ["a"], "confidences": [0.5]}', "confidences without heads"),
         ('{"tokens": ["a"], "heads": [0], "confidences": [0.5, 1]}', "2 confidences for 1 tokens"),
     ],

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synmt.streams import read_lines
-from synmt.trees.dependency import conllu_blocks, depths, read_conllu, written
-from synmt.trees.realignment import realigned
+from synmt.trees.dependency import depths, realigned
+from synmt.trees.formats import conllu_blocks, read_conllu, written
 from synmt.trees.record import ParseRecord, RecordError
 from tests.trees.strategies import dependency_records
 
@@ -53,7 +53,7 @@ def test_the_words_of_a_token_hang_on_the_first() -> None:
 
 
 def test_other_characters_are_refused() -> None:
-    with pytest.raises(RecordError, match="not made of the characters"):
+    with pytest.raises(RecordError, match="do not spell the same text"):
         realigned(KNOW, ["I"])
     with pytest.raises(RecordError):
         realigned(ParseRecord(tokens=["a", "b"], heads=[2, 1]), ["ab"])
@@ -95,7 +95,7 @@ def test_spaces_follow_the_words_that_end_where_they_stood(record: ParseRecord) 
 
 @pytest.mark.skipif(not UD.exists(), reason="needs the treebanks")
 def test_moses_words_of_a_treebank() -> None:
-    from synmt.text.moses import MosesTokenizer
+    from synmt.text.tokenization import MosesTokenizer
 
     tokenizer = MosesTokenizer("en")
     changed = 0

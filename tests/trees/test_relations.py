@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 
 from synmt.trees.constituency import read_brackets, subtree_ends
-from synmt.trees.relations import LEGEND, RELATIONS, relation_matrix, relation_rows
+from synmt.trees.linearization import LEGEND, RELATIONS, relation_matrix, relation_rows
 from tests.trees.slow_relations import ancestors, slow_relations
 from tests.trees.strategies import parents
 

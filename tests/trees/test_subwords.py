@@ -1,8 +1,7 @@
 import pytest
 from hypothesis import given
 
-from synmt.trees.constituency import Tree, TreeError, read_brackets
-from synmt.trees.subwords import split_leaves
+from synmt.trees.constituency import Tree, TreeError, read_brackets, split_leaves
 from tests.trees.strategies import WORDS, trees
 
 

@@ -12,8 +12,9 @@ from synmt.text.bpe import JOINER
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
 from synmt.trees.arc_tokens import ArcStyle, Kind, Token, arc_labels, is_arc, read_entries, write_entries
 from synmt.trees.record import ParseRecord, RecordError
-from synmt.trees.transition_state import Constraints, State
 from synmt.trees.transitions import (
+    Constraints,
+    State,
     TransitionError,
     TreeNotDerivable,
     read_forest,
@@ -387,21 +388,21 @@ def test_a_state_is_never_changed(entries: list[str], style: ArcStyle, more: str
 @pytest.mark.parametrize(
     ("line", "style", "token", "cause"),
     [
-        ("a LEFT-ARC:x", PLAIN, 2, "LEFT-ARC:x: an arc takes two words, and 1 word waits for a head"),
+        ("a LEFT-ARC:x", PLAIN, 2, "LEFT-ARC:x: an arc needs two words, but 1 word waits for a head"),
         ("RIGHT-ARC:x", PLAIN, 1, "0 words wait"),
         ("a b@@ LEFT-ARC:x", PLAIN, 3, "the word before it is not complete"),
         ("a LEFT-ARC", PLAIN, 2, "not an arc of this style"),
         ("a b", PLAIN, 3, "the string ends, but 2 words have no head"),
         ("a b@@", PLAIN, 3, "its last word is not complete"),
         ("a", STYLES[1], 2, "its root has no arc"),
-        ("a b RIGHT-ARC:root", STYLES[1], 3, "the arc of the root takes the last word, and 2 words wait"),
+        ("a b RIGHT-ARC:root", STYLES[1], 3, "the arc of the root needs exactly one word, but 2 words wait"),
         ("a RIGHT-ARC:root b", STYLES[1], 3, "b: the arc of the root has ended the sentence"),
         ("a b LEFT-ARC:x", STYLES[2], 3, "not an arc of this style"),
         ("a b LEFT-ARC c", STYLES[2], 4, "c: the arc before it has no relation"),
         ("a b LEFT-ARC", STYLES[2], 4, "its last arc has no relation"),
         ("a b ARC:x", STYLES[2], 3, "a relation without a direction"),
-        ("a RIGHT-ARC ARC:x", STYLES[3], 3, "an arc takes two words"),
-        ("a b RIGHT-ARC ARC:root", STYLES[3], 4, "the arc of the root takes the last word"),
+        ("a RIGHT-ARC ARC:x", STYLES[3], 3, "an arc needs two words"),
+        ("a b RIGHT-ARC ARC:root", STYLES[3], 4, "the arc of the root needs exactly one word"),
     ],
 )
 def test_a_broken_string_is_named_by_its_token(line: str, style: ArcStyle, token: int, cause: str) -> None:

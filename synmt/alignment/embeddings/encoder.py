@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from synmt.caller import quiet
 from synmt.device import autocast
 from synmt.model.batches import in_batches, pad
+from synmt.process import quiet
 from synmt.streams import BadInput
 
 if TYPE_CHECKING:

@@ -8,8 +8,10 @@ Shapes: B pairs of J source and I target words, padded; N types, pairs of a sour
 """
 
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 from math import log
 
 import numpy as np
@@ -90,7 +92,7 @@ class Sentences:
     """Those of one side, some bytes a word. words: each once; ids: of all words; ends: of each sentence; heads: of all
     words in their sentence from 1, 0 of a root, or empty."""
 
-    words: dict[str, int] = field(default_factory=dict)
+    words: dict[str, int] = field(default_factory=lambda: defaultdict(count().__next__))
     ids: array = field(default_factory=lambda: array("i"))
     ends: array = field(default_factory=lambda: array("q", [0]))
     heads: array = field(default_factory=lambda: array("i"))
@@ -104,23 +106,28 @@ class Sentences:
 
     def add(self, words: Sequence[str], heads: Sequence[int] = ()) -> None:
         self.heads.extend(heads)
-        self.ids.extend(self.words.setdefault(word, len(self.words)) for word in words)
+        self.ids.extend(map(self.words.__getitem__, words))
         self.ends.append(len(self.ids))
 
     def cut(self, cut: Callable[[str], Sequence[str]]) -> "Sentences":
         """Return the same sentences with the parts of words in place of words. In trees, the last part takes the place
         of its word, and the others depend on it."""
-        parts, side = list(map(cut, self.words)), Sentences()
-        heads = np.frombuffer(self.heads, np.int32)
-        for row in range(len(self)):
-            words = [parts[word] for word in self[row].tolist()]
-            last = np.cumsum([0, *map(len, words)]).tolist()  # part of each word, counted from 1; the root stays 0
-            above = [
-                last[number] if rest else last[head]
-                for number, head in enumerate(heads[self.ends[row] : self.ends[row + 1]].tolist(), 1)
-                for rest in reversed(range(len(words[number - 1])))
-            ]
-            side.add([part for each in words for part in each], above)
+        side = Sentences()
+        parts = [list(map(side.words.__getitem__, cut(word))) for word in self.words]
+        sizes, ids = np.array(list(map(len, parts)), np.int64), np.frombuffer(self.ids, np.int32)
+        firsts, numbers = np.cumsum(sizes) - sizes, np.fromiter(chain.from_iterable(parts), np.int32)
+        of_words, last = sizes[ids], np.cumsum(sizes[ids])  # parts up to the end of each word
+        within = np.arange(len(of_words) and last[-1]) - np.repeat(last - of_words, of_words)
+        side.ids.frombytes(numbers[np.repeat(firsts[ids], of_words) + within].tobytes())
+        places, ends = np.append(0, last), np.frombuffer(self.ends, np.int64)
+        side.ends = array("q", places[ends].tobytes())
+        if len(self.heads):
+            begin = np.repeat(ends[:-1], np.diff(ends))  # of each word's sentence
+            above = places[begin + np.frombuffer(self.heads, np.int32)]
+            heads = np.where(
+                within + 1 < np.repeat(of_words, of_words), *(np.repeat(each, of_words) for each in (last, above))
+            )
+            side.heads.frombytes((heads - np.repeat(places[begin], of_words)).astype(np.int32).tobytes())
         return side
 
     def __len__(self) -> int:

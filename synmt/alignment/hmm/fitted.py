@@ -55,8 +55,7 @@ class FittedHmm:
         sides = _cut(whole, self.compounds)
         bitext = IndexedBitext.index(sides, range(len(pairs)), self.model.lexicon)
         found: dict[int, SoftLinks] = {}
-        for batch, (forward, backward) in self.model.posteriors(bitext):
-            of_targets, of_sources = forward.links, backward.links
+        for batch, (of_targets, of_sources) in self.model.links(bitext):
             for line, row in enumerate(batch.rows):
                 x, y = ([n for n, word in enumerate(side[row]) for _ in range(own[word])] for side, own in sized)
                 cells = of_targets[line, : len(y), : len(x)].T, of_sources[line, : len(x), : len(y)]

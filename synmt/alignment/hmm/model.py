@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from synmt.alignment import compiled
 from synmt.alignment.chains import Chains, Found, Tables, agreed, independent
 from synmt.alignment.hmm.bitext import Batch, IndexedBitext, Sides, chunks
 from synmt.alignment.hmm.lexicon import Lexicon, Tally, Words
-from synmt.alignment.hmm.moves import FIRST_WEIGHTS, Floats, JumpCounts, Jumps, Moves, Trees, relations
+from synmt.alignment.hmm.moves import FIRST_WEIGHTS, Floats, JumpCounts, Jumps, Moves, Numbers, Trees, relations
 
 if TYPE_CHECKING:
     from synmt.alignment.hmm.aligner import Hmm
@@ -51,6 +52,24 @@ class Direction:
         return rates
 
 
+@dataclass
+class Counted:
+    """What one direction counts. unlinked: how often each word of a bitext comes from none; jumps: by kind."""
+
+    unlinked: Floats
+    jumps: list[JumpCounts]
+
+
+@dataclass(frozen=True)
+class Chances:
+    """Probabilities of the words of a bitext, by direction. lexical [N+1]: (1 − p₀) t of each type, and 0 for padding;
+    unlinked: p₀ t(y | no word) of each word y, and 1; classes: of the words x."""
+
+    lexical: list[Floats]
+    unlinked: list[Floats]
+    classes: list[NDArray[np.intp]]
+
+
 @dataclass(frozen=True)
 class Read:
     """What one direction finds in a batch: words in a row and, with trees, words of trees, each counting for half.
@@ -66,17 +85,11 @@ class Read:
         """Return γ [B,I,J]."""
         return self._mean([each.links for each in self.found])
 
-    @property
-    def unlinked(self) -> Floats:
-        return self._mean([each.unlinked for each in self.found])
-
-    @property
-    def likelihood(self) -> float:
-        return float(sum(each.likelihood.sum() for each in self.found)) / len(self.found)
-
-    def jumps(self) -> list[JumpCounts]:
-        """Return how often the moves of each kind are taken."""
-        return [moves.counts(found.taken()) for moves, found in zip(self.moves, self.found, strict=False)]
+    def count(self, into: Counted, ids: Numbers) -> None:
+        """Count words without a link, by their ids, and moves."""
+        np.add.at(into.unlinked, ids, self._mean([each.unlinked for each in self.found]))
+        for total, moves, found in zip(into.jumps, self.moves, self.found, strict=False):
+            total.add(moves.counts(found.taken()))
 
     @staticmethod
     def _mean(parts: list[Floats]) -> Floats:
@@ -97,46 +110,101 @@ class Model:
         source, target = lexicon.levels[-1].words
         return cls(options, lexicon, (Direction.new(options, source, target), Direction.new(options, target, source)))
 
-    def posteriors(self, bitext: IndexedBitext, jumps: bool = True) -> Iterator[tuple[Batch, list[Read]]]:
-        """Yield each batch with what both directions find; without `jumps`, no word depends on the previous one."""
+    def links(self, bitext: IndexedBitext) -> Iterator[tuple[Batch, list[Floats]]]:
+        """Yield each batch with γ of both directions, [B,I,J] and [B,J,I]."""
+        chances = self._chances(bitext)
+        if compiled.library() and not self.options.trees:
+            directions = self._compiled(chances, self.counted())
+            for batch in bitext.batches:
+                sides = batch.sources, batch.targets
+                yield batch, compiled.read(directions, sides, self.options.agreement, None, batch.types)[1]
+            return
+        for batch in bitext.batches:
+            yield batch, [each.links for each in self._read(batch, chances, jumps=True)]
+
+    def count(self, bitext: IndexedBitext, counted: Sequence[Counted], jumps: bool) -> Floats:
+        """Count what both directions find, and return how often each type is linked, [N]; without `jumps`, no word
+        depends on the previous one."""
+        chances = self._chances(bitext)
+        counts = np.zeros(len(bitext.keys) + 1, np.float32)
+        if compiled.library() and not self.options.trees:
+            directions = self._compiled(chances, counted)
+            steps = self.options.agreement if jumps else -1
+            for batch in bitext.batches:
+                compiled.read(directions, (batch.sources, batch.targets), steps, counts, batch.types)
+            return counts[:-1]
+        for batch in bitext.batches:
+            both = self._read(batch, chances, jumps)
+            np.add.at(counts, batch.types, both[0].links * both[1].links.transpose(0, 2, 1))
+            for each, into, ids in zip(both, counted, (batch.targets, batch.sources), strict=True):
+                each.count(into, ids)
+        return counts[:-1]
+
+    def counted(self) -> list[Counted]:
+        """Return counts that are all 0."""
+        return [
+            Counted(
+                np.zeros_like(direction.unlinked),  # the last of padding
+                [JumpCounts(*np.zeros((2, *each.weights.shape))) for each in direction.jumps],
+            )
+            for direction in self.directions
+        ]
+
+    def _chances(self, bitext: IndexedBitext) -> Chances:
         null, words = np.float32(self.options.null), self.lexicon.levels[-1].words
         lexical = [np.append((1 - null) * each, np.float32(0)) for each in self.lexicon.probabilities(bitext.types)]
         known = [each.find(own) for each, own in zip(words, bitext.words, strict=True)]
-        classes = [direction.classes[own] for direction, own in zip(self.directions, known, strict=True)]
-        rates = [
-            np.append(null * direction.rates(each)[own], np.float32(1))  # 1 where padded
+        unlinked = [
+            np.append(null * direction.rates(each)[own], np.float32(1))
             for direction, each, own in zip(self.directions, reversed(words), reversed(known), strict=True)
         ]
-        for batch in bitext.batches:
-            likely = lexical[0][batch.types], np.ascontiguousarray(lexical[1][batch.types].transpose(0, 2, 1))
-            sides = (batch.sources, batch.targets), (batch.targets, batch.sources)
-            unlinked = [rate[y] for rate, (_, y) in zip(rates, sides, strict=True)]
-            priors = [_diagonal(x >= 0, y >= 0) for x, y in sides]
-            tables = list(map(Tables, likely, unlinked))
-            if not jumps:
-                yield batch, [Read([found], []) for found in map(independent, tables, priors)]
-                continue
-            real = [(x >= 0).astype(np.float32) for x, _ in sides]
-            moves = [
-                direction.jumps[0].between(own[x], there)
-                for direction, own, (x, _), there in zip(self.directions, classes, sides, real, strict=True)
+        classes = [direction.classes[own] for direction, own in zip(self.directions, known, strict=True)]
+        return Chances(lexical, unlinked, classes)
+
+    def _compiled(self, chances: Chances, counted: Sequence[Counted]) -> list[compiled.ByTables]:
+        """Return both directions as compiled code reads them."""
+        return [
+            compiled.ByTables(
+                likely,
+                none,
+                classes,
+                direction.jumps[0].weights,
+                into.unlinked,
+                into.jumps[0].seen,
+                into.jumps[0].possible,
+            )
+            for likely, none, classes, direction, into in zip(
+                chances.lexical, chances.unlinked, chances.classes, self.directions, counted, strict=True
+            )
+        ]
+
+    def _read(self, batch: Batch, chances: Chances, jumps: bool) -> list[Read]:
+        """Return what both directions find in a batch."""
+        sides = (batch.sources, batch.targets), (batch.targets, batch.sources)
+        likely = (
+            chances.lexical[0][batch.types],
+            np.ascontiguousarray(chances.lexical[1][batch.types].transpose(0, 2, 1)),
+        )
+        unlinked = [rate[y] for rate, (_, y) in zip(chances.unlinked, sides, strict=True)]
+        priors = [_diagonal(x >= 0, y >= 0) for x, y in sides]
+        tables = list(map(Tables, likely, unlinked))
+        if not jumps:
+            return [Read([found], []) for found in map(independent, tables, priors)]
+        real = [(x >= 0).astype(np.float32) for x, _ in sides]
+        moves = [
+            direction.jumps[0].between(own[x], there)
+            for direction, own, (x, _), there in zip(self.directions, chances.classes, sides, real, strict=True)
+        ]
+        chains = [
+            Chains(words, move.likely, prior[:, 0]) for words, move, prior in zip(tables, moves, priors, strict=True)
+        ]
+        if self.options.trees:
+            return [
+                Read([row.posteriors(), tree.posteriors()], [move, tree.moves])
+                for row, move, tree in zip(chains, moves, self._trees(batch, real, likely, unlinked), strict=True)
             ]
-            chains = [
-                Chains(words, move.likely, prior[:, 0])
-                for words, move, prior in zip(tables, moves, priors, strict=True)
-            ]
-            if self.options.trees:
-                trees = list(self._trees(batch, real, likely, unlinked))
-                yield (
-                    batch,
-                    [
-                        Read([row.posteriors(), tree.posteriors()], [move, tree.moves])
-                        for row, move, tree in zip(chains, moves, trees, strict=True)
-                    ],
-                )
-            else:
-                both = agreed((chains[0], chains[1]), self.options.agreement)
-                yield batch, [Read([found], [move]) for found, move in zip(both, moves, strict=True)]
+        both = agreed((chains[0], chains[1]), self.options.agreement)
+        return [Read([found], [move]) for found, move in zip(both, moves, strict=True)]
 
     def _trees(
         self, batch: Batch, real: Sequence[Floats], likely: Sequence[Floats], unlinked: Sequence[Floats]
@@ -210,32 +278,12 @@ def _meetings(bitext: IndexedBitext) -> Floats:
     return counts[:-1]
 
 
-def _learn(model: Model, parts: Parts, jumps: bool) -> float:
-    """Learn from all pairs once; return the log-likelihood of both directions before that."""
-    unlinked = [np.zeros_like(direction.unlinked) for direction in model.directions]  # the last of padding
-    taken = [
-        [JumpCounts(*np.zeros((2, *each.weights.shape))) for each in direction.jumps] for direction in model.directions
-    ]
-    likelihood = 0.0
-
-    def found() -> Iterator[tuple[IndexedBitext, Floats]]:
-        nonlocal likelihood
-        for bitext in parts:
-            counts = np.zeros(len(bitext.keys) + 1, np.float32)
-            for batch, both in model.posteriors(bitext, jumps):
-                np.add.at(counts, batch.types, both[0].links * both[1].links.transpose(0, 2, 1))
-                sides = zip(unlinked, taken, both, (batch.targets, batch.sources), strict=True)
-                for sums, totals, each, ids in sides:
-                    np.add.at(sums, ids, each.unlinked)
-                    likelihood += each.likelihood
-                    for total, some in zip(totals, each.jumps(), strict=False):
-                        total.add(some)
-            yield bitext, counts[:-1]
-
-    parts.learn(found())
-    for direction, sums, totals in zip(model.directions, unlinked, taken, strict=True):
-        sums[-1] = 0
-        direction.unlinked = sums
-        for each, total in zip(direction.jumps if jumps else [], totals, strict=False):
+def _learn(model: Model, parts: Parts, jumps: bool) -> None:
+    """Learn from all pairs once."""
+    counted = model.counted()
+    parts.learn((bitext, model.count(bitext, counted, jumps)) for bitext in parts)
+    for direction, found in zip(model.directions, counted, strict=True):
+        found.unlinked[-1] = 0
+        direction.unlinked = found.unlinked
+        for each, total in zip(direction.jumps if jumps else [], found.jumps, strict=False):
             each.learn(total)
-    return likelihood

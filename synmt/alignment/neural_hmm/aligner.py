@@ -53,13 +53,13 @@ if TYPE_CHECKING:
     from synmt.alignment.extraction import SoftLinks
     from synmt.alignment.neural_hmm.model import NeuralHmmModel
 
-BATCH_TOKENS = 2048  # sentences × longest side of a batch; the jumps of more do not stay in a core's cache
-ON_GPU = 32  # times as many
+BATCH_TOKENS = 8192  # sentences × longest side of a batch that is aligned
+ON_GPU = 8  # times as many
 SMALL = Preset(dict(
-    width=128, dropout=0.1, merges=4000, batch_tokens=1024, max_length=256, word_dropout=0.0,
-    learning_rate=1e-2, schedule="cosine", warmup=100, adam_beta2=0.98, clip=0.0,
+    width=128, dropout=0.1, merges=4000, batch_tokens=2048, max_length=256, word_dropout=0.0,
+    learning_rate=1e-2, schedule="cosine", warmup=50, adam_beta2=0.98, clip=0.0,
 ))  # fmt: skip
-READ, MOST_EPOCHS = 30_000, 12  # pairs that are read in all, again and again if there are fewer
+READ, MOST_EPOCHS = 15_000, 12  # pairs that are read in all, again and again if there are fewer
 PRESETS = {"small": Preset({**SMALL.settings, "epochs": f"1 to {MOST_EPOCHS}: fewer for more pairs"})}  # in words
 USED = OF_WEIGHTS | {"width", "dropout", "resume"} | training_options(
     "label-smoothing", "word-dropout", "tree-dropout", "subword-dropout", "patience", "select", "validate-every",

@@ -1,25 +1,34 @@
 """The probabilities of both directions, on two tables of embeddings (see aligner.py).
 
-Learning starts from embeddings that know which subwords meet more often than by chance. With n(u, v) of N pairs those
-that hold both, M_uv = log(n(u, v) N / (n(u) n(v))), zero where it is less, times n(u, v) / (n(u, v) + 1) · n / (n + 1)
-with n the smaller of n(u) and n(v), which keeps rare subwords from seeming sure (Pantel & Lin 2002, "Discovering Word
-Senses from Text", KDD). Of RAISED · M, the d greatest singular values and their vectors U S Vᵀ give e = U √S and
-f = V √S, as in Levy & Goldberg (2014), "Neural Word Embedding as Implicit Matrix Factorization", NeurIPS.
+Learning starts from counts of links between subwords, without a network. At first, with n(u, v) of N pairs those that
+hold both, p(v | u) ∝ p(v) e^(2M), M_uv = log(n(u, v) N / (n(u) n(v))), zero where it is less, times n(u, v) / (n(u, v)
++ 1) · n / (n + 1) with n the smaller of n(u) and n(v), which keeps rare subwords from seeming certain (Pantel & Lin
+2002, "Discovering Word Senses from Text", KDD). Then, ROUNDS times, both directions read all pairs, c(u, v) = Σ γ_ij
+γ′_ji, and p(v | u) = (c(u, v) + p(v)) / (c(u) + 1). From the last counts,
 
-Shapes: B pairs, J source and I target subwords, d width, V predictable entries of a vocabulary, m the longest jump.
+    M_uv = log((c(u, v) + SMOOTHING) / (c(u) c(v) / c + SMOOTHING))
+
+and its d greatest singular values and their vectors U S Vᵀ give e = U √S and f = V √S, as in Levy & Goldberg (2014),
+"Neural Word Embedding as Implicit Matrix Factorization", NeurIPS.
+
+Shapes: B pairs, J source and I target subwords, of which U and V are distinct; d width; m the longest jump.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import log, log1p
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from synmt.alignment import compiled
 from synmt.alignment.chains import Array, Chains, Found, Scores, agreed
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SideBatch
-from synmt.model.batches import Ids
+from synmt.model.batches import Ids, token_batches
 from synmt.nn.dropout import dropout
 from synmt.nn.losses import Loss
 from synmt.text.vocabulary import Vocabulary
@@ -31,17 +40,80 @@ BEGINNING = 4.0  # κ, how much the first subword favours the beginning
 NEXT = 0.3  # how much less likely each step away from the next subword makes a jump, at first
 RAISED = 2.0
 CHUNK = 1000  # pairs counted at once
+ROWS = 64  # of scores that are worked on at once, which stay in a core's cache
+ROUNDS = 2  # of counting before the first update
+SMOOTHING = 0.1
+START_TOKENS = 16384  # sentences × longest side of a batch that is counted
 ITERATIONS = 3  # of the randomized decomposition
 
 
 @dataclass(frozen=True, slots=True)
+class Distinct:
+    """The subwords of one side of a batch, each once. ids [U]; places [B,J]: which of them stands where, −1 of padding;
+    vectors [U,d]: their embeddings."""
+
+    ids: Tensor
+    places: Tensor
+    vectors: Tensor
+
+    @classmethod
+    def of(cls, side: SideBatch, table: Tensor) -> "Distinct":
+        ids, places = side.subwords[side.real].unique(return_inverse=True)
+        padded = torch.full_like(side.subwords, -1).masked_scatter_(side.real, places)
+        return cls(ids, padded, F.embedding(ids, table))
+
+
+@dataclass(frozen=True, slots=True)
 class Chances:
-    """Logarithms. linked [B,I,J]: p(y_i | x_j); unlinked [B,I]: p(y_i | none); moves [B,J,J]: p(j | j′), −inf where j
-    is padded."""
+    """Logarithms of what one direction reads and predicts. linked [U,V]: p(v | u); unlinked [V]: p(v | none); jumps
+    [U,2m+1]: s_d + w_d · e_u, of which the softmax over the subwords of a pair is p(j | j′)."""
 
     linked: Tensor
     unlinked: Tensor
-    moves: Tensor
+    jumps: Tensor
+
+    def without_gradient(self, null: float) -> "Chances":
+        """Return what forward–backward reads, with p₀ and without gradients."""
+        linked, unlinked = self.linked.detach() + log1p(-null), self.unlinked.detach() + log(null)
+        return Chances(linked.contiguous(), unlinked.contiguous(), self.jumps.detach().contiguous())
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What both directions find in a batch, summed. linked [U,V]: Σ γ_ij γ′_ji; of each direction: unlinked [V], and
+    jumps [U,2m+1], the gradient of Σ ξ_jj′ log p(j | j′) with respect to the scores of jumps; likelihood: log p(y | x)
+    + log p(x | y)."""
+
+    linked: Tensor
+    unlinked: tuple[Tensor, Tensor]
+    jumps: tuple[Tensor, Tensor]
+    likelihood: Tensor
+
+    def plus(self, other: "Expected") -> "Expected":
+        unlinked, jumps = (
+            (one[0] + two[0], one[1] + two[1])
+            for one, two in ((self.unlinked, other.unlinked), (self.jumps, other.jumps))
+        )
+        return Expected(self.linked + other.linked, unlinked, jumps, self.likelihood + other.likelihood)
+
+
+class _Totals(torch.autograd.Function):
+    """log Σ_v e^(f_v · e_u + b_v) [U] of e [U,d], f [V,d] and b [V]: the largest product of an update, so that its
+    softmax takes the place of the scores in memory, a few rows at a time."""
+
+    @staticmethod
+    def forward(context: Any, read: Tensor, table: Tensor, bias: Tensor) -> Tensor:
+        scores = F.linear(read, table, bias).float()
+        totals = scores.logsumexp(dim=1)
+        context.save_for_backward(read, table, scores, totals)
+        return totals
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        read, table, scores, totals = context.saved_tensors
+        for rows, total, gradient in zip(*(each.split(ROWS) for each in (scores, totals, gradients[0])), strict=True):
+            rows.sub_(total.unsqueeze(1)).exp_().mul_(gradient.unsqueeze(1))
+        return scores @ table, scores.T @ read, scores.sum(dim=0)
 
 
 class Direction(nn.Module):
@@ -62,25 +134,14 @@ class Direction(nn.Module):
             self.jumps.bias.sub_(NEXT * (distances - 1).abs())
 
     def totals(self, read: Tensor, table: Tensor) -> Tensor:
-        """Return log Σ_v e^(f_v · e_u + b_v) for embeddings of u [...,d]."""
-        return F.linear(read, table, self.bias).float().logsumexp(dim=-1)
+        """Return log Σ_v e^(f_v · e_u + b_v) for embeddings of u [U,d]."""
+        totals: Tensor = _Totals.apply(read, table, self.bias)
+        return totals
 
-    def forward(
-        self, read: Tensor, real: Tensor, words: Tensor, table: Tensor, share: float, totals: Tensor | None
-    ) -> Chances:
-        """read [B,J,d]: embeddings of x; real [B,J]; words y [B,I], less than V; table [V,d]: embeddings of y; share:
-        dropout of what y is predicted from; totals [B,J]: those of x, if they are known."""
-        states = dropout(read, share, self.training)
-        if totals is None:
-            totals = self.totals(states, table)
-        scores = (F.embedding(words, table) @ states.transpose(1, 2)).float()
-        linked = scores + self.bias[words].unsqueeze(2) - totals.unsqueeze(1)
-        unlinked = self.none.log_softmax(dim=0)[words]
-        places = torch.arange(read.shape[1], device=read.device)
-        kinds = (places - places.unsqueeze(1)).clamp(-self.longest, self.longest) + self.longest
-        moves = self.jumps(read).float().gather(2, kinds.expand(len(read), -1, -1))
-        moves = moves.masked_fill(~real.unsqueeze(1), float("-inf")).log_softmax(dim=2)
-        return Chances(linked, unlinked, moves)
+    def forward(self, x: Distinct, y: Distinct, states: Tensor, totals: Tensor) -> Chances:
+        """states [U,d]: what y is predicted from; totals [U]: of these."""
+        linked = (states @ y.vectors.T).float() + self.bias[y.ids] - totals.unsqueeze(1)
+        return Chances(linked, self.none.log_softmax(dim=0)[y.ids], self.jumps(x.vectors).float())
 
 
 class NeuralHmmModel(nn.Module):
@@ -108,20 +169,15 @@ class NeuralHmmModel(nn.Module):
     def loss(
         self, x: SideBatch, y: SideBatch, links: Tensor | None = None, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
-        """Return −log p(y | x) − log p(x | y) as `translation`, and what is minimized. There are no links to learn,
-        and no smoothing and no unknown words."""
-        chances = self._chances(x, y)
-        there, back = self._found(*chances, x, y)
-        both = there.links * back.links.transpose(1, 2)
-        total = chances[0].linked.new_zeros(())
-        counts, sides = (both, both.transpose(1, 2)), (y, x)
-        for found, each, linked, side in zip((there, back), chances, counts, sides, strict=True):
-            taken = found.taken()
-            moves = each.moves.masked_fill(taken == 0, 0.0)
-            total = total - (linked * each.linked).sum() - (found.unlinked * side.real * each.unlinked).sum()
-            total = total - (taken * moves).sum()
-        tokens = int(x.real.sum() + y.real.sum())
-        return Loss(-(there.likelihood.sum() + back.likelihood.sum()), tokens, total)
+        """Return −log p(y | x) − log p(x | y) as `translation`, and what has the gradient of L as `total`. There are no
+        links to learn, and no smoothing and no unknown words."""
+        sides = self._distinct(x, y)
+        chances = self._chances(sides)
+        found = self._expected(chances, [sides])
+        total = -(found.linked * chances[0].linked).sum() - (found.linked.T * chances[1].linked).sum()
+        for each, unlinked, jumps in zip(chances, found.unlinked, found.jumps, strict=True):
+            total = total - (unlinked * each.unlinked).sum() - (jumps * each.jumps).sum()
+        return Loss(-found.likelihood, int(x.real.sum() + y.real.sum()), total)
 
     def unknown_totals(self) -> list[Tensor]:
         """Return what `posteriors` is to fill: totals of all that may be read, [V] of source and target."""
@@ -133,36 +189,114 @@ class NeuralHmmModel(nn.Module):
 
         totals: of this model, which does not learn any more; those that are not known yet are filled in.
         """
-        directions = self.forward_direction, self.backward_direction
-        for side, known, own, other, direction in zip(
-            (x, y), totals, self.tables, reversed(self.tables), directions, strict=True
-        ):
-            words = side.subwords[side.real].unique()
-            new = words[known[words].isnan()]
-            known[new] = direction.totals(own[new], other)
-        there, back = self._found(*self._chances(x, y, totals), x, y)
-        return there.links, back.links
+        sides = self._distinct(x, y)
+        chances = self._chances(sides, totals)
+        if _is_compiled(x.subwords):
+            directions = self._compiled([each.without_gradient(self.options.null) for each in chances])
+            places = sides[0].places.numpy(), sides[1].places.numpy()
+            there, back = compiled.read(directions, places, self.options.agreement, None)[1]
+            return torch.from_numpy(there), torch.from_numpy(back)
+        found = self._found(chances, sides)
+        return torch.as_tensor(found[0].links), torch.as_tensor(found[1].links)
 
-    def _chances(self, x: SideBatch, y: SideBatch, totals: Sequence[Tensor] = ()) -> tuple[Chances, Chances]:
-        words = x.subwords * x.real, y.subwords * y.real  # padding is no row of the tables
-        read = [F.embedding(each, table) for each, table in zip(words, self.tables, strict=True)]
-        known = [each[own] for each, own in zip(totals, words, strict=True)] if totals else [None, None]
-        forward = self.forward_direction(read[0], x.real, words[1], self.tables[1], self.dropout, known[0])
-        return forward, self.backward_direction(read[1], y.real, words[0], self.tables[0], self.dropout, known[1])
+    def _distinct(self, x: SideBatch, y: SideBatch) -> tuple[Distinct, Distinct]:
+        return Distinct.of(x, self.tables[0]), Distinct.of(y, self.tables[1])
+
+    def _chances(self, sides: tuple[Distinct, Distinct], totals: Sequence[Tensor] = ()) -> list[Chances]:
+        """Return those of both directions; totals: as for `posteriors`, or none."""
+        chances = []
+        directions = self.forward_direction, self.backward_direction
+        for number, (x, y, table) in enumerate(((*sides, self.tables[1]), (*sides[::-1], self.tables[0]))):
+            direction, states = directions[number], dropout(x.vectors, self.dropout, self.training)
+            if totals:
+                known = totals[number]
+                new = known[x.ids].isnan()
+                known[x.ids[new]] = direction.totals(states[new], table)
+                of_states = known[x.ids]
+            else:
+                of_states = direction.totals(states, table)
+            chances.append(direction(x, y, states, of_states))
+        return chances
 
     @torch.no_grad()
-    def _found(self, forward: Chances, backward: Chances, x: SideBatch, y: SideBatch) -> list[Found]:
-        chains = self._chains(forward, x, y), self._chains(backward, y, x)
-        with torch.autocast(forward.linked.device.type, enabled=False):
-            return [_on_tensors(found) for found in agreed(chains, self.options.agreement)]
+    def _expected(self, chances: Sequence[Chances], batches: Iterable[tuple[Distinct, Distinct]]) -> Expected:
+        """Return what both directions find in batches, which share their distinct subwords."""
+        with torch.autocast(chances[0].linked.device.type, enabled=False):
+            if not _is_compiled(chances[0].linked):
+                return reduce(
+                    Expected.plus, (self._summed(self._found(chances, each), chances, each) for each in batches)
+                )
+            directions = self._compiled([each.without_gradient(self.options.null) for each in chances])
+            counts, likelihood = np.zeros(chances[0].linked.shape, np.float32), 0.0
+            for x, y in batches:
+                likelihood += compiled.read(
+                    directions, (x.places.numpy(), y.places.numpy()), self.options.agreement, counts
+                )[0]
+        unlinked, jumps = (
+            (torch.from_numpy(one), torch.from_numpy(two))
+            for one, two in zip(*((each.unlinked, each.taken) for each in directions), strict=True)
+        )
+        return Expected(torch.from_numpy(counts), unlinked, jumps, torch.tensor(likelihood))
 
-    def _chains(self, chances: Chances, x: SideBatch, y: SideBatch) -> Chains:
-        none = torch.tensor(self.options.null, device=chances.linked.device)
-        places = (torch.arange(x.real.shape[1], device=none.device) + 0.5) / x.real.sum(dim=1, keepdim=True)
-        start = (-BEGINNING * places).masked_fill(~x.real, float("-inf")).softmax(dim=1)
-        linked = (chances.linked + (1 - none).log()).masked_fill(~x.real.unsqueeze(1), float("-inf"))
-        words = Scores(*map(_array, (linked, chances.unlinked + none.log(), y.real)))
-        return Chains(words, _array(chances.moves.exp()), _array(start))
+    def _compiled(self, chances: Sequence[Chances]) -> list[compiled.ByScores]:
+        """Return both directions as compiled code reads them."""
+        return [
+            compiled.ByScores(
+                *(tensor.numpy() for tensor in (each.linked, each.unlinked, each.jumps)),
+                *(np.zeros(tensor.shape, np.float32) for tensor in (each.unlinked, each.jumps)),
+            )
+            for each in chances
+        ]
+
+    def _found(self, chances: Sequence[Chances], sides: tuple[Distinct, Distinct]) -> list[Found]:
+        """Return what both directions find, as numpy arrays where they are on the CPU."""
+        known = [each.without_gradient(self.options.null) for each in chances]
+        forward, backward = self._chains(known[0], *sides), self._chains(known[1], *reversed(sides))
+        return agreed((forward, backward), self.options.agreement)
+
+    def _chains(self, chances: Chances, x: Distinct, y: Distinct) -> Chains:
+        real = x.places >= 0, y.places >= 0
+        places = (torch.arange(real[0].shape[1], device=x.places.device) + 0.5) / real[0].sum(dim=1, keepdim=True)
+        start = (-BEGINNING * places).masked_fill(~real[0], float("-inf")).softmax(dim=1)
+        linked = chances.linked[x.places.unsqueeze(1), y.places.unsqueeze(2)]  # padding is the last subword, unread
+        linked = linked.masked_fill(~real[0].unsqueeze(1), float("-inf"))
+        words = Scores(*map(_array, (linked, chances.unlinked[y.places], real[1])))
+        return Chains(words, _array(self._moves(chances, x)), _array(start))
+
+    def _moves(self, chances: Chances, x: Distinct) -> Tensor:
+        """Return p(j | j′) [B,J′,J]."""
+        moves = chances.jumps[x.places].gather(2, self._kinds(x))
+        return moves.masked_fill((x.places < 0).unsqueeze(1), float("-inf")).softmax(dim=2)
+
+    def _kinds(self, x: Distinct) -> Tensor:
+        """Return which jump leads from j′ to j, [B,J′,J]."""
+        longest, places = self.options.jump, torch.arange(x.places.shape[1], device=x.places.device)
+        kinds = (places - places.unsqueeze(1)).clamp(-longest, longest) + longest
+        return kinds.expand(len(x.places), -1, -1)
+
+    def _summed(self, found: Sequence[Found], chances: Sequence[Chances], sides: tuple[Distinct, Distinct]) -> Expected:
+        """Return what compiled code returns at once."""
+        unlinked, jumps = [], []
+        for each, own, (x, y) in zip(found, chances, (sides, sides[::-1]), strict=True):
+            taken, real = torch.as_tensor(each.taken()), y.places >= 0
+            none = torch.as_tensor(each.unlinked)[real]
+            unlinked.append(torch.zeros_like(own.unlinked).index_add_(0, y.places[real], none))
+            gradient = taken - taken.sum(dim=2, keepdim=True) * self._moves(own, x)
+            kinds = own.jumps[x.places].zero_().scatter_add_(2, self._kinds(x), gradient)
+            real = x.places >= 0
+            jumps.append(torch.zeros_like(own.jumps).index_add_(0, x.places[real], kinds[real]))
+        there, back = (torch.as_tensor(each.links) for each in found)
+        linked = torch.zeros_like(chances[0].linked)
+        x, y = sides
+        cells = x.places.unsqueeze(1), y.places.unsqueeze(2)  # what padding links is 0
+        linked.index_put_(cells, there * back.transpose(1, 2), accumulate=True)
+        likelihood = torch.as_tensor(found[0].likelihood.sum() + found[1].likelihood.sum())
+        return Expected(linked, (unlinked[0], unlinked[1]), (jumps[0], jumps[1]), likelihood)
+
+
+def _is_compiled(tensor: Tensor) -> bool:
+    """Return whether compiled code reads what is on the device of a tensor."""
+    return tensor.device.type == "cpu" and compiled.library() is not None
 
 
 def _array(tensor: Tensor) -> Array:
@@ -170,31 +304,64 @@ def _array(tensor: Tensor) -> Array:
     return tensor.numpy() if tensor.device.type == "cpu" else tensor
 
 
-def _on_tensors(found: Found) -> Found:
-    return Found(*(torch.as_tensor(getattr(found, each.name)) for each in fields(Found)))
-
-
 @torch.no_grad()
 def start(model: NeuralHmmModel, corpus: AlignerCorpus) -> None:
-    """Set the embeddings of a model by what meets in the pairs, and biases by how often each subword is there."""
+    """Set the embeddings of a model by the links that counts alone find in the pairs, and biases by how often each
+    subword is there."""
     sides = corpus.source, corpus.target
     tables = list(model.tables)
-    association = RAISED * associations(sides, [len(table) for table in tables])
+    shares = []
+    for side, table in zip(sides, tables, strict=True):
+        seen = torch.bincount(torch.cat([torch.as_tensor(ids) for ids in side.subwords]), minlength=len(table))
+        shares.append((seen + 0.1) / seen.sum())
+    scores = RAISED * associations(sides, [len(table) for table in tables])
+    linked = [(scores + shares[1].log()).log_softmax(dim=1), (scores.T + shares[0].log()).log_softmax(dim=1)]
+    unlinked = [shares[1], shares[0]]
+    counts = scores
+    for _ in range(ROUNDS):
+        counts, none = _links_by(model, corpus, linked, unlinked)
+        linked = [
+            ((each + share) / (each.sum(dim=1, keepdim=True) + 1)).log()
+            for each, share in zip((counts, counts.T), reversed(shares), strict=True)
+        ]
+        unlinked = [(each + share) / (each.sum() + 1) for each, share in zip(none, reversed(shares), strict=True)]
+    chance = counts.sum(dim=1, keepdim=True) * counts.sum(dim=0) / counts.sum()
+    association = ((counts + SMOOTHING) / (chance + SMOOTHING)).log()
     rank = min(tables[0].shape[1], *association.shape)
     left, values, right = torch.svd_lowrank(association, rank, niter=ITERATIONS)
     for table, vectors in zip(tables, (left, right), strict=True):
         table.zero_()
         table[:, :rank] = vectors * values.sqrt()
-    for direction, side in zip((model.backward_direction, model.forward_direction), sides, strict=True):
-        seen = torch.cat([torch.as_tensor(ids) for ids in side.subwords])
-        counts = torch.bincount(seen, minlength=len(direction.bias))
-        logs = ((counts + 0.1) / counts.sum()).log()
-        direction.bias.copy_(logs)
-        direction.none.copy_(logs)
+    directions = model.forward_direction, model.backward_direction
+    for direction, none_of, share in zip(directions, unlinked, reversed(shares), strict=True):
+        direction.bias.copy_(share.log())
+        direction.none.copy_(none_of.log())
+
+
+def _links_by(
+    model: NeuralHmmModel, corpus: AlignerCorpus, linked: Sequence[Tensor], unlinked: Sequence[Tensor]
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """Return Σ γ_ij γ′_ji [U,V] of all pairs, and how often each subword has no link in either direction; linked and
+    unlinked: as in `Chances`, but of the whole vocabularies and without logarithms of the latter."""
+    chances = [
+        Chances(each, none.log(), direction.jumps.bias.expand(len(each), -1))
+        for each, none, direction in zip(
+            linked, unlinked, (model.forward_direction, model.backward_direction), strict=True
+        )
+    ]
+
+    def whole(side: SideBatch) -> Distinct:
+        return Distinct(side.subwords, side.subwords.masked_fill(~side.real, -1), side.subwords)
+
+    lengths = corpus.lengths()
+    groups = token_batches(lengths.argsort(kind="stable").tolist(), lengths, START_TOKENS)
+    read = (corpus.batch(group, torch.device("cpu")) for group in groups)
+    found = model._expected(chances, ((whole(x), whole(y)) for x, y, _ in read))
+    return found.linked, found.unlinked
 
 
 def associations(sides: Sequence[EncodedSide], sizes: Sequence[int]) -> Tensor:
-    """Return M, of all subwords of either vocabulary, [U,V]."""
+    """Return the first M, of all subwords of either vocabulary, [U,V]."""
     together, (of_source, of_target) = torch.zeros(*sizes), map(torch.zeros, sizes)
     pairs = len(sides[0].subwords)
     for first in range(0, pairs, CHUNK):

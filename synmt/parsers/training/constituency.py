@@ -1,8 +1,12 @@
-"""Trains the embedded constituency model: benepar's own model class over a character LSTM, from scratch.
+"""Trains and evaluates the embedded constituency model: benepar's own model class over a character LSTM.
 
-A general treebank is read whole each epoch, a specialised one sampled: twice as many sentences as the general
-one has at first, as many at the end, so that its conventions do not drown the general text's. So is a dependency
-treebank, whose subtrees are the spans of a second task: it shares all layers with the first but the last one.
+Each epoch reads all of the general treebank, and a sample of the specialized one: at first twice as many sentences as
+the general treebank has, at the end as many, so that its conventions do not drown out the general ones. It also samples
+a dependency treebank, whose subtrees are the spans of a second task, which shares all layers but the last with the
+first.
+
+The loss is max-margin over trees, as in benepar: Stern, Andreas & Klein (2017), "A minimal span-based neural
+constituency parser". We do not differentiate the chart: the gradient of its maximum is that of the best tree's score.
 """
 
 import random
@@ -16,15 +20,31 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import torch
 from benepar.char_lstm import RetokenizerForCharLSTM
+from torch import Tensor
+from torch.nn import functional as F
 
-from synmt.parsers.benepar_models import save_model
-from synmt.parsers.character_model import CharacterModel
-from synmt.parsers.chart import predict
-from synmt.parsers.training.chart import TAG_LOSS_SCALE, loss
-from synmt.parsers.training.treebank import TreebankSentence, read_dependency_examples, read_examples
+from synmt.metrics.metric import corpus_score
+from synmt.metrics.parses import Bracketing
+from synmt.parsers.benepar_models import CharacterModel, save_model
+from synmt.parsers.benepar_parser import (
+    FORBIDDEN,
+    BeneparParser,
+    ChartModel,
+    best_spans,
+    device_of,
+    predict,
+    roots,
+    score,
+    triangle,
+)
+from synmt.parsers.stream import parse_texts
+from synmt.parsers.training.treebank import TreebankSentence, read_dependency_examples, read_examples, read_trees
+from synmt.trees.constituency import Tree
 
+TAG_LOSS_SCALE = 0.5
 HYPERPARAMETERS: dict[str, Any] = {
     "attention_dropout": 0.1,
     "char_lstm_input_dropout": 0.2,
@@ -48,19 +68,51 @@ HYPERPARAMETERS: dict[str, Any] = {
     "use_encoder": True,
     "use_pretrained": False,
 }
-LONGEST = 100  # words; longer sentences cost quadratic time and are rare
+LONGEST = 100  # words; longer sentences are rare, and cost quadratic time
 BATCH_WORDS = 400
 PEAK_LEARNING_RATE = 1e-3
 WARM_UP = 0.02  # of the budget
-AVERAGED_STEPS = 500  # the horizon of the averaged parameters, at most a twentieth of the steps so far
-RAREST_CHARACTER = 5  # occurrences; rarer ones are learnt as unknown
-SPECIAL_SHARE = 2  # sentences at first as a multiple of the general treebank's; half of it at the end
-DEPENDENCY_SHARE = 1  # the same
+AVERAGED_STEPS = 500  # horizon of the averaged parameters, at most a twentieth of the steps so far
+RAREST_CHARACTER = 5  # occurrences; rarer characters become unknown
+SPECIAL_SHARE, DEPENDENCY_SHARE = 2, 1  # initial sentences relative to the general treebank; half of it at the end
 EVALUATIONS = 20
+file_option = click.Path(path_type=Path, exists=True)
+
+
+def gold_labels(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tensor:
+    """Return the label of every span in `triangle` order, 0 for none and for unknown ones, [N]."""
+    labels = []
+    for each in examples:
+        n = len(each.words)
+        square = np.zeros((n, n), dtype=np.int64)
+        for first, end, label in each.spans:
+            square[first, end - 1] = model.label_vocab.get(label, 0)
+        labels.append(square[triangle(n)])
+    return torch.from_numpy(np.concatenate(labels))
+
+
+def loss(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tensor:
+    """Return the structured hinge loss of the trees plus the cross-entropy of the tags, both per word."""
+    lengths = [len(each.words) for each in examples]
+    scores = score(model, [each.words for each in examples])
+    gold = gold_labels(model, examples).to(device_of(model))
+    with torch.no_grad():
+        augmented = scores.spans + 1
+        augmented.scatter_add_(1, gold[:, None], -torch.ones_like(gold[:, None], dtype=torch.float32))
+        augmented[roots(lengths), 0] = FORBIDDEN
+        best_value, best_label = augmented.max(-1)
+        chosen = torch.from_numpy(best_spans(best_value.cpu().numpy(), lengths)).to(device_of(model))
+        margin = (best_label[chosen] != gold[chosen]).sum()
+    predicted = scores.spans[chosen, best_label[chosen]].sum()
+    true = scores.spans.gather(1, gold[:, None]).sum()
+    tags = torch.tensor([model.tag_vocab.get(tag, -100) for each in examples for tag in each.tags])
+    tags = tags.to(device_of(model))
+    tag_loss = F.cross_entropy(scores.tags, tags, ignore_index=-100)
+    return (predicted + margin - true) / sum(lengths) + TAG_LOSS_SCALE * tag_loss
 
 
 def new_model(examples: Sequence[TreebankSentence], further: Sequence[TreebankSentence] = ()) -> CharacterModel:
-    """Make a model with the labels of the examples, and the characters and tags of the further ones too."""
+    """Make a model with the labels of the examples, and the characters and tags of all."""
     everything = [*examples, *further]
     characters = Counter(char for each in everything for word in each.words for char in word)
     frequent = [char for char, count in characters.items() if count >= RAREST_CHARACTER]
@@ -76,13 +128,13 @@ def new_model(examples: Sequence[TreebankSentence], further: Sequence[TreebankSe
 
 
 def label_vocabulary(examples: Sequence[TreebankSentence]) -> dict[str, int]:
-    """Return the labels of spans by index, none first."""
+    """Return the index of each span label; that of no label is 0."""
     labels = sorted({label for each in examples for _, _, label in each.spans})
     return {label: index for index, label in enumerate(["", *labels])}
 
 
 def with_labels(model: CharacterModel, labels: dict[str, int]) -> CharacterModel:
-    """Return a model that labels spans by itself, and shares everything else with the other one."""
+    """Return a model with its own span labels, which shares everything else with the given one."""
     twin = CharacterModel({**model.config, "label_vocab": labels})
     for name, part in model.named_children():
         if name != "f_label":
@@ -91,7 +143,7 @@ def with_labels(model: CharacterModel, labels: dict[str, int]) -> CharacterModel
 
 
 def batches(examples: Sequence[TreebankSentence], randomness: random.Random) -> Iterator[list[TreebankSentence]]:
-    """Yield batches of about BATCH_WORDS words, sentences of similar length together, in random order."""
+    """Yield batches of about BATCH_WORDS words with sentences of similar length, in random order."""
     ordered = sorted(examples, key=lambda each: len(each.words) + 2 * randomness.random())
     whole: list[list[TreebankSentence]] = [[]]
     for each in ordered:
@@ -103,7 +155,7 @@ def batches(examples: Sequence[TreebankSentence], randomness: random.Random) -> 
 
 
 def span_f1(model: CharacterModel, examples: Sequence[TreebankSentence]) -> float:
-    """Return the F1 of the labelled spans in percent, unary chains as one label: a quick guide while training."""
+    """Return the F1 of labelled spans in percent, counting unary chains as one label: a quick check during training."""
     model.eval()
     matched = gold = predicted = 0
     for batch in batches(examples, random.Random(0)):
@@ -116,7 +168,7 @@ def span_f1(model: CharacterModel, examples: Sequence[TreebankSentence]) -> floa
 
 
 def learning_rate(progress: float) -> float:
-    """Return the rate: linear warm-up, then a cosine to zero, over the share of the budget used."""
+    """Return the rate at a share of the budget: linear warm-up, then a cosine to zero."""
     if progress < WARM_UP:
         return PEAK_LEARNING_RATE * progress / WARM_UP
     return PEAK_LEARNING_RATE * 0.5 * (1 + cos(pi * (progress - WARM_UP) / (1 - WARM_UP)))
@@ -132,7 +184,7 @@ class Treebanks:
     dev: Sequence[TreebankSentence]
 
     def epoch(self, progress: float, randomness: random.Random) -> list[tuple[bool, list[TreebankSentence]]]:
-        """Return the batches of one epoch in random order, each with whether it is one of trees."""
+        """Return the batches of one epoch in random order, each with whether it consists of trees."""
         special, dependencies = (
             randomness.sample(examples, min(len(examples), int(len(self.general) * share * (1 - progress / 2))))
             for examples, share in ((self.special, SPECIAL_SHARE), (self.dependencies, DEPENDENCY_SHARE))
@@ -143,7 +195,7 @@ class Treebanks:
 
 
 class Averaged:
-    """A model under training, and the mean of its recent parameters."""
+    """A model in training, and the mean of its recent parameters."""
 
     def __init__(self, model: CharacterModel) -> None:
         self.model = model
@@ -159,7 +211,7 @@ class Averaged:
 
 
 def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterModel], None]) -> None:
-    """Train for `seconds` of CPU time; save the averaged model whenever it is the best on `dev` so far."""
+    """Train for `seconds` of CPU time, and save the averaged model whenever it is the best on `dev` so far."""
     torch.manual_seed(seed)
     randomness = random.Random(seed)
     model = new_model([*data.general, *data.special], data.dependencies)
@@ -192,10 +244,12 @@ def train(data: Treebanks, seconds: float, seed: int, save: Callable[[CharacterM
                 break
 
 
-file_option = click.Path(path_type=Path, exists=True)
+@click.group()
+def main() -> None:
+    """Train or evaluate a constituency model."""
 
 
-@click.command()
+@main.command("train")
 @click.option("--general", type=file_option, required=True, help="PTB file, read whole each epoch.")
 @click.option("--special", type=file_option, required=True, help="PTB file, sampled each epoch.")
 @click.option("--dependencies", type=file_option, required=True, help="CoNLL-U file, sampled each epoch.")
@@ -203,7 +257,9 @@ file_option = click.Path(path_type=Path, exists=True)
 @click.option("--output", type=click.Path(path_type=Path), required=True, help="Path ending in .safetensors.")
 @click.option("--minutes", default=45.0, show_default=True, help="CPU time.")
 @click.option("--seed", default=1, show_default=True)
-def main(general: Path, special: Path, dependencies: Path, dev: Path, output: Path, minutes: float, seed: int) -> None:
+def train_command(
+    general: Path, special: Path, dependencies: Path, dev: Path, output: Path, minutes: float, seed: int
+) -> None:
     """Train a constituency model on one thread, and write OUTPUT and its .json."""
     torch.set_num_threads(1)
     data = Treebanks(
@@ -213,6 +269,25 @@ def main(general: Path, special: Path, dependencies: Path, dev: Path, output: Pa
         read_examples(dev, LONGEST),
     )
     train(data, 60 * minutes, seed, lambda model: save_model(model, output))
+
+
+def predicted_trees(parser: BeneparParser, gold: list[Tree]) -> list[Tree]:
+    """Return the parser's trees over the words of the gold trees. A sentence that is too long gets a single bracket."""
+    records = parse_texts((tree.leaves() for tree in gold), parser)
+    return [record.tree or Tree(["X", *record.tokens], [-1, *[0] * len(record.tokens)]) for record in records]
+
+
+@main.command("evaluate")
+@click.option("--model", help="Default: the embedded model.")
+@click.argument("treebanks", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+def evaluate_command(model: str | None, treebanks: tuple[Path, ...]) -> None:
+    """Print evalb scores for each PTB file: gold tokens, predicted tags, labelled bracketing F1."""
+    parser = BeneparParser(model)
+    for path in treebanks:
+        gold = list(read_trees(path))
+        print(f"{path.name}\t{corpus_score(Bracketing(), predicted_trees(parser, gold), [gold]).line}", flush=True)
+    if parser.unparsed:
+        print(f"{parser.unparsed} sentences were too long to parse")
 
 
 if __name__ == "__main__":

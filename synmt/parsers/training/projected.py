@@ -1,8 +1,9 @@
-"""Projected trees as a treebank to train a parser on: the surest ones, and what forms say of words without links.
+"""A treebank of projected trees to train a parser on: selects the surest trees, and completes them from a tag
+dictionary.
 
-A word without links has no part of speech, and hangs on a near one as `dep`. Both are what words of its form most often
-have elsewhere, as in a tag dictionary (Täckström, Das, Petrov, McDonald & Nivre 2013, "Token and Type Constraints for
-Cross-Lingual Part-of-Speech Tagging", TACL). So is a tag that words of the form hardly ever have.
+After projection, a word without links has no part of speech, and its relation to a nearby word is `dep`. Both become
+the most frequent ones of its form (Täckström, Das, Petrov, McDonald & Nivre 2013, "Token and Type Constraints for
+Cross-Lingual Part-of-Speech Tagging", TACL). So does a tag that is very rare for its form.
 """
 
 from collections import Counter, defaultdict
@@ -14,28 +15,28 @@ from pathlib import Path
 import click
 
 from synmt.streams import BadInput, complain, read_lines
-from synmt.trees.dependency import UNKNOWN, write_conllu
+from synmt.trees.dependency import DEPENDENCY, UNKNOWN
+from synmt.trees.formats import write_conllu
 from synmt.trees.record import ParseRecord, read_record
 
-UNSAID = "dep"  # a relation that says nothing
 NO_TAG = "X"
-RARE = 0.2  # share of a form's words below which a tag is taken for an error
-SHORTEST, LONGEST = 4, 40  # words of a sentence; what is shorter teaches little, what is longer is projected badly
+RARE = 0.2  # share of a form's occurrences below which a tag counts as an error
+SHORTEST, LONGEST = 4, 40  # words; shorter sentences teach little, and longer ones are projected badly
 
 
 class Dictionary:
-    """How often the words of each form, in lower case, have each part of speech and each relation."""
+    """Counts of parts of speech and relations by form, in lower case."""
 
     def __init__(self) -> None:
         self._tags: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._relations: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def counting(self, records: Iterable[ParseRecord]) -> Iterator[ParseRecord]:
-        """Yield the records, once their words are counted."""
+        """Count the words of each record, and yield it."""
         for record in records:
             for counts, labels, unknown in (
                 (self._tags, record.upos, (UNKNOWN,)),
-                (self._relations, record.deprels, (UNKNOWN, UNSAID, "root")),
+                (self._relations, record.deprels, (UNKNOWN, DEPENDENCY, "root")),
             ):
                 for form, label in zip(record.tokens, labels, strict=False):
                     if label not in unknown:
@@ -43,7 +44,7 @@ class Dictionary:
             yield record
 
     def tag(self, form: str, tag: str) -> str:
-        """Return the part of speech of a word: that one, unless it is unknown, or rare for the form."""
+        """Return the tag, or the most frequent one of the form if the tag is unknown or rare for it."""
         known = self._tags.get(form.lower(), Counter[str]())
         if known[tag] < RARE * known.total():
             return known.most_common(1)[0][0]
@@ -51,7 +52,7 @@ class Dictionary:
 
     def relation(self, form: str, relation: str) -> str:
         known = self._relations.get(form.lower())
-        return known.most_common(1)[0][0] if known and relation == UNSAID else relation
+        return known.most_common(1)[0][0] if known and relation == DEPENDENCY else relation
 
     def complete(self, record: ParseRecord) -> ParseRecord:
         """Return the record with a part of speech and a relation for each word."""
@@ -64,7 +65,7 @@ class Dictionary:
 
 
 def surest(records: Iterable[ParseRecord], most: int, least: float) -> list[ParseRecord]:
-    """Return at most so many trees, of at least that mean confidence: those of the highest, in their order."""
+    """Return the `most` trees of the highest mean confidence, `least` or more, in their original order."""
     fitting = (
         (number, record)
         for number, record in enumerate(records)
@@ -80,7 +81,7 @@ def surest(records: Iterable[ParseRecord], most: int, least: float) -> list[Pars
 @click.option("--output", type=click.Path(path_type=Path), required=True)
 @click.argument("paths", nargs=-1, required=True)
 def main(most: int, min_confidence: float, output: Path, paths: tuple[str, ...]) -> None:
-    """Write the surest of the trees that `synmt project` has made as a treebank: CoNLL-U."""
+    """Write the surest trees of `synmt project` as a treebank in CoNLL-U."""
     dictionary = Dictionary()
     try:
         chosen = surest(dictionary.counting(_read(paths)), most, min_confidence)
@@ -95,7 +96,7 @@ def main(most: int, min_confidence: float, output: Path, paths: tuple[str, ...])
 
 
 def _read(paths: Sequence[str]) -> Iterator[ParseRecord]:
-    """Yield the records. Raises BadInput, also for partial trees, which UDPipe does not learn from."""
+    """Yield the records. Raises BadInput, also for partial trees, from which UDPipe cannot learn."""
     for line in read_lines(paths):
         with line.naming():
             yield read_record(line.text)

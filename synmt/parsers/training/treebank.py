@@ -1,4 +1,4 @@
-"""Treebank files as training examples with one set of labels, whatever the treebank's own conventions."""
+"""Treebank files as training examples with one set of labels, whatever the conventions of the treebank."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from pathlib import Path
 from benepar.ptb_unescape import ptb_unescape
 from conllu import TokenList, parse_incr
 
-from synmt.parsers.chart import Span
+from synmt.parsers.benepar_parser import Span
 from synmt.streams import read_lines
 from synmt.trees.constituency import (
     Tree,
@@ -19,19 +19,19 @@ from synmt.trees.constituency import (
     without_traces,
 )
 
-SPLICED = frozenset({"NML"})  # CRAFT brackets nominal modifiers inside a noun phrase; GUM leaves them flat
+SPLICED = frozenset({"NML"})  # CRAFT brackets nominal modifiers in a noun phrase; GUM leaves them flat
 WRAPPERS = frozenset({"TITLE", "HEADING", "CAPTION", "CIT", "ROOT", "TOP", ""})  # CRAFT's document structure
 UNARY = "::"  # joins the labels of a unary chain, as benepar does
 
 
 @dataclass(slots=True)
 class TreebankSentence:
-    """One sentence of n words as benepar learns it.
+    """A sentence of n words from which benepar learns.
 
-    words: spelt the Penn Treebank's way, [n].
+    words: in the spelling of the Penn Treebank, [n].
     tags: parts of speech, [n].
-    spans: (first word, word after the last, label) of every constituent, unary chains joined by `::`; of a
-        dependency tree, every word with all that depends on it.
+    spans: (first word, word after the last, label) of each constituent, with unary chains joined by `::`, or of each
+        subtree of a dependency tree.
     """
 
     words: list[str]
@@ -40,7 +40,7 @@ class TreebankSentence:
 
 
 def read_trees(path: Path) -> Iterator[Tree]:
-    """Yield the trees of a PTB file, one a line, overt and with plain labels; empty lines have none."""
+    """Yield the trees of a PTB file, one per line, without traces and function tags; skip empty lines."""
     for line in read_lines([str(path)]):
         if not line.text.strip():
             continue
@@ -51,7 +51,7 @@ def read_trees(path: Path) -> Iterator[Tree]:
 
 
 def _spliced(tree: Tree) -> Tree:
-    """Return the tree with the children of SPLICED nodes in these nodes' place, a leftover wrapper called FRAG."""
+    """Replace SPLICED nodes by their children, and rename a remaining wrapper to FRAG."""
     leaf = tree.is_leaf()
     new_index: list[int] = []
     nodes: list[str] = []
@@ -67,7 +67,7 @@ def _spliced(tree: Tree) -> Tree:
 
 
 def phrases(tree: Tree) -> list[Span]:
-    """Return (first word, word after the last, label) of each phrase in preorder: of all but words and tags."""
+    """Return (first word, word after the last, label) of each phrase in preorder, hence not of words and tags."""
     leaf = tree.is_leaf()
     words_before = list(accumulate(leaf, initial=0))
     after = subtree_ends(tree.parents)
@@ -94,19 +94,20 @@ def example(tree: Tree) -> TreebankSentence:
 
 
 def read_examples(path: Path, longest: int) -> list[TreebankSentence]:
-    """Return the sentences of a PTB file that have a phrase at their root and at most `longest` words."""
+    """Return the sentences of a PTB file that have a phrase as their root and at most `longest` words."""
     examples = map(example, read_trees(path))
-    return [each for each in examples if len(each.words) <= longest and _has_root(each)]
-
-
-def _has_root(each: TreebankSentence) -> bool:
-    return bool(each.spans) and each.spans[0][:2] == (0, len(each.words))
+    return [
+        each
+        for each in examples
+        if len(each.words) <= longest and each.spans and each.spans[0][:2] == (0, len(each.words))
+    ]
 
 
 def read_dependency_examples(path: Path, longest: int) -> list[TreebankSentence]:
-    """Return the sentences of a CoNLL-U file with at most `longest` words: the spans of their subtrees, by deprel.
+    """Return the sentences of a CoNLL-U file with at most `longest` words; their spans are subtrees, labelled by
+    deprel.
 
-    Subtrees with gaps are left out. Tags are the XPOS column's, which is the Penn Treebank's for English.
+    Leaves out subtrees with gaps. Tags come from the XPOS column, which for English has the Penn Treebank's.
     """
     with path.open(encoding="utf-8") as lines:
         sentences = (sentence.filter(id=lambda number: type(number) is int) for sentence in parse_incr(lines))

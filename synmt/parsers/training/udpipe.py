@@ -1,9 +1,9 @@
 """Trains the embedded UDPipe models: tokenizer, tagger and parser from UD treebanks.
 
-Straka, Hajič & Straková (2016), "UDPipe: Trainable pipeline for processing CoNLL-U files". The settings trade
-a little accuracy for size and speed: one tagger without lemmas, short feature templates, a small parser. As in
-UDPipe's own models, the parser's word embeddings begin as those of word2vec on the treebank (Mikolov et al. 2013).
-Treebanks of one language may tag XPOS each in its own way: the tagger of several leaves it out.
+Straka, Hajič & Straková (2016), "UDPipe: Trainable pipeline for processing CoNLL-U files". Our settings trade a little
+accuracy for size and speed: one tagger without lemmas, short feature templates, a small parser. As in UDPipe's own
+models, the parser's word embeddings are initialized by word2vec on the treebank (Mikolov et al. 2013). Treebanks of one
+language may have different XPOS tags, so a tagger trained on several leaves XPOS out.
 """
 
 import tempfile
@@ -47,7 +47,7 @@ TAGGER_TEMPLATES = [
 
 
 def read_treebank(path: Path) -> list[Sentence]:
-    """Return the sentences of a CoNLL-U file as UDPipe holds them."""
+    """Return the sentences of a CoNLL-U file as UDPipe's own objects."""
     reader = InputFormat.newConlluInputFormat()
     reader.setText(path.read_text(encoding="utf-8"))
     error = ProcessingError()
@@ -62,7 +62,7 @@ def read_treebank(path: Path) -> list[Sentence]:
 
 
 def train(train_files: Sequence[Path], dev_file: Path | None) -> bytes:
-    """Return the model's bytes. Without a dev file, every tenth sentence is held out to choose the iteration."""
+    """Return the model as bytes. Without a dev file, hold out every tenth sentence to choose the best iteration."""
     sentences = [sentence for path in train_files for sentence in read_treebank(path)]
     if dev_file:
         training, heldout = sentences, read_treebank(dev_file)
@@ -90,7 +90,7 @@ def train(train_files: Sequence[Path], dev_file: Path | None) -> bytes:
 
 
 def write_embeddings(sentences: Sequence[Sequence[str]], path: Path) -> None:
-    """Write word2vec's embeddings of the words as text: skip-gram, 50 numbers a word, those seen twice or more."""
+    """Write word2vec embeddings as text: skip-gram, 50 dimensions, words that occur at least twice."""
     from gensim.models import Word2Vec
 
     trained = Word2Vec(
@@ -100,7 +100,7 @@ def write_embeddings(sentences: Sequence[Sequence[str]], path: Path) -> None:
 
 
 def evaluate(model: Model, test_file: Path) -> str:
-    """Return UDPipe's own report on a test file: from raw text, and with gold tokens."""
+    """Return UDPipe's own reports on a test file, from raw text and from gold tokens."""
     gold = test_file.read_text(encoding="utf-8")
     reports = []
     for tokenizer in (Model.DEFAULT, Evaluator.NONE):
@@ -121,7 +121,7 @@ treebank = click.Path(path_type=Path, exists=True)
 @click.option("--test", "test_file", type=treebank)
 @click.option("--output", type=click.Path(path_type=Path), required=True)
 def main(train_files: tuple[Path, ...], dev_file: Path | None, test_file: Path | None, output: Path) -> None:
-    """Train a UDPipe model on CoNLL-U files, write it and print its scores on the test file, if there is one."""
+    """Train a UDPipe model on CoNLL-U files, write it, and print its scores on the test file, if given."""
     started = time.process_time()
     try:
         trained = train(train_files, dev_file)

@@ -1,7 +1,7 @@
-"""Targets with arcs among their words, which several ideas write: how they are spelled (here), searched for (search.py)
-and read as a graph (graph.py).
+"""Targets with arcs among their words, for several ideas: spelling (here), search (search.py), graph (graph.py).
 
-A target string is subwords and arcs, each arc as soon as both its words are complete (synmt.trees.transitions).
+A target string consists of subwords and arcs. Each arc comes as soon as both its words are complete
+(synmt.trees.transitions).
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ GRAPH = "synmt.systems.arcs.graph:GraphReading"
 
 @dataclass(frozen=True)
 class ArcSpelling(Spelling):
-    """Words and arcs, spelled in a style."""
+    """Words, with arcs among them, spelled in a style."""
 
     trees = "among"
     needs = frozenset({"heads", "deprels"})
@@ -40,7 +40,7 @@ class ArcSpelling(Spelling):
         return arc_labels(entries)
 
     def vocabulary(self, counts: Counter[str]) -> tuple[Counter[str], Counter[str]]:
-        """Return all entries, with the arcs of every relation in both directions, also those that were not seen."""
+        """Return all entries, and the arcs of each relation in both directions, even those that did not occur."""
         every = Counter(counts)
         every.update(dict.fromkeys(self.style.entries(arc_labels(counts)), 0))
         return every, Counter()

@@ -1,6 +1,6 @@
-"""A search for targets with arcs among their words: what each hypothesis has built, and what it may say next.
+"""The search for targets with arcs: the state of each hypothesis, and the tokens that may follow.
 
-Shapes: B sentences, K hypotheses of each, T target vocabulary.
+Shapes: B sentences, K hypotheses per sentence, T target vocabulary.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,13 @@ from torch import Tensor
 from synmt.systems.target import Hypotheses, Output
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle, Kind
-from synmt.trees.lifting import lowered
+from synmt.trees.dependency import lowered
 from synmt.trees.record import ParseRecord
-from synmt.trees.transition_state import SUBWORDS, Constraints, State
-from synmt.trees.transitions import read_forest
+from synmt.trees.transitions import SUBWORDS, Constraints, State, read_forest
 
 
 class ArcOutput(Output):
-    """A target vocabulary that holds arcs. kinds [T]: synmt.trees.arc_tokens.Kind of each entry."""
+    """Writes targets with arcs. kinds [T]: synmt.trees.arc_tokens.Kind of each entry of the vocabulary."""
 
     writes_trees = True
 
@@ -41,9 +40,10 @@ class ArcOutput(Output):
 
 
 class TreeHypotheses(Hypotheses):
-    """Hypotheses of words and arcs. An arc costs nothing of the `subwords` [B] that a target may have.
+    """Hypotheses of words and arcs. Arcs do not count towards the maximum number of subwords, `subwords` [B].
 
-    states [B·K]: what each hypothesis has built; left [B·K]: how many subwords and tokens it may still have.
+    states [B·K]: the words and arcs of each hypothesis so far; left [B·K]: how many subwords and tokens it may still
+    add.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class TreeHypotheses(Hypotheses):
         return (torch.tensor(kinds, dtype=torch.uint8, device=self.kinds.device).unsqueeze(1) & self.kinds) != 0
 
     def _kinds(self, state: State, subwords: int, tokens: int) -> int:
-        """Return the kinds of token that may follow, by how much the target may still have; never none."""
+        """Return the kinds of token that may follow, at least one, given how many subwords and tokens are left."""
         kinds = state.allowed(self.constraints, tokens)
         if subwords < 2:
             kinds &= ~SUBWORDS if subwords < 1 else ~Kind.OPEN
@@ -80,8 +80,8 @@ class TreeHypotheses(Hypotheses):
 
 
 def read_string(string: list[str], style: ArcStyle) -> tuple[ParseRecord, list[str]]:
-    """Return the words and the trees of any string with arcs, with arcs that were lifted back in their places, and the
-    string: `Output.read` of what has arcs."""
+    """Return the words and the trees of any string with arcs, with lifted arcs moved back, and the string:
+    `Output.read` of targets with arcs."""
     record = read_forest(string, style)
     record.heads, record.deprels = lowered(record.heads, record.deprels)
     return record, string

@@ -1,9 +1,10 @@
 """`compose`: a causal decoder with heads that compose the tree it is writing.
 
-Words and arcs, as in `transitions`, and a decoder whose positions see what stands before them alone; so one pass
-trains on a target, and a search keeps keys and values. In each layer, some heads see less than the others. Call the
-latest token of a word its last subword, until it is the head of an arc: then the token of that arc, which is the new
-version of its head, with the dependent composed into it. At position t, once the token there is read,
+The decoder writes words and arcs, as in `transitions`. Its positions see only earlier positions, so one pass trains on
+a whole target, and a search caches keys and values. In each layer, some heads see less than the others. The latest
+token of a word is its last subword, until the word becomes the head of an arc; then it is the token of that arc, which
+is the new version of the head, with the dependent composed into it. At position t, once the token there has been read,
+these heads see:
 
     head       where the token is an arc                                          elsewhere
     compose    itself; all subwords of the head and of the dependent; the tokens
@@ -11,11 +12,11 @@ version of its head, with the dependent composed into it. At position t, once th
     stack      itself; the latest token of each word that waits for a head; the subwords of a word that is not
                complete
 
-The idea is synmt's own. It brings to translation what Sartran et al. (2022), "Transformer Grammars" (TACL), do for
+The idea is our own. It applies to translation what Sartran et al. (2022), "Transformer Grammars" (TACL), do for
 language models of constituents, and Zhao, Lou & Tu (2024), "Dependency Transformer Grammars" (arXiv:2407.17406), for
-dependencies. No new parameters; labels reach the model as the embeddings of arcs.
+dependencies. No new parameters; labels enter the model as the embeddings of arcs.
 
-With mask `random`, each head sees as many positions as it would, but which ones is drawn once and for all: a control.
+With mask `random`, each head sees the same number of positions, but a fixed random choice of them: a control.
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compose(TargetIdea):
-    """Words, arcs, and the stack of words that wait for a head. The heads that compose are the first of a layer."""
+    """Words, with arcs among them, and the stack of words that wait for a head. The first heads of a layer compose."""
 
     heads: int = setting(1, "heads of a layer that compose: an arc sees the two words that it links", 0, 2**16)
     stack_heads: int = setting(1, "heads of a layer that see the words that wait for a head", 0, 2**16)
@@ -48,7 +49,7 @@ class Compose(TargetIdea):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.heads + self.stack_heads:
-            raise ValueError("compose takes no heads: it is transitions")
+            raise ValueError("compose needs at least one head; without any, use transitions")
 
     def spelling(self, style: ArcStyle) -> ArcSpelling:
         return ArcSpelling(style)

@@ -1,6 +1,6 @@
-"""The stack of words that wait for a head, as it changes with a target, and what the heads of `compose` see of it.
+"""The stack of words that wait for a head, how a target changes it, and how the heads of `compose` see it.
 
-Shapes: R targets of m positions, Q of them that ask, the last ones.
+Shapes: R targets of m positions, of which the last Q are queries.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -12,21 +12,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from synmt.nn.attention import PLAIN, AttentionEdit, HeadEdit
+from synmt.nn.attention import PLAIN, AttentionEdit, HeadEdit, hiding
 from synmt.nn.decoders import DecoderPass, TargetBatch, joined_rows
 from synmt.systems.arcs.search import TreeHypotheses
 from synmt.systems.target import Reading
-from synmt.trees.transition_state import State
+from synmt.trees.transitions import State
 
-FOREVER = 2**31 - 1  # where the token stands that replaces one that none does
+FOREVER = 2**31 - 1  # `replaced` of a token that nothing has replaced yet
 COLUMNS = "stack words", "stack heads", "stack dependents", "stack replaced"
 
 
 class Role(NamedTuple):
-    """What a token is to the stack, whose words are named by the positions of their first subwords.
+    """What a token does to the stack. Words are named by the positions of their first subwords.
 
-    word: that it is a subword of; head, dependent: the words of an arc; each −1 where there is none. completes:
-    whether it is the last subword of its word.
+    word: the word that the token is a subword of; head, dependent: the words of an arc; each −1 if there is none.
+    completes: whether the token is the last subword of its word.
     """
 
     word: int = -1
@@ -36,7 +36,7 @@ class Role(NamedTuple):
 
 
 def role(state: State) -> Role:
-    """Return what the last token is to the stack. The begin of sentence is a word on it if the root has an arc."""
+    """Return the role of the last token. The begin of sentence is a word on the stack if the root has an arc."""
     if state.arc:
         return Role(head=state.arc.head[0], dependent=state.arc.dependent[0])
     if state.open_word and state.open_word[-1] == state.length:
@@ -47,7 +47,7 @@ def role(state: State) -> Role:
 
 
 class StackReading(Reading):
-    """The stack at each position, by COLUMNS of 1+t numbers each, as in Stacks; 1+t of those that nothing replaces."""
+    """The stack at each position, in COLUMNS of 1+t numbers, as in Stacks. A token that is never replaced gets 1+t."""
 
     name = "stack"
 
@@ -58,7 +58,7 @@ class StackReading(Reading):
             state = state.after(self.style.token(entry))
             states.append(state)
         roles = [role(each) for each in states]
-        standing: dict[int, list[int]] = {}  # the tokens that stand for each word
+        standing: dict[int, list[int]] = {}  # the tokens that represent each word
         replaced = [len(roles)] * len(roles)
         for position, (word, head, dependent, completes) in enumerate(roles):
             for each in [head, dependent, *[word] * completes]:
@@ -87,11 +87,12 @@ class StackReading(Reading):
 class Stacks:
     """What each token does to the stack, each [R,m] int64. A word is named by the position of its first subword.
 
-    words: that a subword is part of, −1 elsewhere; heads, dependents: the two words of an arc, −1 elsewhere.
-    replaced: up to which position, exclusively, a token stands for its word: the next token of the word does from
-    there on, or its head, if that is an arc in which the word is the dependent. A subword of a word that is not
-    complete stands for it beside the others. What stands for no word is replaced where it stands; where there is no
-    token, all columns have −1.
+    words: the word of each subword; −1 elsewhere.
+    heads, dependents: the two words of an arc; −1 elsewhere.
+    replaced: the position at which another token replaces this one as the representative of its word: the next token of
+    the word or, if the word is the dependent of an arc, that arc's token. All subwords of an incomplete word represent
+    it together. A token that represents no word is replaced at its own position.
+    Where there is no token, all columns are −1.
     """
 
     words: Tensor
@@ -115,7 +116,7 @@ class Stacks:
         return Stacks(*(torch.cat(pair, dim=1) for pair in columns))
 
     def joined(self, held: "Stacks", rows: Tensor) -> "Stacks":
-        """Return the rows of these followed by those of `held`, which lack the last positions: there stands nothing."""
+        """Return rows of these stacks followed by rows of `held`, whose missing last positions become empty."""
         missing = self.words.shape[1] - held.words.shape[1]
         pairs = (
             (self.words, held.words), (self.heads, held.heads), (self.dependents, held.dependents),
@@ -149,30 +150,29 @@ class TreeHeads(nn.Module):
                 seen = see(stacks, queries)
                 if self.mask == "random":
                     seen = scattered(seen.sum(dim=2), stacks, queries, number)
-                bias = torch.zeros(seen.shape, device=seen.device).masked_fill(~seen, float("-inf"))
-                edits.append(HeadEdit(heads, bias=bias.unsqueeze(1)))
+                edits.append(HeadEdit(heads, bias=hiding(~seen).unsqueeze(1)))
         edit = AttentionEdit(heads=tuple(edits))
         return DecoderPass([edit if edited else PLAIN for edited in self.edited])
 
 
 def composed(stacks: Stacks, queries: Tensor) -> Tensor:
-    """Return what a head that composes sees, [R,Q,m]."""
+    """Return the positions that a composing head sees, [R,Q,m]."""
     heads, dependents = (each[:, queries].unsqueeze(2) for each in (stacks.heads, stacks.dependents))
     keys, words = torch.arange(stacks.words.shape[1], device=queries.device), stacks.words.unsqueeze(1)
-    latest = stacks.replaced.unsqueeze(1) == queries.unsqueeze(1)  # of the arc's words, before it
+    latest = stacks.replaced.unsqueeze(1) == queries.unsqueeze(1)  # the latest tokens of the arc's words before it
     return ((heads >= 0) & (latest | (words == heads) | (words == dependents))) | (keys == queries.unsqueeze(1))
 
 
 def stacked(stacks: Stacks, queries: Tensor) -> Tensor:
-    """Return what a head that sees the stack sees, [R,Q,m]."""
+    """Return the positions that a head on the stack sees, [R,Q,m]."""
     keys, asked = torch.arange(stacks.words.shape[1], device=queries.device), queries.unsqueeze(1)
     return ((keys <= asked) & (asked < stacks.replaced.unsqueeze(1))) | (keys == asked)
 
 
 def scattered(counts: Tensor, stacks: Stacks, queries: Tensor, number: int) -> Tensor:
-    """Return masks where a position sees itself and some tokens before it, `counts` [R,Q] in all: [R,Q,m]
+    """Return masks under which each query sees itself and random earlier tokens, `counts` [R,Q] in all: [R,Q,m]
 
-    Which ones is a function of where the tokens stand and of the number of the head alone, the same on every device.
+    The choice depends only on the positions of tokens and on the number of the head, so it is the same on every device.
     """
     keys, asked = torch.arange(stacks.words.shape[1], device=queries.device), queries.unsqueeze(1)
     there = stacks.replaced >= 0
@@ -184,7 +184,7 @@ def scattered(counts: Tensor, stacks: Stacks, queries: Tensor, number: int) -> T
 
 
 def _mixed(numbers: Tensor) -> Tensor:
-    """Return pseudo-random int64: the finalizer of splitmix64 (Steele, Lea & Flood 2014), shifts keeping the sign."""
+    """Return pseudo-random int64: the finalizer of splitmix64 (Steele, Lea & Flood 2014) with arithmetic shifts."""
     numbers = numbers * -7046029254386353131
     numbers = (numbers ^ (numbers >> 30)) * -4658895280553007687
     numbers = (numbers ^ (numbers >> 27)) * -7723592293110705685

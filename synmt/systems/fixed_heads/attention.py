@@ -11,7 +11,7 @@ from synmt.nn.encoding import EncoderPass, SourceBatch
 
 
 class FixedAttention(nn.Module):
-    """Gives the first heads of all encoder layers the weights of a pattern each. No parameters."""
+    """Gives each of the first heads of all encoder layers the weights of its pattern. No parameters."""
 
     def __init__(self, layers: int, patterns: Sequence[str]) -> None:
         super().__init__()
@@ -27,12 +27,12 @@ class FixedAttention(nn.Module):
 
 
 def _regardless(weights: Tensor, states: Tensor) -> Tensor:
-    """Return the weights, whatever the states are."""
+    """Return the weights, independent of the states."""
     return weights
 
 
 def fixed_weights(real: Tensor, pattern: str) -> Tensor:
-    """Return the weights of a pattern, [B,n,n] in fp32, which sum to one for each query; real [B,n]: no padding."""
+    """Return the weights of a pattern, [B,n,n] in fp32, which sum to one for each query; real [B,n]: not padding."""
     position = torch.arange(real.shape[1], device=real.device)
     query, key = position.unsqueeze(1), position.unsqueeze(0)
     after = real.sum(dim=1).view(-1, 1, 1) - key  # 1 for the last token
@@ -46,6 +46,6 @@ def fixed_weights(real: Tensor, pattern: str) -> Tensor:
         "end": (key >= 0, (key + 1) ** 3),
     }[pattern]
     weights = (weights * allowed * real.unsqueeze(1)).float()
-    alone = torch.where(real.unsqueeze(2), key == query, key == 0)  # padding attends to no padding either
+    alone = torch.where(real.unsqueeze(2), key == query, key == 0)  # padding must not attend to padding
     weights = weights + (weights.sum(dim=2, keepdim=True) == 0) * alone
     return weights / weights.sum(dim=2, keepdim=True)

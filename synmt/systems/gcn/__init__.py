@@ -1,17 +1,17 @@
-"""`gcn`: a decoder whose input goes through a graph convolution over the tree that it is writing.
+"""`gcn`: a decoder whose input passes through a graph convolution over the tree that it is writing.
 
 Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, section 4, after
-Bastings et al. (2017): words and arcs, positions that see the whole prefix, and between the embeddings and the
-first layer some layers of
+Bastings et al. (2017). The decoder writes words and arcs, its positions see the whole prefix, and between the
+embeddings and the first layer there are layers of
 
     h_v ← h_v + relu(Σ_u g_uv (W_dir h_u + b_lab)),   g_uv = σ(h_u · ŵ_dir + b̂_lab)
 
-over v itself, its parents (dir: right) and its children (left) by the arcs written so far. Without `labels`, b and
-b̂ are gone; without `gates`, g = 1. The paper's "− Gates" has neither.
+over v itself, its parents (dir: right) and its children (left) by the arcs written so far. Without `labels`, b and b̂
+are absent; without `gates`, g = 1. The paper's "− Gates" has neither.
 
-Variant `reference` is what the paper's code computes, and so what was published: u is v in all products, so that a
-neighbour counts but passes nothing on; only the head's row with the dependent has the label; and the token of an arc
-has edges in its own row alone, left with the head and right with the dependent.
+Variant `reference` is what the paper's code computes, and so the published system: u is replaced by v in all products,
+so a neighbour counts but passes nothing on; only the head's row has the label, for the dependent; and the token of an
+arc has edges only in its own row, left with the head and right with the dependent.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gcn(TargetIdea):
-    """Words, arcs, and the graph of the arcs with their labels."""
+    """Words, with arcs among them, and the graph of the arcs with their labels."""
 
     layers: int = setting(2, "graph convolutions below the decoder's layers", 1, 100)
     labels: bool = setting(True, "biases of the arcs' labels")
@@ -46,5 +46,5 @@ class Gcn(TargetIdea):
     def decoder_part(self, config: TransformerConfig, vocabulary: Vocabulary) -> "GraphConvolutions":
         from synmt.systems.gcn.convolution import GraphConvolutions
 
-        labels = 1 + len(arc_labels(vocabulary.target)) if self.labels else 0  # with that of no arc
+        labels = 1 + len(arc_labels(vocabulary.target)) if self.labels else 0  # one more for no arc
         return GraphConvolutions(config.width, self.layers, labels, self.gates, self.variant)

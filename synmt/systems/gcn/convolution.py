@@ -16,7 +16,7 @@ Variant = Literal["paper", "reference"]
 
 
 class GraphConvolutions(nn.Module):
-    """Layers of a gated graph convolution on the decoder's input, each with a residual."""
+    """Layers of a gated graph convolution on the decoder's input, each with a residual connection."""
 
     reads, place = "graph", "input"
 
@@ -26,7 +26,7 @@ class GraphConvolutions(nn.Module):
         self.layers = nn.ModuleList(GraphConvolution(width, labels, gates, variant) for _ in range(layers))
 
     def forward(self, states: Tensor, graphs: Sequence[Graph]) -> Tensor:
-        """states [N,d] of all positions, the prefixes of graphs[0] first → [N,d]"""
+        """states [N,d]: all positions, starting with the prefixes of graphs[0] → [N,d]"""
         for layer in self.layers:
             states = layer(states, graphs)
         return states
@@ -35,14 +35,14 @@ class GraphConvolutions(nn.Module):
 class GraphConvolution(nn.Module):
     """h_v + relu(Σ_u g_uv (W_dir h_u + b_lab)), g_uv = σ(h_u · ŵ_dir + b̂_lab), over v itself and its neighbours u.
 
-    dir is one of: self; left, from a child to its parent; right, from a parent to its child. Both directions of an
-    edge have its label, and v itself has none. Sums are not divided by anything. With variant `reference`, u is v
-    in all products, so that neighbours count but pass nothing on; only a head's row with its dependent knows the label;
-    and the token of an arc has edges in its own row alone: left with the head, right with the dependent.
+    dir is self; left, from a child to its parent; or right, from a parent to its child. Both directions of an edge have
+    its label, and v itself has none. Sums are not normalized. With variant `reference`, v replaces u in all products,
+    so neighbours count but pass nothing on; only a head's row has the label, for its dependent; and the token of an arc
+    has edges only in its own row: left with the head, right with the dependent.
     """
 
     def __init__(self, width: int, labels: int, gates: bool, variant: Variant) -> None:
-        """labels: how many there are, that of no arc included; 0 is a convolution that knows none."""
+        """labels: the number of labels, including the label of no arc; 0 for a convolution without labels."""
         super().__init__()
         self.variant = variant
         self.weights = nn.Parameter(torch.empty(3, width, width))  # self, left, right; each [out,in]
@@ -58,7 +58,7 @@ class GraphConvolution(nn.Module):
         """As in GraphConvolutions."""
         sizes = [graph.labels.numel() for graph in graphs]
         products = F.linear(states, self.weights.flatten(0, 1)).split(sizes)
-        open_gates = states.new_full((len(states), 3), torch.inf)  # whose sigmoid is one
+        open_gates = states.new_full((len(states), 3), torch.inf)  # their sigmoid is one
         logits = (open_gates if self.gates is None else F.linear(states, self.gates)).split(sizes)
         add_up = self._passing if self.variant == "paper" else self._counting
         sums = [
@@ -68,7 +68,7 @@ class GraphConvolution(nn.Module):
         return states + F.relu(torch.cat([each.flatten(0, 1) for each in sums]))
 
     def _passing(self, graph: Graph, products: Tensor, logits: Tensor) -> Tensor:
-        """Return what each position receives; products [R,m,3d], logits of the gates [R,m,3] → [R,m,d]"""
+        """Return the sum at each position; products [R,m,3d], logits of the gates [R,m,3] → [R,m,d]"""
         own, left, right = products.chunk(3, dim=-1)
         own_gate, left_gate, right_gate = logits.unbind(dim=-1)
         edges = graph.edges().to(products.dtype)
@@ -79,7 +79,7 @@ class GraphConvolution(nn.Module):
         return own_gate.sigmoid().unsqueeze(2) * own + edges.transpose(1, 2) @ from_child + from_parents
 
     def _counting(self, graph: Graph, products: Tensor, logits: Tensor) -> Tensor:
-        """Return the same for variant `reference`."""
+        """Return the sum at each position with variant `reference`."""
         own, left, right = products.chunk(3, dim=-1)
         own_gate, left_gate, right_gate = logits.unbind(dim=-1)
         edges = graph.edges()
@@ -96,7 +96,7 @@ class GraphConvolution(nn.Module):
         return (factors * torch.stack([own, left, right], dim=2)).sum(dim=2) + gates.to(bias.dtype) @ bias
 
     def _of_labels(self, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Return b_lab and b̂_lab of labels [R,m]: [R,m,d] and [R,m], or zeros that broadcast to them."""
+        """Return b_lab and b̂_lab of labels [R,m]: [R,m,d] and [R,m], or zeros that broadcast to these shapes."""
         zero = self.weights.new_zeros(())
         bias = zero.expand(*labels.shape, 1) if self.label_bias is None else F.embedding(labels, self.label_bias)
         return bias, zero.expand(labels.shape) if self.gate_label_bias is None else self.gate_label_bias[labels]

@@ -1,4 +1,4 @@
-"""The tensors of `label-features`: embeddings of labels, which stand beside those of subwords."""
+"""The tensors of `label-features`: embeddings of labels, which are concatenated with the embeddings of subwords."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from synmt.nn.encoding import EncoderPass, SourceBatch, plain_pass
 
 
 class LabelEmbeddings(nn.Module):
-    """A table for each name; counts: how many labels it has, 0 for none included."""
+    """One table per name; counts: the number of its labels, including 0 for none."""
 
     def __init__(self, layers: int, counts: Mapping[str, int], size: int) -> None:
         super().__init__()

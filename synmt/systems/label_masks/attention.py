@@ -14,8 +14,11 @@ FARTHEST = 2**62  # above every node
 
 
 class LabelStrengths(nn.Module):
-    """−exp of the strength of each pair's label and side; strengths [1 or layers, H, 3+2L]: of a token itself, and of
-    each of L labels, unknown ones before them, that of keys on the right and that of keys on the left."""
+    """−exp of the strength of each pair's label and side.
+
+    strengths [1 or layers, H, 3+2L]: first the strength of a token with itself; then, for unknown labels and each of L
+    labels, the strength of keys on the right and of keys on the left.
+    """
 
     names: Sequence[str]
 
@@ -34,9 +37,10 @@ class LabelStrengths(nn.Module):
 
 
 def kinds(depths: Tensor, labels: Tensor, count: int) -> Tensor:
-    """Return which strength each pair has, row = query, column = key; one more than there are where no mask holds.
+    """Return the index of each pair's strength, row = query, column = key; the number of strengths where no mask
+    applies.
 
-    depths, labels [B,n] int64: of the lowest node above each token and the next one, as in idea.py; labels below
+    depths, labels [B,n] int64: of the lowest node above each token and the next one, as in LabelMasks; labels are below
     `count` → [B,n,n] uint8, or int16 for many labels.
     """
     length = depths.shape[1]
@@ -45,7 +49,7 @@ def kinds(depths: Tensor, labels: Tensor, count: int) -> Tensor:
     is_none = depths < 0
     nodes = (depths * count + labels).masked_fill(is_none, FARTHEST).unsqueeze(1)
     nodes = nodes.expand(-1, length, -1).masked_fill(key < query, FARTHEST)
-    highest = F.pad(nodes.cummin(dim=2).values[:, :, :-1], (1, 0))  # of those from the query to before the key
+    highest = F.pad(nodes.cummin(dim=2).values[:, :, :-1], (1, 0))  # from the query up to just before the key
     most = 2 * count + 1
     cells = (1 + 2 * (highest % count)).to(torch.uint8 if most < 2**8 else torch.int16)
     cells = torch.where(key > query, cells, cells.transpose(1, 2) + 1).masked_fill_(key == query, 0)

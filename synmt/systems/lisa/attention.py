@@ -11,11 +11,11 @@ from synmt.nn.config import TransformerConfig
 from synmt.nn.encoding import EncoderPass, SourceBatch, edit_of_layer
 
 Parents = Literal["predicted", "gold", "mixed"]
-GOLD_SHARE = 0.5  # of the rows that are gold with mixed parents
+GOLD_SHARE = 0.5  # of the rows, with mixed parents
 
 
 class ParentHead(nn.Module):
-    """Replaces the first head of encoder layer `layer`, counted from 1, and gives its loss and its accuracy."""
+    """Replaces the weights of the first head of encoder layer `layer`, counted from 1. Adds a loss and an accuracy."""
 
     def __init__(
         self, config: TransformerConfig, layer: int, weight: float, train_parents: Parents, test_parents: Parents
@@ -37,7 +37,7 @@ class ParentHead(nn.Module):
         return EncoderPass(edits, losses=[run.loss], accuracies={"uas": run.accuracy})
 
     def scores(self, states: Tensor) -> Tensor:
-        """Return Z[b,q,k], how well token k would do as the parent of token q; states [B,n,d] → [B,n,n]"""
+        """Return Z[b,q,k], the score of token k as the parent of token q; states [B,n,d] → [B,n,n]"""
         query, key = F.leaky_relu(self.projection(states)).float().chunk(2, dim=-1)
         with torch.autocast(states.device.type, enabled=False):
             with_one = F.pad(query, (0, 1), value=1.0)
@@ -45,7 +45,7 @@ class ParentHead(nn.Module):
 
 
 class _Run:
-    """One batch through the head: its predictions live between the layer that makes them and the loss."""
+    """One batch through the head. It holds the predictions until the loss is computed."""
 
     def __init__(self, head: ParentHead, parents: Tensor, starts: Tensor, padding: Tensor | None) -> None:
         self.head, self.starts, self.padding = head, starts, padding
@@ -66,19 +66,19 @@ class _Run:
         rows = self.known
         if source == "mixed" and self.head.training:
             rows = rows & (torch.rand(rows.shape, device=rows.device) < GOLD_SHARE)
-        elif source == "mixed":  # whatever else is in the batch
+        elif source == "mixed":  # every second row, whatever else is in the batch
             rows = rows & (torch.arange(rows.shape[1], device=rows.device) % 2 == 0)
         keys = torch.arange(scores.shape[-1], device=scores.device)
         gold = (self.parents.unsqueeze(2) == keys).to(predicted.dtype)
         return torch.where(rows.unsqueeze(2), gold, predicted)
 
     def loss(self) -> Tensor:
-        """Return λ Σ_t −log A[t, p_t] over the tokens with a parent."""
+        """Return λ Σ_t −log A[t, p_t] over the tokens that have a parent."""
         chosen = self.log_weights.gather(2, self.parents.unsqueeze(2)).squeeze(2)
         return -self.head.weight * chosen.masked_fill(~self.known, 0.0).sum()
 
     def accuracy(self) -> tuple[int, int]:
-        """Count words whose parent is what their first token finds most likely, and words with a parent."""
+        """Count the words whose first token predicts their parent, and the words that have a parent."""
         words = self.known & self.starts
         right = (self.log_weights.argmax(dim=-1) == self.parents) & words
         return int(right.sum()), int(words.sum())

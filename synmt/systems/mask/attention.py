@@ -6,30 +6,30 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from synmt.nn.attention import AttentionEdit
+from synmt.nn.attention import AttentionEdit, hiding
 from synmt.nn.encoding import EncoderPass, SourceBatch
 from synmt.nn.lookup import lookup
-from synmt.trees.relations import NO_TREE, RELATIONS
+from synmt.trees.linearization import NO_TREE, RELATIONS
 
-UNMASKED = -1.0  # the bias of a pair of which no mask holds: −exp(0)
-STRENGTH_LIMIT = 10.0  # exp(10) hides a key in every precision; more would only risk an overflow
+UNMASKED = -1.0  # the bias of a pair without a mask: −exp(0)
+STRENGTH_LIMIT = 10.0  # exp(10) hides a key in every precision; larger values would risk overflow
 
 
 @runtime_checkable
 class Masks(Protocol):
-    """What masks attention, for those who look at it: strengths [..,H,M] of masks with these names."""
+    """A module that masks attention, as inspection sees it: strengths [..,H,M] of the masks with these names."""
 
     names: Sequence[str]
     strengths: nn.Parameter
 
     def __call__(self, batch: SourceBatch) -> EncoderPass:
-        """Return what the masks take off the logits; layers that share it have the same edit."""
+        """Return the penalties of the masks; layers that share them share the edit."""
 
 
 class TreeMasks(nn.Module):
-    """−exp of the strength of each pair's relation, −exp(0) where none of these holds; strengths [1 or layers, H, R].
+    """−exp of the strength of each pair's relation, or −exp(0) if the relation is not in `names`.
 
-    names: R of the nine relations.
+    names: R of the nine relations. strengths [1 or layers, H, R].
     """
 
     ids: Tensor
@@ -44,7 +44,7 @@ class TreeMasks(nn.Module):
         return pass_of(self.biases(batch), self.layers)
 
     def biases(self, batch: SourceBatch) -> list[Tensor]:
-        """Return [B,H,n,n] for each set of strengths."""
+        """Return one bias [B,H,n,n] per set of strengths."""
         cells = relations_of(batch)
         values = biases_of(self.strengths)
         tables = values.new_full((*values.shape[:2], len(RELATIONS) + 1), UNMASKED)
@@ -54,8 +54,8 @@ class TreeMasks(nn.Module):
 
 
 class HardMasks(nn.Module):
-    """Head h sees itself and the keys of relation h of those that are named, which begin anew after the last. No
-    parameters. Where there is no tree, it sees all."""
+    """Each head sees its query and the keys in one of the named relations; heads cycle through the names. No
+    parameters. In a sentence without a tree, every head sees every key."""
 
     ids: Tensor
 
@@ -67,14 +67,13 @@ class HardMasks(nn.Module):
     def forward(self, batch: SourceBatch) -> EncoderPass:
         cells = relations_of(batch).unsqueeze(1)
         seen = (cells == self.ids.view(1, -1, 1, 1)) | (cells == 0) | (cells == len(RELATIONS))
-        if batch.padding is not None:  # of which each query has to see something
+        if batch.padding is not None:  # padded queries must see something
             seen |= batch.padding[:, None, :, None]
-        bias = torch.zeros(seen.shape, device=seen.device).masked_fill_(~seen, float("-inf"))
-        return EncoderPass([AttentionEdit(bias)] * self.layers)
+        return EncoderPass([AttentionEdit(hiding(~seen))] * self.layers)
 
 
 def pass_of(biases: Sequence[Tensor], layers: int) -> EncoderPass:
-    """Return what masks do that give all layers one bias [B,H,n,n], −exp of a strength, or each its own."""
+    """Return the pass of masks with one bias [B,H,n,n], −exp of a strength, for all layers, or one per layer."""
     edits = [AttentionEdit(penalty=-bias) for bias in biases]
     return EncoderPass(edits * layers if len(edits) == 1 else edits)
 
@@ -84,24 +83,24 @@ def _ids(names: Sequence[str]) -> Tensor:
 
 
 def relations_of(batch: SourceBatch) -> Tensor:
-    """Return the ids of `relations` that the columns of a batch tell, [B,n,n]."""
+    """Return the ids of `relations` for the columns of a batch, [B,n,n]."""
     columns = batch.columns
     return relations(columns["parents"], columns["ends"], columns.get("nodes"), columns.get("orders"))
 
 
 def biases_of(strengths: Tensor) -> Tensor:
-    """Return what a mask of each strength adds to a logit, in fp32 or better."""
+    """Return the bias of a mask of each strength, −exp(strength), in fp32 or better."""
     wide = strengths if strengths.dtype == torch.float64 else strengths.float()
     return -wide.clamp(max=STRENGTH_LIMIT).exp()
 
 
 def relations(parents: Tensor, ends: Tensor, nodes: Tensor | None = None, orders: Tensor | None = None) -> Tensor:
-    """Return ids of synmt.trees.relations.RELATIONS for a batch, row = query, column = key; one more is that of none.
+    """Return ids of synmt.trees.linearization.RELATIONS, and one more id for no tree; row = query, column = key.
 
-    parents, ends [B,n] int64: the parent of each token's node (a root's is negative, and NO_TREE that of all tokens
-    without a tree) and the end of its subtree.
-    nodes, orders [B,n]: each token's node, and where that stands in preorder; without them tokens are nodes in
-    preorder. Tokens of one node are siblings. All padded with anything → [B,n,n] uint8.
+    parents [B,n] int64: the parent of each token's node, negative for a root, NO_TREE for all tokens without a tree.
+    ends [B,n] int64: the end of the subtree of each token's node.
+    nodes, orders [B,n]: each token's node, and its place in preorder; by default, tokens are nodes in preorder. Tokens
+    of one node are siblings. Padding may have any values → [B,n,n] uint8.
     """
     length = parents.shape[1]
     index = torch.arange(length, device=parents.device)

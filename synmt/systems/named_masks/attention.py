@@ -14,7 +14,7 @@ Form = Literal["paper", "sum"]
 
 
 class NamedMatrices(nn.Module):
-    """−exp(Σ s) or −Σ exp(s) of the strengths of all masks that hold of a pair (see idea.py); strengths [H, M]."""
+    """−exp(Σ s) or −Σ exp(s) over the masks that mark a pair, as NamedMasks explains; strengths [H, M]."""
 
     def __init__(self, heads: int, layers: int, names: Sequence[str], form: Form) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class NamedMatrices(nn.Module):
         )
 
     def biases(self, batch: SourceBatch) -> list[Tensor]:
-        """Return [B,H,n,n] for the one set of strengths."""
+        """Return a bias [B,H,n,n] for the single set of strengths."""
         matrices = self.held(batch)
         with torch.autocast(matrices.device.type, enabled=False):
             values = self.strengths if self.form == "paper" else biases_of(self.strengths)
@@ -36,5 +36,5 @@ class NamedMatrices(nn.Module):
             return [biases_of(sums) if self.form == "paper" else sums]
 
     def held(self, batch: SourceBatch) -> Tensor:
-        """Return which masks hold of each pair, [B,M,n,n] bool."""
+        """Return which masks mark each pair, [B,M,n,n] bool."""
         return torch.stack([batch.matrices[name] for name in self.names], dim=1)

@@ -17,7 +17,7 @@ Weighting = Literal["multiply", "add-log-density", "parent-only"]
 
 
 class ParentScaling(nn.Module):
-    """Scales some heads of some encoder layers, counted from 1. No parameters."""
+    """Scales the logits of some heads of some encoder layers, counted from 1. No parameters."""
 
     def __init__(
         self, layers: int, heads: Mapping[int, tuple[int, ...]], variance: float, dropout: float, weighting: Weighting
@@ -40,7 +40,7 @@ class ParentScaling(nn.Module):
         return HeadEdit(heads, scale=factors.masked_fill(plain, 1.0))
 
     def _plain_rows(self, doubled: Tensor, heads: int) -> Tensor:
-        """Return the rows that keep their own attention, [B,k,n,1]."""
+        """Return the rows whose attention is not scaled, [B,k,n,1]."""
         plain = (doubled < 0)[:, None, :, None].expand(-1, heads, -1, -1)
         if self.training and self.dropout:
             return plain | (torch.rand(plain.shape, device=plain.device) < self.dropout)
@@ -48,7 +48,7 @@ class ParentScaling(nn.Module):
 
 
 def parent_factors(positions: Tensor, variance: float, weighting: Weighting = "multiply") -> Tensor:
-    """Return D[b,t,j] for parents at `positions` [B,n], or its logarithm with add-log-density: [B,n,n]"""
+    """Return D[b,t,j] for parents at `positions` [B,n], or log D with add-log-density: [B,n,n]"""
     keys = torch.arange(positions.shape[1], device=positions.device)
     distance = keys - positions.unsqueeze(2)
     if weighting == "parent-only":

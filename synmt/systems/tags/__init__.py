@@ -1,20 +1,20 @@
-"""`tags`: a decoder of words that also predicts the tree, as a tag for each word.
+"""`tags`: a decoder of words that also predicts the tree, with one tag per word.
 
-Words, as in `sequence`, and a tag for each word (strings.py): its relation, and how many arcs follow it. After word t,
-the state h_t of the decoder predicts both the next token and the tag:
+The decoder writes words, as in `sequence`, and a tag for each word (strings.py): its relation, and how many arcs follow
+it. After word t, the decoder's state h_t predicts both the next token and the tag:
 
     word t+1   softmax over the words of E · h_t
     tag t      softmax over the tags of E · h_t, if a word ends at t
 
-where E holds the embeddings of words and of tags. Tags are never read, so the words are those of `sequence`, found by
-the same search at the same price; the tree is a second task of the same decoder, whose loss is weighted by `share`.
-The output is the likeliest tree of all: tags are independent given the words, so a search finds the best tags that make
-a tree exactly (search.py).
+E contains the embeddings of words and of tags. The decoder never reads tags, so it finds words with the search of
+`sequence`, at the same cost. The tree is a second task of the same decoder, and `share` weights its loss. The output
+has the likeliest tree: tags are independent given the words, so an exact search finds the best tags that form a tree
+(search.py).
 
-The idea is synmt's own. Nădejde et al. (2017), "Predicting Target Language CCG Supertags Improves Neural Machine
-Translation" (WMT), write supertags between the words or learn them as a task of another decoder; García-Martínez,
-Barrault & Bougares (2016), "Factored Neural Machine Translation Architectures" (IWSLT), write lemmas and factors side
-by side. Neither has trees.
+The idea is our own. Nădejde et al. (2017), "Predicting Target Language CCG Supertags Improves Neural Machine
+Translation" (WMT), write supertags between the words or learn them in another decoder. García-Martínez, Barrault &
+Bougares (2016), "Factored Neural Machine Translation Architectures" (IWSLT), write lemmas and factors in parallel.
+Neither predicts trees.
 """
 
 from collections import Counter
@@ -45,12 +45,15 @@ class TagSpelling(Spelling):
     def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
         return tagged(transitions_of_record(record, segment, self.style))
 
+    def read(self, entries: Sequence[str]) -> list[str]:
+        return [entry for entry in entries if read_tag(entry) is None]
+
     def subwords(self, entries: Sequence[str]) -> int:
-        return sum(read_tag(entry) is None for entry in entries)
+        return len(self.read(entries))
 
     def flaw(self, entries: Sequence[str], vocabulary: Vocabulary) -> str:
         known = all(map(vocabulary.knows, filter(read_tag, entries)))
-        return "" if known else "as many arcs of a word as none has in training"
+        return "" if known else "a word whose arcs do not occur in training"
 
     def relations(self, entries: Sequence[str]) -> list[str]:
         return sorted({tag.relation for tag in map(read_tag, entries) if tag})
@@ -62,7 +65,7 @@ class TagSpelling(Spelling):
     def unread(self, vocabulary: Vocabulary) -> int:
         is_tag = [read_tag(entry) is not None for entry in vocabulary.target]
         if is_tag != sorted(is_tag):
-            raise ValueError("a target vocabulary with tags ends with them")
+            raise ValueError("a target vocabulary must end with its tags")
         return sum(is_tag)
 
     def string(self, entries: Sequence[str]) -> list[str]:
@@ -76,7 +79,7 @@ class TagSpelling(Spelling):
 
 @dataclass(frozen=True)
 class Tags(TargetIdea):
-    """Words, each with a tag that says its arcs."""
+    """Words, each with a tag that encodes its arcs."""
 
     share: float = setting(0.3, "of the loss of tags in what is minimized")
 

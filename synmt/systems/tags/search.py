@@ -1,10 +1,10 @@
-"""The tags of translations: the likeliest trees of words whose tags are independent.
+"""The search for tags: the likeliest tree of a sentence whose tags are independent.
 
-A search finds words; then one run over them gives the log-probabilities of their tags, and a search through all stacks
-gives the best tags that make a tree, exactly. The number of words that wait on a stack decides alone which tags may
-follow. A tree also has one root: when that word is read, all before it hang on it, at any depth, and it stays at the
-bottom of the stack from then on. So a state is a depth, before the root or after it, and a tag leads from one state to
-another (Viterbi).
+First, a search finds words. One run over them gives the log-probabilities of their tags. Then an exact search over all
+stacks finds the best tags that form a tree. Only the number of words waiting on the stack decides which tags may
+follow. A tree also has exactly one root: when the root is read, all earlier words attach to it, at any depth, and it
+stays at the bottom of the stack. A state is therefore a depth, before or after the root, and a tag leads from one state
+to another (Viterbi).
 
 Shapes: R hypotheses, S sentences of n words, G tags, d width.
 """
@@ -25,16 +25,18 @@ from synmt.systems.target import Hypotheses, Hypothesis, Output
 from synmt.text.vocabulary import END, Vocabulary
 from synmt.trees.arc_tokens import ROOT_RELATION, ArcStyle, Kind
 from synmt.trees.record import ParseRecord
-from synmt.trees.transition_state import Constraints
+from synmt.trees.transitions import Constraints
 
 Numbers = NDArray[np.float32]
 Places = NDArray[np.int64]
-BEFORE, AFTER = 0, 1  # the root
+BEFORE, AFTER = 0, 1  # relative to the root
 
 
 class TagOutput(Output):
-    """A target vocabulary that ends with so many tags. count: how many hypotheses of a sentence get their tags, the
-    best ones; None for all."""
+    """Writes targets with a vocabulary that ends with `tags` tags.
+
+    count: how many hypotheses per sentence get tags, best first; None for all.
+    """
 
     def __init__(self, vocabulary: Vocabulary, tags: int, count: int | None = None) -> None:
         self.first = len(vocabulary.target) - tags
@@ -53,10 +55,11 @@ class TagOutput(Output):
     def finished(
         self, model: Any, encoded: Any, constraints: Constraints, found: list[list[Hypothesis]]
     ) -> list[list[Hypothesis]]:
-        """Return the best hypotheses of each sentence with the tags after their words, and the probability of both;
-        scores stay those of the words. If none is to get its tags, return all hypotheses as they are.
+        """Return the best hypotheses of each sentence with the tags after their words, and the probability of both.
+        Scores still rate only the words. If count is 0, return all hypotheses unchanged.
 
-        With `strict`, the tags are those of the likeliest tree; else the likeliest of each word, whatever they make.
+        With `strict`, the tags form the likeliest tree; otherwise each word gets its likeliest tag, even if they form
+        no tree.
         """
         if self.count == 0:
             return found
@@ -99,9 +102,9 @@ class TagOutput(Output):
 
 
 class WholeWords(Hypotheses):
-    """Hypotheses of words, which end with a complete one.
+    """Hypotheses of words that end with a complete word.
 
-    left [B·K]: how many tokens may follow; open [B·K]: whether a word is not complete.
+    left [B·K]: how many tokens may follow; open [B·K]: whether the last word is incomplete.
     """
 
     def __init__(self, limits: Sequence[int], is_open: Tensor) -> None:
@@ -122,15 +125,15 @@ class WholeWords(Hypotheses):
 
 
 class TagSearch:
-    """tags [G]: all that may be said of a word."""
+    """An exact search for the likeliest tree. tags [G]: all tags that a word can have."""
 
     def __init__(self, tags: Sequence[Tag]) -> None:
-        self.taken = np.array([tag.arcs for tag in tags])  # off the stack
+        self.taken = np.array([tag.arcs for tag in tags])  # words that leave the stack
         self.counts = sorted(set(self.taken.tolist()))
         is_root = np.array([tag.relation == ROOT_RELATION for tag in tags])
         to_the_right = np.array([tag.right > 0 for tag in tags])
-        # What a tag leads from and to, whether alone or among others; after the root, a word cannot take it off the
-        # stack, and so hangs on it where nothing else is left.
+        # Per move: the sides of the root before and after it, whether the stack may then have one word, or more, and
+        # the tags that make it. The root stays on the stack: if only the root is left, the last word is attached to it.
         self.moves = [
             (BEFORE, BEFORE, (True, True), ~is_root),
             (BEFORE, AFTER, (True, False), is_root & ~to_the_right),
@@ -139,7 +142,7 @@ class TagSearch:
         ]
 
     def trees(self, log_probabilities: Sequence[Numbers]) -> list[list[int] | None]:
-        """Return the tags of the likeliest tree of each sentence, by [n,G] of it; None where no tags spell one."""
+        """Return the tags of the likeliest tree of each sentence, given [n,G] for each; None if no tags form a tree."""
         lengths = np.array([len(each) for each in log_probabilities])
         padded = np.full((len(lengths), lengths.max(), len(self.taken)), -np.inf, np.float32)
         for row, each in zip(padded, log_probabilities, strict=True):
@@ -158,7 +161,7 @@ class TagSearch:
         ]
 
     def _best(self, log_probabilities: Numbers, allowed: NDArray[np.bool_]) -> tuple[Numbers, Places]:
-        """Return the best of some tags by how many words they take, and which one that is, [S,n,C] each."""
+        """Return the best of some tags for each number of words taken, and its index, [S,n,C] each."""
         size = (*log_probabilities.shape[:2], len(self.counts))
         best, chosen = np.full(size, -np.inf, np.float32), np.zeros(size, np.int64)
         for place, count in enumerate(self.counts):
@@ -169,7 +172,7 @@ class TagSearch:
         return best, chosen
 
     def _step(self, scores: Numbers, bests: Sequence[Numbers]) -> tuple[Numbers, Places]:
-        """Return the scores [S,2,D] after one more word, and by which move and tag's count each is reached.
+        """Return the scores [S,2,D] after one more word, and the move and count by which each is reached.
 
         bests: of each move, [S,C].
         """
@@ -177,7 +180,7 @@ class TagSearch:
         origins = np.full(scores.shape, -1, np.int64)
         for number, (start, goal, (alone, among_others), _) in enumerate(self.moves):
             for place, count in enumerate(self.counts):
-                # The stack is one word deeper, less those taken.
+                # The stack grows by one word and loses `count`.
                 first, last = 1 if alone else 2, min(scores.shape[2], scores.shape[2] - count + 1)
                 depths = slice(first, max(first, last if among_others else min(2, last)))
                 found = scores[:, start, depths.start + count - 1 : depths.stop + count - 1]
@@ -190,7 +193,7 @@ class TagSearch:
     def _way(
         self, row: int, length: int, origins: Sequence[Places], bests: Sequence[tuple[Numbers, Places]]
     ) -> list[int]:
-        """Return the tags that lead to the end."""
+        """Return the tags on the best path."""
         side, depth, tags = AFTER, 1, []
         for word in range(length - 1, -1, -1):
             number, place = divmod(int(origins[word][row, side, depth]), len(self.counts))

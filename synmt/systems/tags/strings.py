@@ -1,11 +1,11 @@
-"""A tree as one tag of each word: `John nsubj/0/0 put root/1/0 coals obj/0/1`.
+"""A tree as one tag per word: `John nsubj/0/0 put root/1/0 coals obj/0/1`.
 
-In a string of transitions (synmt.trees.transitions), arcs stand between words: first those that attach words before it
-to the last word, then those that attach it, or a word before it, to what is still before that. The relation of an arc
-is the dependent's. So a word's own relation, and how many arcs of either direction follow it, say all: a tree is a
-labelling of its words (Gómez-Rodríguez, Strzyz & Vilares 2020, "A Unifying Theory of Transition-based and Sequence
-Labeling Parsing", COLING). A tag is known as soon as its word is, while `transitions` names the relation of a word only
-when it is attached.
+In a string of transitions (synmt.trees.transitions), the arcs between two words come in order: first the arcs that
+attach earlier words to the last word, then the arcs that attach the last word, or an earlier one, to a word further
+left. The relation of an arc belongs to the dependent. A word's own relation and the numbers of arcs in each direction
+after it therefore determine everything: a tree is a labelling of its words (Gómez-Rodríguez, Strzyz & Vilares 2020, "A
+Unifying Theory of Transition-based and Sequence Labeling Parsing", COLING). A tag is known as soon as its word is,
+whereas `transitions` names a word's relation only when the word is attached.
 
 In the vocabulary, a tag is the structural entry `ARCS:relation/left/right`.
 """
@@ -22,7 +22,7 @@ _STYLE = ArcStyle()
 
 
 class Tag(NamedTuple):
-    """relation: of the word to its head, `root` if it has none; left, right: arcs of either direction after it."""
+    """relation: of the word to its head, `root` if it has none; left, right: the numbers of arcs after the word."""
 
     relation: str
     left: int
@@ -34,12 +34,12 @@ class Tag(NamedTuple):
 
     @property
     def arcs(self) -> int:
-        """Return how many words leave the stack after it."""
+        """Return how many words leave the stack after this word."""
         return self.left + self.right
 
 
 def read_tag(entry: str) -> Tag | None:
-    """Return the tag of a vocabulary entry, None for all others."""
+    """Return the tag of a vocabulary entry, None if it is no tag."""
     if not is_structural(entry) or not entry.startswith(_TAG, 1):
         return None
     relation, *counts = entry[1 + len(_TAG) :].rsplit("/", 2)
@@ -49,7 +49,7 @@ def read_tag(entry: str) -> Tag | None:
 
 
 def tagged(entries: Iterable[str]) -> list[str]:
-    """Return the subwords of a string of transitions that spells a tree, each word followed by its tag."""
+    """Return the subwords of a string of transitions that spells a tree, with a tag after each word."""
     words: list[list[str]] = []
     tags: list[Tag] = []
     stack: list[int] = []  # words
@@ -74,15 +74,15 @@ def tagged(entries: Iterable[str]) -> list[str]:
 
 
 def transitions_of_tags(entries: Iterable[str]) -> list[str]:
-    """Return the string of transitions that a string of subwords and tags says: its subwords, and its arcs.
+    """Return a string of subwords and tags as a string of transitions: its subwords, and its arcs.
 
-    Of what makes no sense nothing is said: an arc without two words, and a tag that does not follow a word.
+    Invalid parts are skipped: an arc that lacks one of its words, and a tag that follows no word.
     """
     return list(_arcs(entries))
 
 
 def _arcs(entries: Iterable[str]) -> Iterator[str]:
-    stack: list[str] = []  # the relations of its words
+    stack: list[str] = []  # the relations of the words on it
     is_complete = False
     for entry in entries:
         if (tag := read_tag(entry)) is None:

@@ -159,7 +159,7 @@ def filled(name: str, value: float) -> Callable[[dict[str, np.ndarray]], object]
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        (lambda tensors: tensors.pop("links"), "no field 'links'"),
+        (lambda tensors: tensors.pop("links"), "the field 'links' is missing"),
         (cut("links"), "tensor links is float32"),
         (cut("forward.jumps"), r"tensor forward.jumps is float32 \[\d+, 21\], not float32 \[\d+, 21\]"),
         (filled("types", -1), "a word that there is not"),

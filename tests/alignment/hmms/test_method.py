@@ -62,7 +62,7 @@ def test_a_run_that_was_stopped_goes_on(missing: list[str], folder: Path, tmp_pa
     shutil.copytree(folder, run)
     for name in missing:
         (shutil.rmtree if (run / name).is_dir() else Path.unlink)(run / name)
-    with pytest.raises(BadInput, match=r"holds a model; --resume"):
+    with pytest.raises(BadInput, match="already has a model"):
         fitted("hmms", PAIRS, run, QUICK)
     fitted("hmms", PAIRS, run, QUICK, resume=True)
     for file in ("config.json", "hmm/model.safetensors", "neural-hmm/model.safetensors"):

@@ -1,11 +1,13 @@
 """What the model says and learns, against its formulas written out."""
 
 import math
+from dataclasses import fields
 
 import pytest
 import torch
 from torch import Tensor
 
+from synmt.alignment.chains import Found
 from synmt.alignment.corpus import AlignerCorpus
 from synmt.alignment.neural_hmm.aligner import NeuralHmm
 from synmt.alignment.neural_hmm.model import NeuralHmmModel, associations, start
@@ -43,6 +45,13 @@ def written_out(model: NeuralHmmModel, source: list[int], target: list[int], bac
     return linked, unlinked, torch.stack(moves), begin / begin.sum()
 
 
+def cut_short(corpus: AlignerCorpus) -> None:
+    """Leave few enough subwords to sum over all alignments."""
+    for side, most in ((corpus.source, 4), (corpus.target, 3)):
+        side.subwords = side.read.ids = [each[:most] for each in side.subwords]
+        side.words = [each[:most] for each in side.words]
+
+
 def with_null(parts: Written, null: float) -> Written:
     return parts[0] + math.log(1 - null), parts[1] + math.log(null), *parts[2:]
 
@@ -54,10 +63,7 @@ def test_the_likelihood_is_that_of_all_alignments_in_both_directions() -> None:
         for backward in (False, True):
             parts = written_out(model, source.tolist()[:4], target.tolist()[:3], backward)
             expected -= float(evidence(*with_null(parts, 0.1)).detach().log())
-    corpus.source.subwords = corpus.source.read.ids = [each[:4] for each in corpus.source.subwords]
-    corpus.target.subwords = corpus.target.read.ids = [each[:3] for each in corpus.target.subwords]
-    corpus.source.words = [each[:4] for each in corpus.source.words]
-    corpus.target.words = [each[:3] for each in corpus.target.words]
+    cut_short(corpus)
     loss = model.loss(*corpus.batch(range(4), CPU))
     assert float(loss.translation) == pytest.approx(expected, rel=1e-4)
     assert loss.tokens == sum(map(len, [*corpus.source.subwords, *corpus.target.subwords]))
@@ -69,13 +75,17 @@ def test_totals_that_are_known_change_nothing() -> None:
     totals = model.unknown_totals()
     for batch in ([0, 1], [1, 2, 3], [0, 1, 2, 3]):
         x, y, _ = corpus.batch(batch, CPU)
-        there, back = model._found(*model._chances(x, y), x, y)
+        there, back = model.posteriors(x, y, model.unknown_totals())
         found = model.posteriors(x, y, totals)
-        torch.testing.assert_close(found[0], there.links)
-        torch.testing.assert_close(found[1], back.links)
+        torch.testing.assert_close(found[0], there)
+        torch.testing.assert_close(found[1], back)
     for side, known in zip((corpus.source, corpus.target), totals, strict=True):
         read = {int(each) for line in side.subwords for each in line}
         assert {number for number, total in enumerate(known.tolist()) if total == total} == read
+
+
+def on_tensors(found: Found) -> Found:
+    return Found(*(torch.as_tensor(getattr(found, each.name)) for each in fields(Found)))
 
 
 @pytest.mark.parametrize("agreement", [0, 2])
@@ -88,7 +98,8 @@ def test_what_is_learnt_is_what_both_directions_believe_in(agreement: int) -> No
     gradients = []
     for number in range(4):
         x, y, _ = corpus.batch([number], CPU)
-        there, back = model._found(*model._chances(x, y), x, y)
+        sides = model._distinct(x, y)
+        there, back = map(on_tensors, model._found(model._chances(sides), sides))
         loss = model.loss(x, y)
         expected = torch.zeros(())
         for found, backward in ((there, False), (back, True)):
@@ -96,21 +107,19 @@ def test_what_is_learnt_is_what_both_directions_believe_in(agreement: int) -> No
             both = there.links[0] * back.links[0].T
             expected = expected - ((both.T if backward else both) * linked).sum() - (found.unlinked[0] * unlinked).sum()
             expected = expected - (found.taken()[0] * moves.log()).sum()
-        assert float(loss.total.detach()) == pytest.approx(float(expected.detach()), rel=1e-4)
         gradients.append(gradient(expected))
         torch.testing.assert_close(gradient(loss.total), gradients[-1], atol=1e-4, rtol=1e-3)
     together = gradient(model.loss(*corpus.batch(range(4), CPU)).total)
     torch.testing.assert_close(together, torch.stack(gradients).sum(dim=0), atol=1e-3, rtol=1e-3)
 
 
-def test_embeddings_begin_as_factors_of_what_meets_more_often_than_by_chance() -> None:
-    model, corpus = model_of(width=64)
+def test_what_meets_more_often_than_by_chance_is_associated() -> None:
+    model, corpus = model_of()
     sets = [
         (set(source.tolist()), set(target.tolist()))
         for source, target in zip(corpus.source.subwords, corpus.target.subwords, strict=True)
     ]
-    sides = corpus.source, corpus.target
-    found = associations(sides, [len(table) for table in model.tables])
+    found = associations((corpus.source, corpus.target), [len(table) for table in model.tables])
     for u in range(found.shape[0]):
         for v in range(found.shape[1]):
             of_u, of_v, both = (
@@ -120,9 +129,52 @@ def test_embeddings_begin_as_factors_of_what_meets_more_often_than_by_chance() -
             expected = max(0.0, math.log(4 * both / (of_u * of_v))) if both else 0.0
             expected *= both / (both + 1) * rarer / (rarer + 1)
             assert float(found[u, v]) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_embeddings_begin_as_factors_of_what_counts_link(rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """γ is the gradient of the sum over all alignments, and all else is written out."""
+    monkeypatch.setattr("synmt.alignment.neural_hmm.model.ROUNDS", rounds)
+    model, corpus = model_of(width=64, agreement=0, null=0.1, jump=2)
+    cut_short(corpus)
+    sides = corpus.source, corpus.target
+    shares = []
+    for side, table in zip(sides, model.tables, strict=True):
+        seen = torch.bincount(torch.cat([torch.as_tensor(each) for each in side.subwords]), minlength=len(table))
+        shares.append((seen + 0.1) / seen.sum())
+    scores = 2 * associations(sides, [len(table) for table in model.tables])
+    chances = [
+        ((own + share.log()).softmax(dim=1), share) for own, share in ((scores, shares[1]), (scores.T, shares[0]))
+    ]
+    for _ in range(rounds):
+        linked, none = torch.zeros_like(scores), [torch.zeros_like(shares[1]), torch.zeros_like(shares[0])]
+        for source, target in zip(*(side.subwords for side in sides), strict=True):
+            found = []
+            for number, (x, y) in enumerate(((source, target), (target, source))):
+                table, unlinked = chances[number]
+                begin = torch.tensor([math.exp(-4 * (j + 0.5) / len(x)) for j in range(len(x))])
+                jumps = (model.backward_direction if number else model.forward_direction).jumps.bias
+                kinds = [[max(-2, min(2, k - j)) + 2 for k in range(len(x))] for j in range(len(x))]
+                logs = [table[x][:, y].T.log() + math.log(0.9), unlinked[y].log() + math.log(0.1)]
+                given = [each.detach().requires_grad_() for each in logs]
+                total = evidence(
+                    given[0], given[1], jumps.detach()[torch.tensor(kinds)].softmax(dim=1), begin / begin.sum()
+                ).log()
+                found.append(torch.autograd.grad(total, given))
+                none[number].index_add_(0, torch.as_tensor(y).long(), found[-1][1])
+            for i, v in enumerate(target.tolist()):
+                for j, u in enumerate(source.tolist()):
+                    linked[u, v] += found[0][0][i, j] * found[1][0][j, i]
+        chances = [
+            ((each + share) / (each.sum(dim=1, keepdim=True) + 1), (own + share) / (own.sum() + 1))
+            for each, own, share in zip((linked, linked.T), none, reversed(shares), strict=True)
+        ]
+    chance = linked.sum(dim=1, keepdim=True) * linked.sum(dim=0) / linked.sum()
     start(model, corpus)
-    torch.testing.assert_close(model.tables[0] @ model.tables[1].T, 2 * found, atol=1e-3, rtol=1e-3)
-    counts = torch.bincount(torch.cat([torch.as_tensor(each) for each in corpus.target.subwords]))
-    shares = ((counts + 0.1) / counts.sum()).log()
-    torch.testing.assert_close(model.forward_direction.bias[: len(shares)].detach(), shares)
-    torch.testing.assert_close(model.forward_direction.none[: len(shares)].detach(), shares)
+    expected = ((linked + 0.1) / (chance + 0.1)).log()
+    torch.testing.assert_close(model.tables[0] @ model.tables[1].T, expected, atol=2e-3, rtol=1e-3)
+    for direction, (_, unlinked), share in zip(
+        (model.forward_direction, model.backward_direction), chances, reversed(shares), strict=True
+    ):
+        torch.testing.assert_close(direction.none.detach(), unlinked.log(), atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(direction.bias.detach(), share.log())

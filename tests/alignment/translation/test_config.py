@@ -41,7 +41,7 @@ def test_a_layer_that_does_not_attend_to_the_source_is_refused_before_anything_i
 
 
 def test_encoders_that_do_not_fit_the_network_are_refused_before_anything_is_trained() -> None:
-    with pytest.raises(WrongUsage, match="label-features leaves words none of the 8 channels"):
+    with pytest.raises(WrongUsage, match="label-features leaves no room for words in a width of 8"):
         asked("naive-att", {"source_syntax": "label-features", "width": 8, "heads": 2})
 
 

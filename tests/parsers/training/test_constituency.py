@@ -6,8 +6,7 @@ import torch
 
 from synmt.parsers.benepar_models import load_model, save_model
 from synmt.parsers.benepar_parser import BeneparParser
-from synmt.parsers.training.chart import TAG_LOSS_SCALE, loss
-from synmt.parsers.training.constituency import Treebanks, new_model, span_f1, train
+from synmt.parsers.training.constituency import TAG_LOSS_SCALE, Treebanks, loss, new_model, span_f1, train
 from synmt.parsers.training.treebank import UNARY, TreebankSentence, example
 from synmt.trees.constituency import read_brackets
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from synmt.parsers.training.projected import Dictionary, main, surest
-from synmt.trees.dependency import read_conllu
+from synmt.trees.formats import read_conllu
 from synmt.trees.record import ParseRecord, write_record
 
 

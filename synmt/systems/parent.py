@@ -1,11 +1,11 @@
-"""`parent`: a decoder with a head for the parents in the tree that it is writing.
+"""`parent`: a decoder with a head that sees the parents in the tree that it is writing.
 
-Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, section 4: words
-and arcs, positions that see the whole prefix, and a head (the first of every layer, as in the paper's code) that
-sees only the position itself and its parents by the arcs written so far. A word of several subwords is several
-parents, and the arc's own token is one more. No new parameters, and no use of labels.
+Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, section 4. The decoder
+writes words and arcs, and its positions see the whole prefix. One head (the first of every layer, as in the paper's
+code) sees only the position itself and its parents by the arcs written so far. A word of several subwords counts as
+several parents, and the arc's own token is one more. No new parameters; labels are not used.
 
-Where the paper's code lets the token of an arc attend to its dependent as well, it sees its parents here.
+In the paper's code, the token of an arc also attends to its dependent. Here it sees its parents.
 """
 
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle
 
 if TYPE_CHECKING:
-    from synmt.systems.parent.attention import TreeParents
+    from synmt.systems.arcs.graph import TreeParents
 
 HEADS = (0,)
 
 
 @dataclass(frozen=True)
 class Parent(TargetIdea):
-    """Words, arcs, and the graph of the arcs."""
+    """Words, with arcs among them, and the graph of the arcs."""
 
     runs = PREFIXES
     reads = GRAPH
@@ -38,6 +38,6 @@ class Parent(TargetIdea):
         return dict.fromkeys(range(1, config.decoder_layers + 1), HEADS)
 
     def decoder_part(self, config: TransformerConfig, vocabulary: Vocabulary) -> "TreeParents":
-        from synmt.systems.parent.attention import TreeParents
+        from synmt.systems.arcs.graph import TreeParents
 
         return TreeParents(HEADS)

@@ -1,0 +1,162 @@
+"""The compiled twin of chains.py: chains.c, built by the system's C compiler when it is first needed.
+
+The library is saved in the user's cache ($XDG_CACHE_HOME or ~/.cache), under a name that depends on its source. Where
+it cannot be built, or SYNMT_COMPILED is 0, numpy does the same work several times more slowly. γ of both differ by
+rounding alone; a processor never changes those of the compiled twin.
+
+Shapes: B pairs of I target and J source words, padded; N types, as in hmm/bitext.py; U and V distinct subwords of the
+sources and targets of a batch; m the longest jump.
+"""
+
+import ctypes
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SOURCE = Path(__file__).with_name("chains.c")
+FLAGS = ("-std=gnu11", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-psabi")
+
+Floats = NDArray[np.float32]
+Ids = NDArray[np.int64]
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """Return the library; or None where it cannot be built, which is announced on stderr, or is not wanted."""
+    if os.environ.get("SYNMT_COMPILED") == "0":
+        return None
+    try:
+        return ctypes.CDLL(str(_built()))
+    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+        reason = str(getattr(error, "stderr", None) or error).split("\n")[0]
+        print(f"synmt align: no compiled code, so this takes several times as long: {reason}", file=sys.stderr)
+        return None
+
+
+def _built() -> Path:
+    """Return the path of the library. Raises OSError or SubprocessError where it cannot be built."""
+    source = SOURCE.read_bytes()
+    made_of = repr((source, FLAGS, platform.system(), platform.machine())).encode()
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "synmt"
+    path = folder / f"chains-{hashlib.blake2b(made_of, digest_size=8).hexdigest()}.so"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder) as temporary:
+            new = Path(temporary, path.name)
+            compiler = os.environ.get("CC", "cc").split()
+            subprocess.run([*compiler, *FLAGS, "-o", new, SOURCE, "-lm"], check=True, capture_output=True, text=True)
+            new.replace(path)
+    return path
+
+
+class _Tables(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("likely", "none", "weights", "classes")),
+        ("longest", ctypes.c_int64),
+        *((name, ctypes.c_void_p) for name in ("seen", "possible", "unlinked", "links")),
+        ("likelihood", ctypes.c_double),
+    ]
+
+
+class _Scores(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("linked", "none", "jumps")),
+        *((name, ctypes.c_int64) for name in ("subwords", "longest")),
+        *((name, ctypes.c_void_p) for name in ("gradient", "unlinked", "links")),
+        ("likelihood", ctypes.c_double),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ByTables:
+    """One direction of `hmm`. likely [N+1]: (1 − p₀) t of each type; none: p₀ t(y | no word) of the words y; classes:
+    of the words x; weights [C,2m+1]: of jumps. It adds to unlinked, by the word y, and to seen and possible [C,2m+1],
+    as in `JumpCounts`."""
+
+    likely: Floats
+    none: Floats
+    classes: Ids
+    weights: Floats
+    unlinked: Floats
+    seen: NDArray[np.float64]
+    possible: NDArray[np.float64]
+
+    def structure(self, links: Floats | None) -> _Tables:
+        longest = self.weights.shape[1] // 2
+        of_weights = _address(self.seen, np.float64), _address(self.possible, np.float64)
+        return _Tables(
+            *map(_address, (self.likely, self.none, self.weights)), _address(self.classes, np.int64), longest,
+            *of_weights, _address(self.unlinked), _address(links), 0.0,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ByScores:
+    """One direction of `neural-hmm`, in logarithms. linked [U,V]: (1 − p₀) p(v | u); none [V]: p₀ p(v | none); jumps
+    [U,2m+1]: the scores s_d + w_d · e_u. It adds to unlinked [V], and to taken [U,2m+1] the gradient of the summed
+    logarithms of all jumps taken with respect to the scores."""
+
+    linked: Floats
+    none: Floats
+    jumps: Floats
+    unlinked: Floats
+    taken: Floats
+
+    def structure(self, links: Floats | None) -> _Scores:
+        return _Scores(
+            *map(_address, (self.linked, self.none, self.jumps)), self.linked.shape[1], self.jumps.shape[1] // 2,
+            *map(_address, (self.taken, self.unlinked, links)), 0.0,
+        )  # fmt: skip
+
+
+Direction = ByTables | ByScores
+Read = tuple[float, list[Floats]]  # the log-likelihood of both directions, and links [B,I,J] and [B,J,I] if wanted
+
+
+def read(
+    directions: Sequence[Direction],
+    sides: tuple[Ids, Ids],
+    steps: int,
+    counts: Floats | None,
+    types: NDArray[np.int32] | None = None,
+) -> Read:
+    """Read a batch in both directions, forward first, with steps of agreement; with tables and less than 0 steps, no
+    word depends on the previous one.
+
+    sides: sources [B,J] and targets [B,I], negative where padded; types [B,I,J]: with tables; counts: by type [N+1] or
+    by subwords [U,V]; Σ γ_ij γ′_ji is added to them, and the directions add to their own. Without counts, return links.
+    Raises MemoryError.
+    """
+    sources, targets = sides
+    made = library()
+    assert made
+    batch, sizes = len(sources), (targets.shape[1], sources.shape[1])
+    links = [np.zeros((batch, *each), np.float32) for each in (sizes, sizes[::-1])] if counts is None else []
+    structures = [each.structure(own) for each, own in zip(directions, links or (None, None), strict=True)]
+    arguments: list[Any] = [ctypes.c_int64(each) for each in (batch, *sizes)]
+    arguments += [ctypes.c_void_p(_address(each, np.int64)) for each in (sources, targets)]
+    if types is not None:
+        arguments.append(ctypes.c_void_p(_address(types, np.int32)))
+    arguments += [ctypes.c_int64(steps), *map(ctypes.byref, structures), ctypes.c_void_p(_address(counts))]
+    function = made.read_by_scores if types is None else made.read_by_tables
+    if function(*arguments):
+        raise MemoryError
+    return sum(each.likelihood for each in structures), links
+
+
+def _address(array: NDArray[Any] | None, kind: type = np.float32) -> int | None:
+    if array is None:
+        return None
+    assert array.dtype == kind and array.flags.c_contiguous
+    return array.ctypes.data

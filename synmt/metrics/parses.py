@@ -1,0 +1,168 @@
+"""Scores of parses: UPOS, UAS and LAS of dependency trees, and labelled bracketing F1 of constituency trees.
+
+Dependencies follow Zeman et al. (2018), "CoNLL 2018 Shared Task: Multilingual Parsing from Raw Text to Universal
+Dependencies". A word is identified by the characters that it covers, so hypotheses may have other tokens than the
+reference: the score is the F1 of what both sides claim about their words. Subtypes of relations do not count. For a
+partial tree, precision counts only words with a head (or a tag), and recall all words.
+
+Brackets are counted as evalb does under COLLINS.prm: Sekine & Collins (1997), "Evalb", after Black et al. (1991). A
+bracket is (first word, word after the last, label). Not counted are words that their own side tags as punctuation, TOP,
+and brackets without a remaining word. ADVP and PRT are one label, and function tags are cut off. A sentence whose
+remaining words differ from the gold ones is an error, counted but left out, as is a sentence without a tree. Parts of
+speech are not brackets.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from synmt import __version__
+from synmt.metrics.config import Compared, MetricConfig
+from synmt.metrics.metric import Score, Statistics
+from synmt.trees.constituency import Tree, read_brackets, subtree_ends
+from synmt.trees.dependency import UNKNOWN
+from synmt.trees.record import ParseRecord, read_tree
+
+NAMES = ("UPOS", "UAS", "LAS")
+DELETED = frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."})
+EQUAL = {"PRT": "ADVP"}
+_FUNCTION_TAGS = re.compile(r"^([^-=]+)[-=].*$")
+Bracket = tuple[int, int, str]
+
+
+class Attachment:
+    """UPOS, UAS or LAS over records. Statistics: correct words, gold words, and words about which there is a claim."""
+
+    compares: Compared = "records"
+    higher_is_better = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def statistics(self, hypotheses: Sequence[ParseRecord], references: Sequence[Sequence[ParseRecord]]) -> Statistics:
+        """Raises ValueError as `claims`."""
+        (gold_records,) = references
+        rows = []
+        for gold, predicted in zip(gold_records, hypotheses, strict=True):
+            claims = self.claims(predicted, gold)
+            rows.append((len(self.claims(gold) & claims), len(gold.tokens), len(claims)))
+        return np.array(rows, dtype=np.int64)
+
+    def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
+        right, gold, predicted = totals.T
+        f1: npt.NDArray[np.float64] = 200 * right / np.maximum(1, gold + predicted)
+        return f1
+
+    def score(self, totals: Statistics) -> Score:
+        right, gold, predicted = totals.tolist()
+        recall, precision = 100 * right / max(1, gold), 100 * right / max(1, predicted)
+        signature = f"rules:CoNLL18|words:{gold}|synmt:{__version__}"
+        details = f"(R = {recall:.2f} P = {precision:.2f})"
+        return Score(self.name, float(self.scores(totals[None])[0]), signature, details)
+
+    def claims(self, record: ParseRecord, gold: ParseRecord | None = None) -> set[tuple[Any, ...]]:
+        """Return what a record claims about its words, in terms of character spans; nothing about unattached words.
+
+        Raises ValueError for a record without the needed columns, or with another text than the gold record.
+        """
+        if gold and "".join(gold.tokens) != "".join(record.tokens):
+            raise ValueError(f"tokens of another text than the reference's: {' '.join(record.tokens)!r:.60}")
+        spans: Sequence[object] = list(pairwise(accumulate(map(len, record.tokens), initial=0)))
+        tops = ["root", *spans, UNKNOWN]  # the last is for UNATTACHED
+        deprels = [deprel.split(":")[0] for deprel in record.deprels]
+        columns: dict[str, list[Sequence[object]]] = {
+            "UPOS": [spans, record.upos],
+            "UAS": [spans, [tops[head] for head in record.heads]],
+            "LAS": [spans, [tops[head] for head in record.heads], deprels],
+        }
+        if any(len(column) < len(spans) for column in columns[self.name]):
+            raise ValueError(f"record without {'upos' if self.name == 'UPOS' else 'heads and deprels'}")
+        return {claim for claim in zip(*columns[self.name], strict=True) if claim[1] != UNKNOWN}
+
+
+upos, uas, las = (lambda config, name=name: Attachment(name) for name in NAMES)  # of any MetricConfig
+
+
+def read_parse(line: str) -> Tree | None:
+    """Return the tree of a parse record or bracket string; several trees on a line get the root TOP.
+
+    Raises ValueError for a line that is neither.
+    """
+    if not line.strip():
+        return None
+    if line.startswith("{"):
+        return read_tree(line)
+    tree = read_brackets(f"(TOP {line})")
+    if any(leaf and parent == 0 for leaf, parent in zip(tree.is_leaf(), tree.parents, strict=True)):
+        raise ValueError("words outside brackets")
+    return tree
+
+
+class Bracketing:
+    """The F1 of brackets over trees. Statistics: matched, gold and predicted brackets; correct tags, and words;
+    sentences with all brackets correct, sentences counted, and errors."""
+
+    compares: Compared = "trees"
+    higher_is_better = True
+
+    def statistics(self, hypotheses: Sequence[Tree | None], references: Sequence[Sequence[Tree | None]]) -> Statistics:
+        (gold,) = references
+        return np.array([_statistics(*pair) for pair in zip(gold, hypotheses, strict=True)], dtype=np.int64)
+
+    def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
+        matched, gold, predicted = totals.T[:3]
+        f1: npt.NDArray[np.float64] = 200 * matched / np.maximum(1, gold + predicted)
+        return f1
+
+    def score(self, totals: Statistics) -> Score:
+        matched, gold, predicted, right, words, complete, counted, errors = totals.tolist()
+        parts = {
+            "R": (matched, gold),
+            "P": (matched, predicted),
+            "complete": (complete, counted),
+            "tags": (right, words),
+        }
+        details = " ".join(f"{name} = {100 * part / max(1, whole):.2f}" for name, (part, whole) in parts.items())
+        signature = f"rules:COLLINS|sentences:{counted}|errors:{errors}|synmt:{__version__}"
+        return Score("F1", float(self.scores(totals[None])[0]), signature, f"({details})")
+
+
+def evalb(config: MetricConfig) -> Bracketing:
+    return Bracketing()
+
+
+def _statistics(gold: Tree | None, predicted: Tree | None) -> tuple[int, ...]:
+    if gold is None or predicted is None:
+        return 0, 0, 0, 0, 0, 0, 0, 1
+    gold_words, gold_tags, gold_brackets = _account(gold)
+    words, tags, brackets = _account(predicted)
+    if words != gold_words:
+        return 0, 0, 0, 0, 0, 0, 0, 1
+    matched = (gold_brackets & brackets).total()
+    right = sum(a == b for a, b in zip(gold_tags, tags, strict=True))
+    complete = matched == gold_brackets.total() == brackets.total()
+    return matched, gold_brackets.total(), brackets.total(), right, len(words), complete, 1, 0
+
+
+def _account(tree: Tree) -> tuple[list[str], list[str], Counter[Bracket]]:
+    """Return the words to count, their tags, and the brackets over them."""
+    labels = [_FUNCTION_TAGS.sub(r"\1", node) for node in tree.nodes]
+    leaf = tree.is_leaf()
+    is_tag = [*leaf[1:], False]
+    counts = [is_leaf and labels[parent] not in DELETED for is_leaf, parent in zip(leaf, tree.parents, strict=True)]
+    words_before = list(accumulate(counts, initial=0))
+    ends = subtree_ends(tree.parents)
+    brackets = Counter(
+        (words_before[node], words_before[ends[node]], EQUAL.get(label, label))
+        for node, label in enumerate(labels)
+        if not leaf[node] and not is_tag[node] and label not in DELETED
+        and words_before[node] < words_before[ends[node]]
+    )  # fmt: skip
+    words = [word for word, counted in zip(tree.nodes, counts, strict=True) if counted]
+    tags = [labels[parent] for parent, counted in zip(tree.parents, counts, strict=True) if counted]
+    return words, tags, brackets

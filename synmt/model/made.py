@@ -1,0 +1,54 @@
+"""What something was made from, and whether that has changed: columns, models, aligners and files of runs ask here."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import orjson
+
+from synmt.model.files import naming
+from synmt.streams import BadInput
+
+DIGITS = 16  # of a checksum, 64 bits
+LONGEST = 60  # characters of a value that a message shows; a whole checksum has 64
+
+
+def identity(path: Path) -> str:
+    """Return the name of a file or folder with a checksum of its content. Raises BadInput."""
+    with naming(path):
+        if not path.is_dir():
+            with path.open("rb") as stream:
+                return f"{path.name} {hashlib.file_digest(stream, 'sha256').hexdigest()[:DIGITS]}"
+        files = sorted(each for each in path.rglob("*") if each.is_file())
+        return f"{path.name} {digest({str(each.relative_to(path)): identity(each) for each in files})}"
+
+
+def digest(of: Mapping[str, object]) -> str:
+    """Return a checksum of the things that something is made from, by name, in any order."""
+    return hashlib.sha256(orjson.dumps(of, option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGITS]
+
+
+def differing(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+    """Return the names of the things that differ, or that only one of the two has."""
+    return [name for name in {**now, **before} if now.get(name) != before.get(name)]
+
+
+def check_same(
+    path: Path, before: Mapping[str, object], now: Mapping[str, object], was: str = "was made", advice: str = ""
+) -> None:
+    """Raise BadInput if the thing at `path` was made from other things.
+
+    The message names the first difference, with both values if they are short.
+    """
+    for name in differing(before, now):
+        values = [before.get(name), now.get(name)]
+        if all(map(_is_short, values)):
+            cause = f"{was} with {name} {values[0]}, not {values[1]}"
+        else:
+            cause = f"{was} with another {name} than this command"
+        raise BadInput(f"{cause}{advice}", str(path))
+
+
+def _is_short(value: object) -> bool:
+    text = str(value)
+    return isinstance(value, str | int | float) and 0 < len(text) <= LONGEST and text.isprintable()

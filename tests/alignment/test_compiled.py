@@ -1,0 +1,111 @@
+"""The compiled twin of the chains: it finds what numpy finds, is built once, and is missed only in speed."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from synmt.alignment import compiled
+from synmt.alignment.hmm.aligner import Hmm
+from synmt.alignment.hmm.bitext import IndexedBitext, Sentences
+from synmt.alignment.hmm.lexicon import Lexicon
+from synmt.alignment.hmm.model import Model
+from tests.alignment.mask_align.test_model import CPU
+from tests.alignment.neural_hmm.test_model import model_of
+
+needs_compiler = pytest.mark.skipif(compiled.library() is None, reason="there is no C compiler")
+Twins = Callable[[], None]
+
+
+@pytest.fixture
+def in_numpy(monkeypatch: pytest.MonkeyPatch) -> Twins:
+    """From now on there is no compiled code."""
+    return lambda: monkeypatch.setattr(compiled, "library", lambda: None)
+
+
+def hmm(agreement: int) -> tuple[Model, IndexedBitext]:
+    """A model of random counts, and pairs of all lengths from 1 to 40 words, and of 90."""
+    random = np.random.default_rng(agreement)
+    lengths = [*random.integers(1, 40, (60, 2)).tolist(), [1, 1], [1, 90], [90, 1], [17, 16], [32, 33]]
+    source, target = (
+        Sentences.of([f"{side}{word}" for word in random.integers(0, 50, pair[number])] for pair in lengths)
+        for number, side in enumerate("xy")
+    )
+    lexicon = Lexicon.new([source.counts(), target.counts()], 2.0)
+    model = Model.new(Hmm(agreement=agreement, frequent=5, jump=4), lexicon)
+    bitext = IndexedBitext.index((source, target), range(len(lengths)), lexicon, new=True)
+    lexicon.learn(bitext.types, random.exponential(1, len(bitext.keys)).astype(np.float32) ** 4)
+    for direction in model.directions:
+        direction.unlinked[:] = random.exponential(1, len(direction.unlinked))
+        weights = direction.jumps[0].weights
+        weights[:] = random.dirichlet(np.ones(weights.shape[1]), len(weights))
+    return model, bitext
+
+
+@needs_compiler
+@pytest.mark.parametrize("agreement", [0, 1, 2, 5])
+@pytest.mark.parametrize("jumps", [False, True])
+def test_tables_are_read_as_numpy_reads_them(agreement: int, jumps: bool, in_numpy: Twins) -> None:
+    model, bitext = hmm(agreement)
+    found, links = model.counted(), [each for _, each in model.links(bitext)]
+    counts = model.count(bitext, found, jumps)
+    in_numpy()
+    expected = model.counted()
+    np.testing.assert_allclose(counts, model.count(bitext, expected, jumps), rtol=1e-4, atol=1e-5)
+    for each, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(each.unlinked[:-1], other.unlinked[:-1], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(each.jumps[0].seen, other.jumps[0].seen, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(each.jumps[0].possible, other.jumps[0].possible, rtol=1e-4, atol=1e-4)
+    for (_, slow), fast in zip(model.links(bitext), links, strict=True):
+        for one, two in zip(slow, fast, strict=True):
+            np.testing.assert_allclose(two, one, atol=3e-6)
+
+
+@needs_compiler
+@pytest.mark.parametrize("agreement", [0, 1, 2, 5])
+def test_scores_are_read_as_numpy_reads_them(agreement: int, in_numpy: Twins) -> None:
+    """Posteriors, the likelihood, and the gradient of what is minimized."""
+    model, corpus = model_of(agreement=agreement, jump=2)
+
+    def read() -> list[Tensor]:
+        x, y, _ = corpus.batch(range(4), CPU)
+        loss = model.loss(x, y)
+        gradients = torch.autograd.grad(loss.total, list(model.parameters()))
+        return [*model.posteriors(x, y, model.unknown_totals()), loss.translation, *gradients]
+
+    fast = read()
+    in_numpy()
+    for one, two in zip(read(), fast, strict=True):
+        torch.testing.assert_close(two, one, atol=1e-5, rtol=1e-4)
+
+
+PROBE = "from synmt.alignment.compiled import library; print(library() is not None)"
+
+
+def probe(cache: Path, **environment: str) -> tuple[bool, str]:
+    """Return whether another process has the library, and what it reports."""
+    known = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).parents[2]), "XDG_CACHE_HOME": str(cache)}
+    done = subprocess.run([sys.executable, "-c", PROBE], env=known | environment, capture_output=True, text=True)
+    return done.stdout == "True\n", done.stderr
+
+
+@needs_compiler
+def test_it_is_built_once(tmp_path: Path) -> None:
+    assert probe(tmp_path) == (True, "")
+    assert probe(tmp_path, CC="false") == (True, "")  # the compiler is no longer needed
+    assert len(list((tmp_path / "synmt").iterdir())) == 1
+
+
+@pytest.mark.parametrize("compiler", ["false", "/no/such/compiler"])
+def test_what_cannot_be_built_is_announced(compiler: str, tmp_path: Path) -> None:
+    built, report = probe(tmp_path, CC=compiler)
+    assert not built and report.startswith("synmt align: ") and len(report.splitlines()) == 1
+
+
+def test_it_can_be_declined(tmp_path: Path) -> None:
+    assert probe(tmp_path, SYNMT_COMPILED="0") == (False, "") and not list(tmp_path.iterdir())
