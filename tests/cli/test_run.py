@@ -225,7 +225,7 @@ def test_a_training_ends_with_its_run(run: Path) -> None:
 def test_a_run_file_is_not_its_own_folder(run: Path) -> None:
     file = run.with_suffix("")
     run.rename(file)
-    assert is_wrong_usage(synmt("run", file), "has no suffix, and would be its own folder: give --out")
+    assert is_wrong_usage(synmt("run", file), "has no suffix to remove: name the output folder with --out")
 
 
 SEEN, TRAIN, DEV = (f'{name} = ["train.jsonl", "train.de"]' for name in ("seen", "train", "dev"))
