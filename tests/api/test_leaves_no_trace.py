@@ -57,6 +57,10 @@ CASES: dict[str, list[Callable[[], Any]]] = {
     "Model.log_probabilities": [
         lambda: list(synmt.Model.load("good", device="cpu").log_probabilities([(RECORD, "Er ist")]))
     ],
+    "project": [
+        lambda: list(synmt.project([(RECORD, "Er ist", "0-0")])),
+        lambda: list(synmt.project([(RECORD, "Er ist")], "aligner", device="cpu")),
+    ],
     "score": [
         lambda: synmt.score(["a b c d"], ["a b c e"], metrics="bleu,chrf,ter,ribes"),
         lambda: synmt.score([RECORD], [RECORD], metrics="uas,las"),
