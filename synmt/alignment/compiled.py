@@ -4,7 +4,7 @@ The library is saved in the user's cache ($XDG_CACHE_HOME or ~/.cache), under a 
 it cannot be built, or SYNMT_COMPILED is 0, numpy does the same work several times more slowly. γ of both differ by
 rounding alone; a processor never changes those of the compiled twin.
 
-Shapes: B pairs of I target and J source words, padded; N types, as in hmm/bitext.py; U and V distinct subwords of the
+Shapes: B pairs of I target and J source words, padded; N types of word pairs; U and V distinct subwords of the
 sources and targets of a batch; m the longest jump.
 """
 
@@ -80,9 +80,12 @@ class _Scores(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class ByTables:
-    """One direction of `hmm`. likely [N+1]: (1 − p₀) t of each type; none: p₀ t(y | no word) of the words y; classes:
-    of the words x; weights [C,2m+1]: of jumps. It adds to unlinked, by the word y, and to seen and possible [C,2m+1],
-    as in `JumpCounts`."""
+    """One direction of a chain whose probabilities are tables.
+
+    likely [N+1]: (1 − p₀) t of each type; none: p₀ t(y | no word) of the words y; classes: of the words x; weights
+    [C,2m+1]: of jumps. The chain adds to unlinked, by the word y, and to seen and possible [C,2m+1], as in
+    `JumpCounts`.
+    """
 
     likely: Floats
     none: Floats
@@ -103,9 +106,12 @@ class ByTables:
 
 @dataclass(frozen=True, slots=True)
 class ByScores:
-    """One direction of `neural-hmm`, in logarithms. linked [U,V]: (1 − p₀) p(v | u); none [V]: p₀ p(v | none); jumps
-    [U,2m+1]: the scores s_d + w_d · e_u. It adds to unlinked [V], and to taken [U,2m+1] the gradient of the summed
-    logarithms of all jumps taken with respect to the scores."""
+    """One direction of a chain whose probabilities are scores, in logarithms.
+
+    linked [U,V]: (1 − p₀) p(v | u); none [V]: p₀ p(v | none); jumps [U,2m+1]: the scores s_d + w_d · e_u. The chain
+    adds to unlinked [V], and to taken [U,2m+1] the gradient of the summed logarithms of all jumps taken with respect to
+    the scores.
+    """
 
     linked: Floats
     none: Floats

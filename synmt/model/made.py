@@ -45,7 +45,7 @@ def check_same(
         if all(map(_is_short, values)):
             cause = f"{was} with {name} {values[0]}, not {values[1]}"
         else:
-            cause = f"{was} with another {name} than this command"
+            cause = f"{was} with different {name} than this command"
         raise BadInput(f"{cause}{advice}", str(path))
 
 

@@ -24,7 +24,7 @@ from synmt.model.corpus import Corpus
 from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, locked, naming, write_aside
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
 from synmt.model.made import check_same, digest
-from synmt.streams import BadInput, BadLines, Notes, OnError
+from synmt.streams import BadInput, BadLines, Notes, OnError, readable
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
@@ -84,7 +84,7 @@ def made_of(
     """
     learnt = not (codes or start)
     return {
-        **{option: f"{path} {_checksum_of_file(path)}" for option, path in files.items()},
+        **{option: f"{readable(path)} {_checksum_of_file(path)}" for option, path in files.items()},
         "--codes": _checksum(Bpe.load(codes).codes) if codes else "",
         "--init": _checksum(start.bpe.codes, *start.vocabulary.files().values()) if start else "",
         "--merges": str(training.merges) if learnt else "",

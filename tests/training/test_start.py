@@ -108,7 +108,7 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(learnt: Folder, data
         assert [[row[key] for key in keys] for row in rows(resumed)] == [
             [row[key] for key in keys] for row in rows(whole)
         ]
-    with pytest.raises(BadInput, match="was trained with another --init"):
+    with pytest.raises(BadInput, match="was trained with different --init"):
         run(part.path, other, config=config, resume=True, start=whole)
 
 
@@ -174,7 +174,7 @@ def test_the_mean_of_models_is_that_of_their_parameters(learnt: Folder, data: Pa
     assert len(translations(mean)) == 4
     with pytest.raises(BadInput, match="already has a model"):
         average([learnt.path], mean.path, notes)
-    with pytest.raises(BadInput, match="was trained with data"):
+    with pytest.raises(BadInput, match="was trained with different data"):
         run(mean.path, data, resume=True, network=tiny.CONFIG)
 
 

@@ -142,7 +142,7 @@ def test_settings_are_checked(tmp_path: Path, folders: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        ({"format": 9}, "format 9 is not known"),
+        ({"format": 9}, "written in format 9, but this version of synmt reads"),
         ({"aligner": "nothing"}, "'nothing' is no method that reads translation models"),
         ({"layers": [1, 7]}, "no decoder layer 7"),
         ({"layers": None}, "config.json"),
