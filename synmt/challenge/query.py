@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from synmt.options import Known, config_of, known_in, setting
+from synmt.options import Known, check_settings, config_of, known_in, setting
 from synmt.trees.record import ParseRecord, RecordError
 
 COLUMNS = {"relation": "deprels", "upos": "upos", "feature": "feats", "lemma": "lemmas", "word": "tokens"}
@@ -92,6 +92,9 @@ class Distance:
         0, "the head is more than N positions away; that of a root is before the sentence", most=10**6
     )
     direction: Direction | None = setting(None, "where the word stands from it")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 def known() -> dict[str, Known]:
