@@ -53,7 +53,8 @@ def run_blocks(page: str, folder: Path) -> None:
     """Run the blocks of shell of a page, one after the other."""
     blocks = blocks_of(page)
     assert blocks
-    script = "\n".join(blocks)
+    # With pipefail, a command that is still writing when `head` has seen enough would fail.
+    script = "\n".join(['head() { command head "$@"; cat > /dev/null; }', *blocks])
     for long, short in SMALLER.items():
         script = script.replace(long, short)
     programs = folder / "bin"
@@ -61,6 +62,6 @@ def run_blocks(page: str, folder: Path) -> None:
     path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
+        cwd=folder, env={**os.environ, "PATH": path}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
