@@ -61,7 +61,7 @@ class Aligners:
     jobs: int
     rows: Mapping[str, Row]
     lengths: Mapping[str, int]
-    tasks: TaskList = field(default_factory=TaskList)
+    tasks: TaskList = field(init=False)
     sets: dict[str, dict[str, Path]] = field(default_factory=dict)
 
     @classmethod
@@ -72,6 +72,7 @@ class Aligners:
         return cls(place, run, jobs, rows_of(run), lengths)
 
     def __post_init__(self) -> None:
+        self.tasks = TaskList(self.place)
         self.sets = {test: sets_of(self.run) for test in self.run.tests}
         for size in self.run.sizes:
             for letters in sorted({row.letters or 0 for row in self.rows.values()}):
@@ -142,7 +143,7 @@ class Aligners:
             self._prepare(words, {**self._bitext(size), "side": side})
             path = self.place.folder / "data" / "parsed" / str(size or "all") / f"{side}" / "words.jsonl"
             options = {"parser": "udpipe", "language": language, **self.run.options.get("parse", {}), "input": "tokens"}
-            parsed.append(add_parse(self.place, self.tasks, words, path, options, self.jobs))
+            parsed.append(add_parse(self.tasks, words, path, options, self.jobs))
         path = self._data(size, "trees.tsv")
         work = partial(self.place.write, path, "joined", {"columns": [[each] for each in parsed]})
         self.tasks.add(("preparing", f"{path.parent.name}/{path.name}"), path, {"columns": parsed}, work)
@@ -158,8 +159,7 @@ class Aligners:
         inputs = {"pairs": self._data(size, pairs), "tokenizer": "none", **row.options}
         if row.links_from:
             inputs = {**inputs, "links-from": [found[each] for each in row.links_from]}
-            combine = partial(self.place.write, path, "align", inputs)
-            self.tasks.add(("aligning", named(name, seed, size)), path, inputs, combine)
+            self.tasks.add_call(("aligning", named(name, seed, size)), path, "align", inputs)
             return
         languages = dict(zip(("source-language", "target-language"), self.run.languages, strict=True))
         inputs = {**inputs, "method": row.method, **languages, **({"seed": seed} if row.has_seed else {})}
@@ -180,12 +180,8 @@ class Aligners:
         return self.place.folder / str(size or "all") / f"{name}.{self._seed(name, seed)}"
 
     def _add_test(self, size: int | None, name: str, seed: int, test: str) -> None:
-        names = list(self.lengths)
-        last = sum(self.lengths[each] for each in names[names.index(test) :])
-        inputs = {"file": self._links_of(size, name, seed), "lines": self.lengths[test], "last": last}
-        path = self._test_of(size, name, seed, test)
-        work = partial(self.place.write, path, "cut", inputs)
-        self.tasks.add(("cutting", f"{test} with {named(name, seed, size)}"), path, inputs, work, anew=True)
+        path, links = self._test_of(size, name, seed, test), self._links_of(size, name, seed)
+        self.tasks.add_test(named(name, seed, size), path, links, self.lengths, test)
 
 
 def rows_of(run: RunFile) -> dict[str, Row]:

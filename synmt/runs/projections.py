@@ -25,7 +25,7 @@ class Projections:
     jobs: int
     aligner: Row
     lengths: dict[str, int]
-    tasks: TaskList = field(default_factory=TaskList)
+    tasks: TaskList = field(init=False)
     sets: dict[str, dict[str, Path]] = field(default_factory=dict)
 
     @classmethod
@@ -46,6 +46,7 @@ class Projections:
         return cls(place, run, jobs, aligner, lengths)
 
     def __post_init__(self) -> None:
+        self.tasks = TaskList(self.place)
         self.sets = {test: sets_of(self.run) for test in self.run.tests}
         tests = {name: self._add_records(f"tests/{name}", pair) for name, pair in self.run.tests.items()}
         self._gold = {name: pair.target for name, pair in tests.items()}
@@ -101,22 +102,21 @@ class Projections:
             return Pair(self._add_side(f"{part}/source", pair.source, language), target)
         path = self._data("parsed", *part.split("/"), "source", f"{pair.source.name}.jsonl")
         options = {"parser": "udpipe", "language": language, **self.run.options.get("parse", {})}
-        return Pair(add_parse(self.place, self.tasks, pair.source, path, options, self.jobs), target)
+        return Pair(add_parse(self.tasks, pair.source, path, options, self.jobs), target)
 
     def _add_side(self, part: str, file: Path, language: str) -> Path:
         """Add the records of a file, which are tokens of raw text."""
         path = self._data("records", *part.split("/"), f"{file.name}.jsonl")
         inputs = {"file": file, **({"tokenize": language} if _form(file) == "text" else {})}
-        return self.tasks.add(("reading", part), path, inputs, partial(self.place.write, path, "records", inputs))
+        return self.tasks.add_call(("reading", part), path, "records", inputs)
 
     def _cut(self, size: int | None, pair: Pair) -> Pair:
         if size is None:
             return pair
         made = []
         for side, file in (("source", pair.source), ("target", pair.target)):
-            path, inputs = self._data("cut", str(size), side, file.name), {"lines": size, "file": file}
-            work = partial(self.place.write, path, "cut", inputs)
-            made.append(self.tasks.add(("cutting", f"{size} lines of train/{side}"), path, inputs, work))
+            path, name = self._data("cut", str(size), side, file.name), f"{size} lines of train/{side}"
+            made.append(self.tasks.add_call(("cutting", name), path, "cut", {"lines": size, "file": file}))
         return Pair(made[0], made[1])
 
     def _add_joined(self, path: Path, pairs: Sequence[Pair]) -> None:
@@ -150,12 +150,8 @@ class Projections:
 
     def _add_test(self, size: int | None, name: str, test: str) -> None:
         fit = _options(self.run, name).get("fit")
-        names = [each for each, pair in self.run.tests.items() if fit or _has_source(pair)]
-        last = sum(self.lengths[each] for each in names[names.index(test) :])
-        inputs = {"file": self._trees_of(size, name), "lines": self.lengths[test], "last": last}
-        path = self._test_of(size, name, test)
-        work = partial(self.place.write, path, "cut", inputs)
-        self.tasks.add(("cutting", f"{test} with {name}"), path, inputs, work, anew=True)
+        lengths = {each: self.lengths[each] for each, pair in self.run.tests.items() if fit or _has_source(pair)}
+        self.tasks.add_test(name, self._test_of(size, name, test), self._trees_of(size, name), lengths, test)
 
 
 def _options(run: RunFile, name: str) -> Options:

@@ -242,7 +242,7 @@ class Systems:
     plan: Plan
     run: RunFile
     jobs: int
-    tasks: TaskList = field(default_factory=TaskList)
+    tasks: TaskList = field(init=False)
     sets: dict[str, dict[str, Path]] = field(default_factory=dict)
 
     @classmethod
@@ -254,6 +254,7 @@ class Systems:
 
     def __post_init__(self) -> None:
         """Raise BadInput for texts that systems read differently."""
+        self.tasks = TaskList(self.place)
         self._parse_all()
         for test, pair in self.run.tests.items():
             self._find_sets(test, pair)
@@ -313,7 +314,7 @@ class Systems:
             return text.path
         options = parse_options(self.run, self.plan, text)
         path = self.place.folder / "data" / "parsed" / text.part / f"{without_compression(text.path.name)}.jsonl"
-        return add_parse(self.place, self.tasks, text.path, path, options, self.jobs, anew=text.is_test)
+        return add_parse(self.tasks, text.path, path, options, self.jobs, anew=text.is_test)
 
     def _find_sets(self, test: str, pair: Pair) -> None:
         """Add what finds the challenge sets in the references of a test."""
@@ -324,18 +325,16 @@ class Systems:
             for name, query in self.run.challenge.items():
                 if not isinstance(query, Path):
                     path = self.place.folder / "data" / "challenge" / test / name
-                    inputs = {"file": parsed, **query}
-                    work = partial(self.place.write, path, "query", inputs)
-                    found[name] = self.tasks.add(("finding", f"{name} in {test}"), path, inputs, work, anew=True)
+                    options = {"file": parsed, **query}
+                    found[name] = self.tasks.add_call(("finding", f"{name} in {test}"), path, "query", options, True)
         self.sets[test] = found
 
     def _cut(self, size: int | None) -> None:
         assert self.run.train
         for side, path in (("source", self.run.train.source), ("target", self.run.train.target)):
             if size is not None:
-                made, inputs = cut_of(self.place, side, path, size), {"lines": size, "file": path}
-                work = partial(self.place.write, made, "cut", inputs)
-                self.tasks.add(("cutting", f"{size} lines of train/{side}"), made, inputs, work)
+                made, options = cut_of(self.place, side, path, size), {"lines": size, "file": path}
+                self.tasks.add_call(("cutting", f"{size} lines of train/{side}"), made, "cut", options)
 
     def _train(self, training: Training) -> None:
         assert self.run.train and self.run.dev
@@ -379,9 +378,8 @@ class Systems:
     def _add_costs(self, training: Training, test: str, pair: Pair) -> None:
         """Add what the references of a test cost a model, whatever tree it would write over their words."""
         path, model = self._costs_of(training, test), model_of(self.place, training)
-        inputs = {"model": model, "source": pair.source, "target": pair.target, "sum-trees": SUM_TREES}
-        work = partial(self.place.write, path, "costs", inputs)
-        self.tasks.add(("measuring", f"{test} with {training.title}"), path, inputs, work, anew=True)
+        options = {"model": model, "source": pair.source, "target": pair.target, "sum-trees": SUM_TREES}
+        self.tasks.add_call(("measuring", f"{test} with {training.title}"), path, "costs", options, anew=True)
 
     def _costs_of(self, training: Training, test: str) -> Path:
         return self.place.folder / "data" / "costs" / f"{training.name}.{test}"
@@ -428,13 +426,11 @@ def form_of(path: Path, side: int) -> Form:
     return form
 
 
-def add_parse(
-    place: Workplace, tasks: TaskList, text: Path, path: Path, options: Options, jobs: int, anew: bool = False
-) -> Path:
+def add_parse(tasks: TaskList, text: Path, path: Path, options: Options, jobs: int, anew: bool = False) -> Path:
     """Add a parse of a text by so many processes."""
     inputs = {"text": text, **options}
-    part = str(path.parent.relative_to(place.folder / "data" / "parsed"))
-    work = partial(place.write, path, "parse", {**inputs, "jobs": jobs})
+    part = str(path.parent.relative_to(tasks.place.folder / "data" / "parsed"))
+    work = partial(tasks.place.write, path, "parse", {**inputs, "jobs": jobs})
     return tasks.add(("parsing", part), path, inputs, work, anew=anew)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -77,8 +78,9 @@ class Task:
 
 @dataclass
 class TaskList:
-    """All tasks of a run, each after the tasks that it needs."""
+    """All tasks of a run in its folder, each after the tasks that it needs."""
 
+    place: "Workplace"
     all: list[Task] = field(default_factory=list)
 
     def add(
@@ -95,6 +97,20 @@ class TaskList:
         needed = self.makers([*(each for value in given.values() for each in paths_in(value)), *needs])
         self.all.append(Task(*name, path, needed, inputs if callable(inputs) else lambda: given, work, anew))
         return path
+
+    def add_call(self, name: tuple[str, str], path: Path, call: str, options: Options, anew: bool = False) -> Path:
+        """Add a task that writes the lines of a call to a file. Its inputs are the options of the call."""
+        return self.add(name, path, options, partial(self.place.write, path, call, options), anew=anew)
+
+    def add_test(self, title: str, path: Path, file: Path, lengths: Mapping[str, int], test: str) -> None:
+        """Add a task that cuts the lines of a test out of a file.
+
+        lengths: the numbers of lines of all tests in the file, in order; they are its last lines.
+        """
+        names = list(lengths)
+        last = sum(lengths[each] for each in names[names.index(test) :])
+        options = {"file": file, "lines": lengths[test], "last": last}
+        self.add_call(("cutting", f"{test} with {title}"), path, "cut", options, anew=True)
 
     def makers(self, paths: Sequence[Path]) -> tuple[Task, ...]:
         """Return the tasks that make some of these paths; the run does not make the others."""

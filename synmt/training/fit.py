@@ -148,10 +148,15 @@ def subwords_of(
     start: ModelFolder[Config] | None,
 ) -> tuple[Bpe, tuple[Vocabulary, ...]]:
     """Return the merges and the vocabularies of a new model."""
+    bpe = merges_of(data.bitext, training, codes, start)
+    return bpe, start.vocabularies if start else data.vocabularies(config, bpe)
+
+
+def merges_of(pairs: Pairs, training: TrainingConfig, codes: str | None, start: ModelFolder[Config] | None) -> Bpe:
+    """Return the merges of a new model: those of the model that it starts from, of a file, or learned from pairs."""
     if start:
-        return start.bpe, start.vocabularies
-    bpe = Bpe.load(codes) if codes else data.bitext.joint_bpe(training.merges)
-    return bpe, data.vocabularies(config, bpe)
+        return start.bpe
+    return Bpe.load(codes) if codes else pairs.joint_bpe(training.merges)
 
 
 def _matching(

@@ -5,9 +5,9 @@ notes, and a checksum of each array. Nothing in it is code or pickle.
 """
 
 import hashlib
-import inspect
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -99,26 +99,27 @@ def made_of(
             orjson.dumps([model.source.settings(), model.target.settings()]).decode()
         ),
         "version of synmt": synmt.__version__,
-        "code": _code(),
-        "code of the ideas": _checksum(
-            *(Path(inspect.getfile(type(each))).read_text("utf-8") for each in _ideas(model))
-        ),
+        "code": digest({name: _code(name) for name in sorted({synmt.__name__, *_packages(model)})}),
     }
 
 
-def _ideas(model: ModelConfig) -> list[object]:
-    return [*model.source.ideas.values(), *model.target.ideas.values()]
+def _packages(model: ModelConfig) -> set[str]:
+    """Return the packages that hold the ideas of a model."""
+    ideas = [*model.source.ideas.values(), *model.target.ideas.values()]
+    return {type(each).__module__.partition(".")[0] for each in ideas}
 
 
 @cache
-def _code() -> str:
-    """Return a checksum of synmt's code and of the names and sizes of its data: a changed idea makes other columns."""
-    package = Path(synmt.__file__).parent
-    files = sorted(each for each in package.rglob("*") if each.is_file() and each.suffix != ".pyc")
+def _code(package: str) -> str:
+    """Return a checksum of a package's code and of the names and sizes of its data: other code makes other columns."""
+    module = sys.modules[package]
+    roots = [Path(each) for each in getattr(module, "__path__", [module.__file__])]
+    files = [(root, each) for root in roots for each in (root, *root.rglob("*")) if each.is_file()]
     return digest(
         {
-            str(each.relative_to(package)): _checksum_of_file(each) if each.suffix == ".py" else each.stat().st_size
-            for each in files
+            str(file.relative_to(root)): _checksum_of_file(file) if file.suffix == ".py" else file.stat().st_size
+            for root, file in files
+            if file.suffix != ".pyc"
         }
     )
 

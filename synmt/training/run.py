@@ -24,7 +24,7 @@ from synmt.training.checkpoint import Progress
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.events import check_installed
-from synmt.training.fit import fit
+from synmt.training.fit import fit, merges_of
 from synmt.training.ids import TextPairs
 from synmt.training.preparation import encode_corpus, training_examples, unseen_relations
 from synmt.training.prepared import PreparedPairs, made_of, make_folder, opened_pairs
@@ -51,9 +51,15 @@ class PairFiles:
 
     def options(self) -> dict[str, str]:
         """Return each file by the option that names it; nothing if the pairs can be read only once."""
-        if self.given or "-" in (self.source, self.target):
+        if self.read_once:
             return {}
         return {"--tsv": self.source} if self.target is None else {"--source": self.source, "--target": self.target}
+
+    @property
+    def read_once(self) -> bool:
+        """Whether the pairs are given, or come from standard input or a pipe."""
+        files = [each for each in (self.source, self.target) if each is not None]
+        return bool(self.given) or any(each == "-" or Path(each).is_fifo() for each in files)
 
 
 def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairFiles:
@@ -131,7 +137,9 @@ class TrainingText:
         """
         files = self.files.options()
         if place and not files:
-            raise WrongUsage("--prepared: standard input and pairs without a file cannot be found again; name a file")
+            raise WrongUsage(
+                "--prepared: standard input, pipes and pairs without a file cannot be found again; name a file"
+            )
         known = made_of(files, self.model, self.training, self.codes, self.start, bad.on_error) if files else None
 
         def make(folder: Path) -> None:
@@ -139,8 +147,7 @@ class TrainingText:
             pairs, start = self.read(own_notes, own_bad), self.start
             if not len(pairs):
                 raise BadInput("no sentence pairs to train on")
-            bpe = start.bpe if start else Bpe.load(self.codes) if self.codes else None
-            bpe = bpe or pairs.joint_bpe(self.training.merges)
+            bpe = merges_of(pairs, self.training, self.codes, start)
             vocabulary = start.vocabulary if start else None
             make_folder(folder, pairs, known or {}, self.model, bpe, self.training, own_bad, vocabulary)
 
@@ -175,8 +182,8 @@ def train(
         check_installed()
     check_new(path, resume)  # before hours of parsing, not after
     with ExitStack() as stack, joined_processes(device) as processes:
-        if processes.size > 1 and "-" in (data.source, data.target):
-            raise WrongUsage("standard input cannot be shared by several processes; name a file")
+        if processes.size > 1 and data.read_once:
+            raise WrongUsage("standard input and pipes cannot be shared by several processes; name a file")
         bad, notes = BadLines(on_error), Notes("train")
         text = TrainingText(data, model, config, codes, start, jobs)
         pairs = stack.enter_context(text.prepared(prepared, notes, bad))

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from threading import Barrier, Thread
@@ -314,6 +315,17 @@ def test_other_options_and_other_text_have_columns_of_their_own(tmp_path: Path) 
 def test_pairs_that_cannot_be_found_again_are_not_saved(tmp_path: Path) -> None:
     with pytest.raises(WrongUsage, match="--prepared: standard input"):
         run(tmp_path / "model", PairFiles("-"), prepared=tmp_path / "kept", dev=write_corpus(tmp_path))
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    data, pipe = write_corpus(tmp_path), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = Path(data.source).read_bytes()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pipe.write_bytes, text)
+        piped = run(tmp_path / "piped", replace(data, source=str(pipe)), config=ONE, dev=data)
+    direct = run(tmp_path / "direct", data, config=ONE)
+    assert (piped.path / "model.safetensors").read_bytes() == (direct.path / "model.safetensors").read_bytes()
 
 
 def test_the_cache_removes_the_columns_that_were_used_longest_ago(tmp_path: Path) -> None:
