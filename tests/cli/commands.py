@@ -14,9 +14,9 @@ from time import sleep
 from synmt.cli.main import COMMANDS, cli
 from tests.cli import warm
 
-# Commands that take seconds to import what they need. Each is started cold somewhere, too: `parse` by README.md,
-# `train` where it is killed, and the others by `synmt(..., cold=True)`.
-SLOW = "align", "average", "inspect", "parse", "train", "translate"
+# Commands that take seconds to import what they need. Each is started cold somewhere, too: `parse` by README.md, `run`
+# by the replication of encoders, `train` where it is killed, and the others by `synmt(..., cold=True)`.
+SLOW = "align", "average", "inspect", "parse", "run", "train", "translate"
 COLD = f"{sys.executable} -m synmt"
 AT_THE_END = ExitStack()  # of all tests
 COMMAND_FILES = Path(__file__).parents[2] / "synmt" / "cli"

@@ -59,7 +59,7 @@ def serve(path: str) -> None:
             if listener in ready:
                 connection, _ = listener.accept()
                 request, streams, _, _ = recv_fds(connection, LARGEST, 3)
-                process: BaseProcess = forks.Process(target=_run, args=(json.loads(request), streams))
+                process: BaseProcess = forks.Process(target=_run, args=(path, json.loads(request), streams))
                 process.start()
                 running[process.sentinel] = process, connection
                 for stream in streams:
@@ -74,8 +74,8 @@ def serve(path: str) -> None:
                     connection.send(str(process.exitcode).encode())
 
 
-def _run(request: tuple[list[str], str, dict[str, str]], streams: list[int]) -> None:
-    """Be the command."""
+def _run(path: str, request: tuple[list[str], str, dict[str, str]], streams: list[int]) -> None:
+    """Be the command. The tasks of `synmt run` are forked from the same process; `path` is its socket."""
     arguments, directory, environment = request
     os.chdir(directory)
     os.environ.clear()
@@ -87,6 +87,8 @@ def _run(request: tuple[list[str], str, dict[str, str]], streams: list[int]) -> 
         os.close(stream)
     sys.stdin, sys.stdout = os.fdopen(0, encoding="utf-8"), os.fdopen(1, "w", encoding="utf-8")
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    if sys.argv[1:2] == ["run"]:
+        import_module("synmt.runs.tasks").COMMAND[:] = [sys.executable, "-IS", __file__, path, "synmt.cli.child"]
     import_module(module).main()
 
 
