@@ -80,8 +80,6 @@ class TargetSide:
     def check_network(self, config: TransformerConfig) -> None:
         """Raise ValueError if a network of these sizes does not suit the ideas."""
         self.owners(config)
-        if self.reads_prefixes and config.positions == "rotary":
-            raise ValueError(f"{'+'.join(self.ideas)} reads whole prefixes, which --positions rotary does not allow")
 
     def entries(self, record: ParseRecord, segment: Segment) -> list[str]:
         """Return the entries that the decoder should write, as `Spelling.entries`."""

@@ -400,9 +400,11 @@ def _attend_from_last(
 
 
 def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, context: AttentionEdit) -> Tensor:
-    """query [R,Q,d], memory [R,m,2d]: keys and values → [R·Q,d]"""
+    """query [R,Q,d] of the last Q positions, memory [R,m,2d]: keys and values → [R·Q,d]"""
     dropout = attention.dropout if attention.training else 0.0
     query, key, value = (split_heads(part, attention.heads) for part in (query, *memory.chunk(2, dim=-1)))
+    if attention.rotation is not None:
+        query, key = attention.rotation(query, key.shape[2] - query.shape[2]), attention.rotation(key)
     return merge_heads(edited_attention(query, key, value, context, None, dropout)).flatten(0, 1)
 
 

@@ -166,8 +166,6 @@ def test_neither_unknown_nor_empty_translations() -> None:
 def test_log_probabilities_are_those_of_training(target: str, positions: Positions) -> None:
     """Also where the search forbids what the model finds likely: unknown tokens, an early end, an arc in its way."""
     side = tiny.TARGET_SYSTEMS[target]
-    if positions == "rotary" and side.reads_prefixes:
-        pytest.skip("a decoder of prefixes has no rotary positions")
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, replace(tiny.CONFIG, positions=positions), target=target)
     model.network.output_bias.data[END] = 3.0 if side.spelling.trees == "apart" else 1.0

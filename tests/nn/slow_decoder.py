@@ -44,12 +44,13 @@ def slow_layer(
     query, key, value = layer.attention.qkv(residual.before(states)).chunk(3, dim=-1)
     size = query.shape[1] // len(seen)
     rows = []
+    turned = turned_by_position if layer.attention.rotation is not None else lambda vectors: vectors
     for position in range(len(states)):
         heads = []
         for head, visible in enumerate(seen):
             channels = slice(head * size, (head + 1) * size)
-            keys = key[list(visible[position]), channels]
-            weights = (keys @ query[position, channels] * size**-0.5).softmax(dim=0)
+            keys, queries = turned(key[:, channels])[list(visible[position])], turned(query[:, channels])
+            weights = (keys @ queries[position] * size**-0.5).softmax(dim=0)
             heads.append(weights @ value[list(visible[position]), channels])
         rows.append(torch.cat(heads))
     states = residual.after(states, layer.attention.out(torch.stack(rows)))
@@ -59,6 +60,14 @@ def slow_layer(
     states = residual.after(states, layer.cross(residual.before(states)[None], memory, source.bias)[0])
     residual = layer.feedforward_residual
     return residual.after(states, layer.feedforward(residual.before(states)))
+
+
+def turned_by_position(vectors: Tensor) -> Tensor:
+    """Each pair of channels as a complex number, turned by the angle p · 10000^(−2i/c) at position p; vectors [m,c]."""
+    rows, channels = vectors.shape
+    for_pairs = torch.tensor([[p * 10000 ** (-2 * i / channels) for i in range(channels // 2)] for p in range(rows)])
+    pairs = torch.view_as_complex(vectors.unflatten(1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(for_pairs), for_pairs)).flatten(1)
 
 
 def slow_convolution(convolution: GraphConvolution, states: Tensor, edges: Sequence[Edge]) -> Tensor:

@@ -20,7 +20,7 @@ from tests.nn.slow_decoder import Edge, slow_state
 
 CPU = torch.device("cpu")
 BATCH = [2, 0, 3, 1]  # targets of different lengths
-POST_NORM = replace(tiny.CONFIG, norm="post")
+POST_NORM, ROTARY = replace(tiny.CONFIG, norm="post"), replace(tiny.CONFIG, positions="rotary")
 
 
 def edges_of(corpus: Corpus, index: int) -> list[Edge]:
@@ -34,7 +34,7 @@ def model_of(target: str, vocabulary: Vocabulary, config: TransformerConfig = ti
 
 
 @pytest.mark.parametrize("target", tiny.PREFIX_SYSTEMS)
-@pytest.mark.parametrize("config", [tiny.CONFIG, POST_NORM, replace(tiny.CONFIG, decoder_layers=1)])
+@pytest.mark.parametrize("config", [tiny.CONFIG, POST_NORM, ROTARY, replace(tiny.CONFIG, decoder_layers=1)])
 def test_packed_prefixes_are_a_loop_over_prefixes(target: str, config: TransformerConfig) -> None:
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = model_of(target, vocabulary, config)
