@@ -16,7 +16,7 @@ from synmt.model.corpus import Corpus
 from synmt.model.source import SourceSide, source_side
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
-from synmt.nn.config import TransformerConfig
+from synmt.nn.config import Positions, TransformerConfig
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.update import Examples, Updater
@@ -110,9 +110,17 @@ class Bench:
         processes = Processes(0, 1, self.device)
         return Updater(model.to(self.device), corpus, self.sizes.training, processes)
 
-    def training(self, system: str, corpus: Corpus, worth: Sequence[float], batches: Batches | None = None) -> Training:
+    def training(
+        self,
+        system: str,
+        corpus: Corpus,
+        worth: Sequence[float],
+        batches: Batches | None = None,
+        positions: Positions = "sinusoidal",
+    ) -> Training:
         torch.manual_seed(0)
-        model = TranslationModel(self.sizes.network, SYSTEMS[system], target_side({"sequence": {}}), VOCABULARY)
+        network = replace(self.sizes.network, positions=positions)
+        model = TranslationModel(network, SYSTEMS[system], target_side({"sequence": {}}), VOCABULARY)
         return Training(self.updater(model, corpus), batches or self.batches(corpus), worth)
 
     def bare(self, corpus: Corpus) -> Callable[[], float]:
@@ -186,6 +194,8 @@ def compare_training(rounds: int, device: torch.device) -> Iterator[Comparison |
         return bench.training("sequence", plain, bench.words(plain))
 
     yield against("sequence / bare loop", sequence(), bench.bare(plain))
+    rotary = bench.training("sequence", plain, bench.words(plain), positions="rotary")
+    yield against("sequence with rotary positions / sequence", rotary, sequence())
     for system in SYSTEMS:
         if system != "sequence":
             corpus = bench.corpus(system)
