@@ -18,4 +18,7 @@ MASK_ALIGN_SMALL = Preset({**MASK_ALIGN_PAPER.settings, **dict(
 )})  # fmt: skip
 MASK_ALIGN = {"small": MASK_ALIGN_SMALL, "paper": MASK_ALIGN_PAPER}
 # Chen et al. (2020) give their translation models the sizes and the training of Mask-Align.
-TRANSLATION = {"small": SMALL_TRANSLATION, "paper": Preset({**MASK_ALIGN_PAPER.settings, "cross_attention": "all"})}
+TRANSLATION = {
+    "small": Preset({**SMALL_TRANSLATION.settings, "positions": "sinusoidal"}),  # as in their paper
+    "paper": Preset({**MASK_ALIGN_PAPER.settings, "cross_attention": "all"}),
+}

@@ -9,8 +9,8 @@ from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.options import check_keywords, check_used
 from synmt.process import random_numbers_kept
-from synmt.streams import OnError, WrongUsage
-from synmt.training.presets import scope_of
+from synmt.streams import Notes, OnError, WrongUsage
+from synmt.training.presets import DEFAULT, scope_of
 from synmt.training.run import PairFiles
 from synmt.training.run import train as train_pairs
 from synmt.training.start import configs_of, known
@@ -51,9 +51,14 @@ def train(
         config, training = configs_of(given, config_of_start, data.source, data.target)
     except ValueError as error:
         raise WrongUsage(str(error)) from None
+    notes = Notes("train")
+    if "preset" not in given:
+        notes.add(f"--preset {DEFAULT}, which suits a CPU")
     codes, folder = given.get("codes"), Path(prepared) if prepared else None
     with random_numbers_kept():
-        train_pairs(Path(out), data, validation, config, training, codes, resume, device, on_error, start, folder, jobs)
+        train_pairs(
+            Path(out), data, validation, config, training, codes, resume, device, on_error, start, folder, jobs, notes
+        )
     return Path(out)
 
 

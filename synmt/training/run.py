@@ -171,12 +171,13 @@ def train(
     start: ModelFolder[ModelConfig] | None = None,
     prepared: Path | None = None,
     jobs: int = 1,
+    notes: Notes | None = None,
 ) -> None:
     """Train into the folder `path`, or resume the run that it holds. Raises BadInput and WrongUsage.
 
     With `on_error="blank"` pairs with a bad line are left out and counted. start: a trained model to start from, whose
     config that of `model` extends. prepared: the folder of all columns, None for the cache of this user; jobs:
-    processes that prepare the pairs.
+    processes that prepare the pairs. notes: what to report at the beginning.
     """
     if config.tensorboard:
         check_installed()
@@ -184,7 +185,7 @@ def train(
     with ExitStack() as stack, joined_processes(device) as processes:
         if processes.size > 1 and data.read_once:
             raise WrongUsage("standard input and pipes cannot be shared by several processes; name a file")
-        bad, notes = BadLines(on_error), Notes("train")
+        bad, notes = BadLines(on_error), notes or Notes("train")
         text = TrainingText(data, model, config, codes, start, jobs)
         pairs = stack.enter_context(text.prepared(prepared, notes, bad))
         model = replace(model, words=pairs.words)

@@ -13,7 +13,7 @@ from synmt.options import Known, Preset, chosen, config_of, known_in, setting
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import OTHER_IDEAS, SPELLED_ARCS, VALIDATION, TrainingConfig
-from synmt.training.presets import PRESETS, model_and_training, resolve
+from synmt.training.presets import DEFAULT, PRESETS, model_and_training, resolve
 
 INIT, DEV = "--init", ("--dev-source", "--dev-tsv")
 
@@ -33,7 +33,7 @@ class SystemConfig:
         None, f"and for the decoder: {', '.join(TARGET_IDEAS)}", metavar="IDEA+IDEA", unless=INIT,
     )  # fmt: skip
     preset: str | None = setting(
-        "paper", "set of defaults; see `--preset NAME --help-all`",
+        DEFAULT, "set of defaults; see `--preset NAME --help-all`",
         choices=tuple(PRESETS),
     )  # fmt: skip
     init: str | None = setting(None, "model to continue training, on any data", metavar="MODEL")
@@ -62,7 +62,7 @@ def configs_of(
     source, target: the files of text, whose suffixes name languages. Raises ValueError.
     """
     given = {name: value for name, value in settings.items() if value is not None}
-    preset = PRESETS[given.get("preset", "paper")]
+    preset = PRESETS[given.get("preset", DEFAULT)]
     given = with_languages(given, source, target)
     return model_and_training_of(start, preset, given) if start else model_and_training(preset, given)
 

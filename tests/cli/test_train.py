@@ -44,6 +44,7 @@ def test_pairs_through_a_pipe(tmp_path: Path) -> None:
         tmp_path,
     )
     assert (done.returncode, done.stdout) == (0, "")
+    assert "synmt train: --preset small, which suits a CPU\n" in done.stderr
     assert (tmp_path / "model" / "codes.bpe").read_text() == (tmp_path / "codes").read_text()
     assert (tmp_path / "model" / "model.safetensors").exists()
 
@@ -54,7 +55,7 @@ def test_pairs_through_a_pipe(tmp_path: Path) -> None:
         ("", ["en", "de"]),  # train.jsonl says nothing, train.de does
         ("--source-language fi", ["fi", "de"]),
         ("--target-language fi", ["en", "fi"]),
-        ("--tokenizer none", ["en", "de"]),
+        ("--tokenizer none --preset small", ["en", "de"]),
     ],
 )
 def test_languages_are_those_of_the_file_names(options: str, languages: list[str], tmp_path: Path) -> None:
@@ -63,6 +64,7 @@ def test_languages_are_those_of_the_file_names(options: str, languages: list[str
     done = shell(f"synmt train --source train.jsonl --target train.de --out model {small} {options}", tmp_path)
     said = f"synmt train: target text is tokenized as {languages[1]}\n"  # and records bring their words
     assert (said in done.stderr) == ("none" not in options)
+    assert ("suits a CPU" in done.stderr) == ("preset" not in options)
     assert orjson.loads((tmp_path / "model" / "config.json").read_bytes())["model"]["languages"] == languages
 
 
@@ -98,13 +100,13 @@ def test_bad_input_is_one_line_of_error(tmp_path: Path, options: str, cause: str
     [
         ("--source train.jsonl", "a source and a target file, or as one --tsv"),
         ("--source train.jsonl --target train.jsonl --dev-source train.de", "a source and a target file"),
-        ("--source train.de --target train.jsonl --width 15", "width 15 does not divide into 8 heads"),
+        ("--source train.de --target train.jsonl --width 15", "width 15 does not divide into 4 heads"),
         ("--source-syntax mask+linearized --source train.jsonl --target train.de", "mask and linearized cannot be"),
         ("--source-syntax mask+tree --source train.jsonl --target train.de", "unknown idea 'tree'"),
         ("--pascal-heads 2 --source train.jsonl --target train.de", "it belongs to pascal: add --model pascal"),
         (
             "--model pascal --pascal-layer 9 --source train.jsonl --target train.de",
-            "takes 2 heads of layer 9, where 6 layers",
+            "takes 2 heads of layer 9, where 4 layers",
         ),
         (
             "--model sequence --tree-dropout 0.1 --source train.jsonl --target train.de",
