@@ -91,6 +91,8 @@ def compute(operation: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
         raise RuntimeError(f"{operation} of tensors on two devices")
     if operation is aten._fused_sdp_choice.default:
         return 0  # attention as its definition, made of other operations
+    if operation is aten._conj.default:  # a mark on the tensor, which the operations below this level do not read
+        operation = aten._conj_physical.default
     asked = kwargs.get("device")
     plain = {**kwargs, "device": torch.device("cpu")} if asked is not None else kwargs
     on_cpu, plain = tree_map(lambda each: each.held if isinstance(each, Held) else each, (args, plain))
