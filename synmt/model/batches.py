@@ -1,4 +1,4 @@
-"""Source sentences as arrays of ids, batches of similar lengths, and their tensors."""
+"""Source sentences as columns, batches of similar lengths, and their tensors."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,12 +21,12 @@ Ids = NDArray[np.int32]
 Matrix = NDArray[np.bool_]
 T = TypeVar("T")
 U = TypeVar("U")
-COLUMN, MATRIX = "column ", "matrix "  # before the names of rows
+COLUMN, MATRIX = "column ", "matrix "  # prefixes of the names of rows
 
 
 @dataclass
 class Sources:
-    """Source sentences: ids each [n], words [sentences], columns and labels by name, as numbers each [n], and
+    """Source sentences: ids, each [n]; words, [sentences]; columns and labels by name, as numbers, each [n]; and
     matrices by name, each [n,n]."""
 
     ids: Sequence[Ids] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Sources:
             add_row(self.matrices.setdefault(name, []), matrix[index])
 
     def rows(self) -> dict[str, Sequence[NDArray[Any]]]:
-        """Return what stands on a disk for the sentences, by name: a row a sentence, as `of_rows` reads it."""
+        """Return the rows of the sentences by name, as `of_rows` reads them from disk."""
         return {
             "ids": self.ids,
             "words": [np.array([words], np.int32) for words in self.words],
@@ -70,7 +70,7 @@ class Sources:
 
     @classmethod
     def of_rows(cls, rows: Mapping[str, Rows[Any]], vocabulary: Vocabulary) -> "Sources":
-        """Return sources as they lie on a disk. Raises ValueError for what no sentences are, and KeyError."""
+        """Return the sources of rows on disk. Raises ValueError or KeyError if they are not the rows of sentences."""
         ids, words = rows["ids"], rows["words"]
         ids.check_inside(len(vocabulary.ids))
         for name, labels in vocabulary.labels.items():
@@ -83,7 +83,7 @@ class Sources:
         for kind, expected in ((columns, lengths), (matrices, lengths**2), ({"words": words}, np.ones_like(lengths))):
             for name, each in kind.items():
                 if not np.array_equal(each.lengths, expected):
-                    raise ValueError(f"{name} of other lengths than the sentences")
+                    raise ValueError(f"{name} do not have the lengths of the sentences")
         count: Any = words.values
         return cls(ids, count, dict(columns), dict(matrices))
 
@@ -108,7 +108,7 @@ class Sources:
 
 
 def cuts(lengths: NDArray[np.int64], batch_tokens: int) -> list[int]:
-    """Return where batches of at most `batch_tokens` = sentences × longest length end, as they fill in this order."""
+    """Return the ends of batches of at most `batch_tokens` = sentences × longest length, filled in this order."""
     ends = []
     begin = 0
     while begin < len(lengths):
@@ -122,13 +122,13 @@ def cuts(lengths: NDArray[np.int64], batch_tokens: int) -> list[int]:
 
 
 def token_batches(order: Sequence[int], lengths: NDArray[np.int64], batch_tokens: int) -> list[list[int]]:
-    """Cut an order of sentences into batches of at most `batch_tokens` = sentences × longest length."""
+    """Split an order of sentences into batches of at most `batch_tokens` = sentences × longest length."""
     ends = cuts(lengths[order], batch_tokens)
     return [list(order[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 class Batches(Sequence[list[int]]):
-    """Batches of pairs: some of an order of all, [n], cut at `ends`, in the order of `places`."""
+    """Batches of pairs: an order of all pairs, [n], split at `ends`; `places` is the order of the batches."""
 
     def __init__(
         self, order: NDArray[np.int32 | np.int64], ends: Sequence[int] | NDArray[Any], places: NDArray[np.int64]
@@ -137,7 +137,7 @@ class Batches(Sequence[list[int]]):
         self._ends = np.array([0, *ends])
 
     def renumbered(self, number: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> "Batches":
-        """Return the same batches of pairs that have other numbers."""
+        """Return the same batches with other numbers for the pairs."""
         return Batches(number(self._order.astype(np.int64)), self._ends[1:], self._places)
 
     def __len__(self) -> int:
@@ -156,7 +156,7 @@ class Batches(Sequence[list[int]]):
 
 
 def in_batches(lengths: Sequence[int], batch_tokens: int, run: Callable[[list[int]], Iterable[T]]) -> list[T]:
-    """Run batches of sentences of similar lengths, the longest first; return what each gives, in order."""
+    """Run batches of sentences of similar lengths, the longest first; return the results in the original order."""
     sizes = np.array(lengths, np.int64)
     results: dict[int, T] = {}
     for batch in token_batches(sizes.argsort(kind="stable")[::-1].tolist(), sizes, batch_tokens):
@@ -172,11 +172,11 @@ def in_windows(
     run: Run[list[T], Iterable[U]],
     pauses: Callable[[], bool] = never,
 ) -> Iterator[U]:
-    """Yield what each item gives, in order, and all of it before more is read where the input pauses.
+    """Yield the results of all items in order. If the input pauses, yield all pending results before reading more.
 
-    run: maps batches of items of similar lengths, the longest of a window first, to what its items give.
+    run: maps batches of items of similar lengths, the longest of a window first, to the results of their items.
     """
-    under_way: deque[tuple[int, list[list[int]]]] = deque()  # of each window its size, and the places in its batches
+    under_way: deque[tuple[int, list[list[int]]]] = deque()  # per window: its size, and the places of each batch
 
     def batches() -> Iterator[list[T] | None]:
         for window in windows(items, size, pauses=pauses):
@@ -205,9 +205,9 @@ def shuffled_batches(
     seed: int,
     epoch: int,
 ) -> Batches:
-    """Return pairs of these lengths, each once, in batches of similar ones; a function of seed and epoch alone.
+    """Return pairs of these lengths, each once, in batches of similar lengths, given only seed and epoch.
 
-    counted: what takes the place of lengths in `cuts`.
+    counted: the sizes of pairs for `cuts`.
     """
     random = np.random.default_rng([seed, epoch])
     order = random.permutation(len(source)).astype(np.int32)
@@ -217,10 +217,10 @@ def shuffled_batches(
 
 
 def order_by_lengths(source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return an order of pairs of these lengths in which neighbours are alike on both sides, so that little is padded.
+    """Return an order of pairs in which neighbours have similar lengths on both sides, so that there is little padding.
 
-    That is by the longer side, as if all sources together had as many tokens as all targets; and of one such length
-    from pairs whose target is the longer side to those whose source is, in turn forth and back.
+    Pairs are sorted by their longer side, with sources scaled to have as many tokens in total as targets. Pairs of one
+    such length are sorted by the difference of their sides, in alternating directions.
     """
     scaled = source * (target.sum() / max(1, source.sum()))
     longer = np.rint(np.maximum(scaled, target)).astype(np.int64)
@@ -229,14 +229,14 @@ def order_by_lengths(source: NDArray[np.int64], target: NDArray[np.int64]) -> ND
 
 
 def batch_links(rows: Sequence[Ids], device: torch.device) -> torch.Tensor:
-    """Return links of each sentence, (target, source) each [k,2], as one tensor [K,3] that begins with the row."""
+    """Return the links of sentences, (target, source), each [k,2], as a tensor [K,3] of (sentence, target, source)."""
     places = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
     links = np.column_stack([places, np.concatenate(rows)]).astype(np.int64)
     return sent(torch.from_numpy(links), device)
 
 
 def pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return rows of ids as one int64 tensor [B, longest] padded on the right, and their lengths [B]."""
+    """Return rows of ids as an int64 tensor [B,longest], padded on the right, and their lengths, [B]."""
     lengths = np.array([len(row) for row in rows])
     padded = np.full((len(rows), lengths.max()), filler, np.int64)
     padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(rows)
@@ -244,7 +244,7 @@ def pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def pad_square(matrices: Sequence[Matrix], size: int) -> torch.Tensor:
-    """Return matrices [n,n] as one tensor [B,size,size], False where padded."""
+    """Return matrices, each [n,n], as a tensor [B,size,size], padded with False."""
     padded = np.zeros((len(matrices), size, size), np.bool_)
     for row, matrix in zip(padded, matrices, strict=True):
         row[: len(matrix), : len(matrix)] = matrix

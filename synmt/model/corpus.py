@@ -1,4 +1,4 @@
-"""Sentence pairs as arrays of ids, in memory or on a disk, and their batches as tensors."""
+"""Sentence pairs as columns, in memory or on disk, and their batches as tensors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,14 +25,14 @@ SOURCE, BARE, TARGET, OF_TARGET = "source ", "bare ", "target", "target "  # in 
 
 @dataclass
 class Corpus:
-    """Sentence pairs: sources, and target ids each [t] with their end of sentence.
+    """Sentence pairs: sources, and target ids, each [t], with their end of sentence.
 
-    plan: for a decoder that reads prefixes; unread: how many entries at the end of the target vocabulary are never
-    read.
-    readings: what the decoder reads besides; columns: their numbers, and those that losses know, by name, each [c].
-    links: between the tokens of a pair, target and source, each [k,2], for a model that learns them.
-    bare: the sources without their trees, one of which a batch has with probability `tree_dropout`.
-    segmentations: how many rows stand for each pair, one after another: its subwords, and others of the same words.
+    plan: for a decoder that reads prefixes; unread: the number of entries at the end of the target vocabulary that the
+    decoder never reads.
+    readings: what else the decoder reads; columns: the readings' numbers, and columns for losses, by name, each [c].
+    links: between the tokens of a pair, (target, source), each [k,2], for a model that learns them.
+    bare: the sources without their trees; a batch has each with probability `tree_dropout`.
+    segmentations: the number of consecutive rows per pair, each with other subwords of the same words.
     """
 
     vocabulary: Vocabulary
@@ -51,7 +51,7 @@ class Corpus:
     def empty(
         cls, vocabulary: Vocabulary, side: TargetSide, plan: PrefixPlan | None = None, tree_dropout: float = 0.0
     ) -> "Corpus":
-        """Return a corpus of pairs for a target side, which takes the plan if it reads prefixes."""
+        """Return an empty corpus for a target side, with the plan if it reads prefixes."""
         plan = plan if side.reads_prefixes else None
         unread, readings = side.spelling.unread(vocabulary), side.readings(vocabulary)
         return cls(vocabulary, Sources(), [], plan, unread, readings, tree_dropout=tree_dropout)
@@ -63,10 +63,9 @@ class Corpus:
         columns: Mapping[str, Sequence[int]] | None = None,
         bare: SourceFeatures | None = None,
     ) -> None:
-        """Add a pair: what the encoder reads, and what the decoder should say, as vocabulary entries.
+        """Add a pair: what the encoder reads, and the vocabulary entries that the decoder should write.
 
-        columns: what losses know of the target; bare: what the encoder reads where the sentence is without its trees,
-        needed for `tree_dropout`.
+        columns: of the target, for losses; bare: the source without its trees, for `tree_dropout`.
         """
         self.sources.append(source, self.vocabulary)
         if bare is not None:
@@ -84,7 +83,7 @@ class Corpus:
         return ids < len(self.vocabulary.target) - self.unread
 
     def rows(self) -> dict[str, Sequence[NDArray[Any]]]:
-        """Return what stands on a disk for the pairs, by name: a row a pair, as `of_rows` reads it. Links do not."""
+        """Return the rows of the pairs by name, without links, as `of_rows` reads them from disk."""
         found: dict[str, Sequence[NDArray[Any]]] = {
             **{SOURCE + name: rows for name, rows in self.sources.rows().items()},
             **{BARE + name: rows for name, rows in self.bare.rows().items()},
@@ -103,17 +102,19 @@ class Corpus:
         tree_dropout: float = 0.0,
         segmentations: int = 1,
     ) -> "Corpus":
-        """Return the corpus of rows, as numbers and where rows end, by name. Raises ValueError for what no corpus is,
-        and KeyError."""
+        """Return the corpus of rows, given their numbers and ends by name.
+
+        Raises ValueError or KeyError if they are not the rows of a corpus.
+        """
         corpus = cls.empty(vocabulary, side, plan, tree_dropout)
         corpus.segmentations = segmentations
         rows: dict[str, Rows[Any]] = {name: open_rows(*each, _reader(name)) for name, each in arrays.items()}
         corpus.targets = targets = rows[TARGET]
         targets.check_inside(len(vocabulary.target))
         if wrong := [name for name, each in rows.items() if len(each) != len(targets)]:
-            raise ValueError(f"{len(rows[wrong[0]])} rows of {wrong[0]}, and {len(targets)} targets")
+            raise ValueError(f"{len(rows[wrong[0]])} rows of {wrong[0]}, but {len(targets)} targets")
         if len(targets) % segmentations:
-            raise ValueError(f"{len(targets)} targets, which are not {segmentations} of each pair")
+            raise ValueError(f"{len(targets)} targets, but {segmentations} per pair")
         corpus.sources = Sources.of_rows(_named(SOURCE, rows), vocabulary)
         if tree_dropout:
             corpus.bare = Sources.of_rows(_named(BARE, rows), vocabulary)
@@ -136,7 +137,7 @@ class Corpus:
         return source, target
 
     def _target(self, golds: Sequence[Ids], device: torch.device) -> TargetBatch:
-        """Return targets whose entries are all read, each after those before it."""
+        """Return targets whose entries the decoder reads all, each after the ones before it."""
         vocabulary = self.vocabulary
         gold, lengths = pad(golds, vocabulary.padding)
         inputs = torch.empty_like(gold)
@@ -161,7 +162,7 @@ class Corpus:
         )
 
     def _source(self, indices: Sequence[int], device: torch.device) -> SourceBatch:
-        """Return the sources, some without their trees: which ones, PyTorch's generator draws on the CPU."""
+        """Return the sources, some without their trees, drawn by PyTorch's generator on the CPU."""
         padding = self.vocabulary.padding
         if not self.tree_dropout:
             return self.sources.batch(indices, padding, device)
@@ -172,7 +173,7 @@ class Corpus:
         return sources.batch(range(len(indices)), padding, device)
 
     def _unread_apart(self, golds: Sequence[Ids], device: torch.device) -> TargetBatch:
-        """Return targets some of whose entries are predicted after the tokens before them, and read nowhere."""
+        """Return targets with entries that the decoder predicts, after the tokens before them, but never reads."""
         vocabulary, are_read = self.vocabulary, [self._are_read(gold) for gold in golds]
         tokens = [gold[each] for gold, each in zip(golds, are_read, strict=True)]
         inputs, _ = pad([np.concatenate([[vocabulary.begin], each[:-1]]) for each in tokens], vocabulary.padding)
@@ -186,16 +187,16 @@ class Corpus:
         )
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
-        """Cut a batch into what is computed at a time: all at once, but for what a plan of prefixes cuts."""
+        """Split a batch into the parts that are computed one at a time; only a plan of prefixes needs several."""
         if self.plan is None:
             return [list(indices)]
         return self.plan.parts(indices, np.array([len(self.targets[i]) for i in indices]))
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
-        """Return the row of each pair once, in batches of similar lengths, in an order by seed and epoch alone.
+        """Return one row per pair, in batches of similar lengths. The order depends only on the seed and the epoch.
 
-        Where pairs have several rows, the first one decides about the batches, so that each epoch has as many; the
-        others take turns in the epochs.
+        If pairs have several rows, the first one decides the batches, so that all epochs have the same number of them.
+        The others take turns in the epochs.
         """
         every = self.segmentations
         source, target = lengths_of(self.sources.ids)[::every], lengths_of(self.targets)[::every]
@@ -207,7 +208,7 @@ class Corpus:
 
 
 def is_matrix(name: str) -> bool:
-    """Return whether rows of this name are of truth values."""
+    """Return whether rows of this name hold booleans."""
     return name.startswith((SOURCE + MATRIX, BARE + MATRIX))
 
 
@@ -216,14 +217,14 @@ def _named(prefix: str, rows: Mapping[str, Rows[Any]]) -> dict[str, Rows[Any]]:
 
 
 def _reader(name: str) -> Callable[[NDArray[Any]], Any]:
-    """Return what makes a row of its numbers."""
+    """Return the function that turns the numbers of a row into the row."""
     return as_square if is_matrix(name) else as_row
 
 
 def counted_by(
     by: BatchBy, source: NDArray[np.int64], target: NDArray[np.int64], words: Sequence[int] | NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return what counts of each pair where batches are made: lengths [n] in tokens, words of sources as subwords."""
+    """Return the size of each pair for batches, [n]; source, target: lengths in tokens; words: subwords of sources."""
     counted: dict[BatchBy, NDArray[np.int64]] = {
         "tokens": np.maximum(source, target),
         "target-tokens": target,

@@ -1,4 +1,4 @@
-"""What something was made from, and whether that has changed: columns, models, aligners and files of runs ask here."""
+"""What a file or folder was made from, and whether that has changed."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ import orjson
 from synmt.model.files import naming
 from synmt.streams import BadInput
 
-DIGITS = 16  # of a checksum, 64 bits
-LONGEST = 60  # characters of a value that a message shows; a whole checksum has 64
+DIGITS = 16  # of a checksum: 64 bits
+LONGEST = 60  # characters of a value in a message, fewer than the 64 of a whole checksum
 
 
 def identity(path: Path) -> str:
@@ -24,12 +24,12 @@ def identity(path: Path) -> str:
 
 
 def digest(of: Mapping[str, object]) -> str:
-    """Return a checksum of the things that something is made from, by name, in any order."""
+    """Return a checksum of named things that something is made from, in any order."""
     return hashlib.sha256(orjson.dumps(of, option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGITS]
 
 
 def differing(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
-    """Return the names of the things that differ, or that only one of the two has."""
+    """Return the names of the things that differ, or that only one of them has."""
     return [name for name in {**now, **before} if now.get(name) != before.get(name)]
 
 

@@ -1,4 +1,4 @@
-"""From input lines to parse records: raw text is tokenized or parsed on the way, records and strings are read."""
+"""From input lines to parse records: raw text is tokenized or parsed; records and target strings are read."""
 
 import re
 from collections import deque
@@ -22,8 +22,10 @@ from synmt.trees.transitions import read_transitions
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """Two sentences, each with its words and the trees that its side needs; the lines that they came from, without
-    their text; and the links between them that each of some files knows, with their scores."""
+    """Two sentences, each with its words and the trees that its side needs.
+
+    lines: where they came from, without their text; links: with scores, from each of several files.
+    """
 
     source: ParseRecord
     target: ParseRecord
@@ -35,8 +37,10 @@ _CONLLU = re.compile(r"# (sent_id|text|newdoc|global\.columns)\b|1\t([^\t]*\t){8
 
 
 def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:
-    """Yield the two columns of `source TAB target` lines, or `source ||| target` as other aligners read them; two empty
-    ones of an empty line, and of a bad one."""
+    """Yield both columns of `source TAB target` lines, or of `source ||| target`, which other aligners read.
+
+    An empty or bad line has two empty columns.
+    """
     for line in lines:
         columns = line.text.split("\t" if "\t" in line.text else BARS)
         cause = line.fault
@@ -49,20 +53,20 @@ def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Lin
 
 
 BARS = " ||| "  # as in the files of Moses and fast_align
-Form = Literal["text", "records", "strings", "conllu"]  # what the lines of a file hold
-STRINGS_AHEAD = 100  # lines in which a file of target strings shows its first arc
+Form = Literal["text", "records", "strings", "conllu"]  # the content of a file's lines
+STRINGS_AHEAD = 100  # a file of target strings has an arc among so many first lines
 
 
 def source_form(lines: Iterable[Line]) -> tuple[Form, Iterator[Line]]:
-    """Return what the lines of a file of sources hold, by the first that is not empty, and the lines."""
+    """Return the form of a file of sources, which its first non-empty line tells, and the lines."""
     first, lines = sniff(lines)
     return _form_of(first), lines
 
 
 def target_form(lines: Iterable[Line], with_arcs: bool) -> tuple[Form, Iterator[Line]]:
-    """Return what the lines of a file of targets hold, and the lines: strings where one of the first has arcs.
+    """Return the form of a file of targets, and the lines. If one of the first lines has arcs, all are strings.
 
-    with_arcs: whether targets can have some.
+    with_arcs: whether targets can have arcs.
     """
     lines = iter(lines)
     latest = Latest()
@@ -92,12 +96,11 @@ def source_records(
     strict: bool = False,
     form: Form | None = None,
 ) -> Iterator[tuple[Line, ParseRecord]]:
-    """Return one record for each line of raw text, or of parse or mask records, as `form` or else the lines tell.
+    """Return one record per line of raw text, or of parse or mask records. form: None if the lines must tell it.
 
-    Raw text becomes the words of its side or, where trees are needed, goes through the embedded parsers of the
-    language; raises BadInput if there are none, and for CoNLL-U, which is no text. Without `bad` a bad line is an
-    error; with it, one that is not raised has an empty record. A record that lacks what is needed is counted by the
-    side; if `strict`, it is a bad line.
+    Raw text is tokenized, or parsed by the embedded parsers of the language if trees are needed. Without `bad`, a bad
+    line is an error; with it, the record of a bad line may be empty. `words` counts records that lack a needed field;
+    if `strict`, they are bad lines. Raises BadInput for CoNLL-U, and for a language without parsers.
     """
     bad = bad or BadLines()
     if form is None:
@@ -122,10 +125,10 @@ def target_records(
     form: Form | None = None,
     training: bool = False,
 ) -> Iterator[tuple[Line, ParseRecord]]:
-    """Yield one record with words, text and what the side needs for each line, as `source_records` gives it.
+    """Yield one record per line, with words, text and the fields that the side needs, as `source_records`.
 
-    Where targets have trees, the lines may also be target strings, as `synmt transitions` writes them. Trees are put on
-    the tokenizer's words, so that all target sides generate the same words, which it can detokenize.
+    If targets have trees, the lines may also be strings that `synmt transitions` wrote. Trees are transferred to the
+    tokenizer's words, so that all target sides generate the same words, which it can detokenize.
     """
     needs = side.needs(training)
     strict = needs == side.spelling.needs
@@ -146,7 +149,7 @@ def _has_arcs(line: Line) -> bool:
 
 
 def _without_arcs(lines: Iterable[Line], side: TargetSide, bad: BadLines) -> Iterator[Line]:
-    """Yield the lines; bad is a string where the lines are text or records."""
+    """Yield the lines of text or records; a string with arcs is a bad line."""
     why = f"none of the first {STRINGS_AHEAD} lines has any" if side.spelling.trees else "the model writes none"
     for line in lines:
         if _has_arcs(line):
@@ -162,7 +165,7 @@ def _read_string(line: Line, style: ArcStyle, tokenizer: Tokenizer, bad: BadLine
 
 
 def _on_words(line: Line, record: ParseRecord, tokenizer: Tokenizer) -> ParseRecord:
-    """Return the record over the tokenizer's words of its text, or, if that is not its tokens' text, as it is."""
+    """Return the record over the tokenizer's words of its text, or unchanged if its tokens do not spell that text."""
     if not record.text:
         record.text = written(record).rstrip() if record.spaces else tokenizer.detokenize(record.tokens)
     with line.naming():
@@ -180,7 +183,7 @@ def _without_faults(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
 
 
 def _texts(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
-    """Yield the lines; bad is a record, whose keys would be taken for words."""
+    """Yield the lines of text; a record is a bad line, since its keys would become words."""
     for line in lines:
         if line.text.startswith("{") and is_record(line.text):
             bad.add(line.error("a record among lines of text"))
@@ -207,7 +210,7 @@ def _parsed(
 ) -> Iterator[tuple[Line, ParseRecord]]:
     from synmt.parsers import ModelError, ParserConfig, open_parser, parse_texts
 
-    under_way: deque[Line] = deque()  # read, but not yet parsed
+    under_way: deque[Line] = deque()  # lines that are read but not parsed yet
     latest = Latest()
 
     def texts() -> Iterator[str | list[str]]:

@@ -1,4 +1,4 @@
-"""Rows of numbers of many lengths in two .npy files, read as they lie on the disk: all numbers, and where rows end."""
+"""Rows of numbers of different lengths in two memory-mapped .npy files: all numbers, and the ends of the rows."""
 
 import hashlib
 import math
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from synmt.model.files import check_inside, naming
 
-BLOCK = 2**20  # numbers looked at together
+BLOCK = 2**20  # numbers to check at a time
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class Rows(Sequence[T], Generic[T]):
-    """n rows: row i is what `read` makes of values[ends[i−1]:ends[i]], a view; ends: [n]."""
+    """n rows: row i is read(values[ends[i−1]:ends[i]]), a view; ends: [n]."""
 
     values: NDArray[Any]
     ends: NDArray[np.int64]
@@ -38,14 +38,14 @@ class Rows(Sequence[T], Generic[T]):
         return self.read(self.values[self.ends[index - 1] if index else 0 : self.ends[index]])
 
     def check_inside(self, count: int) -> None:
-        """Raise ValueError for numbers that are no ids of so many entries."""
+        """Raise ValueError for a number outside of 0…count−1."""
         for block in blocks(self.values):
             if block.min() < 0 or block.max() >= count:
-                raise ValueError(f"an id that is none of {count}")
+                raise ValueError(f"an id outside of 0…{count - 1}")
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Return how many numbers each row has, [n]."""
+        """Return the number of numbers per row, [n]."""
         return np.diff(self.ends, prepend=0)
 
 
@@ -55,14 +55,14 @@ def lengths_of(rows: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def add_row(rows: Sequence[T], row: T) -> None:
-    """Add a row to those of a list."""
+    """Add a row to a list of rows. Raises TypeError for rows on disk."""
     if not isinstance(rows, list):
-        raise TypeError("rows on a disk do not grow")
+        raise TypeError("rows on disk cannot grow")
     rows.append(row)
 
 
 def blocks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """Yield all numbers, some at a time."""
+    """Yield all numbers, a block at a time."""
     for begin in range(0, len(values), BLOCK):
         yield values[begin : begin + BLOCK]
 
@@ -77,10 +77,10 @@ def as_square(row: NDArray[Any]) -> NDArray[Any]:
 
 
 class ArrayWriter:
-    """Writes numbers to an .npy file, which grows; a context manager."""
+    """A context manager that appends numbers to an .npy file."""
 
     def __init__(self, path: Path, kind: str) -> None:
-        """kind: a type of numpy's, by name."""
+        """kind: the name of a numpy type."""
         self._kind, self._size, self._digest = np.dtype(kind), 0, hashlib.blake2b(digest_size=16)
         self._stream = path.open("wb")
         self._write_header()
@@ -92,7 +92,7 @@ class ArrayWriter:
         self._size += len(values)
 
     def finish(self) -> str:
-        """Complete the file; return a checksum of its numbers."""
+        """Complete the file, and return a checksum of its numbers."""
         self._stream.seek(0)
         self._write_header()
         self._stream.flush()
@@ -105,30 +105,30 @@ class ArrayWriter:
         self._stream.close()
 
     def _write_header(self) -> None:
-        """Write the header of as many numbers as there are; numpy leaves room in it for any number."""
+        """Write the header for the current number of numbers; numpy pads it, so that it can be overwritten."""
         header: Any = {"descr": npy.dtype_to_descr(self._kind), "fortran_order": False, "shape": (self._size,)}
         npy.write_array_header_1_0(self._stream, header)
 
 
 def open_array(path: Path, kind: str, checksum: str) -> NDArray[Any]:
-    """Return the numbers of an .npy file as they lie on the disk. Raises BadInput for one that is not whole, of another
-    type, or not what it was when its checksum was taken."""
+    """Return the memory-mapped numbers of an .npy file. Raises BadInput if it is incomplete, has another type, or does
+    not match its checksum."""
     check_inside(path.parent, path)
     with naming(path):
         found = np.load(path, mmap_mode="r", allow_pickle=False)
         if found.dtype != np.dtype(kind) or found.ndim != 1:
             raise ValueError(f"{found.ndim} dimensions of {found.dtype}, not one of {kind}")
-        values: NDArray[Any] = found.view(np.ndarray)  # the views of a memmap are slow to make
+        values: NDArray[Any] = found.view(np.ndarray)  # views of a memmap are slow to create
         digest = hashlib.blake2b(digest_size=16)
         for block in blocks(values):
             digest.update(block.data)
         if digest.hexdigest() != checksum:
-            raise ValueError("damaged: its checksum is another")
+            raise ValueError("damaged: its checksum does not match")
         return values
 
 
 def open_rows(values: NDArray[Any], ends: NDArray[Any], read: Callable[[NDArray[Any]], T]) -> Rows[T]:
-    """Return rows. Raises ValueError for ends that are none."""
+    """Return rows. Raises ValueError for invalid ends."""
     last = 0
     for block in blocks(ends):
         if (np.diff(block, prepend=last) < 0).any():

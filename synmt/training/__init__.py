@@ -1,1 +1,1 @@
-"""Data loading, the training loop, schedules, checkpoints and distribution."""
+"""Training: reading pairs, their columns, the loop, validation, checkpoints, and several processes."""

@@ -1,4 +1,4 @@
-"""Sentence pairs as they were read, kept on disk once they are many."""
+"""Sentence pairs as records. A large bitext is stored in a temporary file."""
 
 import hashlib
 from collections import Counter
@@ -21,20 +21,20 @@ from synmt.trees.record import ParseRecord
 
 IN_MEMORY = 2**24  # bytes
 WINDOW = 2000  # pairs that a process works on at a time
-UNLEARNT = "lemmas", "xpos", "conllu"  # lemmas are learnt from if there are any
-LEARNT = [field.name for field in fields(ParseRecord) if field.name not in UNLEARNT]
+UNLEARNED = "lemmas", "xpos", "conllu"  # but lemmas are learned if there are any
+LEARNED = [field.name for field in fields(ParseRecord) if field.name not in UNLEARNED]
 
 
 class Bitext:
-    """Pairs of which neither side is empty, kept on disk once they are many, to be iterated over again and again."""
+    """Pairs without empty sides, which can be read any number of times. Many pairs are stored in a temporary file."""
 
     def __init__(self, pairs: Iterable[SentencePair]) -> None:
         self._count, self._checksum = 0, hashlib.blake2b(digest_size=16)
-        self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (gone with its last user)
+        self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (removed with the bitext)
         self.extend(map(row_of, pairs))
 
     def extend(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Add pairs, as `row_of` gives them."""
+        """Add pairs in the form that `row_of` returns."""
         for sentences, lines in rows:
             self._checksum.update(sentences)
             self._file.write(b"[%s,%s]\n" % (sentences, lines))
@@ -42,19 +42,19 @@ class Bitext:
 
     @property
     def checksum(self) -> str:
-        """Return a checksum of all pairs in order, by which --resume knows the data again."""
+        """Return a checksum of all pairs in order, which --resume compares."""
         return self._checksum.hexdigest()
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[SentencePair]:
-        """Yield the pairs in order; several iterations may be under way."""
+        """Yield the pairs in order. Several iterations may run at the same time."""
         for window in self.windows():
             yield from pairs_of(window)
 
     def windows(self, size: int = 100) -> Iterator[list[bytes]]:
-        """Yield the pairs, some at a time, as `pairs_of` reads them."""
+        """Yield `size` pairs at a time, in the form that `pairs_of` reads."""
         place = 0
         for begin in range(0, self._count, size):
             self._file.seek(place)
@@ -63,7 +63,7 @@ class Bitext:
             yield rows
 
     def words(self, jobs: int = 1) -> "tuple[Counter[str], Counter[str]]":
-        """Return how often each word stands in the sources, and in the targets."""
+        """Return the frequency of each word in the sources, and in the targets."""
         source, target = Counter[str](), Counter[str]()
         with processes(jobs, words_of_rows, open_counter) as run:
             for found in run(self.windows(WINDOW)):
@@ -72,7 +72,7 @@ class Bitext:
         return source, target
 
     def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
-        """Learn merges on the words of both sides together; there are none if no word has two characters."""
+        """Learn merges from the words of both sides together; there are none if every word has one character."""
         counts = Counter[str]()
         for word, count in chain.from_iterable(side.items() for side in self.words(jobs)):
             for part in word.split(" "):
@@ -83,24 +83,24 @@ class Bitext:
             return Bpe(NO_MERGES)
 
     def reversed(self) -> "Bitext":
-        """Return the pairs of the other direction."""
+        """Return the pairs with source and target exchanged."""
         return Bitext(SentencePair(pair.target, pair.source, pair.lines[::-1]) for pair in self)
 
 
 def row_of(pair: SentencePair) -> tuple[bytes, bytes]:
-    """Return a pair as text on one line: both sentences, and where they came from."""
+    """Return a pair as JSON on one line: both sentences, and the lines that they came from."""
     return b"%s,%s" % (_sentence(pair.source), _sentence(pair.target)), orjson.dumps(pair.lines)
 
 
 def pairs_of(rows: Iterable[bytes]) -> Iterator[SentencePair]:
-    """Yield the pairs of lines of a bitext."""
+    """Yield the pairs of a bitext's lines."""
     for row in rows:
         source, target, (left, right) = orjson.loads(row)
         yield SentencePair(_record(source), _record(target), (Line(**left), Line(**right)))
 
 
 def words_of_rows(rows: Iterable[bytes]) -> tuple[Counter[str], Counter[str]]:
-    """Return how often each word stands in the sources of lines of a bitext, and in the targets."""
+    """Return the frequency of each word in the sources and in the targets of a bitext's lines."""
     source, target = Counter[str](), Counter[str]()
     for pair in pairs_of(rows):
         source.update(pair.source.tokens)
@@ -109,26 +109,29 @@ def words_of_rows(rows: Iterable[bytes]) -> tuple[Counter[str], Counter[str]]:
 
 
 def open_counter() -> Callable[[Iterable[bytes]], tuple[Counter[str], Counter[str]]]:
-    """Open what counts words in a process."""
+    """Return the function that counts words in a process of its own."""
     return words_of_rows
 
 
 def _sentence(record: ParseRecord) -> bytes:
-    """Return what models learn from a record; its bytes are part of the checksum that old runs have, too."""
+    """Return what models learn from a record. The checksums of earlier runs depend on these bytes."""
     lemmas = ["lemmas"] if record.lemmas else []
-    return orjson.dumps({name: getattr(record, name) for name in [*LEARNT, *lemmas]})
+    return orjson.dumps({name: getattr(record, name) for name in [*LEARNED, *lemmas]})
 
 
 def _record(known: dict[str, Any]) -> ParseRecord:
-    """Return the record of its fields, as it was; `read_record` asks for more than every tokenizer keeps."""
+    """Return the record with these fields, without the checks of `read_record`."""
     tree = known.pop("tree")
     return ParseRecord(**known, tree=tree and Tree(**tree))
 
 
 @dataclass(frozen=True)
 class WindowRead:
-    """What was read of some lines. rows: the pairs, as `row_of`; left_out: sources of pairs with an empty side; bad:
-    lines left empty, by kind; sentences: how many each side has, and what they lack, by name."""
+    """The pairs of some lines.
+
+    rows: the pairs, in the form that `row_of` returns; left_out: sources of pairs with an empty side.
+    bad: the number of bad lines, by kind; sentences: for each side, their number, and how many lack a field, by name.
+    """
 
     rows: list[tuple[bytes, bytes]]
     left_out: list[Line]
@@ -137,7 +140,7 @@ class WindowRead:
 
 
 class Reader:
-    """Makes records of parallel lines, as the forms of both sides ask for, if they are known."""
+    """Turns parallel lines into records. forms: of both sides; None for one that the lines must tell."""
 
     def __init__(
         self, config: ModelConfig, on_error: OnError, forms: tuple[Form | None, Form | None], words: Sides
@@ -146,7 +149,7 @@ class Reader:
         self.words, self.tokenizer = words, config.open_tokenizers()[1]
 
     def __call__(self, lines: Iterable[tuple[Line, ...]]) -> WindowRead:
-        """Return all pairs of some lines. Raises BadInput."""
+        """Return the pairs of some lines. Raises BadInput."""
         bad, left_out = BadLines(self.on_error), list[Line]()
         for side in self.words:
             side.sentences, side.missing = 0, Counter()
@@ -154,7 +157,7 @@ class Reader:
         return WindowRead(rows, left_out, bad.counts, [(side.sentences, side.missing) for side in self.words])
 
     def pairs(self, lines: Iterable[tuple[Line, ...]], bad: BadLines, left_out: list[Line]) -> Iterator[SentencePair]:
-        """Yield each pair that has words on both sides, and add the sources of others to those left out."""
+        """Yield each pair with words on both sides, and add the sources of the others to `left_out`."""
         config, words = self.config, self.words
         lefts, rights = tee(lines)
         needs = config.source.needs(training=True)
@@ -177,11 +180,11 @@ def read_bitext(
     words: Sides | None = None,
     jobs: int = 1,
 ) -> Bitext:
-    """Return the records of parallel lines. Pairs with an empty side are left out, and counted in the notes; as empty
-    counts one that is bad, if `bad` does not raise it.
+    """Return the records of parallel lines. Pairs with an empty side are left out, and counted in the notes. A bad line
+    counts as empty unless `bad` raises it.
 
-    words: the sides, for one who wants to know what is doubtful about them, in the first WINDOW lines where there are
-    several jobs: processes that read. Text that is to be parsed is read by one.
+    words: both sides, which collect doubts about the text; with several jobs, only about the first WINDOW lines.
+    jobs: the number of processes that read. One process reads text that must be parsed.
     """
     bad, words = bad or BadLines(), words or config.sides()
     left_out: list[Line] = []
@@ -207,7 +210,7 @@ def read_bitext(
 
 
 def _forms(lines: Sequence[tuple[Line, ...]], config: ModelConfig) -> tuple[Form | None, Form | None]:
-    """Return the forms of both sides by their first lines, None of one that is empty so far or is to be parsed."""
+    """Return the forms of both sides, told by their first lines; None if those are empty or must be parsed."""
     sources, targets = [left for left, _ in lines], [right for _, right in lines]
     forms: list[Form | None] = [source_form(sources)[0], target_form(targets, bool(config.target.spelling.trees))[0]]
     needs = config.source.needs(training=True), config.target.needs(training=True)
@@ -218,6 +221,6 @@ def _forms(lines: Sequence[tuple[Line, ...]], config: ModelConfig) -> tuple[Form
 
 
 def open_reader(settings: bytes, on_error: OnError, forms: tuple[Form, Form]) -> Reader:
-    """Open the reader of a process, by the fields of a config."""
+    """Return the reader for a process of its own, with the fields of a config as JSON."""
     config = ModelConfig.read(orjson.loads(settings))
     return Reader(config, on_error, forms, config.sides())

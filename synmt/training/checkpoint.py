@@ -1,8 +1,8 @@
-"""The state of a run in one file, from which it goes on to the numbers of an uninterrupted one.
+"""Checkpoints: the state of a training run in one file. A resumed run gets the same numbers as an uninterrupted one.
 
-checkpoint/update-N.safetensors holds the parameters, Adam's moments and the recent weights that averaging needs;
-its metadata holds the counters and a checksum. The last two files are kept: where the newest turns out torn, the
-one before serves. Randomness and order need no state: they are functions of seed, epoch and update.
+checkpoint/update-N.safetensors holds the parameters, Adam's moments and the recent parameters that averaging needs. Its
+metadata holds the counters and a checksum. The last two files are kept, in case the newest is damaged. Random numbers
+and the order of batches need no state, since they depend only on seed, epoch and update.
 """
 
 import json
@@ -30,14 +30,15 @@ NAME = re.compile(r"update-(\d+)\.safetensors")
 
 @dataclass
 class Progress:
-    """How far a run is.
+    """How far a training run is.
 
-    update, epoch: how many are done; batches_of_epoch: those done of the epoch under way, by all processes; order: a
-        checksum of the order of batches.
-    validated: after which update the last validation was, -1 to have one before the first update; best: its best
-        score so far, after best_update; stale: how many validations have passed since.
-    seconds: of training; log_rows: how many log.tsv has; sentences, all_tokens: what has been learnt from so far, as
-        often as it was.
+    update, epoch: the number of finished updates and epochs.
+    batches_of_epoch: finished batches of the current epoch, over all processes.
+    order: a checksum of the order of batches.
+    validated: the update of the last validation; −1 asks for one before the first update.
+    best, best_update: the best validation score and its update; stale: the number of validations since.
+    seconds: training time; log_rows: the number of rows in log.tsv.
+    sentences, all_tokens: sentences and target tokens so far, counted in each epoch.
     loss, tokens, norms, updates, interval_seconds: sums since the last row of log.tsv.
     """
 
@@ -60,7 +61,7 @@ class Progress:
     interval_seconds: float = 0.0
 
     def count_update(self, batches: int, batches_an_epoch: int) -> None:
-        """Count one more update, of at most this number of batches: the last of an epoch may have fewer."""
+        """Count one more update of so many batches; the last update of an epoch may have fewer."""
         self.update += 1
         self.batches_of_epoch += batches
         if self.batches_of_epoch >= batches_an_epoch:
@@ -75,7 +76,7 @@ class TrainingState:
     progress: Progress = field(default_factory=Progress)
 
     def save(self, folder: Path) -> None:
-        """Add the checkpoint of this update to the folder. Raises BadInput; the older ones then stay."""
+        """Add the checkpoint of this update to the folder, and remove all but the last two. Raises BadInput."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         for name, parameter in self.model.named_parameters():
             for kind, tensor in self.optimizer.state.get(parameter, {}).items():
@@ -92,9 +93,9 @@ class TrainingState:
             old.unlink()
 
     def load_newest(self, folder: Path) -> None:
-        """Load the newest checkpoint that is whole, and name each one that is not on stderr.
+        """Load the newest undamaged checkpoint, and report damaged ones on stderr.
 
-        Without any checkpoint, the run is at its beginning. Raises BadInput if all are damaged.
+        Without any checkpoint, the run starts at the beginning. Raises BadInput if all are damaged.
         """
         for path in (paths := checkpoints(folder)):
             try:
@@ -103,10 +104,10 @@ class TrainingState:
             except BadInput as error:
                 if path == paths[-1]:
                     raise
-                print(f"synmt train: passed over {error}", file=sys.stderr)
+                print(f"synmt train: skipped a checkpoint: {error}", file=sys.stderr)
 
     def _load(self, path: Path) -> None:
-        """Load a file. Raises BadInput for one that is damaged, or of another model, and then changes nothing."""
+        """Load a file. Raises BadInput for a damaged one or one of another model, and changes nothing then."""
         with naming(path):
             progress, tensors = read_checkpoint(path)
             groups: dict[str, dict[str, Tensor]] = {}
@@ -130,7 +131,7 @@ class TrainingState:
             try:
                 self.model.load_state_dict(groups["model"])
             except RuntimeError as error:
-                raise ValueError(f"not of this model: {error}") from None
+                raise ValueError(f"belongs to another model: {error}") from None
         self.progress = progress
         for parameter, moment in moments.items():
             self.optimizer.state[parameter] = moment
@@ -138,25 +139,25 @@ class TrainingState:
         self.recent.extend(groups[f"recent.{age}"] for age in ages)
 
     def average(self) -> dict[str, Tensor]:
-        """Return the mean of the recent parameters, those of this moment among them."""
+        """Return the mean of the recent parameters, including the current ones."""
         self.recent.append({n: t.detach().cpu().clone() for n, t in self.model.state_dict().items()})
         return {n: torch.stack([weights[n] for weights in self.recent]).mean(dim=0) for n in self.recent[0]}
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """Return the checkpoints in a folder, the newest first."""
+    """Return the checkpoints in a folder, newest first."""
     numbers = {path: match for path in folder.glob("*") if (match := NAME.fullmatch(path.name))}
     return sorted(numbers, key=lambda path: -int(numbers[path][1]))
 
 
 def read_checkpoint(path: Path) -> tuple[Progress, dict[str, Tensor]]:
-    """Return counters and tensors of a file. Raises ValueError, and what a damaged one makes safetensors raise."""
+    """Return the counters and tensors of a file. Raises ValueError, or an error of safetensors for a damaged file."""
     check_header(path)
     with safe_open(path, "pt") as file:
         metadata: dict[str, Any] = file.metadata() or {}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
     if metadata["crc32"] != str(checksum(metadata["progress"], tensors)):
-        raise ValueError("damaged: its checksum is another")
+        raise ValueError("damaged: its checksum does not match")
     progress = Progress(**json.loads(metadata["progress"]))
     for each in fields(Progress):
         if type(getattr(progress, each.name)) is not type(each.default):
@@ -165,7 +166,7 @@ def read_checkpoint(path: Path) -> tuple[Progress, dict[str, Tensor]]:
 
 
 def checksum(progress: str, tensors: Mapping[str, Tensor]) -> int:
-    """Return a CRC-32 of the counters, all names and tensors: what a disk has lost shows, wherever it was."""
+    """Return a CRC-32 of the counters, the names and the tensors."""
     crc = zlib.crc32(progress.encode())
     for name in sorted(tensors):
         crc = zlib.crc32(name.encode(), crc)

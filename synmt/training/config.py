@@ -1,6 +1,6 @@
-"""Everything that decides a training run, its defaults the settings of McDonald & Chiang (2021).
+"""The options of training, with the settings of McDonald & Chiang (2021) as defaults.
 
-The command line takes its options from these fields: a name, a default and a line of help, in one place.
+The command line takes its options from these fields, each with a name, a default and a line of help.
 """
 
 from dataclasses import dataclass
@@ -60,10 +60,10 @@ class TrainingConfig:
     seed: int = setting(151, "random seed")
 
     def __post_init__(self) -> None:
-        """Raise ValueError for settings that no run can have."""
+        """Raise ValueError for settings out of bounds."""
         check_settings(self)
 
 
 def training_options(*but: str) -> frozenset[str]:
-    """Return the names of all options of training but some that a method has no use for."""
+    """Return the names of the options of training, except some that a method does not use."""
     return frozenset(option_names(TrainingConfig)) - frozenset(but)

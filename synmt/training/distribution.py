@@ -1,7 +1,7 @@
-"""Data-parallel training: the processes that torchrun starts, or the only one.
+"""Data-parallel training with the processes that torchrun starts, or with one.
 
-Gradients are summed over processes and divided by the tokens of all of them, so that any number of processes
-computes the gradient of one process with the same global batch.
+Gradients are summed over the processes and divided by the tokens of all. So any number of processes computes the same
+gradient as one process with the same global batch.
 """
 
 import os
@@ -17,12 +17,12 @@ from torch import Tensor
 from synmt.device import local_device
 from synmt.streams import BadInput
 
-LONGEST_WAIT = timedelta(days=1)  # for the first process, which validates alone; NCCL by itself gives up after minutes
+LONGEST_WAIT = timedelta(days=1)  # for the first process, which validates alone; NCCL's own limit is minutes
 
 
 @dataclass(frozen=True)
 class Processes:
-    """rank: this process, 0 writes files; size: how many there are; device: where this one computes."""
+    """rank: the number of this process; process 0 writes files. size: the number of processes. device: its own."""
 
     rank: int
     size: int
@@ -33,7 +33,7 @@ class Processes:
         return self.rank == 0
 
     def sum(self, tensors: Iterable[Tensor]) -> None:
-        """Replace each tensor by its sum over all processes, in one exchange for all of them."""
+        """Replace each tensor by its sum over all processes, with one exchange for all tensors."""
         if self.size > 1:
             parts = list(tensors)
             flat = torch.cat([part.flatten() for part in parts])
@@ -43,7 +43,7 @@ class Processes:
                 part.copy_(summed.view_as(part))
 
     def from_first(self, value: float) -> float:
-        """Return the first process' value, in all of them."""
+        """Return the first process's value in every process."""
         if self.size > 1:
             shared = torch.tensor([value], dtype=torch.float64, device=self.device)
             with _together():
@@ -52,7 +52,7 @@ class Processes:
         return value
 
     def any(self, holds: bool) -> bool:
-        """Return whether it holds in any process."""
+        """Return whether this holds in any process."""
         if self.size > 1:
             votes = torch.tensor(float(holds), device=self.device)
             self.sum([votes])
@@ -66,7 +66,7 @@ class Processes:
 
 @contextmanager
 def joined_processes(device_name: str) -> Iterator[Processes]:
-    """Join the processes that torchrun has started, or give this one alone. `device_name` as for local_device."""
+    """Join the processes that torchrun started, or yield this one alone. device_name: as for `local_device`."""
     precision = torch.get_float32_matmul_precision()
     processes = _join(device_name)
     try:
@@ -78,7 +78,7 @@ def joined_processes(device_name: str) -> Iterator[Processes]:
 
 def _join(device_name: str) -> Processes:
     device = local_device(device_name)
-    if device.type == "cuda":  # products in fp32 read 10 bits of each fraction, where bf16 has 7: TF32
+    if device.type == "cuda":  # TF32: products of fp32 with 10 bits of each fraction, where bf16 has 7
         torch.set_float32_matmul_precision("high")
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
@@ -92,8 +92,8 @@ def _join(device_name: str) -> Processes:
 
 @contextmanager
 def _together() -> Iterator[None]:
-    """Raise BadInput where what all processes do at once fails in each, because one has gone."""
+    """Raise BadInput if a joint operation fails because another process has ended."""
     try:
         yield
     except RuntimeError as error:
-        raise BadInput(f"another process of this training cannot be reached: {str(error).splitlines()[0]}") from None
+        raise BadInput(f"another process of this training run has ended: {str(error).splitlines()[0]}") from None

@@ -1,4 +1,4 @@
-"""The one way to fit a model to a bitext: of a translation model, of an aligner, and of what stands on top of one."""
+"""Training of any model on a bitext: translation models, aligners, and modules on top of either."""
 
 import sys
 from collections.abc import Callable
@@ -27,44 +27,37 @@ from synmt.training.validation import ValidationScores
 
 Config = TypeVar("Config", bound=FolderConfig)
 Validate = Callable[[Any], ValidationScores]
-FIXED = (
-    "seed",
-    "merges",
-    "batch_tokens",
-    "batch_by",
-    "max_length",
-    "select",
-    "subword_dropout",
-)  # which a run that goes on has as it began
+# Options that a resumed run may not change.
+FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select", "subword_dropout"
 
 
 class Pairs(Protocol):
-    """Sentence pairs, as far as every fit knows them."""
+    """Sentence pairs, as far as `fit` needs to know them."""
 
     def __len__(self) -> int: ...
 
     @property
     def checksum(self) -> str:
-        """Return a checksum of all pairs in order, by which --resume knows the data again."""
+        """Return a checksum of all pairs in order, which --resume compares."""
 
     def joint_bpe(self, merges: int) -> Bpe:
-        """Learn merges on the words of both sides together."""
+        """Learn merges from the words of both sides together."""
 
 
 class TrainingData(Protocol[Config]):
-    """A bitext as models of some kind learn from it."""
+    """A bitext in the form that models with some kind of config learn from."""
 
     @property
     def bitext(self) -> Pairs: ...
 
     def vocabularies(self, config: Config, bpe: Bpe) -> tuple[Vocabulary, ...]:
-        """Return what the models read and write of the bitext."""
+        """Return the vocabularies of the bitext for a model."""
 
     def examples(self, folder: ModelFolder[Config], training: TrainingConfig) -> Examples:
-        """Return what is learned. Raises BadInput with the line of a record that cannot be used."""
+        """Return the training examples. Raises BadInput with the line of an unusable record."""
 
     def validation(self, folder: ModelFolder[Config], training: TrainingConfig) -> Validate | None:
-        """Return what scores a model, if anything does."""
+        """Return the function that scores a model, None without validation data."""
 
 
 def fit(
@@ -79,13 +72,16 @@ def fit(
     conclude: Callable[[Progress], None] = lambda progress: None,
     start: ModelFolder[Config] | None = None,
 ) -> ModelFolder[Config]:
-    """Fit a model into a new folder, or go on with the run of the one that is there. Raises BadInput.
+    """Train a model into a new folder, or resume the training run of an existing one. Raises BadInput.
 
-    codes: a file of merges to use instead of learning some; learner: a model with the parameters of the folder's own
-    that learns more than it does; announce: called once nothing is left to be refused; conclude: called at the
-    end; start: a trained model, of whose merges, vocabularies and parameters a new one is made.
+    codes: a file of merges to use instead of learning new ones.
+    learner: makes a module to train that contains the folder's model, instead of that model itself.
+    announce: called when nothing can be refused any more; conclude: called at the end.
+    start: a trained model whose merges, vocabularies and parameters the new model starts with.
     """
-    resume = bool(processes.from_first((path / CONFIG_FILE).exists()))  # the first may write it before others look
+    resume = bool(
+        processes.from_first((path / CONFIG_FILE).exists())
+    )  # the first process may write it before others look
     if not len(data.bitext):
         raise BadInput("no sentence pairs to train on")
     with naming(path):
@@ -123,7 +119,7 @@ def _new(
     codes: str | None,
     start: ModelFolder[Config] | None,
 ) -> ModelFolder[Config]:
-    """Make the folder, with all but the parameters."""
+    """Return a new folder, still without parameters."""
     bitext = data.bitext
     bpe, vocabularies = subwords_of(config, data, training, codes, start)
     made_by = {
@@ -153,7 +149,7 @@ def subwords_of(
 
 
 def merges_of(pairs: Pairs, training: TrainingConfig, codes: str | None, start: ModelFolder[Config] | None) -> Bpe:
-    """Return the merges of a new model: those of the model that it starts from, of a file, or learned from pairs."""
+    """Return the merges of a new model: from the model that it starts with, from a file, or learned from the pairs."""
     if start:
         return start.bpe
     return Bpe.load(codes) if codes else pairs.joint_bpe(training.merges)
@@ -167,10 +163,10 @@ def _matching(
     codes: str | None,
     start: ModelFolder[Config] | None,
 ) -> ModelFolder[Config]:
-    """Open the folder of a run to resume. Raises BadInput if its model, data or their order would be different now."""
+    """Open the folder of a run to resume. Raises BadInput if its model, its data or their order would change."""
     folder = ModelFolder.open(path, type(config))
     if folder.config != config:
-        raise BadInput("was trained with another model or other sizes than this command asks for", str(path))
+        raise BadInput("was trained with a different model or different sizes", str(path))
     before: dict[str, object] = {
         "data": folder.training.get("data"),
         "--init": folder.training.get("init"),
@@ -192,7 +188,7 @@ def _option(name: str) -> str:
 
 
 def _with_changes(folder: ModelFolder[Config], training: TrainingConfig, update: int) -> ModelFolder[Config]:
-    """Return the folder with the settings that go on from this update, and a history of those before."""
+    """Return the folder with the settings from this update on, and a history of earlier ones."""
     old, new = folder.training, asdict(training)
     before = {name: old.get(name) for name, value in new.items() if old.get(name) != value}
     if not before:

@@ -1,4 +1,4 @@
-"""The training loop: one code path for a CPU, a GPU, and many processes."""
+"""The training loop, the same for a CPU, a GPU and many processes."""
 
 import math
 import signal
@@ -20,19 +20,17 @@ from synmt.streams import BadInput
 from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
-from synmt.training.events import Events
-from synmt.training.log import Log
-from synmt.training.schedule import learning_rate
-from synmt.training.update import Examples, Updater
+from synmt.training.log import Events, Log
+from synmt.training.update import Examples, Updater, learning_rate
 from synmt.training.validation import ValidationScores
 
 CHECKPOINTS = "checkpoint"
-ORDERED = 100  # batches by which their order is known
-LARGEST_LOSS = 700  # nats a token, whose perplexity is a number yet
+ORDERED = 100  # first batches, whose checksum identifies the order of all
+LARGEST_LOSS = 700  # nats per token; the perplexity of more overflows
 
 
 class Trainer:
-    """Trains a model; the folder at `path` gets its parameters, log and checkpoints as it goes."""
+    """Trains a model, and writes its parameters, log and checkpoints into the folder `path`."""
 
     def __init__(
         self,
@@ -44,7 +42,7 @@ class Trainer:
         processes: Processes,
         trained: bool = False,
     ) -> None:
-        """trained: whether the new model is worth a validation before its first update."""
+        """trained: whether to validate the model before the first update."""
         if not len(corpus):
             raise BadInput("no sentence pairs to train on")
         self.path, self.corpus, self.validation = path, corpus, validation
@@ -69,17 +67,19 @@ class Trainer:
         return self.state.progress
 
     def resume(self) -> None:
-        """Go back to the last checkpoint, or to the beginning before the first. Raises BadInput for damaged ones, where
-        processes do not see the same, and where the run would go on with other batches."""
+        """Return to the last checkpoint, or to the beginning if there is none.
+
+        Raises BadInput for a damaged checkpoint, if processes see different ones, and if the batches would differ.
+        """
         path = self.path
         for own in (path / PARAMETERS_FILE, self.log.path, *checkpoints(path / CHECKPOINTS)):
             if own.is_symlink() or own.exists():
                 check_inside(path, own)
         self.state.load_newest(path / CHECKPOINTS)
         if self.processes.any(self.progress.update != self.processes.from_first(self.progress.update)):
-            raise BadInput("is not the same for all processes", str(path / CHECKPOINTS))
+            raise BadInput("differs between processes", str(path / CHECKPOINTS))
         if self.progress.order != self.order:
-            raise BadInput("another version of synmt had the batches in another order; train anew", str(path))
+            raise BadInput("another version of synmt ordered the batches differently; train a new model", str(path))
         self.total = self._count_updates()
         if self.processes.first:
             self.log.truncate(self.progress.log_rows)
@@ -87,16 +87,16 @@ class Trainer:
             remove_unfinished(path / CHECKPOINTS)
 
     def run(self) -> None:
-        """Train until the last update, or until patience or time runs out after a validation.
+        """Train until the last update, or until a validation after which patience or time has run out.
 
-        Raises Interrupted, after a checkpoint, when a signal has asked one of the processes to stop.
+        Raises Interrupted, after saving a checkpoint, when a signal asks one of the processes to stop.
         """
         self.started, self.saved = time.monotonic() - self.progress.seconds, time.monotonic()
         self.interval = Interval(self.progress)
         if self.config.tensorboard and self.processes.first:
             self.events = Events(self.path, self.progress.update)
         with Interruption() as interruption, self._progress_line() as line:
-            self._validate_if_due(interruption)  # a run can be interrupted in a validation
+            self._validate_if_due(interruption)  # the last run may have been interrupted in a validation
             for batches in self._updates():
                 rate, own = self._rate(), batches[self.processes.rank :: self.processes.size]
                 loss, tokens, norm = self.updater(own, self.progress.update + 1, rate)
@@ -105,7 +105,7 @@ class Trainer:
                 self.progress.all_tokens += tokens
                 self.interval.add(loss, tokens, norm)
                 line.update()
-                if self.processes.device.type == "cpu":  # a GPU would be waited for
+                if self.processes.device.type == "cpu":  # on a GPU, this would wait for it
                     self._check_finite()
                 if self.progress.update % self.config.report_every == 0:
                     row = self.interval.row()
@@ -128,7 +128,7 @@ class Trainer:
         return self.config.accumulate * self.processes.size
 
     def _count_updates(self) -> int:
-        """Return the updates of the whole run, those done included, which may be of other numbers of processes."""
+        """Return the number of updates of the whole run; earlier ones may have used another number of processes."""
         config, progress = self.config, self.progress
         rest = math.ceil((self.batches_an_epoch - progress.batches_of_epoch) / self._batches_an_update)
         epochs = config.epochs - progress.epoch - 1
@@ -140,7 +140,7 @@ class Trainer:
         return self.corpus.shuffled_batches(config.batch_tokens, config.seed, epoch, config.batch_by)
 
     def _updates(self) -> Iterator[Sequence[list[int]]]:
-        """Yield the batches of all processes for each update that is left of the run."""
+        """Yield the batches of all processes for each remaining update."""
         size = self._batches_an_update
         epoch = self.progress.epoch
         batches = self._batches(epoch)
@@ -168,7 +168,7 @@ class Trainer:
                 self.events.write(row)
 
     def _has_ended(self) -> bool:
-        """Return whether the validation after this update was the last one."""
+        """Return whether the run ends with the validation after this update."""
         config, progress = self.config, self.progress
         out_of_patience = bool(config.patience) and progress.stale >= config.patience
         out_of_time = bool(config.minutes) and progress.seconds > 60 * config.minutes
@@ -180,14 +180,14 @@ class Trainer:
         return progress.validated < progress.update and (due or progress.update == self.total)
 
     def _validate_if_due(self, interruption: Interruption) -> None:
-        """Score the mean of the recent parameters, keeps it as the model if it is the best, and saves the state."""
+        """Score the mean of the recent parameters, save it as the model if it is the best, and save a checkpoint."""
         processes, progress = self.processes, self.progress
         if not self._validation_is_due():
             return
         if self.validation is None:
             self._check_finite(parameters=True)
         else:
-            self._save()  # it may take long
+            self._save()  # since validation may take long
         parameters, value, stopped = {}, 0.0, False
         if processes.first:
             try:
@@ -209,7 +209,7 @@ class Trainer:
         else:
             progress.stale += 1
         progress.validated = progress.update
-        self.interval = Interval()  # a validation is no training
+        self.interval = Interval()  # without the time of validation
         self._save()
 
     def _check_finite(self, parameters: bool = False) -> None:
@@ -220,13 +220,13 @@ class Trainer:
             raise self._diverged("a parameter is not finite")
 
     def _diverged(self, cause: str) -> BadInput:
-        advice = "try a lower --learning-rate or a longer --warmup; the last checkpoint is kept"
+        advice = "try a lower --learning-rate or a longer --warmup; the last checkpoint remains"
         return BadInput(f"{cause} at update {self.progress.update}: {advice}", str(self.path))
 
     def _save(self) -> None:
-        """Write a checkpoint. Raises BadInput where the run has diverged, and keeps the last one."""
+        """Write a checkpoint. Raises BadInput, and keeps the last one, if the run has diverged."""
         self._check_finite(parameters=True)
-        if self.processes.first and self.progress.update:  # the beginning of a run needs none
+        if self.processes.first and self.progress.update:  # before the first update there is nothing to save
             self.progress.seconds = time.monotonic() - self.started
             self.progress.log_rows = self.log.rows()
             self.interval.note(self.progress)
@@ -235,11 +235,11 @@ class Trainer:
 
     def _interrupted(self, interruption: Interruption, when: str) -> Interrupted:
         received = interruption.signal or signal.SIGTERM  # by another process
-        cause = f"{received.name}: stopped {when} update {self.progress.update}; --resume goes on from there"
+        cause = f"{received.name}: stopped {when} update {self.progress.update}; --resume continues from there"
         return Interrupted(cause, received)
 
     def _score(self, parameters: dict[str, torch.Tensor]) -> float:
-        """Return what the validation gives these parameters; without one, later is better."""
+        """Return the validation score of these parameters; without validation data, the number of updates."""
         if self.validation is None:
             return float(self.progress.update)
         own = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
@@ -263,11 +263,11 @@ def _in_words(scores: ValidationScores) -> str:
 
 
 class Interval:
-    """What happens between two reports; with `progress`, begun before a checkpoint."""
+    """Sums between two reports; with `progress`, continued from a checkpoint."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         before = progress or Progress()
-        # a tensor on the device, once there is one: reading it each time would wait for the GPU
+        # a tensor on the device after the first update, since reading it would wait for a GPU
         self.loss: torch.Tensor | float = before.loss
         self.norms: torch.Tensor | float = before.norms
         self.tokens, self.updates = before.tokens, before.updates
@@ -278,14 +278,14 @@ class Interval:
         self.tokens, self.updates = self.tokens + tokens, self.updates + 1
 
     def row(self) -> dict[str, float]:
-        """Return the loss in nats a target token, smoothing included, the mean norm of gradients before they are
-        clipped, and target tokens a second."""
+        """Return the loss in nats per target token, with label smoothing, the mean gradient norm before clipping, and
+        target tokens per second."""
         speed = self.tokens / (time.monotonic() - self.started)
         means = {"loss": float(self.loss) / self.tokens, "gradient_norm": float(self.norms) / self.updates}
         return {**means, "tokens_per_second": speed}
 
     def note(self, progress: Progress) -> None:
-        """Note what a run that goes on from this progress needs to know."""
+        """Store the sums in the progress, for a resumed run."""
         progress.loss, progress.tokens = float(self.loss), self.tokens
         progress.norms, progress.updates = float(self.norms), self.updates
         progress.interval_seconds = time.monotonic() - self.started

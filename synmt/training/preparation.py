@@ -1,4 +1,4 @@
-"""From sentence pairs to training data: examples, vocabulary, ids."""
+"""From sentence pairs to a corpus: examples, vocabulary, and the numbers of both."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,23 +22,22 @@ from synmt.trees.dependency import is_lifted
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
-SEGMENTATIONS = 16  # of each pair with dropped merges; epochs beyond this number see them again
+SEGMENTATIONS = 16  # of each pair with dropped merges; later epochs repeat them
 
 
 def segmentations(dropout: float) -> int:
-    """Return how many segmentations a pair has, the first one without dropped merges."""
+    """Return the number of segmentations of a pair; the first drops no merges."""
     return 1 + SEGMENTATIONS if dropout else 1
 
 
 @dataclass(slots=True)
 class Example:
-    """One training example: what the encoder reads, and what the decoder should say, as vocabulary entries.
+    """One training example: what the encoder reads, and the vocabulary entries that the decoder should write.
 
-    line: where the source came from; target: empty for a tree that no string spells.
-    columns: what losses know of the target, by name.
-    links: between their tokens, (target, source) each [k,2], for a model that learns them.
-    bare: the source without its trees, for a model that is to read both.
-    others: the same pair in other subwords.
+    line: the source's line. target: empty for a tree that no string can spell.
+    columns: columns of the target for losses, by name.
+    links: between tokens, (target, source) each, [k,2], for a model that learns them.
+    bare: the source without its trees, for tree dropout; others: the same pair in other subwords.
     """
 
     line: Line
@@ -58,10 +57,12 @@ def training_examples(
     bare: bool = False,
     dropout: float = 0.0,
 ) -> Iterator[Example]:
-    """Yield each sentence as an example of each task that it has what to learn from for; without `tasks`, of all that
-    the side has. bare: also without its trees. dropout: of merges, in all segmentations of an example but the first.
+    """Yield each pair as an example of each task whose fields its record has.
 
-    Raises BadInput with the line of a record that cannot be used.
+    tasks: instead of all tasks of the source side. bare: whether to add the source without its trees.
+    dropout: the share of merges to skip, in all segmentations of an example except the first.
+
+    Raises BadInput with the line of an unusable record.
     """
     for task, idea in config.source.tasks.items():
         if tasks is not None and task not in tasks:
@@ -79,7 +80,7 @@ def training_examples(
 def _example(
     pair: SentencePair, task: Task, idea: SourceIdea, config: ModelConfig, segment: Segment, bare: bool
 ) -> Example:
-    """Return a pair as an example of a task, which comes from an idea. Raises BadInput."""
+    """Return a pair as an example of an idea's task. Raises BadInput."""
     left, right = pair.lines
     source = pair.source.without_trees() if task == "translate-unparsed" else pair.source
     with left.naming():
@@ -95,7 +96,7 @@ def _example(
 
 @dataclass
 class Counts:
-    """How often each entry stands in the sources and the targets of some examples, and each label, by name."""
+    """Frequencies in some examples: of the entries of sources and of targets, and of labels, by name."""
 
     source: Counter[str] = field(default_factory=Counter)
     target: Counter[str] = field(default_factory=Counter)
@@ -118,18 +119,18 @@ class Counts:
             self.labels.setdefault(name, Counter()).update(counts)
 
     def vocabulary(self, side: TargetSide) -> Vocabulary:
-        """Return all that was counted, and what else the side needs to write targets."""
+        """Return the counted entries and labels, and the entries that the side needs to write targets."""
         target, last = side.spelling.vocabulary(self.target)
         return Vocabulary.build(self.source, target, self.labels, last)
 
 
 def build_vocabulary(bitext: Bitext, config: ModelConfig, bpe: Bpe) -> Vocabulary:
-    """Return all that the examples of the bitext hold, as `Counts.vocabulary`."""
+    """Return the vocabulary of a bitext's examples, as `Counts.vocabulary`."""
     return Counts.of(training_examples(bitext, config, bpe)).vocabulary(config.target)
 
 
 def unseen_relations(bitext: Bitext, side: TargetSide, vocabulary: Vocabulary, bpe: Bpe) -> list[str]:
-    """Return the relations of arcs in the targets that a model with this vocabulary has no arcs of."""
+    """Return the relations in the targets for which the vocabulary has no arcs."""
     found: set[str] = set()
     for pair in bitext:
         with suppress(TreeNotDerivable):
@@ -145,8 +146,8 @@ def count_labels(counts: dict[str, Counter[str]], sentence: SourceFeatures) -> N
 
 @dataclass
 class Remarks:
-    """What is to be noted about some examples: where those come from that are left out, as too long, without a string
-    or by a flaw of their targets; and how many targets have arcs that cross."""
+    """Remarks on some examples: the lines of those left out, because they are too long, no string spells their tree, or
+    their target has a flaw; and the number of targets with crossing arcs."""
 
     too_long: list[Line] = field(default_factory=list)
     without_string: list[Line] = field(default_factory=list)
@@ -164,8 +165,8 @@ class Remarks:
         notes.left_out(f"pairs over {max_length} tokens", self.too_long)
         notes.left_out("pairs whose target tree has several roots", self.without_string)
         if self.crossing:
-            lifted = "cross, and are lifted: some strings may not give them back"
-            notes.add(f"the arcs of {self.crossing} target trees {lifted}")
+            lifted = "are lifted; some strings may not spell the original tree"
+            notes.add(f"the crossing arcs of {self.crossing} target trees {lifted}")
         for flaw, lines in self.flawed.items():
             notes.left_out(f"pairs with {flaw}", lines)
 
@@ -178,10 +179,9 @@ def encode(
     plan: PrefixPlan | None = None,
     tree_dropout: float = 0.0,
 ) -> tuple[Corpus, Remarks]:
-    """Return the ids of all examples of at most `max_length` tokens per side, arcs not counted, and what else the
-    decoder reads. plan: for a decoder that reads prefixes.
+    """Return the corpus of all examples with at most `max_length` tokens per side, without counting arcs.
 
-    tree_dropout: how likely a batch has the bare form of a source, if the examples have one.
+    plan: for a decoder that reads prefixes. tree_dropout: the probability that a batch has the bare form of a source.
     """
     remarks, spelling = Remarks(), config.target.spelling
     corpus = Corpus.empty(vocabulary, config.target, plan, tree_dropout)
@@ -212,7 +212,7 @@ def encode_corpus(
     plan: PrefixPlan | None = None,
     tree_dropout: float = 0.0,
 ) -> Corpus:
-    """Return the corpus of examples, as `encode`, what is to be said about them in the notes."""
+    """Return the corpus of the examples, as `encode`, and add remarks on them to the notes."""
     corpus, remarks = encode(examples, config, vocabulary, max_length, plan, tree_dropout)
     remarks.note(notes, max_length)
     return corpus

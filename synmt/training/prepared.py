@@ -1,7 +1,7 @@
-"""Columns of sentence pairs, saved in a folder that is found again by everything that they are made from.
+"""Saved columns of sentence pairs. The name of their folder is a checksum of everything that they were made from.
 
-A folder holds codes.bpe, the vocabulary, two .npy files per array, and prepared.json: what the columns were made from,
-notes, and a checksum of each array. Nothing in it is code or pickle.
+A folder holds codes.bpe, the vocabulary, two .npy files per array, and prepared.json, which lists what the columns were
+made from, notes, and the checksum of each array. It holds neither code nor pickles.
 """
 
 import hashlib
@@ -28,8 +28,8 @@ from synmt.streams import BadInput, BadLines, Notes, OnError, readable
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
+from synmt.training.columns import TextPairs, open_corpus
 from synmt.training.config import TrainingConfig
-from synmt.training.ids import TextPairs, open_corpus
 
 DESCRIPTION, FORMAT = "prepared.json", 3
 POLL = 0.01  # seconds between two looks at a lock
@@ -40,8 +40,8 @@ CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
 class PreparedPairs:
     """Columns in a folder.
 
-    pairs, checksum: number and checksum of the pairs as text; words: the tokenizer of the sources; notes: doubts about
-    the text; bad: how many lines were left empty, by kind; arrays: as `CorpusWriter.finish` returns them.
+    pairs, checksum: the number and the checksum of the pairs as text; words: the tokenizer of the sources.
+    notes: doubts about the text; bad: the number of bad lines, by kind; arrays: as `CorpusWriter.finish` returns them.
     """
 
     folder: Path
@@ -78,16 +78,16 @@ def made_of(
     start: ModelFolder[ModelConfig] | None,
     on_error: OnError,
 ) -> dict[str, str]:
-    """Return everything that decides the columns, by the option that it comes from. files: those of text, by option.
+    """Return everything that the columns depend on, by option. files: the files of the text, by option.
 
-    Raises BadInput for a file that cannot be read.
+    Raises BadInput for an unreadable file.
     """
-    learnt = not (codes or start)
+    learned = not (codes or start)
     return {
         **{option: f"{readable(path)} {_checksum_of_file(path)}" for option, path in files.items()},
         "--codes": _checksum(Bpe.load(codes).codes) if codes else "",
         "--init": _checksum(start.bpe.codes, *start.vocabulary.files().values()) if start else "",
-        "--merges": str(training.merges) if learnt else "",
+        "--merges": str(training.merges) if learned else "",
         "--max-length": str(training.max_length),
         "--tree-dropout": "above 0" if training.tree_dropout else "0",
         "--subword-dropout": str(training.subword_dropout),
@@ -136,11 +136,11 @@ def cache_folder() -> Path:
 def opened_pairs(
     place: Path | None, known: Mapping[str, str] | None, make: Callable[[Path], None], notes: Notes
 ) -> Iterator[PreparedPairs]:
-    """Give the columns: those made before from the same things, or else by `make`, while no other process makes them.
+    """Yield the columns: saved ones that were made from the same things, or new ones that `make` writes.
 
-    place: the folder of all columns, or None for the cache of this user, whose oldest are removed where it is full.
-    known: what they are made from, None if that cannot be found again; they are then removed afterwards. Raises
-    BadInput.
+    Only one process at a time makes them. place: the folder of all columns, None for the user's cache, from which the
+    least recently used are removed if it is full. known: what they are made from, None for pairs that can be read only
+    once; their columns are removed afterwards. Raises BadInput.
     """
     folder = None
     if known is not None:
@@ -161,7 +161,9 @@ def opened_pairs(
     assert known is not None
     while True:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder, wait=True, shared=True):  # waits for a process that makes them; then nobody removes them
+        with locked(
+            folder, wait=True, shared=True
+        ):  # waits for the process that makes them, and keeps others from removing them
             if is_made(folder):
                 with suppress(OSError):
                     os.utime(folder)
@@ -170,18 +172,18 @@ def opened_pairs(
         with ExitStack() as alone:
             try:
                 alone.enter_context(locked(folder))
-            except BadInput:  # others may use them for days, so this must not wait for them
+            except BadInput:  # others may hold the lock for days, so do not wait for it
                 time.sleep(POLL)
                 continue
             if not is_made(folder):
                 make(folder)
                 if not place:
-                    with suppress(OSError):  # another process may remove its files at the same time
+                    with suppress(OSError):  # another process may be removing the same files
                         limit(folder.parent, CACHE_LIMIT, folder)
 
 
 def limit(root: Path, size: int, kept: Path) -> None:
-    """Remove the columns used longest ago, but not those in use, until all have at most `size` bytes."""
+    """Remove the least recently used columns that are not in use, until all together have at most `size` bytes."""
     folders = sorted((each for each in root.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
     sizes = {each: sum(file.stat().st_size for file in each.iterdir()) for each in folders}
     total = sum(sizes.values())
@@ -216,12 +218,12 @@ def make_folder(
     bad: BadLines,
     vocabulary: Vocabulary | None = None,
 ) -> None:
-    """Write columns into a folder, their description last: if it is there, everything is. Raises BadInput.
+    """Write columns into a folder, and their description last, so that a folder with one is complete. Raises BadInput.
 
-    known: as `made_of` returns it; bad: counts lines that were left empty; vocabulary: that of a trained model.
+    known: as `made_of` returns it; bad: counts of bad lines; vocabulary: of a trained model, instead of a new one.
     """
     with naming(folder):
-        for path in folder.iterdir():  # left by a process that was killed
+        for path in folder.iterdir():  # left by a killed process
             path.unlink()
     vocabulary, arrays = pairs.write(folder, model, bpe, training, vocabulary)
     texts = {CODES_FILE: bpe.codes, **vocabulary.files()}
@@ -242,7 +244,7 @@ def make_folder(
 
 
 def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
-    """Open a folder of columns. Raises BadInput if it is damaged, or was made from other things."""
+    """Open a folder of columns. Raises BadInput if it is damaged or was made from other things."""
     path = folder / DESCRIPTION
     check_inside(folder, path, LARGEST_CONFIG)
     with naming(path):
@@ -256,9 +258,9 @@ def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
     with naming(path):
         bpe, vocabulary = Bpe.load(str(folder / CODES_FILE)), Vocabulary.load(folder, MOST_TOKENS)
         if _checksum(bpe.codes, *vocabulary.files().values()) != said["texts"]:
-            raise ValueError("codes or a vocabulary have changed: their checksum is another")
+            raise ValueError("codes or a vocabulary have changed: their checksum does not match")
         if type(said["pairs"]) is not int or said["pairs"] < 1:
-            raise ValueError(f"{said['pairs']!r:.40} pairs")
+            raise ValueError(f"the number of pairs is {said['pairs']!r:.40}")
         counts = {str(kind): int(count) for kind, count in said["bad"].items()}
         return PreparedPairs(
             folder,

@@ -1,4 +1,4 @@
-"""Presets: the settings of the papers, and what two CPU cores can train. Free of torch, as `--help` is."""
+"""Presets: the settings of the papers, and settings for two CPU cores. This module must not import torch."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,8 +17,7 @@ from synmt.systems.transitions import PRESETS as TRANSITIONS
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import OTHER_IDEAS, PREFIXES, SPELLED_ARCS, TREES, TrainingConfig
 
-# A network of 1.1 M parameters besides the embeddings, which low-resource tasks of short sentences do not
-# outgrow, with a schedule that ends: what two CPU cores can train.
+# For two CPU cores and short sentences in a low-resource task: 1.1 million parameters besides the embeddings.
 SMALL = Preset(dict(
     width=128, feedforward=256, encoder_layers=4, decoder_layers=4, heads=4, positions="rotary",
     dropout=0.15, attention_dropout=0.0, activation_dropout=0.0,
@@ -30,20 +29,20 @@ DEFAULT = "small"  # it trains anywhere; those of the papers need a GPU
 
 
 def resolve(preset: Preset, systems: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all settings: those given go first, then what systems have in the preset, then the preset's own."""
+    """Return all settings: the given ones, then the preset's for these systems, then the preset's own."""
     of_systems = (preset.systems.get(name, {}) for name in systems)
     return {name: value for part in (preset.settings, *of_systems, given) for name, value in part.items()}
 
 
 def configs(settings: Mapping[str, Any]) -> tuple[TransformerConfig, TrainingConfig]:
-    """Return the network and the training of these settings. Raises ValueError for what is out of bounds."""
+    """Return the configs of the network and of training. Raises ValueError for values out of bounds."""
     return config_of(TransformerConfig, settings), config_of(TrainingConfig, settings)
 
 
 def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelConfig, TrainingConfig]:
-    """Return what `synmt train` is asked for: a system, or the ideas of either side, and settings.
+    """Return the configs of the model and of training that the given settings ask for.
 
-    Raises ValueError for unknown names, and for settings out of bounds.
+    Raises ValueError for unknown names and for values out of bounds.
     """
     source_ideas, target_ideas = ideas_of(given)
     settings = resolve(preset, source_ideas, given)
@@ -55,7 +54,7 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
 
 
 def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the ideas of source and target among settings. Raises ValueError for an unknown system."""
+    """Return the ideas of source and target that settings name. Raises ValueError for an unknown system."""
     system = given.get("model", PLAIN)
     if system not in systems():
         raise ValueError(f"unknown system {system!r}; known: {', '.join(systems())}")
@@ -66,13 +65,13 @@ def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
 
 @cache
 def owners() -> dict[str, tuple[str, ...]]:
-    """Return for each option of an idea what it takes to use it."""
+    """Return for each option of an idea what uses it, such as `--model mask`."""
     ideas = [*SOURCE_IDEAS.items(), *TARGET_IDEAS.items()]
     return {option: (f"--model {name}",) for name, idea in ideas for option in option_names(idea, f"{name}-")}
 
 
 def circumstances_of(source: SourceSide | None, target: TargetSide | None) -> dict[str, bool]:
-    """Return which circumstances hold in training, as far as the sides are known."""
+    """Return which circumstances hold in training; a side may be unknown (None)."""
     found = {TREES: source.reads_trees} if source else {}
     if target:
         found[PREFIXES] = target.reads_prefixes
@@ -82,7 +81,7 @@ def circumstances_of(source: SourceSide | None, target: TargetSide | None) -> di
 
 @cache
 def bringing() -> dict[str, list[str]]:
-    """Return which ideas make a circumstance hold."""
+    """Return the ideas that bring about each circumstance."""
     found: dict[str, list[str]] = {}
     sides = [(name, *_sides([name], [PLAIN], {})) for name in SOURCE_IDEAS]
     sides += [(name, *_sides([PLAIN], [name], {})) for name in TARGET_IDEAS]
@@ -96,7 +95,7 @@ def bringing() -> dict[str, list[str]]:
 def _sides(
     source: Sequence[str], target: Sequence[str], settings: Mapping[str, Any]
 ) -> tuple[SourceSide | None, TargetSide | None]:
-    """Return the sides of these ideas, None for one that cannot be made, which is found once the model is."""
+    """Return the sides of these ideas. An invalid one is None; making the model reports it."""
     encoder = decoder = None
     with suppress(ValueError):
         encoder = source_side_of(source, settings)
@@ -106,9 +105,9 @@ def _sides(
 
 
 def scope_of(given: Mapping[str, Any], start: ModelConfig | None = None) -> Scope:
-    """Return what `synmt train` knows about its options; given: those of the command line, by name.
+    """Return which options `synmt train` uses; given: the options of the command line, by name.
 
-    start: the model that the run begins with. Raises ValueError for an unknown system.
+    start: the config of the model that the run starts with. Raises ValueError for an unknown system.
     """
     settings = {name.replace("-", "_"): value for name, value in given.items()}
     source, target = (list(start.source.ideas), list(start.target.ideas)) if start else ideas_of(settings)
@@ -122,6 +121,6 @@ def scope_of(given: Mapping[str, Any], start: ModelConfig | None = None) -> Scop
 
 
 def _is_replaced(given: Mapping[str, Any]) -> bool:
-    """Return whether the ideas of the system are none of the model's."""
+    """Return whether --source-syntax and --target-syntax replace all ideas of the system."""
     pairs = zip(systems().get(given.get("model", ""), ()), ("source-syntax", "target-syntax"), strict=False)
     return any(option in given and idea != PLAIN for idea, option in pairs)

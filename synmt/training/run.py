@@ -21,11 +21,11 @@ from synmt.text.tokenization import note_tokenizers
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext, read_bitext
 from synmt.training.checkpoint import Progress
+from synmt.training.columns import TextPairs
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
-from synmt.training.events import check_installed
 from synmt.training.fit import fit, merges_of
-from synmt.training.ids import TextPairs
+from synmt.training.log import check_installed
 from synmt.training.preparation import encode_corpus, training_examples, unseen_relations
 from synmt.training.prepared import PreparedPairs, made_of, make_folder, opened_pairs
 from synmt.training.validation import Validation
@@ -33,9 +33,9 @@ from synmt.training.validation import Validation
 
 @dataclass(frozen=True)
 class PairFiles:
-    """Sentence pairs in two files, or in one with two columns (`target` is None); `-` is standard input.
+    """Sentence pairs in two files, or in one file with two columns (then `target` is None); `-` is standard input.
 
-    given: the lines with two columns, where there is no file; `source` is then their name.
+    given: returns the lines with two columns, if they do not come from a file; `source` is then their name.
     """
 
     source: str
@@ -50,25 +50,25 @@ class PairFiles:
         return read_parallel([self.source, self.target], bad.on_error)
 
     def options(self) -> dict[str, str]:
-        """Return each file by the option that names it; nothing if the pairs can be read only once."""
+        """Return each file by the option that names it; nothing for pairs that can be read only once."""
         if self.read_once:
             return {}
         return {"--tsv": self.source} if self.target is None else {"--source": self.source, "--target": self.target}
 
     @property
     def read_once(self) -> bool:
-        """Whether the pairs are given, or come from standard input or a pipe."""
+        """Whether the pairs can be read only once: from standard input, from a pipe, or from `given`."""
         files = [each for each in (self.source, self.target) if each is not None]
         return bool(self.given) or any(each == "-" or Path(each).is_fifo() for each in files)
 
 
 def pair_files(source: str | None, target: str | None, tsv: str | None) -> PairFiles:
-    """Return the files of one corpus. Raises WrongUsage unless there are two files or one table."""
+    """Return the files of a corpus. Raises WrongUsage unless there are two files or one table."""
     if tsv and not (source or target):
         return PairFiles(tsv)
     if source and target and not tsv:
         return PairFiles(source, target)
-    raise WrongUsage("sentence pairs come as a source and a target file, or as one --tsv")
+    raise WrongUsage("give sentence pairs as a source and a target file, or as one --tsv")
 
 
 @dataclass(frozen=True)
@@ -94,20 +94,20 @@ class TranslationData:
         plan = PrefixPlan(0, training.prefix_tokens)
         corpus = encode_corpus(examples, folder.config, folder.vocabulary, sys.maxsize, self.notes, plan)
         if not len(corpus):
-            raise BadInput("no target to validate on has a tree that its string can spell")
+            raise BadInput("no validation target has a tree that a string can spell")
         if corpus.plan:
             corpus.plan = PrefixPlan.of_all(training.prefix_tokens, max(map(len, corpus.targets)))
         if folder.config.target.spelling.trees and (
             unseen := unseen_relations(self.dev, folder.config.target, folder.vocabulary, folder.bpe)
         ):
             names = ", ".join(unseen)
-            self.notes.add(f"relations to validate on that training has none of: {names:.200}")
+            self.notes.add(f"relations of validation targets that do not occur in training: {names:.200}")
         return Validation(self.dev, corpus, folder, training)
 
 
 @dataclass(frozen=True)
 class TrainingText:
-    """The text of a training run, and how it is read. jobs: processes that do; codes, start: as in `train`."""
+    """The text of a training run, read by `jobs` processes. codes, start: as in `train`."""
 
     files: PairFiles
     model: ModelConfig
@@ -117,7 +117,7 @@ class TrainingText:
     jobs: int
 
     def read(self, notes: Notes, bad: BadLines) -> TextPairs:
-        """Return the pairs as text, and note doubts about them. Raises BadInput."""
+        """Read the pairs, and note doubts about them. Raises BadInput."""
         model, sides = self.model, self.model.sides()
         bitext = read_bitext(self.files.read(bad), model, notes, bad, sides, self.jobs)
         for name, count in sides[0].missing.items():
@@ -131,9 +131,9 @@ class TrainingText:
 
     @contextmanager
     def prepared(self, place: Path | None, notes: Notes, bad: BadLines) -> Iterator[PreparedPairs]:
-        """Give the columns of the pairs, as `opened_pairs` does; notes and counts are those of their making.
+        """Yield the columns of the pairs, as `opened_pairs` does; add the notes and the counts from making them.
 
-        Raises BadInput, and WrongUsage for pairs that can be read only once but are to be saved in `place`.
+        Raises BadInput, and WrongUsage for pairs that can be read only once and should be saved in `place`.
         """
         files = self.files.options()
         if place and not files:
@@ -173,11 +173,12 @@ def train(
     jobs: int = 1,
     notes: Notes | None = None,
 ) -> None:
-    """Train into the folder `path`, or resume the run that it holds. Raises BadInput and WrongUsage.
+    """Train into the folder `path`, or resume its training run. Raises BadInput and WrongUsage.
 
-    With `on_error="blank"` pairs with a bad line are left out and counted. start: a trained model to start from, whose
-    config that of `model` extends. prepared: the folder of all columns, None for the cache of this user; jobs:
-    processes that prepare the pairs. notes: what to report at the beginning.
+    on_error: with "blank", pairs with a bad line are left out and counted.
+    start: a trained model to start with; `model` extends its config.
+    prepared: the folder of all columns, None for the user's cache; jobs: processes that prepare the pairs.
+    notes: remarks to report at the beginning.
     """
     if config.tensorboard:
         check_installed()
@@ -209,7 +210,7 @@ def train(
 
 
 def _beginning(pairs: int, folder: ModelFolder[ModelConfig], learner: nn.Module) -> str:
-    """Return one line about the data and the model of a training run."""
+    """Return a line about the data and the model."""
     parameters = sum(each.numel() for each in learner.parameters())
     vocabulary, words = folder.vocabulary, folder.config.words
     return (
@@ -219,11 +220,11 @@ def _beginning(pairs: int, folder: ModelFolder[ModelConfig], learner: nn.Module)
 
 
 def _end(progress: Progress, config: TrainingConfig, path: Path) -> str:
-    """Return one line about the best model of a training run, and how to use it."""
+    """Return a line about the best model and how to use it."""
     best = progress.best
     score = f"loss {-best:.4f}" if config.select == "loss" else f"{config.select.upper()} {best:.2f}"
     scored = (
         "" if best == progress.best_update else f" ({score}, the best)"
-    )  # without scores, the last update counts as the best
+    )  # without validation data, the last update is the best
     kept = f"saved update {progress.best_update} of {progress.update}{scored} in {path}"
     return f"{kept}; synmt translate {path} < SOURCES"

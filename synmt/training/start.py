@@ -1,4 +1,4 @@
-"""What the options of `synmt train` ask for: a new model, or one that starts from a trained model."""
+"""The options of `synmt train`, for a new model or one that starts with a trained model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ INIT, DEV = "--init", ("--dev-source", "--dev-tsv")
 
 @dataclass(frozen=True)
 class SystemConfig:
-    """Which model is trained. Each setting is None unless it is given."""
+    """Which model to train. A setting that is not given is None."""
 
     model: str | None = setting(
         None, "any idea below; see `--model SYSTEM --help`",
@@ -46,7 +46,7 @@ class SystemConfig:
 
 @cache
 def known() -> dict[str, Known]:
-    """Return the settings of a training run by the names of their options."""
+    """Return the settings of a training run by name."""
     found = {**known_in(SystemConfig), **known_in(TextConfig)}
     found |= {**known_in(TrainingConfig, means={VALIDATION: DEV}), **known_in(TransformerConfig)}
     for name, idea in [*SOURCE_IDEAS.items(), *TARGET_IDEAS.items()]:
@@ -57,9 +57,11 @@ def known() -> dict[str, Known]:
 def configs_of(
     settings: Mapping[str, Any], start: ModelConfig | None = None, source: str | None = None, target: str | None = None
 ) -> tuple[ModelConfig, TrainingConfig]:
-    """Return what settings ask for; None is for one that is not given. start: the config of the model in `init`.
+    """Return the configs of the model and of training; settings that are None are not given.
 
-    source, target: the files of text, whose suffixes name languages. Raises ValueError.
+    start: the config of the model in `init`. source, target: text files, whose suffixes may name languages.
+
+    Raises ValueError.
     """
     given = {name: value for name, value in settings.items() if value is not None}
     preset = PRESETS[given.get("preset", DEFAULT)]
@@ -70,8 +72,10 @@ def configs_of(
 def model_and_training_of(
     start: ModelConfig, preset: Preset, given: Mapping[str, Any]
 ) -> tuple[ModelConfig, TrainingConfig]:
-    """Return what a run is that begins with a model of this config: its dropout, the options of its ideas, languages
-    and the training may be other ones. Raises ValueError."""
+    """Return the configs of a run that starts with a model of this config.
+
+    Its dropout, the options of its ideas, its languages and the options of training may differ. Raises ValueError.
+    """
     of_target = start.target.settings()
     languages = config_of(TextConfig, given)
     model = replace(
@@ -82,7 +86,7 @@ def model_and_training_of(
         network=replace(start.network, **chosen(TransformerConfig, given)),
     )
     if model.languages[0] != start.languages[0]:
-        model = replace(model, words=None)  # those of the new language are found by its data
+        model = replace(model, words=None)  # the data of the new language decide
     return model, config_of(TrainingConfig, resolve(preset, start.source.ideas, given))
 
 

@@ -1,4 +1,4 @@
-"""Scores of a model under training on the validation data."""
+"""Scores of a model on the validation data, during training."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,16 +21,18 @@ from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
 from synmt.trees.arc_tokens import is_arc
 
-# Of BLEU, by language: where no spaces stand between words, 13a would find none in common.
+# Tokenizations for BLEU, by language. 13a needs spaces between words.
 TOKENIZATIONS: dict[str, Any] = {"zh": "zh", **dict.fromkeys(["ja", "ko", "th", "lo", "km", "my"], "char")}
 
 
 @dataclass(frozen=True)
 class ValidationScores:
-    """loss: nats a target token, without smoothing; metrics: BLEU or chrF of decoded and detokenized text, by name, if
-    asked for; measures: what else there is, such as the accuracy in percent of what the source side's ideas predict.
-    decides: whether they tell which model is better; else it is the later one. losses: of a model that writes arcs,
-    nats a token that is none and nats an arc, by name."""
+    """loss: nats per target token, without label smoothing.
+    metrics: BLEU or chrF of translations, by name, if `--select` names one.
+    measures: other numbers, such as the accuracy of the source ideas' predictions in percent.
+    decides: whether the scores tell which model is better; if not, the later one is.
+    losses: for a model that writes arcs, nats per other token and nats per arc, by name.
+    """
 
     loss: float
     metrics: dict[str, float]
@@ -40,7 +42,7 @@ class ValidationScores:
 
     @property
     def value(self) -> float:
-        """Return what a better model has more of."""
+        """Return the score that selects the best model; higher is better."""
         return next(iter(self.metrics.values()), -self.loss)
 
 
@@ -94,6 +96,6 @@ class Validation:
 
 
 def score_of_text(metric: str, language: str, hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Return a metric of translations into a language, over its words, or over characters if these are not written."""
+    """Return a score of translations into a language, over characters if its words have no spaces between them."""
     config = MetricConfig(TOKENIZATIONS.get(language, "13a"))
     return corpus_score(METRICS[metric](config), hypotheses, [references]).score

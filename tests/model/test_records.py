@@ -92,7 +92,7 @@ def test_what_sentences_lack_is_counted() -> None:
     assert (words.sentences, words.missing) == (
         3, {"constituency tree": 2, "dependency heads": 2, "whole dependency tree": 1}
     )  # fmt: skip
-    assert next(words.doubts()) == "2 of 3 source sentences have no dependency heads, and are read without"
+    assert next(words.doubts()) == "2 of 3 source sentences have no dependency heads, and are read without it"
 
 
 def test_a_record_of_text_alone_is_tokenized() -> None:

@@ -83,7 +83,7 @@ def test_a_signal_ends_a_run_that_goes_on_to_the_same_numbers(
     data, uninterrupted = whole
     with monkeypatch.context() as patch:
         patch.setattr(owner, "__call__", on_call(call, owner.__call__, lambda: raise_signal(number)))
-        with pytest.raises(Interrupted, match=rf"{number.name}: {said}; --resume goes on from there") as stop:
+        with pytest.raises(Interrupted, match=rf"{number.name}: {said}; --resume continues from there") as stop:
             run(tmp_path / "model", data, config=CONFIG)
     assert stop.value.signal == number
     assert_same_runs(run(tmp_path / "model", data, config=CONFIG, resume=True), uninterrupted)
@@ -127,7 +127,7 @@ def test_a_torn_checkpoint_gives_way_to_the_one_before(
     (last.parent / "update-8.safetensors.new").touch()  # of a process that was killed
     every_four = replace(CONFIG, validate_every=4)
     resumed = run(tmp_path / "model", data, config=every_four, resume=True)
-    assert f"synmt train: passed over {last}: " in capsys.readouterr().err
+    assert f"synmt train: skipped a checkpoint: {last}: " in capsys.readouterr().err
     assert_same_runs(resumed, run(tmp_path / "other", data, config=every_four))
     assert len(list(last.parent.iterdir())) == 2
     for path in last.parent.iterdir():

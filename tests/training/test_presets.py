@@ -8,7 +8,7 @@ from synmt.model.config import ModelConfig
 from synmt.systems.pascal import Pascal
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import PRESETS, configs
-from synmt.training.schedule import learning_rate
+from synmt.training.update import learning_rate
 
 Asked = tuple[ModelConfig, TrainingConfig]
 

@@ -183,4 +183,4 @@ def test_relations_that_training_has_not_are_named(tmp_path: Path, capsys: pytes
     run(tmp_path / "same", data, target="transitions", dev=data)
     assert "relations to validate" not in capsys.readouterr().err
     run(tmp_path / "other", data, target="transitions", dev=dev)
-    assert "relations to validate on that training has none of: topic\n" in capsys.readouterr().err
+    assert "relations of validation targets that do not occur in training: topic\n" in capsys.readouterr().err

@@ -2,7 +2,7 @@ from typing import Literal
 
 import pytest
 
-from synmt.training.schedule import learning_rate
+from synmt.training.update import learning_rate
 
 
 def rates(schedule: Literal["constant", "inverse-sqrt", "cosine"], updates: list[int]) -> list[float]:

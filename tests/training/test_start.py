@@ -120,7 +120,7 @@ def test_words_that_the_model_does_not_know_are_counted(
     other.write_text("жжж\n" + Path(str(data.target)).read_text().partition("\n")[2])
     run(tmp_path / "begun", PairFiles(data.source, str(other)), config=replace(SHORT, updates=1), start=learnt)
     said = capsys.readouterr().err
-    assert "% of the target tokens are not in the vocabulary, and are learnt as unknown" in said
+    assert "% of the target tokens are not in the vocabulary, and become unknown tokens" in said
     assert "of the source tokens are not" not in said
 
 

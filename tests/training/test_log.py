@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from synmt.streams import BadInput
-from synmt.training.events import FOLDER, Events
+from synmt.training.log import TENSORBOARD, Events
 from tests.training.runs import SHORT, run, write_corpus
 
 
 def curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
     """The points of each curve in a model folder."""
     events: Any = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    read = events.EventAccumulator(str(folder / FOLDER)).Reload()
+    read = events.EventAccumulator(str(folder / TENSORBOARD)).Reload()
     return {name: [(each.step, each.value) for each in read.Scalars(name)] for name in read.Tags()["scalars"]}
 
 
@@ -44,7 +44,7 @@ def test_what_a_lost_run_wrote_after_its_checkpoint_goes(tmp_path: Path) -> None
 
 
 def test_a_package_that_is_missing_is_said_before_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synmt.training.events.find_spec", lambda name: None)
+    monkeypatch.setattr("synmt.training.log.find_spec", lambda name: None)
     data = write_corpus(tmp_path, 1)
     with pytest.raises(BadInput, match=r"^tensorboard is not installed; pip install tensorboard$"):
         run(tmp_path / "model", data, "sequence", replace(SHORT, tensorboard=True))

@@ -1,4 +1,4 @@
-"""Columns of sentence pairs on disk: computed once by one process or several, read through memory maps."""
+"""Columns of sentence pairs on disk: computed once, by one process or several, and read through memory maps."""
 
 import pickle
 import sys
@@ -31,13 +31,13 @@ from synmt.training.config import TrainingConfig
 from synmt.training.preparation import Counts, Remarks, encode, segmentations, training_examples
 
 T = TypeVar("T")
-MUCH_UNKNOWN = 1e-3  # of the tokens
-TaskRows = tuple[Task, list[bytes]]  # a task, and lines of a bitext to make its examples of
+MUCH_UNKNOWN = 1e-3  # a larger share of unknown tokens is reported
+TaskRows = tuple[Task, list[bytes]]  # a task, and the lines of a bitext for its examples
 
 
 @dataclass(frozen=True)
 class TextPairs:
-    """Sentence pairs as text, to make columns of. jobs: processes that do; dropout: of BPE merges."""
+    """Sentence pairs for which `jobs` processes compute columns. dropout: the share of BPE merges to skip."""
 
     bitext: Bitext
     words: Words
@@ -60,8 +60,8 @@ class TextPairs:
     ) -> tuple[Vocabulary, dict[str, Any]]:
         """Write the columns of all pairs into a folder; return the vocabulary, and what `open_corpus` needs to know.
 
-        known: the vocabulary of a trained model; without it, that of the pairs. The ideas see each pair once per task:
-        what they make of it waits in a temporary file until the vocabulary gives it numbers. Raises BadInput.
+        known: the vocabulary of a trained model, instead of a new one for the pairs. The ideas read each pair once per
+        task. Their features wait in a temporary file until the vocabulary is known. Raises BadInput.
         """
         how = training.tree_dropout > 0, self.dropout
         counts, remarks = Counts(), Remarks()
@@ -90,11 +90,11 @@ class TextPairs:
         for side, count in unknown.items():
             if count > MUCH_UNKNOWN * tokens[side]:
                 share = f"{count / tokens[side]:.1%} of the {side} tokens"
-                self.notes.add(f"{share} are not in the vocabulary, and are learnt as unknown")
+                self.notes.add(f"{share} are not in the vocabulary, and become unknown tokens")
         return vocabulary, arrays
 
     def _with_progress(self, windows: Iterable[T], of: str, config: ModelConfig) -> Iterable[T]:
-        """Return the results of the windows, with a progress line on stderr if that is a terminal."""
+        """Return the results, with a progress line on stderr if that is a terminal."""
         count = len(config.source.tasks) * -(-len(self.bitext) // WINDOW)
         watched: Iterable[T] = tqdm(
             windows, of, count, leave=False, unit=" sentences", unit_scale=WINDOW, disable=not sys.stderr.isatty()
@@ -108,13 +108,13 @@ class TextPairs:
 
 
 def settings_of(config: ModelConfig) -> bytes:
-    """Return what a process makes the config from again."""
+    """Return the config as JSON, for another process."""
     return orjson.dumps(config.fields())
 
 
 @dataclass(frozen=True)
 class DraftWindow:
-    """Makes the examples of some pairs, packed until their vocabulary is known, and counts their entries and labels."""
+    """Makes the examples of some pairs, pickled until the vocabulary is known, and counts their entries and labels."""
 
     config: ModelConfig
     bpe: Bpe
@@ -134,8 +134,7 @@ class DraftWindow:
 
 @dataclass(frozen=True)
 class WindowEncoded:
-    """arrays: by name, the numbers and the lengths of the rows of all examples that are kept; unknown, tokens: how many
-    of each there are per side."""
+    """arrays: by name, the numbers and the lengths of all rows; unknown, tokens: how many each side has."""
 
     arrays: dict[str, tuple[NDArray[Any], NDArray[np.int64]]]
     remarks: Remarks
@@ -145,7 +144,7 @@ class WindowEncoded:
 
 @dataclass(frozen=True)
 class EncodeWindow:
-    """Makes columns of examples that a DraftWindow has packed."""
+    """Makes the columns of the examples of a DraftWindow."""
 
     config: ModelConfig
     vocabulary: Vocabulary
@@ -169,7 +168,7 @@ def _flat(rows: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]
 
 
 class CorpusWriter:
-    """Writes the arrays of a corpus as they come; a context manager."""
+    """A context manager that writes the arrays of a corpus, some rows at a time."""
 
     def __init__(self, place: Path) -> None:
         self._place, self._open = place, ExitStack()
@@ -177,7 +176,7 @@ class CorpusWriter:
         self._ends: Counter[str] = Counter()
 
     def append(self, arrays: Mapping[str, tuple[NDArray[Any], NDArray[np.int64]]]) -> None:
-        """Add rows, by the names of `Corpus.rows`."""
+        """Add rows by name, as in `Corpus.rows`."""
         for name, (values, lengths) in arrays.items():
             if name not in self._writers:
                 files = _files(self._place, len(self._writers))
@@ -189,7 +188,7 @@ class CorpusWriter:
             self._ends[name] += len(values)
 
     def finish(self) -> dict[str, Any]:
-        """Complete the files; return checksums of both files of each array, by its name, in the order of the files."""
+        """Complete the files; return the checksums of both files of each array, by name, in the order of the files."""
         return {name: [writer.finish() for writer in both] for name, both in self._writers.items()}
 
     def __enter__(self) -> "CorpusWriter":
@@ -202,9 +201,9 @@ class CorpusWriter:
 def open_corpus(
     place: Path, arrays: Mapping[str, Any], config: ModelConfig, vocabulary: Vocabulary, training: TrainingConfig
 ) -> Corpus:
-    """Return the corpus in a folder, which stays on the disk; arrays: as `CorpusWriter.finish` gives them.
+    """Return the corpus in a folder, memory-mapped; arrays: as `CorpusWriter.finish` returns them.
 
-    Raises BadInput for files that are missing or damaged, or of no corpus.
+    Raises BadInput for missing or damaged files, and for files that are no corpus.
     """
     found = {}
     for number, (name, checksums) in enumerate(arrays.items()):
