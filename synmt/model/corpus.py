@@ -181,12 +181,14 @@ class Corpus:
         tokens = [gold[each] for gold, each in zip(golds, are_read, strict=True)]
         inputs, _ = pad([np.concatenate([[vocabulary.begin], each[:-1]]) for each in tokens], vocabulary.padding)
         before = [row * inputs.shape[1] + each.cumsum() - each for row, each in enumerate(are_read)]
-        gold = np.concatenate(golds).astype(np.int64)
+        gold, read = np.concatenate(golds).astype(np.int64), np.concatenate(are_read)
+        places = [sent(torch.from_numpy(each.nonzero()[0]), device) for each in (read, ~read)]
         return TargetBatch(
             sent(inputs, device),
             sent(torch.from_numpy(np.concatenate(before)), device),
             sent(torch.from_numpy(gold), device),
             len(gold),
+            unread=(places[0], places[1]),
         )
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:

@@ -288,8 +288,8 @@ class PrefixDecoder(nn.Module):
         """Return what the positions of prefixes see of each other."""
         return AttentionEdit(heads=tuple(part(tensors[part.reads]) for part in _modules(self.heads)))
 
-    def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
-        return one_vocabulary(network, gold)
+    def classes(self, network: Transformer, target: TargetBatch) -> list[Classes]:
+        return one_vocabulary(network, target.gold)
 
     def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return PrefixSteps(self, network, encoded, source_bias, beam)
