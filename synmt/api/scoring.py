@@ -1,4 +1,4 @@
-"""Scores, as `synmt score` computes them."""
+"""Scoring: the function behind `synmt score`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -19,11 +19,11 @@ def score(
     metrics: str | Sequence[str] = ("bleu", "chrf"),
     **settings: Any,
 ) -> list[Score]:
-    """Return the score of hypotheses by each metric, against one or several references of each.
+    """Return the score of the hypotheses by each metric, against one or more references per hypothesis.
 
-    metrics: names, as `synmt score --metric`. Translations are text, parses records or brackets, and links lines such
-    as `0-0 1-2`. settings: options of `synmt score` under Metrics. Raises BadInput, also for lengths that differ,
-    TypeError, and ValueError, also for a setting that no metric uses.
+    metrics: names, as for `synmt score --metric`. Translations are text, parses are records or brackets, and links are
+    lines such as `0-0 1-2`. settings: options of `synmt score` under Metrics. Raises BadInput, also if lengths differ;
+    TypeError; and ValueError, also for a setting that no metric uses.
     """
     names = metrics.split(",") if isinstance(metrics, str) else metrics
     for name in names:
@@ -41,6 +41,6 @@ def score(
         ((_, scores),) = score_systems(open_input(list(names), files, config))
     except WrongUsage:
         raise
-    except ValueError as error:  # what is wrong with the input as a whole
+    except ValueError as error:  # concerns the input as a whole
         raise BadInput(str(error)) from None
     return list(scores)
