@@ -62,8 +62,8 @@ def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Ite
     """Yield the pairs with links of other programs: line n of a file belongs to pair n. Raises BadInput.
 
     A file holds Pharaoh links, source first, possibly with scores; JSON lines with `links` and their scores; or
-    GIZA++'s A3 format. In the first A3 file, the third line of a pair holds the source words. Possible links, and links without
-    scores, get the score 1.
+    GIZA++'s A3 format. In the first A3 file, the third line of a pair holds the source words. Possible links, and links
+    without scores, get the score 1.
     """
     files = [_links_of_file(path, reverse=number == 1) for number, path in enumerate(paths)]
     count = 0
