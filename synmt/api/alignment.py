@@ -14,7 +14,7 @@ from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.stream import WINDOW, fitted, needed, sides_for
-from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pairs
+from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pairs, not_given, takes
 from synmt.model.records import SentencePair
 from synmt.model.words import SideWords, note_doubts
 from synmt.options import Scope, check_used, settings_of
@@ -23,6 +23,7 @@ from synmt.text.links import Link, write_links
 from synmt.text.tokenization import TextConfig
 
 HOW = ("symmetrize", "threshold", "links_by", "end_punctuation", "tree_links", "temperature", "max_words")
+OF_LINKS = [each for each in settings_of(AlignConfig) if each.name in HOW]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class WordLinks:
         return write_links(self.links)
 
 
+@takes(*(each for each in not_given(known()) if each.name != "format"))
 def align(
     pairs: Iterable[Pair] | Path,
     method: str | None = None,
@@ -109,6 +111,7 @@ class Aligner:
         given = {"paths": [folder]} | ({"method": method} if method else {})
         return cls(open_aligner(Path(folder), method, device), scope_of(given))
 
+    @takes(*OF_LINKS, *settings_of(TextConfig))
     def align(
         self, pairs: Iterable[Pair] | Path, *, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[WordLinks]:

@@ -1,16 +1,18 @@
 """What the caller passes and gets: sentences as lines, keywords as configs, notes as warnings."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, TypeVar
 
-from synmt.options import MOST_JOBS, check_settings, setting, settings_of
+from synmt.options import MOST_JOBS, Known, Setting, check_settings, setting, settings_of
 from synmt.streams import BadLines, Line, Notes, OnError, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
+Function = TypeVar("Function", bound=Callable[..., Any])
 Config = TypeVar("Config")
 Sentence = str | ParseRecord  # a str is text or the JSON of a record, with or without a line end
 Pair = tuple[Sentence, Sentence]
@@ -27,6 +29,37 @@ class RuntimeConfig:
     def __post_init__(self) -> None:
         """Raise ValueError for settings out of bounds."""
         check_settings(self)
+
+
+def takes(*settings: Setting) -> Callable[[Function], Function]:
+    """Declare the settings that a function takes as its `**settings`, so that help() and completion show them.
+
+    `synmt/__init__.pyi` is made of these signatures.
+    """
+
+    def declare(function: Function) -> Function:
+        shown = signature(function)
+        own = [each for each in shown.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        names = {each.name for each in own}
+        more = [
+            Parameter(
+                each.name,
+                Parameter.KEYWORD_ONLY,
+                default=each.default,
+                annotation=each.hint | None if each.default is None else each.hint,
+            )
+            for each in settings
+            if each.name not in names
+        ]
+        vars(function)["__signature__"] = shown.replace(parameters=[*own, *more])
+        return function
+
+    return declare
+
+
+def not_given(known: Mapping[str, Known]) -> list[Setting]:
+    """Return settings of which a preset or method chooses the default: as keywords, they are None unless given."""
+    return [replace(each.setting, name=name.replace("-", "_"), default=None) for name, each in known.items()]
 
 
 def lines_of(sentences: Iterable[Sentence] | Path, name: str, on_error: OnError = "fail") -> Iterator[Line]:

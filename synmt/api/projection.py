@@ -4,13 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Doubts, Sentence, config_of_all, lines_of_pairs
+from synmt.api.given import Doubts, Sentence, config_of_all, lines_of_pairs, takes
+from synmt.options import settings_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.stream import projections
 from synmt.streams import BadLines, OnError
 from synmt.trees.record import ParseRecord
 
 
+@takes(*settings_of(ProjectionConfig))
 def project(
     pairs: Iterable[Sequence[Sentence]] | Path,
     aligner: str | Path | None = None,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Pair, lines_of_pairs
+from synmt.api.given import Pair, lines_of_pairs, not_given, takes
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.options import check_keywords, check_used
@@ -18,6 +18,7 @@ from synmt.training.start import configs_of, known
 Pairs = str | Path | tuple[str | Path, str | Path] | PairFiles | Iterable[Pair]
 
 
+@takes(*not_given(known()))
 def train(
     pairs: Pairs,
     dev: Pairs | None = None,

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import torch
 
-from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs
+from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
 from synmt.decoding.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
 from synmt.decoding.scores import ForcedTarget, forced_pairs, forced_targets
 from synmt.decoding.stream import open_batches, source_sentences, words_of_sides
@@ -23,9 +23,17 @@ from synmt.streams import BadLines, Latest, Line, OnError, windows
 
 OWN = ("n_best", "score", "format", "precision", "jobs", "markup")  # settings that Model's methods decide themselves
 Opened = tuple[tuple[Path, ...], SearchConfig, TranslateConfig, str]
+OF_TEXT = [each for each in settings_of(TranslateConfig) if each.name not in (*OWN, "sum_trees")]
+OF_SEARCH = [*settings_of(SearchConfig), *OF_TEXT]
+OF_SCORES = [
+    each
+    for each in settings_of(TranslateConfig)
+    if each.name in ("sum_trees", "tokenizer", "batch_tokens", "max_tokens")
+]
 OPTIONS = [*options_in(SearchConfig, unless=OF_SEARCHES).values(), *options_in(TranslateConfig).values()]
 
 
+@takes(*OF_SEARCH)
 def translate(
     model: str | Path | Sequence[str | Path],
     sentences: Iterable[Sentence] | Path,
@@ -49,6 +57,10 @@ def translate(
 class Model:
     """A translation model in memory, or several that translate together."""
 
+    def __repr__(self) -> str:
+        names = ", ".join(str(each.path) for each in self.folders)
+        return f"<Model {names}: {self.precision} on {self.device}>"
+
     folders: Sequence[ModelFolder[ModelConfig]]
     models: Sequence[TranslationModel]
     device: torch.device
@@ -64,6 +76,7 @@ class Model:
         place = local_device(device)
         return cls(opened, [load(folder, place, precision) for folder in opened], place, precision)
 
+    @takes(*OF_SEARCH)
     def translate(
         self, sentences: Iterable[Sentence] | Path, *, jobs: int = 1, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[Translation]:
@@ -77,6 +90,7 @@ class Model:
         """
         return (best for best, *_ in self._found(sentences, None, on_error, settings, jobs))
 
+    @takes(*OF_SEARCH)
     def n_best(
         self, sentences: Iterable[Sentence], n: int, *, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[list[Translation]]:
@@ -86,6 +100,7 @@ class Model:
         """
         return (found[:n] for found in self._found(sentences, n, on_error, settings))
 
+    @takes(*OF_SCORES)
     def log_probabilities(
         self, pairs: Iterable[Pair], *, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[ForcedTarget]:

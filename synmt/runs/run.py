@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeAlias
 
 from synmt.runs.aligners import Aligners
 from synmt.runs.file import RunFile, read_run, safe_path, with_options
@@ -13,7 +13,7 @@ from synmt.runs.table import COSTS, costs_of, report, results
 from synmt.runs.tasks import Workplace, do, do_all
 from synmt.streams import BadInput
 
-Work = Systems | Aligners | Projections
+Work: TypeAlias = Systems | Aligners | Projections
 KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
     "systems": Systems.of,
     "aligners": Aligners.of,

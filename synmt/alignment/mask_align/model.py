@@ -146,7 +146,7 @@ class MaskAlignModel(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Initialize each product as one matrix by Xavier's normal distribution, embeddings and leaks from N(0, 1/d)."""
+        """Initialize each product as one matrix by normal Xavier, embeddings and leaks from N(0, 1/d)."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_normal_(module.weight)
