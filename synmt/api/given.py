@@ -34,7 +34,7 @@ class RuntimeConfig:
 def takes(*settings: Setting) -> Callable[[Function], Function]:
     """Declare the settings that a function takes as its `**settings`, so that help() and completion show them.
 
-    `synmt/__init__.pyi` is made of these signatures.
+    `synmt/__init__.pyi` is generated from these signatures.
     """
 
     def declare(function: Function) -> Function:
@@ -58,7 +58,7 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
 
 
 def not_given(known: Mapping[str, Known]) -> list[Setting]:
-    """Return settings of which a preset or method chooses the default: as keywords, they are None unless given."""
+    """Return settings whose defaults depend on a preset or method: as keywords, they are None unless given."""
     return [replace(each.setting, name=name.replace("-", "_"), default=None) for name, each in known.items()]
 
 

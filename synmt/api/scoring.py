@@ -83,9 +83,5 @@ def _opened(
         yield open_input(list(names), Files(list(systems), numbers, given=lines), config)
     except WrongUsage:
         raise
-<<<<<<< HEAD
     except ValueError as error:  # concerns the input as a whole
-=======
-    except ValueError as error:
->>>>>>> main
         raise BadInput(str(error)) from None
