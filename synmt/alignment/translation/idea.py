@@ -103,7 +103,7 @@ class LinkIdea:
         raise NotImplementedError
 
     def weights(self, forced: Forced) -> "Tensor":
-        """Return how strongly each target token is linked with each source token, [B,I,J]; padded rows do not matter."""
+        """Return how strongly target and source tokens are linked, [B,I,J]; padded rows do not matter."""
         raise NotImplementedError
 
     def posteriors(self, forced: Forced) -> "Tensor":
