@@ -1,4 +1,4 @@
-"""synmt: syntax in neural machine translation.
+"""synmt: syntax-aware neural machine translation.
 
 Imports run one way: cli → runs → api → (inspection, alignment) → training → decoding → model → systems → nn, and
 (parsers, challenge) → metrics → trees → text → options → (streams, registry); tests/test_imports.py checks this.

@@ -1,4 +1,4 @@
-"""Scores and significance, as `synmt score` and `synmt significance` compute them."""
+"""Scoring and comparison: the functions behind `synmt score` and `synmt significance`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,11 +26,11 @@ def score(
     metrics: Metrics = ("bleu", "chrf"),
     **settings: Any,
 ) -> list[Score]:
-    """Return the score of hypotheses by each metric, against one or several references of each.
+    """Return the score of the hypotheses by each metric, against one or more references per hypothesis.
 
-    metrics: names, as `synmt score --metric`. Translations are text, parses records or brackets, and links lines such
-    as `0-0 1-2`. settings: options of `synmt score` under Metrics. Raises BadInput, also for lengths that differ,
-    TypeError, and ValueError, also for a setting that no metric uses.
+    metrics: names, as for `synmt score --metric`. Translations are text, parses are records or brackets, and links are
+    lines such as `0-0 1-2`. settings: options of `synmt score` under Metrics. Raises BadInput, also if lengths differ;
+    TypeError; and ValueError, also for a setting that no metric uses.
     """
     with _opened({"hypotheses": hypotheses}, references, metrics, settings) as given:
         ((_, scores),) = score_systems(given)
@@ -44,10 +44,10 @@ def significance(
     metrics: Metrics = ("bleu", "chrf"),
     **settings: Any,
 ) -> list[Comparison]:
-    """Compare systems, named hypotheses, with the first by each metric: score, difference and p.
+    """Compare systems with the first one by each metric: score, difference and p.
 
-    metrics: as for `score`. settings: options of `synmt significance` under Test and Metrics; the test is one of those
-    that resample sentences. Raises as `score`.
+    systems: hypotheses by name; metrics: as for `score`. settings: options of `synmt significance` under Test and
+    Metrics, with a test that resamples sentences. Raises as `score`.
     """
     of_test = {each.name: settings.pop(each.name) for each in OF_TESTS if each.name in settings}
     config = config_of_all(SignificanceConfig, of_test)
@@ -83,5 +83,5 @@ def _opened(
         yield open_input(list(names), Files(list(systems), numbers, given=lines), config)
     except WrongUsage:
         raise
-    except ValueError as error:
+    except ValueError as error:  # concerns the input as a whole
         raise BadInput(str(error)) from None
