@@ -38,7 +38,7 @@ class FittedHmm:
         """Fit both directions to pairs, and keep of them what a folder holds."""
         sides = _sides(spread(pairs, options.pairs), options.trees)
         if len(sides[0]) < len(pairs):
-            print(f"synmt align: of {len(pairs)} pairs, hmm learns from {len(sides[0])}", file=sys.stderr)
+            print(f"synmt align: hmm learns from some of the pairs ({len(sides[0])} of {len(pairs)})", file=sys.stderr)
         source, target = (Compounds.learn(side.counts(), options.compounds) for side in sides)
         learned = cls(fit(options, _cut(sides, (source, target))), (source, target))
         return cls._of(options, (source.parts, target.parts), learned._tensors())

@@ -71,7 +71,7 @@ def test_of_many_pairs_some_are_enough(tmp_path: Path, capsys: pytest.CaptureFix
     assert list(spread(Bitext(PAIRS[:7]), 3)) == [PAIRS[2], PAIRS[4], PAIRS[6]]
     assert list(spread(Bitext(PAIRS[:7]), 0)) == list(spread(Bitext(PAIRS[:7]), 9)) == PAIRS[:7]
     fitted("hmm", PAIRS, tmp_path / "some", {"hmm_pairs": 50})
-    assert capsys.readouterr().err.startswith("synmt align: of 300 pairs, hmm learns from 50\n")
+    assert capsys.readouterr().err.startswith("synmt align: hmm learns from some of the pairs (50 of 300)\n")
 
 
 def test_parts_learn_what_the_whole_does(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
