@@ -161,7 +161,7 @@ def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
     if name is None:
         name = read_config(folder).get("aligner")
         if not isinstance(name, str) or name not in ALIGNERS:
-            raise BadInput("is no aligner; name a --method that reads links off this model", str(folder))
+            raise BadInput("is not an aligner; name a --method that reads links from this model", str(folder))
     elif name not in ALIGNERS:
         raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
     with random_numbers_kept():
@@ -184,7 +184,7 @@ def options_of(aligner: Any) -> dict[str, Any]:
 def new_folder(aligner: Aligner, how: Fitting) -> Iterator[Path]:
     """Create and lock the folder of an aligner that cannot be resumed. Raises BadInput."""
     if (how.out / CONFIG_FILE).exists() or how.resume:
-        raise BadInput(f"{name_of(aligner)} always begins anew, in a folder that holds no model", str(how.out))
+        raise BadInput(f"{name_of(aligner)} cannot resume: name a folder without a model", str(how.out))
     check_new(how.out, resume=False)
     with locked(how.out):
         how.notes.say()
@@ -206,7 +206,7 @@ def read_saved(folder: Path, kind: type[Aligner]) -> dict[str, Any]:
     fields = read_config(folder)
     with naming(folder / CONFIG_FILE):
         if fields["aligner"] != name_of(kind):
-            raise ValueError(f"a model of {fields['aligner']}, not of {name_of(kind)}")
+            raise ValueError(f"expected a model of {name_of(kind)}, found one of {fields['aligner']}")
         saved: dict[str, Any] = fields.get("model", fields)
         return saved
 

@@ -127,7 +127,7 @@ class Lexicon:
     def __init__(self, path: Path) -> None:
         """Raise BadInput if the file cannot be written."""
         if not path.parent.is_dir() or path.is_dir():
-            raise BadInput("no file can be written there", str(path))
+            raise BadInput("cannot write a file there", str(path))
         self.path = path
         self._pairs: Counter[tuple[str, str]] = Counter()
         self._sources: Counter[str] = Counter()

@@ -103,7 +103,7 @@ def extract(
     contain the link. Raises ValueError for a mean of hard links, and for weights that are not finite.
     """
     if isinstance(given, SoftLinks) and not (np.isfinite(given.forward).all() and np.isfinite(given.backward).all()):
-        raise ValueError("the numbers of this aligner overflow: its weights are not finite")
+        raise ValueError("this aligner computes weights that are not finite")
     scores = np.minimum(word_scores(given, len(source), len(target), how.heuristic), np.float32(1))
     last = len(source) - 1, len(target) - 1
     drop_last = how.end_punctuation and is_punctuation(source[-1])
@@ -111,7 +111,7 @@ def extract(
         given = _without_source_word(given, last[0])
     if how.heuristic == "harmonic" or how.heuristic == "mean":
         if isinstance(given, DirectedLinks):
-            raise ValueError("links without weights have no mean")
+            raise ValueError("only links with weights have a mean")
         usual = given.threshold if how.heuristic == "harmonic" else MEAN_THRESHOLD
         threshold = usual if how.threshold is None else how.threshold
         if drop_last:

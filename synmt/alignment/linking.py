@@ -50,7 +50,7 @@ class KnownLinks:
     def of(cls, config: AlignConfig, files: int) -> "KnownLinks":
         """Return how to combine the links of this number of files. Raises ValueError."""
         if files > 2 and config.symmetrize not in (None, "mean"):
-            raise WrongUsage("more than two files of links vote; that is --symmetrize mean")
+            raise WrongUsage("more than two files of links can only vote: use --symmetrize mean")
         return cls(config.symmetrize or ("mean" if files > 2 else "grow-diag-final-and"))
 
     def open(self) -> "KnownLinks":
@@ -149,7 +149,7 @@ def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
     """
     aligner = open_aligner(folder, None, device)
     if any(aligner.needs()):
-        raise BadInput("needs trees of what it aligns; align first, and give the links", str(folder))
+        raise BadInput("this aligner needs trees of both sides: align first, and give the links", str(folder))
     has_mean = aligner.heuristic in ("harmonic", "mean")
     how = Extraction(aligner.heuristic, threshold if has_mean else None)
 

@@ -52,7 +52,7 @@ def read_pairs(
     for (line, left), (_, right) in zip(sources, targets, strict=True):
         longest = max(len(left.tokens), len(right.tokens))
         if longest > max_words:
-            bad.add(line.error(f"a side of {longest} words, over --max-words {max_words}"))
+            bad.add(line.error(f"a side has {longest} words, more than --max-words {max_words}"))
             left = right = ParseRecord()
         line = replace(line, text="")
         yield SentencePair(left, right, (line, line))
@@ -72,12 +72,12 @@ def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Ite
         for path, file in zip(paths, files, strict=True):
             found = next(file, None)
             if found is None:
-                raise BadInput(f"links of {count - 1} sentence pairs, and there are more", path)
+                raise BadInput(f"has links for only {count - 1} of the sentence pairs", path)
             known.append(found.of_pair(pair))
         yield replace(pair, links=known)
     for file in files:
         if found := next(file, None):
-            raise found.line.error(f"links of more than {count} sentence pairs")
+            raise found.line.error(f"links without a sentence pair: only {count} were given")
 
 
 def count_from_one(path: str) -> bool:
@@ -106,7 +106,7 @@ class KnownLine:
                 raise LinkError(f"links of {theirs} for {ours}")
         except LinkError as error:
             line = pair.lines[0]
-            raise self.line.error(f"{error} in {line.source}:{line.number}; are they links of other words?") from None
+            raise self.line.error(f"{error} in {line.source}:{line.number}; do they belong to other words?") from None
         return self.links
 
 
@@ -146,4 +146,4 @@ def note_bases(notes: Notes, links: Sequence[str]) -> None:
     """Add a note on files of links that seem to count words from 1."""
     for path in links:
         if Path(path).is_file() and count_from_one(path):
-            notes.add(f"{path} links no word 0; it seems to count from 1, not from 0")
+            notes.add(f"{path} has no link to a word 0, so it seems to count words from 1")

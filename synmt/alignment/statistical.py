@@ -130,7 +130,7 @@ class Eflomal:
             try:
                 eflomal.read_priors(stream)
             except (ValueError, IndexError):
-                raise ValueError("no list of priors") from None
+                raise ValueError("not a list of priors") from None
         return cls(text, priors)
 
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:

@@ -81,7 +81,7 @@ def sides_for(aligner: Aligner | KnownLinks, text: TextConfig) -> Sides:
     languages = own.languages if own else text.languages
     for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
         if asked not in (None, known):
-            raise BadInput(f"text is in {asked}, but the model was fitted to {' and '.join(languages)}")
+            raise BadInput(f"the text is in {asked}, but the aligner was fitted to {' and '.join(languages)}")
     if text.tokenizer or not own:
         return sides_of(languages, text.tokenizer or "moses")
     return sides_of(languages, own.tokenizer, own.words)
@@ -141,14 +141,14 @@ def fitted(
     aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
-        raise WrongUsage(f"one process fits {fit.method}, not several: add --method {joined}")
+        raise WrongUsage(f"{fit.method} cannot be fitted by several processes: use --method {joined}")
     tokenizer = text.tokenizer or "moses"
     sides = sides_of(text.languages, tokenizer)
     pairs = read_pairs(lines, needed(aligner.needs(fit.settings), config), sides, config.max_words, bad)
     kept, known = KeptPairs(), [fit.guide] if fit.guide else []
     bitext = Bitext(kept.whole(with_known_links(pairs, known) if known else pairs))
     if not len(bitext):
-        raise BadInput("no sentence pairs to be fitted to")
+        raise BadInput("no sentence pairs to learn from")
     note_doubts(notes, *sides)
     note_bases(notes, known)
     if say and hasattr(kind, "cost"):
@@ -236,7 +236,7 @@ def _write(
         lexicon.write()
     if 2 * unlinked > total:
         advice = "lower --threshold" if config.threshold else "fit longer, to more pairs, or try --symmetrize grow-diag"
-        print(f"synmt align: {unlinked} of {total} pairs have no link: {advice}", file=sys.stderr)
+        print(f"synmt align: most pairs have no link ({unlinked} of {total}): {advice}", file=sys.stderr)
 
 
 def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[SentencePair]:

@@ -91,7 +91,7 @@ def lines_of_pairs(
 def numbered(items: Iterable[T], name: str) -> Iterator[tuple[Line, T]]:
     """Yield each item with a line that names its place. Raises TypeError for a str, which is one text, not several."""
     if isinstance(items, str):
-        raise TypeError(f"{name} are several, not one str: put it into a list")
+        raise TypeError(f"{name} must be several, not a single str: put it in a list")
     for number, item in enumerate(items, 1):
         yield Line("", name, number), item
 

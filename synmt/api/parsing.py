@@ -8,7 +8,7 @@ from synmt.api.given import Doubts, config_of_all, numbered, text_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.parser import Parser, ParserInput
 from synmt.parsers.stream import ParserPool
-from synmt.streams import BadInput, BadLines, OnError, read_lines
+from synmt.streams import BadInput, BadLines, OnError, counted, read_lines
 from synmt.trees.record import ParseRecord
 
 Sentences = Path | Iterable[str | Sequence[str]]
@@ -57,7 +57,7 @@ def _parses(
         except ModelError as error:  # from another process
             raise BadInput(str(error)) from None
     if parser.unparsed:
-        doubts.add(f"{parser.unparsed} sentences too long to parse, without a tree")
+        doubts.add(f"{counted(parser.unparsed, 'sentence')} too long to parse, returned without a tree")
     doubts.add_all(bad)
     doubts.say()
 
@@ -73,5 +73,5 @@ def _inputs(sentences: Sentences, words: Callable[[str], ParserInput], bad: BadL
             continue
         for token in sentence:
             if token.split() != [token]:
-                raise line.error(f"{token!r} is no token: it is empty or has white space")
+                raise line.error(f"{token!r} is not a token: it is empty or contains white space")
         yield list(sentence)

@@ -54,7 +54,7 @@ def significance(
     if config.test == "sign":
         raise ValueError("the sign test compares tables of scores, not sentences")
     if len(systems) < 2:
-        raise TypeError("significance needs two systems or more")
+        raise TypeError("significance needs at least two systems")
     with _opened(systems, references, metrics, settings) as given:
         found = compare(given, config.test, config.resamples, config.seed, config.against)
     return [each for row in found.comparisons for each in row]

@@ -109,7 +109,7 @@ class Model:
         As `translate`, with `sum_trees` but without the settings of search. Raises ValueError for several models.
         """
         if len(self.models) > 1:
-            raise ValueError("log-probabilities are of one model")
+            raise ValueError("log-probabilities need exactly one model")
         translator, config = self._open(None, settings, score=True)
         return self._forced(translator, config, pairs, on_error)
 

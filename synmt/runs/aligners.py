@@ -21,7 +21,7 @@ from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together
 from synmt.runs.systems import add_parse, check_size, count_pairs, named
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
-from synmt.streams import BadInput, BadLines, read_lines
+from synmt.streams import BadInput, BadLines, counted, read_lines
 from synmt.text.tokenization import TextConfig
 from synmt.trees.formats import read_parses
 
@@ -196,7 +196,7 @@ def rows_of(run: RunFile) -> dict[str, Row]:
             raise BadInput(f"aligner {name}: {error}") from None
         used |= rows[name].options.keys()
     if unused := shared.keys() - used:
-        raise BadInput(f"align: no aligner of the run uses {min(unused)}")
+        raise BadInput(f"align: {min(unused)} has no effect on the aligners of the run")
     _in_order(rows)
     return rows
 
@@ -207,15 +207,15 @@ def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
     others = own.get("links-from", ())
     method = None if others else str(own.get("method", name))
     if method is not None and method not in ALIGNERS:
-        raise ValueError(f"no aligner has this name; say its method, one of {', '.join(ALIGNERS)}")
+        raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
     letters = own.get("letters")
     if letters is not None and (type(letters) is not int or letters < 1):
-        raise ValueError(f"letters cannot be {letters!r}; it is a whole number from 1")
+        raise ValueError(f"letters cannot be {letters!r}; it must be a whole number from 1")
     for each in ("guide", "models"):
         if each in own and own[each] not in names and not Path(str(own[each])).exists():
             raise ValueError(f"{each}: {own[each]} is neither an aligner of the run nor a file")
     if missing := [each for each in others if each not in names]:
-        raise ValueError(f"links-from: {missing[0]} is no aligner of the run")
+        raise ValueError(f"links-from: {missing[0]} is not an aligner of the run")
     scope = _scope(method, {**options, **{each: own[each] for each in ("guide", "models") if each in own}}, others)
     for each, value in shared.items():
         option = known_of("align")[each].option
@@ -279,7 +279,7 @@ def check_test(test: Pair) -> int:
     (first, pairs), *others = lengths.items()
     for path, length in others:
         if length != pairs:
-            raise BadInput(f"{pairs} lines, {path}: {length} lines", str(first))
+            raise BadInput(f"{counted(pairs, 'line')}, {path}: {counted(length, 'line')}", str(first))
     if not pairs:
         raise BadInput("has no lines", str(first))
     return pairs
@@ -295,7 +295,7 @@ def sets_of(run: RunFile) -> dict[str, Path]:
     """Return the files of challenge sets. Raises BadInput for a query, which needs translations."""
     for name, each in run.challenge.items():
         if not isinstance(each, Path):
-            raise BadInput(f"challenge {name}: a query needs references that are text; give a file of line numbers")
+            raise BadInput(f"challenge {name}: a query needs translations; give a file of line numbers instead")
     return {name: each for name, each in run.challenge.items() if isinstance(each, Path)}
 
 

@@ -15,7 +15,7 @@ from synmt.api.given import RuntimeConfig
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import columns_of_pairs, source_form
 from synmt.options import Known, keywords_of, known_in
-from synmt.streams import BadInput, BadLines, read_lines, write_lines
+from synmt.streams import BadInput, BadLines, counted, read_lines, write_lines
 from synmt.text.links import write_links
 from synmt.trees.formats import read_parses
 from synmt.trees.record import ParseRecord, write_record
@@ -205,7 +205,9 @@ def cut(file: str, lines: int, last: int | None = None) -> None:
     texts = [line.text for line in read_lines([file])]
     begin = 0 if last is None else len(texts) - last
     if len(texts) < max(lines, last or 0):
-        raise BadInput(f"{len(texts)} lines, and a size of the run is {max(lines, last or 0)}", file)
+        raise BadInput(
+            f"has {counted(len(texts), 'line')}, fewer than a size of the run, {max(lines, last or 0)}", file
+        )
     for text in texts[begin : begin + lines]:
         fields = orjson.loads(text) if text.startswith('{"source":') else None
         print(write_links((i, j) for i, j, _ in fields["links"]) if fields else text)

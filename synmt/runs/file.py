@@ -144,7 +144,7 @@ def checked(kind: str, place: str, options: Options) -> Options:
             found[name] = value
             continue
         if name in OWN.get(kind, ()):
-            raise ValueError(f"{place}: {name} is up to the run itself")
+            raise ValueError(f"{place}: {name} is set by the run itself")
         try:
             keywords_of({name: value}, known)
         except ValueError as error:
@@ -172,28 +172,28 @@ def check_together(kind: str, place: str, options: Options, scope: Scope) -> Non
 def _run(fields: dict[str, Any], folder: Path) -> RunFile:
     for name, value in fields.items():
         if name not in SECTIONS:
-            raise ValueError(f"{name!r} is none of {', '.join(SECTIONS)}")
+            raise ValueError(f"{name!r} is not one of {', '.join(SECTIONS)}")
         if not isinstance(value, SECTIONS[name]):
-            raise ValueError(f"{name} is no {'list' if SECTIONS[name] is list else 'table'}")
+            raise ValueError(f"{name} must be a {'list' if SECTIONS[name] is list else 'table'}")
     kind = _kind(fields)
     data, tests = dict(fields.get("data", {})), fields.get("tests", {})
     languages = data.pop("languages", ["en", "en"]) if kind != "systems" else ["en", "en"]
     if kind == "systems" and data.keys() != {"train", "dev"}:
-        raise ValueError("data has no train and dev, or more than these")
+        raise ValueError("data needs train and dev, and nothing else")
     if data.keys() - {"train", "dev"} or (kind != "systems" and "dev" in data):
-        raise ValueError("data has more than train and languages")
+        raise ValueError("data takes only train and languages")
     if not isinstance(languages, list) or len(languages) != 2 or not all(isinstance(each, str) for each in languages):
-        raise ValueError("languages is not [source language, target language]")
+        raise ValueError("languages must be [source language, target language]")
     if not tests:
         raise ValueError("names no tests")
     for name in [*tests, *fields[kind], *fields.get("challenge", {})]:
         if not name.strip() or "/" in name or name.startswith(".") or not name.isprintable():
-            raise ValueError(f"{name!r} is no name of a file")
+            raise ValueError(f"{name!r} cannot be the name of a file")
         if len(name.encode()) > LONGEST_NAME:
-            raise ValueError(f"{name[:20]}… has {len(name.encode())} bytes, and a name has at most {LONGEST_NAME}")
+            raise ValueError(f"{name[:20]}… has {len(name.encode())} bytes, but a name may have at most {LONGEST_NAME}")
     for name in fields[kind]:
         if "." in name:  # or the files SYSTEM.SEED and SYSTEM.SEED.TEST of two systems could be the same
-            raise ValueError(f"{name!r} is no name of a system: it has a dot")
+            raise ValueError(f"{name!r} cannot be the name of a system: it contains a dot")
     metrics = fields.get("metrics", list(METRICS_OF[kind]))
     _check_metrics(metrics, kind)
     shared, tuned = dict(fields), None
@@ -223,7 +223,7 @@ def _kind(fields: Mapping[str, Any]) -> str:
     if not kinds:
         raise ValueError("names no systems")
     if len(kinds) > 1:
-        raise ValueError(f"compares {' and '.join(kinds)}: give each a file of its own")
+        raise ValueError(f"compares {' and '.join(kinds)}: write a file for each")
     for name in fields:
         if name in OWN and name not in COMMANDS[kinds[0]]:
             raise ValueError(f"{name} has no effect on {kinds[0]}")
@@ -237,7 +237,7 @@ def _pair(name: str, files: Any, folder: Path, kind: str, is_test: bool = False)
         "aligners": "[source file, target file, file of links]", "projections": "[source file, target file]",
     }  # fmt: skip
     if not isinstance(files, list) or len(files) not in numbers or not all(isinstance(each, str) for each in files):
-        raise ValueError(f"{name} is not {wanted.get(kind if is_test else '', '[source file, target file]')}")
+        raise ValueError(f"{name} must be {wanted.get(kind if is_test else '', '[source file, target file]')}")
     paths = [safe_path(folder / each) for each in files]
     if is_test and kind == "aligners":
         return Pair(paths[0], paths[-2], paths[-1])
@@ -255,18 +255,18 @@ def _check_metrics(names: list[Any], kind: str) -> None:
         if kind == "systems" and name == COST and len(names) > 1:
             continue
         if not isinstance(name, str) or name not in METRICS:
-            raise ValueError(f"metrics: {name!r} is none of {', '.join(METRICS)}")
+            raise ValueError(f"metrics: {name!r} is not one of {', '.join(METRICS)}")
         if METRICS[name](MetricConfig()).compares != COMPARED[kind]:
             raise ValueError(f"metrics: {name} does not compare {COMPARED[kind]}")
     if not names or len(set(names)) < len(names):
-        raise ValueError("metrics has a name twice" if names else "metrics has no names")
+        raise ValueError("metrics has a duplicate name" if names else "metrics is empty")
 
 
 def _numbers(name: str, values: list[Any], least: int) -> tuple[int, ...]:
     if not values or len(set(map(str, values))) < len(values):
-        raise ValueError(f"{name} has a number twice" if values else f"{name} has no numbers")
+        raise ValueError(f"{name} has a duplicate number" if values else f"{name} is empty")
     if not all(type(each) is int and least <= each <= LARGEST for each in values):
-        raise ValueError(f"{name} holds what is no number from {least} to {LARGEST}")
+        raise ValueError(f"{name} must be numbers from {least} to {LARGEST}")
     return tuple(values)
 
 
@@ -274,10 +274,10 @@ def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
     """Return the options with one value each, and the option that has several. Raises ValueError."""
     several = {name: values for name, values in table.items() if isinstance(values, list)}
     if len(several) > 1:
-        raise ValueError(f"translate has several values of {' and of '.join(several)}: one option is chosen on dev")
+        raise ValueError(f"translate: only one option may have several values, not {' and '.join(several)}")
     for name, values in several.items():
         if len(values) < 2 or len(set(map(str, values))) < len(values):
-            raise ValueError(f"translate: {name} has no two values, or one twice")
+            raise ValueError(f"translate: {name} must be one value, or several different ones")
         for value in values:
             _options({name: value})
         return {each: value for each, value in table.items() if each != name}, Tuned(name, tuple(values))
@@ -287,12 +287,12 @@ def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
 def _options(table: Any) -> Options:
     """Return options whose values a command line can express. Raises ValueError."""
     if not isinstance(table, dict):
-        raise ValueError(f"{table!r:.40} is no table of options")
+        raise ValueError(f"{table!r:.40} is not a table of options")
     for name, value in table.items():
         if value is False:
-            raise ValueError(f"{name} = false: leave it out, or give the option that says no, as {name}-no-… = true")
+            raise ValueError(f"{name} cannot be false: leave it out, or set its opposite, as in {name}-no-… = true")
         if name == "links-from" and isinstance(value, list) and all(isinstance(each, str) for each in value):
             continue
         if not isinstance(value, str | int | float) or (isinstance(value, str) and not value.isprintable()):
-            raise ValueError(f"{name} is no text, number or true")
+            raise ValueError(f"{name} must be a text, a number or true")
     return table

@@ -32,7 +32,7 @@ class Projections:
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Projections":
         """Check everything that can be checked, and list the tasks. Raises BadInput."""
         if len(run.seeds) > 1:
-            raise BadInput("seeds has no effect on projections")
+            raise BadInput("seeds have no effect on projections")
         check_size(run, count_pairs(run.train) if run.train else 0)
         options = dict(run.options.get("align", {}))
         method = str(options.pop("method", DEFAULT))

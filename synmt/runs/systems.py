@@ -25,7 +25,7 @@ from synmt.runs.calls import known_of
 from synmt.runs.file import COST, Options, Pair, RunFile, check_together
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
-from synmt.streams import BadInput, Line, read_lines, read_parallel
+from synmt.streams import BadInput, Line, counted, read_lines, read_parallel
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.systems.idea import lacking
 from synmt.text.tokenization import TokenizerName
@@ -142,7 +142,7 @@ def _kind(name: str) -> str:
     for option, ideas in (("source-syntax", SOURCE_IDEAS), ("target-syntax", TARGET_IDEAS)):
         if all(part in ideas for part in parts):
             return option
-    raise BadInput(f"system {name}: no system has this name; say its model, source-syntax or target-syntax")
+    raise BadInput(f"system {name}: no system has this name; give its model, source-syntax or target-syntax")
 
 
 def check_data(run: RunFile, plan: Plan) -> None:
@@ -166,7 +166,7 @@ def check_data(run: RunFile, plan: Plan) -> None:
 def check_size(run: RunFile, pairs: int) -> None:
     """Raise BadInput if the run names a size above the number of training pairs."""
     if run.train and (size := max(each or 0 for each in run.sizes)) > pairs:
-        raise BadInput(f"{pairs} lines, and a size of the run is {size}", str(run.train.source))
+        raise BadInput(f"has {counted(pairs, 'line')}, fewer than a size of the run, {size}", str(run.train.source))
 
 
 def count_pairs(pair: Pair) -> int:
@@ -180,7 +180,7 @@ def count_pairs(pair: Pair) -> int:
 def _check_source(path: Path, needs: Fields) -> None:
     form, lines = source_form(read_lines([str(path)], "blank"))
     if form == "conllu":
-        raise BadInput("CoNLL-U is no text; make records of it by synmt parse --input conllu", str(path))
+        raise BadInput("CoNLL-U is not text: convert it with synmt parse --input conllu", str(path))
     _check_trees(path, form, lines, needs)
 
 
@@ -195,14 +195,14 @@ def _check_trees(path: Path, form: Form, lines: Iterator[Line], needs: Fields) -
             if record.tokens:
                 missing = frozenset(name for name in missing if lacking(record, frozenset({name})))
     if missing:
-        raise BadInput(f"no sentence has {min(missing)}, and some system reads them", str(path))
+        raise BadInput(f"no sentence has {min(missing)}, which some system needs", str(path))
 
 
 def _check_reference(path: Path, purpose: str) -> None:
     """Raise BadInput for a file that is not text."""
     form, lines = target_form(read_lines([str(path)]), with_arcs=True)
     if form != "text":
-        raise BadInput(f"holds {form}, and translations are {purpose} as text", str(path))
+        raise BadInput(f"has {form}, but translations are {purpose} as text", str(path))
     for _ in lines:  # every line must be valid text, too
         pass
 
@@ -468,5 +468,5 @@ def parse_options(run: RunFile, plan: Plan, text: Text) -> Options:
     language, tokenizer = how
     options: Options = {"parser": parser_of(text.needs), "language": language, **run.options.get("parse", {})}
     if lacking := set(parser_of(text.needs).split("+")) - set(str(options["parser"]).split("+")):
-        raise BadInput(f"parse: systems need trees of {lacking.pop()}, and parser is {options['parser']}")
+        raise BadInput(f"parse: systems need trees of {lacking.pop()}, but parser is {options['parser']}")
     return {**options, "input": "tokens"} if tokenizer == "none" else options

@@ -128,11 +128,11 @@ def noted(path: Path, note: Path) -> Made | None:
     if not path.exists():
         return None
     if not note.exists():
-        raise BadInput(f"is not part of this run: there is no {note}; {REMEDY}", str(path))
+        raise BadInput(f"is not part of this run, since {note} does not exist; {REMEDY}", str(path))
     with naming(note):
         made = Made(**orjson.loads(note.read_bytes()))
         if not isinstance(made.of, dict) or not isinstance(made.cpu_seconds, float | None):
-            raise ValueError("is no note of a run")
+            raise ValueError("is not a note of a run")
     return made
 
 
@@ -245,7 +245,7 @@ class Workplace:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     if self.stopped.wait(POLL):
-                        raise BadInput("another process makes it", str(path)) from None
+                        raise BadInput("another process is making it", str(path)) from None
                     continue
                 except OSError:
                     pass  # the file system has no locks

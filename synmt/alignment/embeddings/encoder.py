@@ -51,12 +51,12 @@ class Encoder:
             if has_bars:
                 enable_progress_bar()
         if not self._tokenizer.is_fast:
-            raise BadInput(f"encoder {name}: its tokenizer does not tell which word a subword is of")
+            raise BadInput(f"encoder {name}: its tokenizer does not tell which word a subword belongs to")
         layers = model.config.num_hidden_layers
         if layer > layers:
-            raise BadInput(f"encoder {name}: has {layers} layers, and no layer {layer}")
+            raise BadInput(f"encoder {name}: has no layer {layer}, only {layers} layers")
         if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
-            raise BadInput(f"encoder {name}: holds what is no finite number")
+            raise BadInput(f"encoder {name}: contains a number that is not finite")
         self._model, self._layer, self._device = model.to(device).eval(), layer, device
         self._before, self._after = self._special()
         longest = min(self._tokenizer.model_max_length, model.config.max_position_embeddings)

@@ -145,7 +145,7 @@ class MaskAlign:
         assert self.opened
         guided, model = self.opened.folder.config.guided, self.opened.model
         if self.links_by == "posterior" and guided:
-            raise BadInput("--links-by posterior is of models that have learnt no links from others")
+            raise BadInput("--links-by posterior does not work with a model trained on links (--guide)")
         read = model.posteriors if self.links_by == "posterior" else model.weights
         threshold = GUIDED_THRESHOLD if guided else HARMONIC_THRESHOLD
         with torch.no_grad():
@@ -197,7 +197,7 @@ class MaskAlignConfig:
         if type(self.guided) is not bool:
             raise ValueError(f"guided cannot be {self.guided!r}")
         if self.guided and self.options.causal:
-            raise ValueError("a causal decoder learns no links from others")
+            raise ValueError("a causal decoder cannot learn from given links")
         for side in self.encoders:
             side.check_network(self.network)
 

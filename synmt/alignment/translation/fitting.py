@@ -90,7 +90,7 @@ class FitModels:
             known, of_model = config.words, config.languages[0]
             if own and known and own.share == known.share == 1 and (own, language) != (known, of_model):
                 theirs, ours = f"{known.tokenizer} {of_model}", f"{own.tokenizer} {language}"
-                raise BadInput(f"was fitted to other words ({theirs}) than those that are given ({ours})", str(models))
+                raise BadInput(f"was trained on other words ({theirs}) than given here ({ours})", str(models))
 
     def _teacher(self) -> "tuple[LinkIdea, Path]":
         """Return the aligner whose links this one learns from, and its folder: `models` if suitable, or a new one."""
@@ -213,7 +213,7 @@ def _copy_model(base: Path, path: Path, idea: "LinkIdea") -> None:
     """Copy the model of another aligner. Raises BadInput if the idea cannot read it."""
     config = ModelFolder.open(base, ModelConfig).config.network
     if idea.network(config) != config:
-        raise BadInput("is no model for this method, which needs other layers", str(base))
+        raise BadInput("does not suit this method, which needs other layers", str(base))
     path.mkdir(parents=True, exist_ok=True)
     for file in base.iterdir():
         if file.is_file() and file.name != "log.tsv":

@@ -66,7 +66,7 @@ class Forced:
 
         network, real = self.model.network, self.target.real
         if self.layer != network.config.decoder_layers:
-            raise BadInput(f"--links-by posterior is of the last decoder layer, not of layer {self.layer}")
+            raise BadInput(f"--links-by posterior needs the last decoder layer, not layer {self.layer}")
         cross = network.decoder_layers[-1].cross
         assert cross is not None
         with torch.enable_grad():

@@ -156,7 +156,7 @@ class LinkIdea:
             made_by, saved = fields["aligner"], fields.get("model", fields)
             layers = [int(layer) for layer in saved["layers"]]
             if len(layers) != len(DIRECTIONS):
-                raise ValueError(f"layers of {len(layers)} directions, not of {len(DIRECTIONS)}")
+                raise ValueError(f"expected a layer for each of {len(DIRECTIONS)} directions, found {len(layers)}")
             idea = link_idea(made_by, dict(saved["options"]))
         if not isinstance(idea, cls):
             idea = cls()
@@ -173,7 +173,7 @@ def link_idea(name: str, options: Mapping[str, Any] | None = None) -> LinkIdea:
     """Return the idea of a method. Raises ValueError or TypeError for a method that reads no translation models."""
     idea = ALIGNERS[name](**options or {}) if name in ALIGNERS else None
     if not isinstance(idea, LinkIdea):
-        raise ValueError(f"{name!r} is no method that reads translation models")
+        raise ValueError(f"{name!r} does not read translation models")
     return idea
 
 
@@ -193,7 +193,7 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
     try:
         encoders = encoders_of(settings)
         if ties_subwords(idea) and not all(side.reads_subwords for side in encoders):
-            raise ValueError("this method needs encoders that read nothing but subwords")
+            raise ValueError("this method needs encoders that read only subwords")
         network, training = configs(resolve(PRESETS[settings.get("preset") or "small"], [], settings))
         network = idea.network(network)
         for side in encoders:
@@ -204,7 +204,7 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
     if models is None or idea.trains_model:
         layer = idea.fixed_layer(network)
         if layer > network.decoder_layers:
-            raise WrongUsage(f"this method reads decoder layer {layer}, which there is not")
+            raise WrongUsage(f"this method reads decoder layer {layer}, which does not exist")
         if not all(map(network.crosses, [layer] if layer else range(1, network.decoder_layers + 1))):
             raise WrongUsage(
                 "this method reads a decoder layer that does not attend to the source; --cross-attention all"

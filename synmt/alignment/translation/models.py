@@ -165,7 +165,7 @@ def layers_of_another(path: Path, method: str, idea: "LinkIdea", made_by: str) -
         fits = idea.network(network) == network and not idea.has_part and not idea.trains_model
         layers.append(idea.fixed_layer(network) if fits else 0)
     if not all(layers):
-        raise BadInput(f"was made by {made_by}; {method} must be fitted (--models takes its models over)", str(path))
+        raise BadInput(f"was made by {made_by}; to use {method}, fit it with --models", str(path))
     return layers
 
 
