@@ -82,9 +82,9 @@ class Bitext:
     def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
         """Learn merges from the words of both sides together; there are none if every word has one character."""
         counts = Counter[str]()
-        for word, count in chain.from_iterable(side.items() for side in self.words(jobs)):
+        for word, times in chain.from_iterable(side.items() for side in self.words(jobs)):
             for part in word.split(" "):
-                counts[part] += count
+                counts[part] += times
         try:
             return Bpe(learn_bpe_of_words(counts, merges))
         except CodesError:

@@ -107,7 +107,9 @@ def run(name: str, bitext: Linked, folder: Path) -> Usage:
         source, target = bitext.languages
         options = f"--tokenizer none --source-language {source} --target-language {target} --method {name}"
         return usage_of(["align", "--fit", *options.split(), "--device", "cpu", str(pairs)], folder, links)
-    for side, column in zip(("source", "target"), zip(*(line.split("\t") for line in bitext.pairs), strict=True)):
+    for side, column in zip(
+        ("source", "target"), zip(*(line.split("\t") for line in bitext.pairs), strict=True), strict=True
+    ):
         (folder / side).write_text("".join(f"{line}\n" for line in column), encoding="utf-8")
     program = shutil.which(EFLOMAL)
     assert program, "pip install eflomal"
