@@ -53,18 +53,18 @@ def read_curves(path: Path) -> Curves:
         with file.open(encoding="utf-8", newline="") as stream:
             rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
             if len(rows.fieldnames or ()) > MOST_COLUMNS:
-                raise BadInput(f"more than {MOST_COLUMNS} columns", str(file), 1)
+                raise BadInput(f"too many columns: at most {MOST_COLUMNS} can be read", str(file), 1)
             for number, row in enumerate(rows, 2):
                 try:
                     _add(points, row)
                 except (KeyError, TypeError, ValueError):
-                    raise BadInput("not a row of a training log", str(file), number) from None
+                    raise BadInput("not a row of the log of a training run", str(file), number) from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(getattr(error, "strerror", None) or "not UTF-8", str(file)) from None
     except csv.Error as error:
         raise BadInput(str(error), str(file)) from None
     if not points:
-        raise BadInput("a log without numbers", str(file))
+        raise BadInput("the log has no numbers", str(file))
     return Curves(readable(str(file.parent)), points)
 
 

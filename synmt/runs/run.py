@@ -1,9 +1,9 @@
-"""A run: from its file to its table, at once or task by task."""
+"""A run, from its file to its table, as a whole or task by task."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeAlias
 
 from synmt.model.files import write_aside
 from synmt.runs.aligners import Aligners
@@ -14,7 +14,7 @@ from synmt.runs.table import COSTS, Measured, Result, by_test, costs_of, report,
 from synmt.runs.tasks import Progress, Workplace, do, do_all
 from synmt.streams import BadInput
 
-Work = Systems | Aligners | Projections
+Work: TypeAlias = Systems | Aligners | Projections
 KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
     "systems": Systems.of,
     "aligners": Aligners.of,
@@ -24,7 +24,7 @@ KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
 
 @dataclass(frozen=True)
 class Run:
-    """given: the run as its file has it; work: its tasks, and what they make, in the folder of the run."""
+    """given: the contents of the run file; work: its tasks and outputs in the folder of the run."""
 
     file: Path
     given: RunFile
@@ -33,10 +33,10 @@ class Run:
 
     @classmethod
     def open(cls, file: Path, folder: Path, data: Path | None = None, jobs: int = 1) -> Self:
-        """Read a run file, and check all that can be checked before any work. Raises BadInput.
+        """Read a run file, and check everything that can be checked before any work. Raises BadInput.
 
-        folder: where everything is written; data: the folder of the files that the run names, or else that of the run
-        file; jobs: how many tasks are done at a time, and processes that parse.
+        folder: of all output; data: folder of the data files, by default that of the run file; jobs: number of parallel
+        tasks, and of parsing processes.
         """
         try:
             run = with_options(read_run(file, data))
@@ -45,11 +45,11 @@ class Run:
         return cls(file, run, KINDS[run.kind](Workplace(safe_path(folder)), run, jobs), jobs)
 
     def files(self) -> list[Path]:
-        """Return all files that are read."""
+        """Return all input files."""
         return self.given.files()
 
     def listed(self) -> Iterator[str]:
-        """Yield a line for each task: its number, its state, its name, the numbers of the tasks that it needs."""
+        """Yield a line for each task: its number, state and name, and the numbers of the tasks that it needs."""
         tasks, place = self.work.tasks.all, self.work.place
         numbers = {task.path: number for number, task in enumerate(tasks, 1)}
         known: dict[Path, bool] = {}
@@ -60,11 +60,11 @@ class Run:
             yield f"{numbers[task.path]}\t{state}\t{task.name}\t{needs}"
 
     def do(self, number: int) -> None:
-        """Do a task, unless it is done. Raises BadInput for a number without a task, and for a task that needs others
-        first."""
+        """Do a task, unless it is done. Raises BadInput if no task has this number, or if it needs tasks that are not
+        done."""
         tasks, place = self.work.tasks.all, self.work.place
         if number > len(tasks):
-            raise BadInput(f"the run has {len(tasks)} tasks, and no task {number}")
+            raise BadInput(f"the run has no task {number}, only {len(tasks)} tasks")
         task, known = tasks[number - 1], dict[Path, bool]()
         with place.opened(shared=True):
             for each in task.needs:
@@ -75,7 +75,7 @@ class Run:
                 do(place, [task])
 
     def table(self, form: str = "text", page: Path | None = None) -> Iterator[str]:
-        """Do all tasks that are not done, and return the lines of the table. Raises BadInput.
+        """Do all tasks that remain, and return the lines of the table. Raises BadInput.
 
         page: a file for the report.
         """

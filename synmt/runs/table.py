@@ -135,7 +135,7 @@ class Measured:
         rows = [line.text.split("\t") for line in read_lines([str(part)])]
         numbers = [int(row[0]) - 1 for row in rows]
         if not numbers or not 0 <= min(numbers) <= max(numbers) < self.sentences:
-            raise BadInput("has no numbers of sentences of the test", str(part))
+            raise BadInput("must hold line numbers of the test", str(part))
         words = [row[1].lower().split() for row in rows if len(row) > 1]
         found: dict[str, list[list[Statistics]]] = {}
         for each, own in zip(self.outputs, self._in_order(), strict=True):

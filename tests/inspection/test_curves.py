@@ -60,16 +60,16 @@ def test_seeds_have_a_mean_where_all_of_them_have_values() -> None:
 @pytest.mark.parametrize(
     ("content", "cause"),
     [
-        ("", "log.tsv: a log without numbers"),
-        ("update\tloss\n", "log.tsv: a log without numbers"),
-        ("a\tb\n1\t2\n", "log.tsv:2: not a row of a training log"),
-        ("update\tloss\n1\t2\nx\t2\n", "log.tsv:3: not a row of a training log"),
-        ("update\tloss\n1\ty\n", "log.tsv:2: not a row of a training log"),
-        ("update\tloss\n\t\n", "log.tsv:2: not a row of a training log"),
-        ("update\tloss\n1\t1e300\n", "log.tsv:2: not a row of a training log"),
-        (f"update\tloss\n{10**400}\t1\n", "log.tsv:2: not a row of a training log"),
+        ("", "log.tsv: the log has no numbers"),
+        ("update\tloss\n", "log.tsv: the log has no numbers"),
+        ("a\tb\n1\t2\n", "log.tsv:2: not a row of the log of a training run"),
+        ("update\tloss\n1\t2\nx\t2\n", "log.tsv:3: not a row of the log of a training run"),
+        ("update\tloss\n1\ty\n", "log.tsv:2: not a row of the log of a training run"),
+        ("update\tloss\n\t\n", "log.tsv:2: not a row of the log of a training run"),
+        ("update\tloss\n1\t1e300\n", "log.tsv:2: not a row of the log of a training run"),
+        (f"update\tloss\n{10**400}\t1\n", "log.tsv:2: not a row of the log of a training run"),
         (f"update\tloss\n1\t{'1' * 200_000}\n", "log.tsv: field larger than field limit"),
-        ("update" + "\tvalid_x" * 60 + "\n", "log.tsv:1: more than 50 columns"),
+        ("update" + "\tvalid_x" * 60 + "\n", "log.tsv:1: too many columns: at most 50"),
     ],
 )
 def test_what_is_no_log_is_refused(tmp_path: Path, content: str, cause: str) -> None:

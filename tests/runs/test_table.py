@@ -195,5 +195,5 @@ def test_a_challenge_set_has_scores_of_its_own(done: Done, tmp_path: Path) -> No
         assert of_set["flickr, cats", system, "BLEU"] == of_set["flickr, bare", system, "BLEU"] == pytest.approx(bleu)
         words = [100 * sum(("cat" in line) + 1 for line in lines) / (2 * len(lines)) for lines in own]
         assert of_set["flickr, cats", system, "found"] == pytest.approx(words)
-    with pytest.raises(BadInput, match="wrong: has no numbers of sentences of the test"):
+    with pytest.raises(BadInput, match="wrong: must hold line numbers of the test"):
         list(results(measured, {"wrong": tmp_path / "wrong"}))

@@ -71,7 +71,7 @@ def test_a_task_is_refused_before_those_that_it_needs(folder: Path) -> None:
             first = needs.split()[0]
             with pytest.raises(BadInput, match=f"^task {number}, {name}, needs task {first}, .*, which is not done$"):
                 opened(folder).do(int(number))
-    with pytest.raises(BadInput, match=f"the run has {len(lines)} tasks, and no task {len(lines) + 1}$"):
+    with pytest.raises(BadInput, match=f"the run has no task {len(lines) + 1}, only {len(lines)} tasks$"):
         opened(folder).do(len(lines) + 1)
 
 

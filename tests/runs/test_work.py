@@ -38,7 +38,7 @@ def test_both_sides_may_have_one_name(tmp_path: Path) -> None:
     source, target = cuts(tmp_path, tmp_path / "en" / "train", tmp_path / "de" / "train", 2)
     assert source.read_text() == "en 1\nen 2\n"
     assert target.read_text() == "de 1\nde 2\n"
-    with pytest.raises(BadInput, match="3 lines, and a size of the run is 4"):
+    with pytest.raises(BadInput, match="has 3 lines, fewer than a size of the run, 4"):
         cuts(tmp_path, tmp_path / "en" / "train", tmp_path / "de" / "train", 4)
 
 
