@@ -1,7 +1,7 @@
 """Sentence pairs as arrays of ids, and models that read both sides and predict the subwords of each."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -72,16 +72,22 @@ def subwords_of(sentence: SourceFeatures) -> list[str]:
     return [token for token, word in zip(sentence.tokens, sentence.word_of, strict=True) if word >= 0]
 
 
-def build_vocabulary(sentences: Iterable[SourceFeatures]) -> Vocabulary:
-    """Return a vocabulary in which subwords can be predicted; structural tokens are only read."""
-    predicted: Counter[str] = Counter()
-    read: Counter[str] = Counter()
-    labels: dict[str, Counter[str]] = {}
-    for sentence in sentences:
-        predicted.update(subwords_of(sentence))
-        read.update(sentence.tokens)
-        count_labels(labels, sentence)
-    return Vocabulary.build(read, predicted, labels)
+@dataclass
+class SeenTokens:
+    """How often the tokens and labels of one side have been seen."""
+
+    predicted: Counter[str] = field(default_factory=Counter)
+    read: Counter[str] = field(default_factory=Counter)
+    labels: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, sentence: SourceFeatures) -> None:
+        self.predicted.update(subwords_of(sentence))
+        self.read.update(sentence.tokens)
+        count_labels(self.labels, sentence)
+
+    def vocabulary(self) -> Vocabulary:
+        """Return a vocabulary in which subwords can be predicted; structural tokens are only read."""
+        return Vocabulary.build(self.read, self.predicted, self.labels)
 
 
 @dataclass
@@ -193,10 +199,11 @@ class LearningBitext:
 
     def vocabularies(self, config: TwoSided, bpe: Bpe) -> Vocabularies:
         """Return the vocabularies of both sides. Raises BadInput for a record that lacks something its side needs."""
-        source, target = (
-            build_vocabulary(features_of(pair, config, bpe)[side] for pair in self.bitext) for side in (0, 1)
-        )
-        return source, target
+        source, target = SeenTokens(), SeenTokens()
+        for pair in self.bitext:
+            for side, features in zip((source, target), features_of(pair, config, bpe), strict=True):
+                side.add(features)
+        return source.vocabulary(), target.vocabulary()
 
     def examples(self, folder: ModelFolder[Any], training: TrainingConfig) -> AlignerCorpus:
         kept: list[Features] = []

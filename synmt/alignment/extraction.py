@@ -154,30 +154,26 @@ def plain_mean(forward: Weights, backward: Weights) -> Weights:
 
 
 def of_words(scores: Weights, source_words: Sequence[int], target_words: Sequence[int]) -> Weights:
-    """Return the highest score of any two subwords of two words: [J,I] → [m,n]"""
-    if scores.shape == (source_words[-1] + 1, target_words[-1] + 1):  # each word is one subword
-        return scores
-    by_source = np.maximum.reduceat(scores, _starts(source_words), axis=0)
-    by_both: Weights = np.maximum.reduceat(by_source, _starts(target_words), axis=1)
-    return by_both
+    """Return the highest score of any two subwords of two words: […,J,I] → […,m,n]"""
+    for axis, words in ((-2, source_words), (-1, target_words)):
+        if len(words) > words[-1] + 1:  # some word has two
+            scores = np.maximum.reduceat(scores, _starts(words), axis=axis)
+    return scores
 
 
 def mean_of_words(pair: SentencePair, *given: SoftLinks) -> SoftLinks:
-    """Return the mean of the weights of several aligners between words."""
-
-    def of_both(direction: str) -> Weights:
-        found = [of_words(getattr(each, direction), each.source_words, each.target_words) for each in given]
-        return (found[0] + found[1]) / np.float32(2)
-
-    return SoftLinks(
-        of_both("forward"), of_both("backward"), range(len(pair.source.tokens)), range(len(pair.target.tokens))
+    """Return the mean of the weights of two aligners between words."""
+    one, other = (
+        of_words(np.stack((each.forward, each.backward)), each.source_words, each.target_words) for each in given
     )
+    forward, backward = (one + other) / np.float32(2)
+    return SoftLinks(forward, backward, range(len(pair.source.tokens)), range(len(pair.target.tokens)))
 
 
 def _starts(words: Sequence[int]) -> NDArray[np.intp]:
     """Return the index of each word's first subword."""
     numbers = np.asarray(words)
-    return np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+    return np.append(0, 1 + np.flatnonzero(numbers[1:] != numbers[:-1]))
 
 
 def directions(given: SoftLinks | DirectedLinks, threshold: float = 0.0) -> tuple[Set[Link], Set[Link]]:

@@ -95,6 +95,7 @@ class Aligners:
             Output(
                 size, test, name, seed, self._test_of(size, name, self._seed(name, seed), test), _gold(pair),
                 self._links_of(size, name, self._seed(name, seed)),
+                pair=pair,
             )
             for size in self.run.sizes
             for seed in self.run.seeds

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import signature
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
@@ -19,6 +19,9 @@ from synmt.streams import BadInput, BadLines, counted, read_lines, write_lines
 from synmt.text.links import write_links
 from synmt.trees.formats import read_parses
 from synmt.trees.record import ParseRecord, write_record
+
+if TYPE_CHECKING:
+    from synmt.decoding.translation import Translation
 
 OF_RUNTIME = known_in(RuntimeConfig)
 
@@ -71,10 +74,22 @@ def parse(text: str, input: str = "text", **rest: Any) -> None:
     write_lines(map(write_record, parse(Path(text), tokenized=input == "tokens", **rest)))
 
 
-def translate(model: str, source: str, **rest: Any) -> None:
+def translate(model: str, source: str, trees: str = "", **rest: Any) -> None:
+    """Write the translation of each line; trees: a file for their records, which a model that writes trees makes."""
     from synmt.api.translation import translate
 
-    write_lines(each.text for each in translate(model, Path(source), **rest))
+    found = translate(model, Path(source), **rest)
+    if not trees:
+        return write_lines(each.text for each in found)
+    with Path(trees).open("w", encoding="utf-8") as stream:
+        write_lines(_with_tree(each, stream) for each in found)
+
+
+def _with_tree(translation: "Translation", stream: TextIO) -> str:
+    """Return the text of a translation, and write its record if it has a tree."""
+    if translation.heads is not None:
+        stream.write(f"{write_record(translation.record())}\n")
+    return translation.text
 
 
 def costs(model: str, source: str, target: str, **rest: Any) -> None:
@@ -129,7 +144,7 @@ def bitext(
     tokens; letters: length to which words are truncated, None for no limit; side: write only the words of this side,
     with their original capitals.
     """
-    held_out = [pair for files in tests for pair in _pairs_of_words(files)]
+    held_out = [pair for files in tests for pair in pairs_of_words(files)]
     seen = {"".join(words).lower() for pair in held_out for words in pair}
     raw = zip(*(read_lines([each]) for each in train), strict=True) if train else iter(())
     tokenizers = list(map(_tokenizer, languages))
@@ -142,7 +157,7 @@ def bitext(
             print("\t".join(" ".join(word.lower()[:letters] for word in words) for words in pair))
 
 
-def _pairs_of_words(files: list[str]) -> Iterator[list[list[str]]]:
+def pairs_of_words(files: list[str]) -> Iterator[list[list[str]]]:
     """Yield the words of each pair from a two-column file, or from two files of text, records or CoNLL-U."""
     if len(files) == 1:
         columns = columns_of_pairs(read_lines(files), BadLines())

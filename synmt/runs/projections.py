@@ -49,7 +49,7 @@ class Projections:
         self.tasks = TaskList(self.place)
         self.sets = {test: sets_of(self.run) for test in self.run.tests}
         tests = {name: self._add_records(f"tests/{name}", pair) for name, pair in self.run.tests.items()}
-        self._gold = {name: pair.target for name, pair in tests.items()}
+        self._tests, self._gold = tests, {name: pair.target for name, pair in tests.items()}
         train = self._add_records("train", self.run.train) if self.run.train else None
         for size in self.run.sizes:
             learned = [self._cut(size, train)] if train else []
@@ -69,7 +69,14 @@ class Projections:
         (seed,) = self.run.seeds
         return [
             Output(
-                size, test, name, seed, self._test_of(size, name, test), self._gold[test], self._trees_of(size, name)
+                size,
+                test,
+                name,
+                seed,
+                self._test_of(size, name, test),
+                self._gold[test],
+                self._trees_of(size, name),
+                pair=self._tests[test],
             )
             for size in self.run.sizes
             for name in self.run.systems

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeAlias
 
+from synmt.model.files import write_aside
 from synmt.runs.aligners import Aligners
 from synmt.runs.file import RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
-from synmt.runs.table import COSTS, costs_of, report, results
-from synmt.runs.tasks import Workplace, do, do_all
+from synmt.runs.table import COSTS, Measured, Result, by_test, costs_of, report, results
+from synmt.runs.tasks import Progress, Workplace, do, do_all
 from synmt.streams import BadInput
 
 Work: TypeAlias = Systems | Aligners | Projections
@@ -25,6 +26,7 @@ KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
 class Run:
     """given: the contents of the run file; work: its tasks and outputs in the folder of the run."""
 
+    file: Path
     given: RunFile
     work: Work
     jobs: int
@@ -40,7 +42,7 @@ class Run:
             run = with_options(read_run(file, data))
         except ValueError as error:
             raise BadInput(str(error), str(file)) from None
-        return cls(run, KINDS[run.kind](Workplace(safe_path(folder)), run, jobs), jobs)
+        return cls(file, run, KINDS[run.kind](Workplace(safe_path(folder)), run, jobs), jobs)
 
     def files(self) -> list[Path]:
         """Return all input files."""
@@ -72,13 +74,28 @@ class Run:
             if not place.is_done(task, known):
                 do(place, [task])
 
-    def table(self, form: str = "text") -> Iterator[str]:
-        """Do all tasks that remain, and return the lines of the table. Raises BadInput."""
+    def table(self, form: str = "text", page: Path | None = None) -> Iterator[str]:
+        """Do all tasks that remain, and return the lines of the table. Raises BadInput.
+
+        page: a file for the report.
+        """
         place = self.work.place
         with place.opened():
             do_all(place, self.work.tasks.all, self.jobs)
             outputs = self.work.outputs()
             metrics = [name for name in self.given.metrics if name != COSTS.name]
-            found = list(results(outputs, metrics, self.work.sets, self.work.chosen()))
-            costs = costs_of({each: place.made(each.model) for each in outputs})
-        return report(found, costs, form)
+            measured, found, chosen = [], list[Result](), self.work.chosen()
+            tests = by_test(outputs)
+            progress = Progress(len(tests), 1)
+            for own in tests:
+                began = progress.begin(f"scoring {own[0].test}")
+                measured.append(Measured.of(own, metrics))
+                found += results(measured[-1], self.work.sets.get(own[0].test, {}), chosen)
+                progress.end(began)
+            made = {each: place.made(each.model) for each in outputs}
+            if page:
+                from synmt.runs.report import Found
+                from synmt.runs.report import page as page_of
+
+                write_aside(page, page_of(Found(self.given, place, measured, found, made), self.file).encode())
+        return report(found, costs_of(made), form)

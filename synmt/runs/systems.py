@@ -221,6 +221,11 @@ def translation_of_dev(place: Workplace, training: Training, own: Options) -> Pa
     return place.folder / "data" / "dev" / training.name / f"{option}-{quote(str(value), safe='')}"
 
 
+def trees_of(place: Workplace, translation: Path) -> Path:
+    """Return the file with the trees of a translation, which is empty for a model that writes none."""
+    return place.beside("data/trees", translation, ".jsonl")
+
+
 def columns_of(place: Workplace) -> Path:
     """Return the folder of all columns. Training runs with equal data and options share their columns."""
     return place.folder / "data" / "columns"
@@ -285,6 +290,7 @@ class Systems:
                 each.size, test, each.system, each.seed, translation_of(self.place, each, test), pair.target,
                 model_of(self.place, each),
                 self._costs_of(each, test) if COST in self.run.metrics else None,
+                pair,
             )
             for each in self.plan.trainings
             for test, pair in self.run.tests.items()
@@ -370,8 +376,10 @@ class Systems:
         def inputs() -> Options:
             return {**files, **options()}
 
+        of_dev = path.is_relative_to(self.place.folder / "data")
+
         def work() -> Cost:
-            return self.place.write(path, "translate", inputs())
+            return self.place.write(path, "translate", inputs(), None if of_dev else trees_of(self.place, path))
 
         self.tasks.add(("translating", what), path, inputs, work, [*files.values(), *needs], anew=True)
 

@@ -278,10 +278,20 @@ class Workplace:
             raise BadInput(f"synmt {name} ended with {process.returncode}: {said[0]}", str(log))
         return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
 
-    def write(self, path: Path, name: str, options: Options) -> Cost:
-        """Write the output of a call to a file, which appears once it is complete; as `call`."""
+    def write(self, path: Path, name: str, options: Options, trees: Path | None = None) -> Cost:
+        """Write the output of a call to a file, which appears once it is complete; as `call`.
+
+        trees: a file that the call itself writes, by the option of this name.
+        """
         part = self.unfinished(path)
-        cost = self.call(name, options, self.log(path), part)
+        if not trees:
+            cost = self.call(name, options, self.log(path), part)
+        else:
+            other = self.unfinished(trees)
+            for each in (other, trees):
+                each.parent.mkdir(parents=True, exist_ok=True)
+            cost = self.call(name, {**options, "trees": other}, self.log(path), part)
+            other.replace(trees)
         part.replace(path)
         return cost
 
@@ -329,7 +339,7 @@ def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
             while each in ended and not ended[each].wait(POLL):
                 if place.stopped.is_set():
                     return
-        began = progress.begin(task)
+        began = progress.begin(task.name)
         place.make(task.path, task.inputs, task.work, task.anew)
         progress.end(began)
         ended[task].set()
@@ -354,8 +364,8 @@ class Progress:
         self._total, self._jobs, self._lock = total, jobs, threading.Lock()
         self._begun, self._seconds = 0, list[float]()
 
-    def begin(self, task: Task) -> float:
-        """Report that a task starts, and return the time."""
+    def begin(self, name: str) -> float:
+        """Report that a step starts, and return the time."""
         with self._lock:
             self._begun += 1
             place = f", {self._begun} of {self._total}" if self._total > 1 else ""
@@ -363,7 +373,7 @@ class Progress:
             if self._seconds:
                 mean = sum(self._seconds) / len(self._seconds)
                 left = f", about {_duration(mean * (self._total - self._begun + 1) / self._jobs)} left"
-            print(f"synmt run: {task.name}{place}{left}", file=sys.stderr, flush=True)
+            print(f"synmt run: {name}{place}{left}", file=sys.stderr, flush=True)
         return time.monotonic()
 
     def end(self, began: float) -> None:

@@ -18,7 +18,7 @@ from synmt.model.files import locked
 from synmt.options import settings_of
 from synmt.runs import tasks
 from synmt.runs.file import OWN
-from synmt.streams import BadInput
+from synmt.streams import BadInput, WrongUsage
 from synmt.trees.record import write_record
 from tests import tiny
 from tests.cli.commands import HANGS, is_one_line_of_error, is_wrong_usage, output_of, synmt, warm_command
@@ -80,8 +80,9 @@ def test_one_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     assert command[command.index("--seed") + 1] == "1"
 
     made = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
-    again = synmt("run", run, "--format", "json")
-    assert (again.stdout, again.stderr) == (done.stdout, "")
+    again = synmt("run", run, "--format", "json", "--report", run.parent / "report.html")
+    assert (again.stdout, again.stderr) == (done.stdout, "synmt run: scoring seen\n")
+    assert '"systems":["sequence","mask"]' in (run.parent / "report.html").read_text()
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == made
 
     run.write_text(RUN.replace("updates = 2", "updates = 3"))
@@ -127,6 +128,26 @@ def test_a_model_that_is_trained_anew_translates_anew(run: Path) -> None:
     assert synmt("run", run).returncode == 0
     after = {name: (folder / f"{name}.1.seen").stat().st_mtime_ns for name in ("sequence", "mask")}
     assert after["sequence"] == before["sequence"] and after["mask"] > before["mask"]
+
+
+@pytest.mark.parametrize(
+    ("page", "cause"),
+    [
+        ("systems/report.html", "is inside systems, the folder of the run"),
+        ("no/report.html", "--report no/report.html: no is no folder to write to"),
+        (".", "--report . is no file"),
+        ("train.de", "--report train.de would write over the input train.de"),
+        ("systems.toml", "--report systems.toml would write over the input systems.toml"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_refused_before_all_work(
+    run: Path, monkeypatch: pytest.MonkeyPatch, page: str, cause: str
+) -> None:
+    monkeypatch.chdir(run.parent)
+    with pytest.raises(WrongUsage) as error:
+        output_of("run", "systems.toml", "--report", page)
+    assert cause in str(error.value)
+    assert not (run.parent / "systems").exists()
 
 
 def test_two_runs_do_not_share_a_folder(run: Path) -> None:

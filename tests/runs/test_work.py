@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from synmt.runs.file import Pair, RunFile
-from synmt.runs.systems import Plan, Systems, Training, columns_of, model_of, translation_of, translation_of_dev
+from synmt.runs.systems import (
+    Plan,
+    Systems,
+    Training,
+    columns_of,
+    model_of,
+    translation_of,
+    translation_of_dev,
+    trees_of,
+)
 from synmt.runs.tasks import Workplace, do_all
 from synmt.streams import BadInput
 
@@ -72,7 +81,8 @@ def test_no_two_things_of_a_run_have_one_place() -> None:
             for seed in (1, 11):
                 training = Training(system, seed, size, {})
                 things += [model_of(place, training)]
-                things += [translation_of(place, training, test) for test in TESTS]
+                translations = [translation_of(place, training, test) for test in TESTS]
+                things += [*translations, *(trees_of(place, each) for each in translations)]
                 things += [translation_of_dev(place, training, {"alpha": value}) for value in (1, 1.0, "../x", "1.")]
     things.append(columns_of(place))
     places = [

@@ -190,11 +190,10 @@ class IndexedBitext:
     @classmethod
     def index(cls, sides: Sides, rows: range, lexicon: Lexicon, new: bool = False) -> "IndexedBitext":
         """Index some of the pairs. new: their types become those of the lexicon."""
-        words = list(sides[0].words), list(sides[1].words)
         batches, found = [], [np.zeros(0, np.int64)]
         for group in _grouped(sides, rows):
             source, target = (_padded([side[row] for row in group]) for side in sides)
-            keys = target[:, :, None] * len(words[0]) + source[:, None, :]
+            keys = target[:, :, None] * len(sides[0].words) + source[:, None, :]
             keys[(target < 0)[:, :, None] | (source < 0)[:, None, :]] = -1
             own, places = distinct(keys.ravel())
             found.append(own)
@@ -205,8 +204,16 @@ class IndexedBitext:
         for batch, own in zip(batches, found[1:], strict=True):
             numbers = np.where(own < 0, len(types), np.searchsorted(types, own)).astype(np.int32)
             batch.types = numbers[batch.types]
-        located = lexicon.locate(words, types % len(words[0]), types // len(words[0]), new)
-        return cls(words, batches, types, located)
+        return cls.of(sides, batches, types, lexicon, new)
+
+    @classmethod
+    def of(
+        cls, sides: Sides, batches: list[Batch], keys: Ids, lexicon: Lexicon, new: bool = False
+    ) -> "IndexedBitext":
+        """Look types up in a lexicon."""
+        words = list(sides[0].words), list(sides[1].words)
+        targets, sources = np.divmod(keys, len(words[0]))
+        return cls(words, batches, keys, lexicon.locate(words, sources, targets, new))
 
 
 def _grouped(sides: Sides, rows: range) -> Iterator[list[int]]:

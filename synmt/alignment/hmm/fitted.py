@@ -1,7 +1,7 @@
 """A pair of models that is ready to align, from a bitext or from a folder (see aligner.py)."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -36,7 +36,7 @@ class FittedHmm:
     @classmethod
     def learn(cls, options: "Hmm", pairs: Bitext) -> Self:
         """Fit both directions to pairs, and keep of them what a folder holds."""
-        sides = _sides(spread(pairs, options.pairs), options.trees)
+        sides = _sides(pairs.spread(options.pairs), options.trees)
         if len(sides[0]) < len(pairs):
             print(f"synmt align: hmm learns from some of the pairs ({len(sides[0])} of {len(pairs)})", file=sys.stderr)
         source, target = (Compounds.learn(side.counts(), options.compounds) for side in sides)
@@ -135,15 +135,6 @@ def _sides(pairs: Iterable[SentencePair], trees: bool) -> Sides:
         for side, record in zip(sides, (pair.source, pair.target), strict=True):
             side.add(plain_words(record.tokens), record.heads if trees else ())
     return sides
-
-
-def spread(bitext: Bitext, most: int) -> Iterator[SentencePair]:
-    """Yield at most so many pairs, as far from each other as may be; 0 is all."""
-    size = len(bitext)
-    most = min(most, size) or size
-    for number, pair in enumerate(bitext):
-        if (number + 1) * most // size > number * most // size:
-            yield pair
 
 
 def _check_jumps(options: "Hmm", tensors: Mapping[str, Floats]) -> None:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from synmt.alignment.corpus import Opened
     from synmt.alignment.extraction import SoftLinks
     from synmt.alignment.neural_hmm.model import NeuralHmmModel
+    from synmt.alignment.neural_hmm.saved import SavedModel
 
 BATCH_TOKENS = 8192  # sentences × longest side of a batch that is aligned
 ON_GPU = 8  # times as many
@@ -72,9 +73,11 @@ class NeuralHmm:
     agreement: int = setting(1, "steps towards the same links in both directions", 0, most=100)
     null: float = rate(0.04, "p₀, the share of subwords that come from none")
     jump: int = setting(10, "the longest jump with a probability of its own", 1, 1000)
+    pairs: int = setting(100_000, "pairs to learn from, at most, spread over all; 0 is all")
     text: FittedText | None = None
     opened: "Opened[NeuralHmmConfig] | None" = field(default=None, repr=False, compare=False)
-    totals: "Sequence[Tensor]" = field(default=(), repr=False, compare=False)  # of the model, as far as they are known
+    saved: "SavedModel | None" = field(default=None, repr=False, compare=False)  # where compiled code reads it
+    totals: "Sequence[Tensor]" = field(default=(), repr=False, compare=False)  # of the model, where it does not
     heuristic: ClassVar[Heuristic] = "mean"
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
     several: ClassVar[bool] = True
@@ -101,11 +104,14 @@ class NeuralHmm:
         from synmt.training.distribution import joined_processes
         from synmt.training.fit import fit
 
-        network, training = fitting_config({"epochs": epochs_for(len(bitext.pairs)), **how.settings})
+        learned = Bitext(map(in_lower_case, bitext.pairs.spread(self.pairs)))
+        if len(learned) < len(bitext.pairs):
+            how.notes.add(f"neural-hmm learns from {len(learned)} of {len(bitext.pairs)} pairs")
+        network, training = fitting_config({"epochs": epochs_for(len(learned)), **how.settings})
         config = NeuralHmmConfig(replace(self, text=None), bitext.text, network.width, network.dropout)
         check_new(how.out, how.resume)
         with joined_processes(how.device) as processes:
-            data = LearningBitext(Bitext(map(in_lower_case, bitext.pairs)), how.notes)
+            data = LearningBitext(learned, how.notes)
 
             def started(folder: Any) -> NeuralHmmModel:
                 model: NeuralHmmModel = folder.new_model()
@@ -123,15 +129,18 @@ class NeuralHmm:
     @classmethod
     def open(cls, folder: Path, device: str) -> Self:
         from synmt.alignment.corpus import Opened
+        from synmt.alignment.neural_hmm.saved import SavedModel
 
         opened = Opened.open(folder, NeuralHmmConfig, device)
-        config = opened.folder.config
-        totals = opened.model.unknown_totals()
-        return cls(**options_of(config.options), text=config.text, opened=opened, totals=totals)
+        saved, config = SavedModel.of(opened), opened.folder.config
+        totals = () if saved else opened.model.totals()
+        return cls(**options_of(config.options), text=config.text, opened=opened, saved=saved, totals=totals)
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
         """Return γ of both directions, of subwords."""
         assert self.opened
+        if self.saved:
+            return self.saved.align(pairs)
         read = partial(self.opened.model.posteriors, totals=self.totals)
         tokens = BATCH_TOKENS * (1 if self.opened.device.type == "cpu" else ON_GPU)
         return self.opened.links([in_lower_case(pair) for pair in pairs], read, batch_tokens=tokens)

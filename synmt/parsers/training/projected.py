@@ -35,7 +35,7 @@ class Dictionary:
         """Count the words of each record, and yield it."""
         for record in records:
             for counts, labels, unknown in (
-                (self._tags, record.upos, (UNKNOWN,)),
+                (self._tags, record.upos, (UNKNOWN, NO_TAG)),
                 (self._relations, record.deprels, (UNKNOWN, DEPENDENCY, "root")),
             ):
                 for form, label in zip(record.tokens, labels, strict=False):

@@ -15,7 +15,6 @@ from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.hmm import bitext as bitexts
 from synmt.alignment.hmm import model
 from synmt.alignment.hmm.aligner import Hmm
-from synmt.alignment.hmm.fitted import spread
 from synmt.model.records import SentencePair
 from synmt.streams import BadInput, Line, WrongUsage
 from synmt.training.bitext import Bitext
@@ -68,8 +67,8 @@ def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
 
 
 def test_of_many_pairs_some_are_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert list(spread(Bitext(PAIRS[:7]), 3)) == [PAIRS[2], PAIRS[4], PAIRS[6]]
-    assert list(spread(Bitext(PAIRS[:7]), 0)) == list(spread(Bitext(PAIRS[:7]), 9)) == PAIRS[:7]
+    assert list(Bitext(PAIRS[:7]).spread(3)) == [PAIRS[2], PAIRS[4], PAIRS[6]]
+    assert list(Bitext(PAIRS[:7]).spread(0)) == list(Bitext(PAIRS[:7]).spread(9)) == PAIRS[:7]
     fitted("hmm", PAIRS, tmp_path / "some", {"hmm_pairs": 50})
     assert capsys.readouterr().err.startswith("synmt align: hmm learns from some of the pairs (50 of 300)\n")
 
