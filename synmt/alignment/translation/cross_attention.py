@@ -57,7 +57,7 @@ PAPER_LAYERS = 6
 class NaiveAtt(LinkIdea):
     layer: int = setting(
         0,
-        "decoder layer to read, counted from 1; 0: the second to last of six, or if there are fewer, the one on which both"
+        "decoder layer to read, counted from 1; 0: the second to last of six, or with fewer, the one on which both"
         " directions agree best",
         most=256,
     )
