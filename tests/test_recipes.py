@@ -1,4 +1,4 @@
-"""The commands of docs/ run, on a small corpus and with a short training."""
+"""The commands in docs/ run, on a small corpus and with short training runs."""
 
 import os
 import re
