@@ -1,4 +1,4 @@
-"""Translation: batched beam search of `sequence`, compared with a bare loop and Hugging Face's; others, with `sequence`.
+"""Translation: batched beam search of `sequence` compared with a bare loop and Hugging Face's; others with `sequence`.
 
 Models are random and forced to write as many words as the source has, so all searches do the same amount of work.
 """
