@@ -1,7 +1,7 @@
-"""`python -m tests.hostile`: makes hostile and broken model folders and inputs, and tries each on its command.
+"""`python -m tests.hostile`: makes hostile and broken model folders and inputs, and passes each to its command.
 
-Each must be refused with exit code 1 and one line on stderr, in little memory and time, and without running code. An
-edited UDPipe model may also parse: then each line must be a parse record.
+Each must be refused with exit status 1 and one line on stderr, in little memory and time, and without running code. An
+edited UDPipe model may also parse; then each line must be a parse record.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""The scripts that train the papers' systems run, on a few pairs and for an epoch."""
+"""The scripts that train the papers' systems run, on a few pairs and for one epoch."""
 
 import json
 import re

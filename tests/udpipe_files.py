@@ -1,4 +1,4 @@
-"""UDPipe models that were edited, with the right checksums: what a stranger may make of one on purpose."""
+"""Edited UDPipe models with correct checksums, as an attacker could make them."""
 
 import lzma
 import random

@@ -1,8 +1,8 @@
-"""The compiled twin of chains.py: chains.c, built by the system's C compiler when it is first needed.
+"""The compiled twin of chains.py: chains.c, built by the system's C compiler at the first use.
 
-The library is saved in the user's cache ($XDG_CACHE_HOME or ~/.cache), under a name that depends on its source. Where
-it cannot be built, or SYNMT_COMPILED is 0, numpy does the same work several times more slowly. γ of both differ by
-rounding alone; a processor never changes those of the compiled twin.
+The library is saved in the user's cache ($XDG_CACHE_HOME or ~/.cache), under a name that depends on its source. If it
+cannot be built, or SYNMT_COMPILED is 0, numpy does the same work several times more slowly. γ of both differ only by
+rounding; that of the compiled twin is the same on every processor.
 
 Shapes: B pairs of I target and J source words, padded; N types of word pairs; U and V distinct subwords of the
 sources and targets of a batch; m the longest jump.
@@ -33,7 +33,7 @@ Ids = NDArray[np.int64]
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """Return the library; or None where it cannot be built, which is announced on stderr, or is not wanted."""
+    """Return the library, or None if it is disabled or cannot be built; the latter is reported on stderr."""
     if os.environ.get("SYNMT_COMPILED") == "0":
         return None
     try:
@@ -45,7 +45,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def _built() -> Path:
-    """Return the path of the library. Raises OSError or SubprocessError where it cannot be built."""
+    """Return the path of the library. Raises OSError or SubprocessError if it cannot be built."""
     source = SOURCE.read_bytes()
     made_of = repr((source, FLAGS, platform.system(), platform.machine())).encode()
     folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "synmt"
@@ -132,7 +132,7 @@ class ByScores:
 
 @dataclass(frozen=True, slots=True)
 class ByVectors:
-    """One direction of a chain that learns no more and whose probabilities are products of `Vectors`.
+    """One direction of a chain that has been trained and whose probabilities are products of `Vectors`.
 
     none and jumps: as in `ByScores`, of all subwords; bias [V]: b + log (1 − p₀); totals [U]: log Σ_v e^(f_v · e_u +
     b_v).
@@ -150,7 +150,7 @@ class ByVectors:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """sources [U,d] and targets [V,d]: those of all subwords of both sides."""
+    """sources [U,d] and targets [V,d]: the vectors of all subwords of both sides."""
 
     sources: Floats
     targets: Floats
@@ -173,7 +173,7 @@ class Vectors:
 
 
 Direction = ByTables | ByScores | ByVectors
-Read = tuple[float, list[Floats]]  # the log-likelihood of both directions, and links [B,I,J] and [B,J,I] if wanted
+Read = tuple[float, list[Floats]]  # the log-likelihood of both directions, and links [B,I,J] and [B,J,I] if requested
 
 
 def read(

@@ -31,7 +31,7 @@ ALL_OF_LINKS = OF_WEIGHTS | {"links-by", "predictions"}
 class AlignConfig:
     """base: number of the first word in all formats but JSON; by default 1 with talp, otherwise 0."""
 
-    symmetrize: Heuristic | None = setting(None, "how to join the directions, if not as the method does")
+    symmetrize: Heuristic | None = setting(None, "how to merge the directions, by default as the method does")
     threshold: float | None = setting(
         None, "lowest score of a link (0.45; harmonic 0.2, guided 0.4); of a direction's best links 0", 0, 1
     )

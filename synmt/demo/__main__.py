@@ -18,7 +18,8 @@ def command(sentences: int, held_out: int, depth: int, seed: int, out: Path) -> 
     """Write train, dev and test sets of an English–Kel corpus with gold trees and word links.
 
     For each set: .en and .kel (text), .en.ptb (brackets), .en.conllu and .kel.conllu (dependencies), .links
-    (Pharaoh, over the tokens of the two CoNLL-U files). Also systems.toml, a run file for `synmt run`.
+    (Pharaoh, over the tokens of the two CoNLL-U files). Also systems.toml, a run file for `synmt run`, and
+    luke.es-en.tsv, 1,150 real sentence pairs for `synmt align` (public domain, see ATTRIBUTION.md).
     """
     try:
         write_corpus(out, sentences, held_out, seed, depth)

@@ -14,7 +14,7 @@ from synmt.demo.words import Sentence, links
 from synmt.trees.constituency import write_brackets
 
 ENDINGS = ("en", "kel", "en.ptb", "en.conllu", "kel.conllu", "links")
-RUN = "systems.toml"
+READY = "systems.toml", "luke.es-en.tsv", "ATTRIBUTION.md"  # files to copy
 LENGTHS = range(4, 26)  # English words, without punctuation
 
 
@@ -56,10 +56,11 @@ def draw_pairs(seed: int, depth: int = 3) -> Iterator[Pair]:
 
 
 def write_corpus(folder: Path, sentences: int, held_out: int, seed: int, depth: int = 3) -> None:
-    """Write test and dev (`held_out` pairs each), then train, so that the size of train does not affect them; and a run
-    file that compares systems."""
+    """Write test and dev (`held_out` pairs each), then train, so that the size of train does not affect them; and copy
+    the files in READY."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / RUN).write_bytes(resources.files("synmt.demo").joinpath(RUN).read_bytes())
+    for name in READY:
+        (folder / name).write_bytes(resources.files("synmt.demo").joinpath(name).read_bytes())
     pairs = draw_pairs(seed, depth)
     for part, size in (("test", held_out), ("dev", held_out), ("train", sentences)):
         with ExitStack() as stack:

@@ -106,7 +106,7 @@ class TextConfig:
     source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
     target_language: str | None = setting(None, "language of the target (the same)", metavar="CODE")
     tokenizer: TokenizerName | None = setting(
-        None, "moses tokenizes raw text (default); none: tokens are between spaces", unless="--init"
+        None, "moses tokenizes raw text (default); none: spaces separate tokens", unless="--init"
     )
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What is fitted where no method is named."""
+"""Which aligner is fitted if no method is given."""
 
 from pathlib import Path
 

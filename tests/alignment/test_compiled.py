@@ -1,4 +1,4 @@
-"""The compiled twin of the chains: it finds what numpy finds, is built once, and is missed only in speed."""
+"""The compiled twin of the chains agrees with numpy, is built once, and is optional."""
 
 import subprocess
 import sys

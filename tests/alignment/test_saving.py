@@ -1,4 +1,4 @@
-"""Every aligner is one class that can be fitted, saved, opened and asked for links, and old folders can be opened."""
+"""Every aligner is one class that can be fitted, saved, opened and used, and old folders still open."""
 
 import importlib
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""The statistical aligners, where they are installed."""
+"""The statistical aligners, if they are installed."""
 
 import sys
 from pathlib import Path

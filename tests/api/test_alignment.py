@@ -1,4 +1,4 @@
-"""Links in Python are those of the command."""
+"""Links from Python equal those of the command."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What `import synmt` gives: names that are loaded when they are asked for."""
+"""What `import synmt` provides: names that are loaded on first use."""
 
 import inspect
 import subprocess

@@ -1,4 +1,4 @@
-"""Functions for Python leave all that belongs to the whole process as they found it."""
+"""The Python functions do not change the state of the process."""
 
 import gc
 import inspect

@@ -1,4 +1,4 @@
-"""Parses in Python are those of the command."""
+"""Parses from Python equal those of the command."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Projected trees in Python are those of the command."""
+"""Projected trees from Python equal those of the command."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Scores in Python are sacreBLEU's, and those of the command."""
+"""Scores from Python equal those of sacreBLEU and of the command."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Translations in Python are those of the command."""
+"""Translations from Python equal those of the command."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`bin/bench [PART]...`: one table of speeds, each pair timed in turn on one thread or one GPU."""
+"""`bin/bench [PART]...`: prints one table of speeds. Both sides of a ratio are timed in turn, on one thread or GPU."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict

@@ -1,7 +1,7 @@
-"""What it takes to fit an aligner to a bitext and align it, from the command line, and how many links are wrong.
+"""The cost of fitting an aligner to a bitext and aligning it, from the command line, and the error rate.
 
-eflomal is its own program, `eflomal-align`, which writes both directions; the model of fast_align comes through synmt,
-since its package has no program. Each runs on one thread.
+eflomal runs as its own program, `eflomal-align`, which writes both directions. The model of fast_align runs through
+synmt, since its package has no program. Each runs on one thread.
 """
 
 import shutil

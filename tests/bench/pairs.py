@@ -1,4 +1,4 @@
-"""Two things timed in turn, so that a machine that slows down slows both."""
+"""Times two things in turn, so that a slow moment of the machine slows both."""
 
 import resource
 import statistics

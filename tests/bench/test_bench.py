@@ -1,4 +1,4 @@
-"""What the benchmarks stand on; the speeds themselves are `bin/bench`'s."""
+"""The parts that the benchmarks rely on; `bin/bench` measures the speeds themselves."""
 
 from dataclasses import replace
 from importlib.util import find_spec

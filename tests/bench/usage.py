@@ -1,4 +1,4 @@
-"""What a command costs: processor seconds, and the most memory that it has held at once."""
+"""The cost of a command: processor time and peak memory."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Tables, pictures and pages by the command; its errors in one line each."""
+"""Tables, pictures and pages from the command line; errors of one line each."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`synmt run` from a file to its table, and again."""
+"""`synmt run` from a run file to the table, and run again."""
 
 import json
 import shutil

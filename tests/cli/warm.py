@@ -1,7 +1,7 @@
-"""Commands in processes forked from one that has imported synmt and its libraries, which takes seconds.
+"""Commands in processes forked from one that has already imported synmt and its libraries, which takes seconds.
 
-`python -IS tests/cli/warm.py SOCKET MODULE ARGUMENTS` calls the module's `main`, with the caller's directory,
-environment and standard streams. Where PYTHONPATH may hold packages that extend synmt, or the module of another
+`python -IS tests/cli/warm.py SOCKET MODULE ARGUMENTS` calls the module's `main` with the caller's directory,
+environment and standard streams. If PYTHONPATH may contain packages that extend synmt, or if a module of another
 package changes what synmt imports, synmt is imported after the fork.
 """
 

@@ -1,7 +1,7 @@
-"""A stand-in for the calls of a run that costs next to nothing, and whose output shows any mixture.
+"""A nearly free stand-in for the calls of a run, whose output shows if anything was mixed up.
 
-A model is a checksum over its updates, each with the options and data of the start that made it. It resumes whatever
-it finds, and translates into letters of a checksum of model, source and options.
+A model is a checksum over its updates, each with the options and data of the start that made it. It resumes whatever it
+finds, and a translation is made of letters from a checksum of model, source and options.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""UPOS, UAS and LAS by hand."""
+"""UPOS, UAS and LAS, worked out by hand."""
 
 from dataclasses import replace
 from typing import Any

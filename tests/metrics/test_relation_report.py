@@ -1,4 +1,4 @@
-"""Relations by hand."""
+"""The report by relation, worked out by hand."""
 
 import json
 from collections import defaultdict

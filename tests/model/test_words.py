@@ -1,4 +1,4 @@
-"""The words of raw text are those of training, and what looks otherwise is said."""
+"""Raw text is split into words as in training, and text that looks different is reported."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Products in int8 against the ones that they round, with the instructions of this CPU and of older ones."""
+"""Products in int8, compared with exact products, with the instructions of this CPU and of older ones."""
 
 import ast
 import os

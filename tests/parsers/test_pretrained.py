@@ -1,4 +1,4 @@
-"""benepar models over pretrained encoders, as its released ones are: small random exports, made here."""
+"""benepar models with pretrained encoders, like the released ones: small random exports."""
 
 import json
 from pathlib import Path

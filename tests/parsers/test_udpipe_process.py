@@ -1,4 +1,4 @@
-"""UDPipe with models from elsewhere: what the files say of themselves, and what becomes of those that are damaged."""
+"""UDPipe models from outside synmt: what their headers claim, and what happens if they are damaged."""
 
 import os
 import signal

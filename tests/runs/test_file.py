@@ -1,4 +1,4 @@
-"""Run files, and the plans that are made of them."""
+"""Run files, and the plans made from them."""
 
 from pathlib import Path
 from typing import Any

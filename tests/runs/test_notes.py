@@ -1,4 +1,4 @@
-"""Notes of what made a path."""
+"""Notes that record what a path was made from."""
 
 from collections.abc import Callable
 from pathlib import Path

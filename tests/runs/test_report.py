@@ -1,4 +1,4 @@
-"""The report of a run, from translations, links and trees that are there."""
+"""The report of a run, from existing translations, links and trees."""
 
 import json
 import re

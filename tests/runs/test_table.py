@@ -1,4 +1,4 @@
-"""The table of a run, from translations that are there."""
+"""The table of a run, from existing translations."""
 
 import json
 import statistics

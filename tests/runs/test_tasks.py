@@ -1,4 +1,4 @@
-"""Tasks of a run, done one at a time, by several processes, and after interruptions, give the table of the run."""
+"""The tasks of a run, done one at a time, in parallel or after interruptions, give the same table."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""What a run makes of its data."""
+"""How a run prepares its data."""
 
 import os
 from itertools import product

@@ -49,10 +49,10 @@ class Embeddings:
         "pretrained encoder: its name on Hugging Face's hub, or a folder",
         metavar="NAME|PATH",
     )
-    layer: int = setting(8, "whose states are compared; 0 is the embeddings below the first", most=256)
-    rule: Rule = setting("softmax", "how likeness makes links")
+    layer: int = setting(8, "layer whose states are compared; 0: the embeddings", most=256)
+    rule: Rule = setting("softmax", "how to turn similarities into links")
     threshold: float = setting(0.001, "of softmax", 0, 1, needs="rule softmax")
-    iterations: int = setting(2, "of itermax, argmax being the first", 1, needs="rule itermax", most=1000)
+    iterations: int = setting(2, "passes of itermax, including argmax", 1, needs="rule itermax", most=1000)
     alpha: float = setting(0.9, "α of itermax", 0, 1, needs="rule itermax")
     trust_pickle: bool = setting(False, "load an encoder that is a pickle, which can run code")
     text: FittedText | None = None

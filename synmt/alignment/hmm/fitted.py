@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SIDES = ("source", "target")
 DIRECTIONS = ("forward", "backward")
 KINDS = ("jumps", "relations")  # of the weights of moves
-LEAST_COUNT = 1e-3  # of links that are saved
+LEAST_COUNT = 1e-3  # of links to save
 LARGEST_COUNT = 1e12  # sums stay finite
 
 
@@ -35,7 +35,7 @@ class FittedHmm:
 
     @classmethod
     def learn(cls, options: "Hmm", pairs: Bitext) -> Self:
-        """Fit both directions to pairs, and keep of them what a folder holds."""
+        """Fit both directions to pairs, and keep only what the folder will hold."""
         sides = _sides(pairs.spread(options.pairs), options.trees)
         if len(sides[0]) < len(pairs):
             print(f"synmt align: hmm learns from some of the pairs ({len(sides[0])} of {len(pairs)})", file=sys.stderr)
@@ -44,7 +44,7 @@ class FittedHmm:
         return cls._of(options, (source.parts, target.parts), learned._tensors())
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
-        """Return γ of both directions, of the parts of words."""
+        """Return γ of both directions, between the parts of words."""
         if not pairs:
             return []
         whole = _sides(pairs, self.model.options.trees)
@@ -63,7 +63,7 @@ class FittedHmm:
         return [found[row] for row in range(len(pairs))]
 
     def save(self, folder: Path) -> None:
-        """Write all but the config. Raises BadInput."""
+        """Write all files except the config. Raises BadInput."""
         for side, each in zip(SIDES, self.compounds, strict=True):
             words = "".join(f"{' '.join(parts)}\n" for parts in each.parts.values())
             write_aside(folder / f"{side}.txt", words.encode())
@@ -72,7 +72,7 @@ class FittedHmm:
 
     @classmethod
     def open(cls, options: "Hmm", folder: Path) -> Self:
-        """Raise BadInput, naming the file."""
+        """Load the files of a folder. Raises BadInput, naming the file."""
         source, target = (_read_words(folder, folder / f"{side}.txt") for side in SIDES)
         path = folder / PARAMETERS_FILE
         check_inside(folder, path)
@@ -138,7 +138,7 @@ def _sides(pairs: Iterable[SentencePair], trees: bool) -> Sides:
 
 
 def _check_jumps(options: "Hmm", tensors: Mapping[str, Floats]) -> None:
-    """Raise ValueError or KeyError for other jumps than a folder holds, before they take memory."""
+    """Raise ValueError or KeyError if the jumps in the folder do not fit the options, before allocating memory."""
     for name in DIRECTIONS:
         kinds = tensors[f"{name}.jumps"].shape[1:]
         if kinds != (2 * options.jump + 1,):
@@ -157,7 +157,7 @@ def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
 
 
 def _counts(tensors: Mapping[str, Floats], name: str, shape: int | tuple[int, ...], least: float = 0.0) -> Floats:
-    """Return a tensor of a shape. Raises ValueError or KeyError for one that is missing or holds what is no count."""
+    """Return a tensor with this shape. Raises ValueError or KeyError if it is missing or contains a non-count."""
     counts, size = tensors[name], [shape] if isinstance(shape, int) else list(shape)
     if list(counts.shape) != size or counts.dtype != np.float32:
         raise ValueError(f"tensor {name} is {counts.dtype} {list(counts.shape)}, not float32 {size}")

@@ -67,13 +67,13 @@ class MaskAlign:
     agreement: float = setting(5.0, "α, the weight of both directions' agreement", unless="no_agreement")
     entropy: float = setting(1.0, "β, the weight of the entropy of attention", unless="no_agreement")
     entropy_smoothing: float = setting(
-        0.05, "λ, what is added to attention weights for their entropy", 1e-9, unless="no_agreement"
+        0.05, "λ, added to attention weights before their entropy is computed", 1e-9, unless="no_agreement"
     )
     guidance: float = setting(4.0, "γ, the weight of the links that --guide gives", needs="--guide")
-    diagonal: float = setting(0.0, "κ, how much attention begins by favouring the diagonal; 4 with few pairs")
-    causal: bool = setting(False, "words are predicted from those before them alone")
-    no_leak: bool = setting(False, "every word attends to the source with all its weight")
-    no_agreement: bool = setting(False, "two directions on their own: α and β are 0")
+    diagonal: float = setting(0.0, "κ, how strongly attention favours the diagonal at first; try 4 with few pairs")
+    causal: bool = setting(False, "predict each word only from the previous ones")
+    no_leak: bool = setting(False, "do without the key for words that have no counterpart")
+    no_agreement: bool = setting(False, "train the two directions independently: α and β are 0")
     text: FittedText | None = None
     links_by: LinksBy = "attention"
     opened: "Opened[MaskAlignConfig] | None" = field(default=None, repr=False, compare=False)

@@ -57,7 +57,8 @@ PAPER_LAYERS = 6
 class NaiveAtt(LinkIdea):
     layer: int = setting(
         0,
-        "decoder layer that is read, counted from 1; 0 is the last but one of six, or of fewer the one that agrees",
+        "decoder layer to read, counted from 1; 0: the second to last of six, or with fewer, the one on which both"
+        " directions agree best",
         most=256,
     )
 
@@ -93,9 +94,7 @@ class NaiveAttLast(LinkIdea):
 
 @dataclass(frozen=True)
 class ShiftAtt(LinkIdea):
-    layer: int = setting(
-        0, "decoder layer that is read, counted from 1; 0 is where the two directions agree best", most=256
-    )
+    layer: int = setting(0, "decoder layer to read, counted from 1; 0: where the two directions agree best", most=256)
 
     def fixed_layer(self, config: TransformerConfig) -> int:
         return self.layer
@@ -109,9 +108,9 @@ class MtlFullc(LinkIdea):
     guide = "naive-att"
     trains_model = True
     layer: int = setting(
-        0, "decoder layer whose first head learns links, counted from 1; 0 is the last but one", most=256
+        0, "decoder layer whose first head learns links, counted from 1; 0: the second to last", most=256
     )
-    weight: float = setting(0.05, "λ, the weight of the links' loss")
+    weight: float = setting(0.05, "λ, the weight of the loss over links")
 
     def fixed_layer(self, config: TransformerConfig) -> int:
         return self.layer or super().fixed_layer(config)

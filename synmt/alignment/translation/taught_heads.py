@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class ShiftAet(LinkIdea):
     guide = "shift-att"
     layer: int = setting(
-        0, "decoder layer beside which the heads stand; 0 is where the two directions agree best", most=256
+        0, "decoder layer whose inputs the heads read; 0: where the two directions agree best", most=256
     )
 
     def fixed_layer(self, config: TransformerConfig) -> int:

@@ -34,7 +34,7 @@ class LabelMasks(SourceIdea):
     Labels: `lowest`, the labels of these nodes; "" in both cases.
     """
 
-    per_layer: bool = setting(False, "strengths of their own for each layer")
+    per_layer: bool = setting(False, "separate strengths for each layer")
 
     def needs(self, training: bool) -> frozenset[str]:
         return frozenset({"tree"})

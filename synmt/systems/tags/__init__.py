@@ -81,7 +81,7 @@ class TagSpelling(Spelling):
 class Tags(TargetIdea):
     """Words, each with a tag that encodes its arcs."""
 
-    share: float = setting(0.3, "of the loss of tags in what is minimized")
+    share: float = setting(0.3, "share of the loss of tags in the total")
 
     runs = CAUSAL
 

@@ -1,4 +1,4 @@
-"""The aligner of hidden Markov models, fitted, kept and opened."""
+"""The `hmm` aligner: fitted, saved and opened."""
 
 import random
 import shutil

@@ -1,4 +1,4 @@
-"""What the model says and learns, against its formulas written out."""
+"""What the model predicts and learns, against its formulas."""
 
 import math
 from dataclasses import fields
