@@ -72,7 +72,7 @@ class Hmm:
     null: float = rate(0.04, "p₀, the share of words that come from none")
     frequent: int = setting(200, "words of a side with jumps of their own", 0, 10**4)
     jump: int = setting(10, "the longest jump with a probability of its own", 1, 1000)
-    pairs: int = setting(0, "pairs to learn from, at most, spread over all; 0 is all")
+    pairs: int = setting(100_000, "pairs to learn from, at most, spread over all; 0 is all")
     rounds: int = setting(5, "rounds of learning, after three without jumps", most=1000)
     trees: bool = setting(False, "let words depend on their heads, too; both sides need dependency trees")
     text: FittedText | None = None

@@ -207,9 +207,7 @@ class IndexedBitext:
         return cls.of(sides, batches, types, lexicon, new)
 
     @classmethod
-    def of(
-        cls, sides: Sides, batches: list[Batch], keys: Ids, lexicon: Lexicon, new: bool = False
-    ) -> "IndexedBitext":
+    def of(cls, sides: Sides, batches: list[Batch], keys: Ids, lexicon: Lexicon, new: bool = False) -> "IndexedBitext":
         """Look types up in a lexicon."""
         words = list(sides[0].words), list(sides[1].words)
         targets, sources = np.divmod(keys, len(words[0]))

@@ -73,7 +73,7 @@ class NeuralHmm:
     agreement: int = setting(1, "steps towards the same links in both directions", 0, most=100)
     null: float = rate(0.04, "p₀, the share of subwords that come from none")
     jump: int = setting(10, "the longest jump with a probability of its own", 1, 1000)
-    pairs: int = setting(100_000, "pairs to learn from, at most, spread over all; 0 is all")
+    pairs: int = setting(50_000, "pairs to learn from, at most, spread over all; 0 is all")
     text: FittedText | None = None
     opened: "Opened[NeuralHmmConfig] | None" = field(default=None, repr=False, compare=False)
     saved: "SavedModel | None" = field(default=None, repr=False, compare=False)  # where compiled code reads it
