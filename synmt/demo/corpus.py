@@ -1,4 +1,4 @@
-"""The demo corpus: distinct sentence pairs in three parts, and their files."""
+"""The demo corpus: distinct sentence pairs in three sets, and their files."""
 
 import random
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ class Pair:
     kel: Sentence
 
     def links(self) -> list[tuple[int, int]]:
-        """Gold word links: 0-based English and Kel positions."""
+        """Return the gold word links, as 0-based English and Kel positions."""
         return links(self.english, self.kel)
 
     def lines(self) -> tuple[str, ...]:
-        """The text of this pair for each kind of file, in the order of ENDINGS."""
+        """Return the text of this pair for each kind of file, in the order of ENDINGS."""
         assert self.english.tree
         return (
             self.english.text(),
@@ -41,7 +41,7 @@ class Pair:
 
 
 def draw_pairs(seed: int, depth: int = 3) -> Iterator[Pair]:
-    """Yield endless pairs with distinct English sentences, each of a uniform random depth from 0 to `depth`."""
+    """Yield pairs without end. Their English sentences are distinct; each has a random depth from 0 to `depth`."""
     rng = random.Random(seed)
     sampler = Sampler(rng)
     seen: set[str] = set()
@@ -56,7 +56,7 @@ def draw_pairs(seed: int, depth: int = 3) -> Iterator[Pair]:
 
 
 def write_corpus(folder: Path, sentences: int, held_out: int, seed: int, depth: int = 3) -> None:
-    """Write test and dev (`held_out` pairs each), then train, so that the size of train does not change them; and a run
+    """Write test and dev (`held_out` pairs each), then train, so that the size of train does not affect them; and a run
     file that compares systems."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RUN).write_bytes(resources.files("synmt.demo").joinpath(RUN).read_bytes())

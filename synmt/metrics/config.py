@@ -61,7 +61,7 @@ class SignificanceConfig:
         check_settings(self)
         if self.test != "sign" and self.resamples * self.level < 1 and self.level:
             least = math.ceil(1 / self.level)
-            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: at least {least} can")
+            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: use at least {least}")
 
 
 DEFAULTS = MetricConfig()

@@ -43,7 +43,7 @@ def test_an_aligner_without_a_folder_is_fitted_at_once() -> None:
     ("wrong", "kind", "cause"),
     [
         (lambda: synmt.align(PAIRS, "hm"), ValueError, "unknown method 'hm'"),
-        (lambda: synmt.align(PAIRS, epoch=3), TypeError, "unknown setting 'epoch'"),
+        (lambda: synmt.align(PAIRS, epoch=3), TypeError, "unknown setting 'epoch'"),  # type: ignore[call-arg]
         (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "hmm does not use --width; it belongs to hmms"),
         (lambda: synmt.align(PAIRS, guide="links"), ValueError, "hmms does not use --guide; it belongs to mask-align"),
         (lambda: synmt.align(PAIRS, links_by="posterior"), ValueError, "hmms does not use --links-by"),

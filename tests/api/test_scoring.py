@@ -1,11 +1,14 @@
 """Scores in Python are sacreBLEU's, and those of the command."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from sacrebleu import BLEU, CHRF, TER
 
 import synmt
+from tests.cli.commands import output_of
 
 HYPOTHESES = ["The dog bit the man.", "It was not unexpected.", "The man bit him first."]
 REFERENCES = [
@@ -36,6 +39,19 @@ def test_links_and_parses_are_scored() -> None:
     assert [each.score for each in synmt.score([record, other], [record, record], metrics=["uas"])] == [50]
 
 
+def test_significance_is_that_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    systems = {"one": HYPOTHESES, "other": REFERENCES[1]}
+    found = synmt.significance(systems, REFERENCES[0], metrics="bleu,chrf", resamples=1000, seed=3)
+    for name, lines in (*systems.items(), ("references", REFERENCES[0])):
+        Path(name).write_text("".join(f"{line}\n" for line in lines))
+    asked = "significance one other --references references --metric bleu,chrf --resamples 1000 --seed 3 --format json"
+    rows = [json.loads(line) for line in output_of(*asked.split()).splitlines()]
+    assert [(each.system, each.score.score, each.difference, each.p) for each in found] == [
+        (row["system"], row["score"], row["difference"] or 0.0, 1.0 if row["p"] is None else row["p"]) for row in rows
+    ]
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind", "cause"),
     [
@@ -44,9 +60,11 @@ def test_links_and_parses_are_scored() -> None:
         (lambda: synmt.score(["1-x"], ["0-0"], metrics="aer"), synmt.BadInput, "^hypotheses:1: "),
         (lambda: synmt.score("a", ["a"]), TypeError, "not one str"),
         (lambda: synmt.score(["a"]), TypeError, "no references"),
+        (lambda: synmt.significance({"a": ["a"]}, ["a"]), TypeError, "two systems or more"),
+        (lambda: synmt.significance({"a": ["a"], "b": ["b"]}, ["a"], test="sign"), ValueError, "tables of scores"),
         (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "unknown metric 'bleurt'; known: bleu, "),
         (lambda: synmt.score(["a"], ["a"], metrics="bleu,aer"), ValueError, "compare different things"),
-        (lambda: synmt.score(["a"], ["a"], lowercase=True), TypeError, "unknown setting 'lowercase'"),
+        (lambda: synmt.score(["a"], ["a"], lowercase=True), TypeError, "unknown setting 'lowercase'"),  # type: ignore[call-arg]
     ],
 )
 def test_wrong_arguments(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:

@@ -55,6 +55,7 @@ OF_THE_MACHINE = {
     "resume": "whether finished work is done again",
     "out": "where the result goes",
     "data": "where the files of a run file are",
+    "report": "a page besides",
     "prepared": "where pairs are kept between runs",
 }
 FILE = __file__

@@ -97,7 +97,7 @@ def test_dependencies_against_gold_ones(tmp_path: Path) -> None:
 
 def test_metrics_of_different_things(files: Path) -> None:
     done = synmt("score", "--metric", "bleu,las", "-r", files / "reference", text="a")
-    assert is_wrong_usage(done, "synmt score: bleu and las compare different things")
+    assert is_wrong_usage(done, "synmt score: bleu and las cannot be combined, because they compare different things")
 
 
 def test_all_translation_metrics_with_their_choices(files: Path) -> None:
@@ -143,7 +143,7 @@ def test_links_against_gold_ones(tmp_path: Path) -> None:
     values = [line.split(" = ")[1].split()[0] for line in done.stdout.splitlines()]
     assert values == ["25.00", "80.00", "66.67", "72.73"]
     said = synmt(*arguments, "--link-base", "1", text="0-0 1-2\n\n")
-    assert is_one_line_of_error(said, "synmt score: stdin:1: link 0-0, but words count from 1")
+    assert is_one_line_of_error(said, "synmt score: stdin:1: link 0-0 is invalid: words count from 1")
     bad = synmt(*arguments, text="0-0 1~2\n\n")
     assert is_one_line_of_error(bad, "synmt score: stdin:1: '1~2' is not a link")
 
@@ -185,7 +185,7 @@ def test_reliability_of_the_scores_of_links(tmp_path: Path) -> None:
     assert [row["links"] for row in rows] == [1, 2, 3]
     assert [row["ece"] for row in rows] == [None, None, pytest.approx(12)]
     bad = synmt(*command[:-1], text='{"links": [[0, 0, 2]]}\n')
-    assert is_one_line_of_error(bad, "synmt score: stdin:1: a score is not between 0 and 1")
+    assert is_one_line_of_error(bad, "synmt score: stdin:1: a score must be between 0 and 1")
     assert is_wrong_usage(
         synmt(*command, "--by-sentence"), "synmt score: --by-sentence has no effect with --reliability"
     )

@@ -22,6 +22,7 @@ def main(command: str, given: str) -> None:
         train(options)
     elif command == "translate":
         model, source = Path(options.pop("model")), Path(options.pop("source"))
+        Path(options.pop("trees", "/dev/null")).write_text("")
         of = digest((model / "model").read_text(), source.read_text(), options)
         write(translated(of, line) for line in source.read_text().splitlines())
     elif command == "cut":

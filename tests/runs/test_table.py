@@ -8,7 +8,7 @@ import pytest
 import sacrebleu
 
 from synmt.metrics.significance import holm
-from synmt.runs.table import Output, Result, costs_of, report, results
+from synmt.runs.table import Measured, Output, Result, costs_of, report, results
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput
 
@@ -51,7 +51,7 @@ class Done:
         ]
 
     def found(self) -> list[Result]:
-        return list(results(self.outputs(), self.metrics))
+        return list(results(Measured.of(self.outputs(), self.metrics)))
 
     def report(self, form: str) -> list[str]:
         costs = costs_of({each: Made({}, 60.0 * each.seed, 100) for each in self.outputs()})
@@ -144,7 +144,7 @@ def test_forms_of_the_table(done: Done) -> None:
     ]  # fmt: skip
     assert rows[2]["seeds"] == 2 and rows[2]["cpu_minutes"] == 1.5 and rows[2]["megabytes"] == 100
     assert len(done.report("tsv")) == 5
-    assert r"\begin{tabular}{lrrrrrrrr}" in done.report("latex")
+    assert r"\begin{tabular}{lrrrrr}" in done.report("latex")
 
 
 def test_several_systems_have_a_corrected_p(done: Done) -> None:
@@ -166,7 +166,8 @@ def test_a_challenge_set_has_scores_of_its_own(done: Done, tmp_path: Path) -> No
     (tmp_path / "set").write_text("".join(f"{number}\tcat sat\n" for number in numbers))
     (tmp_path / "bare").write_text("".join(f"{number}\n" for number in numbers))
     (tmp_path / "wrong").write_text("61\n")
-    found = list(results(done.outputs(), ["bleu"], {"flickr": {"cats": tmp_path / "set", "bare": tmp_path / "bare"}}))
+    measured = Measured.of(done.outputs(), ["bleu"])
+    found = list(results(measured, {"cats": tmp_path / "set", "bare": tmp_path / "bare"}))
     of_set = {(each.test, each.system, each.metric): each.scores for each in found}
     for system in ("base", "new"):
         own = [[TRANSLATIONS[system, seed][number - 1] for number in numbers] for seed in (1, 2)]
@@ -174,5 +175,5 @@ def test_a_challenge_set_has_scores_of_its_own(done: Done, tmp_path: Path) -> No
         assert of_set["flickr, cats", system, "BLEU"] == of_set["flickr, bare", system, "BLEU"] == pytest.approx(bleu)
         words = [100 * sum(("cat" in line) + 1 for line in lines) / (2 * len(lines)) for lines in own]
         assert of_set["flickr, cats", system, "found"] == pytest.approx(words)
-    with pytest.raises(BadInput, match="wrong: has no numbers of sentences of the test"):
-        list(results(done.outputs(), ["bleu"], {"flickr": {"wrong": tmp_path / "wrong"}}))
+    with pytest.raises(BadInput, match="wrong: must hold line numbers of the test"):
+        list(results(measured, {"wrong": tmp_path / "wrong"}))

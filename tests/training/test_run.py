@@ -110,7 +110,7 @@ def test_a_resumed_run_draws_the_prefixes_of_an_uninterrupted_one(tmp_path: Path
 def test_what_samples_cost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, config = with_target_trees(write_corpus(tmp_path, 2)), replace(SHORT, updates=1, prefixes=2)
     run(tmp_path / "gcn", data, "sequence", config, target="gcn")
-    assert "synmt train: an update learns from 2 tokens of each target, not from all\n" in capsys.readouterr().err
+    assert "synmt train: each update learns from 2 tokens of each target, not from all\n" in capsys.readouterr().err
     run(tmp_path / "compose", data, "sequence", config, target="compose")
     assert "an update learns" not in capsys.readouterr().err
 

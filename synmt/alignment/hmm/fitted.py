@@ -38,7 +38,7 @@ class FittedHmm:
         """Fit both directions to pairs, and keep of them what a folder holds."""
         sides = _sides(pairs.spread(options.pairs), options.trees)
         if len(sides[0]) < len(pairs):
-            print(f"synmt align: hmm learns from {len(sides[0])} of {len(pairs)} pairs", file=sys.stderr)
+            print(f"synmt align: hmm learns from some of the pairs ({len(sides[0])} of {len(pairs)})", file=sys.stderr)
         source, target = (Compounds.learn(side.counts(), options.compounds) for side in sides)
         learned = cls(fit(options, _cut(sides, (source, target))), (source, target))
         return cls._of(options, (source.parts, target.parts), learned._tensors())
@@ -97,7 +97,7 @@ class FittedHmm:
         """Raise ValueError or KeyError for tensors that do not fit the words of both sides, or hold no counts."""
         types = tensors["types"]
         if types.ndim != 2 or types.shape[1] != 2 or types.dtype != np.int32:
-            raise ValueError("tensor types holds no pairs of words")
+            raise ValueError("tensor types must have pairs of words")
         source, target = (
             Compounds(
                 dict(zip(parts, _counts(tensors, f"{name}.counts", len(parts)).tolist(), strict=True)),
@@ -111,7 +111,7 @@ class FittedHmm:
         sources, targets = types.T.astype(np.int64)
         for ids, side in zip((sources, targets), words, strict=True):
             if ((ids < 0) | (ids >= len(side))).any():
-                raise ValueError("tensor types holds a word that there is not")
+                raise ValueError("tensor types has a word that does not exist")
         links = _counts(tensors, "links", len(types))
         lexicon = Lexicon.new(seen, options.concentration)
         lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
@@ -152,7 +152,7 @@ def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
         words = [tuple(line.split(" ")) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
         parts = {"".join(each): each for each in words}
         if len(parts) < len(words) or not words:
-            raise ValueError("holds a word twice" if words else "holds no words")
+            raise ValueError("has a duplicate word" if words else "is empty")
         return parts
 
 
@@ -162,5 +162,5 @@ def _counts(tensors: Mapping[str, Floats], name: str, shape: int | tuple[int, ..
     if list(counts.shape) != size or counts.dtype != np.float32:
         raise ValueError(f"tensor {name} is {counts.dtype} {list(counts.shape)}, not float32 {size}")
     if not ((counts >= least) & (counts <= LARGEST_COUNT)).all():
-        raise ValueError(f"tensor {name} holds what is no count")
+        raise ValueError(f"tensor {name} must hold counts")
     return counts

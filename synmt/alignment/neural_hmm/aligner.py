@@ -86,7 +86,7 @@ class NeuralHmm:
         """Raise ValueError for options out of bounds."""
         check_settings(self)
         if not self.null:
-            raise ValueError("null cannot be 0: some subwords come from none")
+            raise ValueError("null cannot be 0: some subwords have no counterpart")
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
@@ -187,7 +187,7 @@ class NeuralHmmConfig:
 
         source, target = vocabularies
         if source.source or target.source:
-            raise ValueError("a vocabulary holds what is only read")
+            raise ValueError("a vocabulary has tokens that cannot be predicted")
         return NeuralHmmModel(self.options, self.width, self.dropout, (source, target))
 
 

@@ -50,7 +50,7 @@ class Pascal(SourceIdea):
         if not all(each.isascii() and each.isdigit() and int(each) > 0 for each in numbers):
             raise ValueError(f"layers cannot be {self.layers!r}")
         if len({int(layer) for layer, _, _ in parts}) < len(parts):
-            raise ValueError(f"layers cannot be {self.layers!r}: a layer occurs twice")
+            raise ValueError(f"layers cannot be {self.layers!r}: a layer occurs more than once")
 
     def _heads_of_layers(self) -> dict[int, int]:
         """Return how many heads are scaled in each scaled layer."""
