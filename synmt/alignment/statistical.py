@@ -55,9 +55,9 @@ LETTERS = {
     "-v": DIAGONAL,
     "-r": "--symmetrize backward writes the links of the reverse direction",
     "-f": "--symmetrize forward writes the links of the forward direction",
-    "-I": "--hmm-rounds sets the number of iterations",
-    "-n": "--hmm-rounds sets the number of iterations",
-    "-N": "--hmm-null sets the share of words that are not linked",
+    **dict.fromkeys(("-I", "-n", "-l", "-1", "-2", "-3"), "--hmm-rounds sets the number of iterations"),
+    **dict.fromkeys(("-N", "-q"), "--hmm-null sets the share of words that are not linked"),
+    **dict.fromkeys(("-F", "-R"), "--scores writes the confidence of each pair"),
     "-p": "--out saves the aligner, and `synmt align FOLDER` uses it",
     "-m": "--out saves the aligner, and `synmt align FOLDER` uses it",
 }

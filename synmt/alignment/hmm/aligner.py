@@ -72,7 +72,7 @@ class Hmm:
     null: float = rate(0.04, "p₀, the share of words without a counterpart")
     frequent: int = setting(200, "number of words per side with their own jump probabilities", 0, 10**4)
     jump: int = setting(10, "longest jump with its own probability", 1, 1000)
-    pairs: int = setting(0, "most pairs to learn from, spread over the bitext; 0: all")
+    pairs: int = setting(100_000, "most pairs to learn from, spread over the bitext; 0: all")
     rounds: int = setting(5, "rounds of learning, after three without jumps", most=1000)
     trees: bool = setting(False, "let words also depend on their heads; both sides need dependency trees")
     text: FittedText | None = None
