@@ -97,6 +97,7 @@ class Aligner(Protocol):
     it, an aligner uses OF_WEIGHTS.
     parts: other aligners, whose options are its own, too. guide: the aligner whose links it learns unless it is given
     some. presets: what --preset names, the default first. several: whether several processes can fit it together.
+    cites: its papers, as in synmt.citations; without them, those of its parts.
     cost(settings, pairs, cells), a class method: a line about the time that fitting takes; cells: Σ J × I.
     """
 

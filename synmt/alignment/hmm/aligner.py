@@ -66,6 +66,7 @@ HEADS = frozenset({"heads"})
 
 @dataclass(frozen=True)
 class Hmm:
+    cites: ClassVar[tuple[str, ...]] = ("vogel1996hmm", "liang2006alignment")
     agreement: int = setting(2, "steps towards the same links in both directions", 0, unless="trees", most=100)
     compounds: int = setting(4, "letters of each word that a compound is cut into, at least; 0 cuts none", 0, most=1000)
     concentration: float = setting(2.0, "α, the weight of what is known of words that begin alike", 0.01, most=10**6)

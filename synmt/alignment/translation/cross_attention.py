@@ -40,7 +40,7 @@ are those of words, and all subwords of linked words count as linked; in the pap
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.alignment.aligner import Settings
 from synmt.alignment.translation.idea import Forced, LinkIdea
@@ -55,6 +55,7 @@ PAPER_LAYERS = 6
 
 @dataclass(frozen=True)
 class NaiveAtt(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("garg2019jointly",)
     layer: int = setting(
         0,
         "decoder layer that is read, counted from 1; 0 is the last but one of six, or of fewer the one that agrees",
@@ -74,6 +75,8 @@ class NaiveAtt(LinkIdea):
 
 @dataclass(frozen=True)
 class NaiveAttLast(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("chen2021mask",)
+
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
         return super().uses(given) - {"cross-attention"}
@@ -93,6 +96,7 @@ class NaiveAttLast(LinkIdea):
 
 @dataclass(frozen=True)
 class ShiftAtt(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("chen2020accurate",)
     layer: int = setting(
         0, "decoder layer that is read, counted from 1; 0 is where the two directions agree best", most=256
     )
@@ -106,6 +110,7 @@ class ShiftAtt(LinkIdea):
 
 @dataclass(frozen=True)
 class MtlFullc(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("garg2019jointly",)
     guide = "naive-att"
     trains_model = True
     layer: int = setting(
