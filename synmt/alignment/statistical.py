@@ -90,6 +90,8 @@ def lines_of(pairs: Iterable[SentencePair]) -> tuple[list[str], list[str]]:
 class Eflomal:
     """priors: a file; known: the links of the pairs that it was fitted to, by their texts."""
 
+    cites: ClassVar[tuple[str, ...]] = ("ostling2016efficient",)
+
     text: FittedText | None = None
     priors: Path = field(default=Path(), repr=False)
     known: Mapping[Texts, DirectedLinks] = field(default_factory=dict, repr=False, compare=False)
@@ -170,6 +172,8 @@ def _links(forward: Sequence[str], backward: Sequence[str]) -> list[DirectedLink
 @dataclass(frozen=True)
 class SystranAlign:
     """folder: with its files; model: the package's own aligner."""
+
+    cites: ClassVar[tuple[str, ...]] = ("dyer2013simple",)
 
     text: FittedText | None = None
     folder: Path = field(default=Path(), repr=False)

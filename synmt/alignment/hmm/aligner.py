@@ -66,6 +66,7 @@ HEADS = frozenset({"heads"})
 
 @dataclass(frozen=True)
 class Hmm:
+    cites: ClassVar[tuple[str, ...]] = ("vogel1996hmm", "liang2006alignment")
     agreement: int = setting(2, "steps towards the same links in both directions", 0, unless="trees", most=100)
     compounds: int = setting(4, "least number of letters of each part of a compound; 0: split none", 0, most=1000)
     concentration: float = setting(2.0, "α, the weight of statistics of words that start alike", 0.01, most=10**6)

@@ -71,6 +71,7 @@ USED = OF_WEIGHTS | {"width", "dropout", "resume"} | training_options(
 
 @dataclass(frozen=True)
 class NeuralHmm:
+    cites: ClassVar[tuple[str, ...]] = ("wang2017hybrid", "wang2018neural", "liang2006alignment")
     agreement: int = setting(1, "steps towards the same links in both directions", 0, most=100)
     null: float = rate(0.04, "p₀, the share of subwords without a counterpart")
     jump: int = setting(10, "longest jump with its own probability", 1, 1000)
