@@ -1,9 +1,8 @@
-"""`python -m tests.pretended_gpu ARGUMENTS`: a synmt command on a device `gpu` that is none.
+"""`python -m tests.pretended_gpu ARGUMENTS`: runs a synmt command on a simulated device, `gpu`.
 
-Its tensors are held by the CPU, and every operation on them is checked as a GPU would: those of two devices do not
-go together, and NumPy sees nothing but what was brought back. PyTorch's own way to make a backend in Python serves,
-which is experimental; what it lacks is filled in below. It has to come before the first gradient that a process
-computes, so the tests, which have computed some, start another.
+Its tensors are on the CPU, but every operation is checked as on a GPU: tensors of two devices cannot be combined, and
+NumPy sees only tensors that were copied back. It uses PyTorch's experimental support for backends in Python, and adds
+what that lacks. It must be set up before the process computes its first gradient, so the tests start a new process.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -139,7 +138,7 @@ def in_every_thread() -> None:
         with EveryOperation():
             run(thread)
 
-    Thread.run = checked  # type: ignore[method-assign]
+    Thread.run = checked  # type: ignore[method-assign, assignment]
 
 
 def main() -> None:

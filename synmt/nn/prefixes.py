@@ -240,7 +240,7 @@ class PrefixDecoder(nn.Module):
         """Raise ValueError if there are entries that are never read."""
         super().__init__()
         if unread:
-            raise ValueError("a decoder of prefixes reads all entries")
+            raise ValueError("a decoder that reads prefixes must read all entries")
         every = list((parts or {}).values())
         self.readings = readings
         self.inputs = nn.ModuleList(part for part in every if part.place == "input")

@@ -31,7 +31,7 @@ from synmt.trees.spanning import Scores, spanning_tree
 NEAR, AFTER, FUNCTION = 0.2, 3.0, 0.1
 CONTENT = frozenset({"NOUN", "PROPN", "VERB"})
 ROOT = 1e-4  # for any word to be the root
-MARK = "PUNCT"
+MARK, OTHER = "PUNCT", "X"  # OTHER is what Universal Dependencies call a word of no known part of speech
 NO_PHRASE, NO_TAG = "X", "XX"  # treebanks' labels for unparsable text
 TAGS_OF_MARKS = {",": ",", ".": ".", "!": ".", "?": "."}  # as in the Penn Treebank
 OTHER_MARK = ":"
@@ -42,7 +42,8 @@ DOCUMENT = re.compile(r"# ?new(doc|par)\b")  # a comment of CoNLL-U that begins 
 class Reading(Protocol):
     """The evidence for the tree of one sentence.
 
-    tags: parts of speech of its words, or []; arcs: scores of arcs between the m words of the tree, [m+1,m+1].
+    tags: parts of speech of its words, or [] if no source of the corpus has any; arcs: scores of arcs between the m
+    words of the tree, [m+1,m+1].
     """
 
     tags: list[str]
@@ -101,11 +102,9 @@ class NearWords:
     def read(
         self, tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes, sources: int
     ) -> VotesReading:
-        tags = {word: best(votes.tags[word]) if word in votes.tags else UNKNOWN for word in sentence}
+        tags = {word: best(votes.tags[word]) if word in votes.tags else OTHER for word in sentence}
         known = [MARK if is_mark(tokens[word - 1]) else tags[word] for word in sentence]
-        return VotesReading(
-            known if votes.tags else [], _scores([tags[word] for word in words], words, votes), votes, sources
-        )
+        return VotesReading(known, _scores([tags[word] for word in words], words, votes), votes, sources)
 
 
 def _scores(tags: Sequence[str], words: Sequence[int], votes: Votes) -> Scores:
@@ -220,8 +219,9 @@ def projected(
 ) -> ParseRecord:
     """Return the target with the projected trees of its sources in place of its own.
 
-    The target also gets the parts of speech of the sources, and the name and document marks of the first one, unless it
-    has its own; the config may overwrite its own parts of speech.
+    The target also gets the parts of speech of the sources, if these have any, and the name and document marks of the
+    first one, unless it has its own; the config may overwrite its own parts of speech. A word to which no source gives
+    one is an X.
     reader: weighs the votes, by default with near words.
     """
     record = replace(target, tree=None, upos=[], heads=[], deprels=[], confidences=[])
@@ -236,10 +236,11 @@ def projected(
         record.tree = project_phrases(whole(with_tree, target), target.tokens)
     votes = votes_of(target, sources, config)
     with_heads = record.tree is None or any(source.record.heads for source in sources)
+    tagged = any(source.record.upos for source in sources)
     for sentence in sentences(record):
         words = _words(sentence, target.tokens)
         reading = (reader or NearWords()).read(target.tokens, sentence, words, votes, len(sources))
-        record.upos += reading.tags
+        record.upos += reading.tags if reader or tagged else []
         if with_heads:
             _attach(record, sentence, words, reading, config)
     if target.upos and not config.overwrite_upos:

@@ -28,7 +28,7 @@ import orjson
 
 from synmt.text.links import Link, LinkError, check_inside, read_links
 from synmt.text.tokenization import is_punctuation
-from synmt.trees.dependency import DEPENDENCY, depths
+from synmt.trees.dependency import DEPENDENCY, UNKNOWN, depths
 from synmt.trees.record import ParseRecord
 
 SYMBOLS = frozenset("%&@#*/§‰")  # punctuation to Unicode, but not to Universal Dependencies
@@ -75,7 +75,7 @@ def _read_json(text: str, source: Sequence[str], target: Sequence[str]) -> dict[
         raise LinkError(f"{text!r:.40} is not a list of links")
     for side, words in (("source", source), ("target", target)):
         if fields.get(side, words) != list(words):
-            raise LinkError(f"the links belong to other {side} words")
+            raise LinkError(f"the links belong to different {side} words")
     links: dict[Link, float] = {}
     for each in found:
         match each:
@@ -153,7 +153,7 @@ def vote(source: Source, votes: Votes) -> None:
         links[i].append((j + 1, score / max(1.0, shared[j])))
     for i, found in enumerate(links):
         for word, score in found:
-            if record.upos:
+            if record.upos and record.upos[i] != UNKNOWN:
                 votes.tags[word][record.upos[i]] += score
             for other, its_score in found:
                 if other != word:
@@ -189,7 +189,7 @@ def project(source: Source, votes: Votes) -> None:
         if i not in best or score > best[i][1]:
             best[i] = j, score
     for j, (i, score) in linked.items():
-        if record.upos:
+        if record.upos and record.upos[i] != UNKNOWN:
             votes.tags[j + 1][record.upos[i]] += score
         word, its_score = best[i]
         if j != word:

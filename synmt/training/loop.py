@@ -8,7 +8,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -99,7 +99,7 @@ class Trainer:
         self.interval = Interval(self.progress)
         if self.config.tensorboard and self.processes.first:
             self.events = Events(self.path, self.progress.update)
-        with Interruption() as interruption, self._progress_line() as line, ahead(self._steps()) as steps:
+        with Interruption() as interruption, self._progress_line() as line, self._upcoming() as steps:
             self._validate_if_due(interruption)  # the last run may have been interrupted in a validation
             while not self._has_ended() and (step := next(steps, None)):
                 rate = self._rate()
@@ -143,8 +143,12 @@ class Trainer:
         config = self.config
         return self.corpus.shuffled_batches(config.batch_tokens, config.seed, epoch, config.batch_by)
 
+    def _upcoming(self) -> AbstractContextManager[Iterator[Step]]:
+        """Return all remaining updates. For a GPU, a thread builds the next one; a CPU cannot compute meanwhile."""
+        return nullcontext(self._steps()) if self.processes.device.type == "cpu" else ahead(self._steps())
+
     def _steps(self) -> Iterator[Step]:
-        """Yield each remaining update. Runs ahead of the updates, in another thread."""
+        """Yield each remaining update; may run ahead of the progress."""
         if self.processes.device.type == "cuda":
             torch.cuda.set_device(self.processes.device)  # for this thread
         done = replace(self.progress)

@@ -172,20 +172,20 @@ def realigned(record: ParseRecord, words: Sequence[str]) -> ParseRecord:
     token_at = [token for token, form in enumerate(record.tokens) for _ in form]
     word_at = [word for word, form in enumerate(words) for _ in form]
     owner = _owners(record.tokens, word_at)
-    highest = _highest(owner, record.heads)
+    top = highest(owner, record.heads)
     part_of = {word: token_at[at] for at, word in reversed([*enumerate(word_at)])}
 
     def column(values: Sequence[str], of_parts: str) -> list[str]:
-        return [values[highest[word]] if word in highest else of_parts for word in range(len(words))]
+        return [values[top[word]] if word in top else of_parts for word in range(len(words))]
 
     def head(word: int) -> int:
-        if word not in highest:
+        if word not in top:
             return owner[part_of[word]] + 1
-        above = record.heads[highest[word]]
+        above = record.heads[top[word]]
         return owner[above - 1] + 1 if above else 0
 
     def sentence(word: int) -> int:
-        token = highest.get(word, part_of[word])
+        token = top.get(word, part_of[word])
         return sum(end <= token for end in accumulate(record.sentences))
 
     return ParseRecord(
@@ -214,14 +214,14 @@ def _owners(tokens: Sequence[str], word_at: Sequence[int]) -> list[int]:
     return owners
 
 
-def _highest(owner: Sequence[int], heads: Sequence[int]) -> dict[int, int]:
-    """Return the highest token of each word that has tokens, the first of equals."""
+def highest(owner: Sequence[int], heads: Sequence[int]) -> dict[int, int]:
+    """Return the index of the highest token of each owner, the first of equals. owner, heads: of the tokens, [n]."""
     depth = depths(heads) if heads else [1] * len(owner)
-    highest: dict[int, int] = {}
+    found: dict[int, int] = {}
     for token, word in enumerate(owner):
-        if word not in highest or depth[token] < depth[highest[word]]:
-            highest[word] = token
-    return highest
+        if word not in found or depth[token] < depth[found[word]]:
+            found[word] = token
+    return found
 
 
 def _spaces(record: ParseRecord, words: Sequence[str]) -> list[bool]:

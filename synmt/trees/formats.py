@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from synmt.streams import BadInput, BadLines, Line, sniff
-from synmt.trees.dependency import UNKNOWN, depths
+from synmt.trees.dependency import UNKNOWN, depths, highest
 from synmt.trees.record import (
     UNATTACHED,
     ParseRecord,
@@ -95,6 +95,22 @@ def read_conllu(block: str, partial: bool = False) -> ParseRecord:
     partial: words may be without a head, written `_`.
     Raises DependencyError, and RecordError if the heads are not a tree or the words do not spell the text.
     """
+    comments, sentences, words, multiword = _parts(block)
+    heads = [word.head for word in words]
+    has_heads = any(head != UNATTACHED for head in heads)
+    if has_heads and UNATTACHED in heads and not partial:
+        raise DependencyError("some words have a head and some do not")
+    if has_heads:
+        check_heads(heads, sentences, partial)
+    record = _record(comments.get("text", ""), *_merged(words, multiword))
+    record.sent_id = comments.get("sent_id", "") if words else ""
+    record.sentences = sentences
+    record.check(partial)
+    return record
+
+
+def _parts(block: str) -> tuple[dict[str, str], list[int], list[SyntacticWord], list[MultiwordToken]]:
+    """Return the comments, lengths of sentences, words and multiword tokens of a block. Raises DependencyError."""
     comments: dict[str, str] = {}
     sentences: list[int] = []
     words: list[SyntacticWord] = []
@@ -109,20 +125,10 @@ def read_conllu(block: str, partial: bool = False) -> ParseRecord:
                 _read_row(line, words, multiword)
         except ValueError as error:
             raise DependencyError(str(error), row) from None
-    heads = [word.head for word in words]
-    has_heads = any(head != UNATTACHED for head in heads)
-    if has_heads and UNATTACHED in heads and not partial:
-        raise DependencyError("some words have a head and some do not")
     for token in multiword:
         if token.last > len(words):
             raise DependencyError(f"multiword token {token.first}-{token.last} of {len(words)} words")
-    if has_heads:
-        check_heads(heads, sentences, partial)
-    record = _record(comments.get("text", ""), *_merged(words, multiword))
-    record.sent_id = comments.get("sent_id", "") if words else ""
-    record.sentences = sentences
-    record.check(partial)
-    return record
+    return comments, sentences, words, multiword
 
 
 def _read_row(line: str, words: list[SyntacticWord], multiword: list[MultiwordToken]) -> None:
@@ -230,7 +236,8 @@ def write_conllu(record: ParseRecord) -> str:
     n = len(record.tokens)
     unknown = [UNKNOWN] * n
     lines = [f"# sent_id = {_one_line(record.sent_id)}"] if record.sent_id else []
-    lines.append(f"# text = {_one_line(record.text)}")
+    text = record.text or (written(record) if record.spaces else " ".join(record.tokens))
+    lines.append(f"# text = {_one_line(text)}")
     if record.sentences:
         lines.append(f"# {SENTENCES} = {' '.join(map(str, record.sentences))}")
     rows = zip(
@@ -272,10 +279,12 @@ def conllu_of_record(record: ParseRecord) -> str:
         written = write_conllu(record)
         if write_conllu(read_conllu(record.conllu, partial=True)) == written:
             return record.conllu + "\n"
+        lines = written.split("\n")
+        own = [line for line in lines if line.startswith("#")]
         comments = [line for line in record.conllu.split("\n") if line.startswith("#")]
-        known = [line.partition("=")[0].strip() for line in written.split("\n") if line.startswith("#")]
+        known = [line.partition("=")[0].strip() for line in own]
         others = [line for line in comments if line.partition("=")[0].strip() not in known]
-        return "\n".join([*others, *_with_rest(written, record.conllu)]) + "\n"
+        return "\n".join([*others, *own, *_rows_with_rest(record, lines[len(own) :])]) + "\n"
     if not record.heads:
         if record.tokens or record.text.strip():
             raise RecordError("record has no dependency tree")
@@ -283,22 +292,40 @@ def conllu_of_record(record: ParseRecord) -> str:
     return write_conllu(record) + "\n"
 
 
-def _with_rest(written: str, block: str) -> Iterator[str]:
-    """Yield the lines of a sentence as written, plus everything that a saved block of the same words has beyond them.
+def _rows_with_rest(record: ParseRecord, rows: Sequence[str]) -> Iterator[str]:
+    """Yield the rows of a record as written, plus all that its saved block of the same words has beyond them.
 
-    If the block has other words, yield the lines unchanged.
+    A token that merges several words of the block becomes these words again: the highest one gets the columns of the
+    token, and the others keep their own; they attach where the token does, unless they attach inside it. Tokens that
+    are parts of a word become that word again. If the block has other words, yield the rows unchanged.
     """
-    lines = written.split("\n")
-    rows = [line.split("\t") for line in lines if not line.startswith("#")]
-    others = [line.split("\t") for line in block.split("\n") if not line.startswith("#")]
-    words = [other for other in others if other[0].isdigit()]
-    if [row[1] for row in rows] != [word[1] for word in words]:
-        yield from lines
+    _, _, words, multiword = _parts(record.conllu)
+    merged, place = _merged(words, multiword)
+    owner = [number for number, word in enumerate(merged, 1) for _ in word.form.split()]
+    if record.tokens != [part for word in merged for part in word.form.split()]:
+        yield from rows
         return
-    yield from (line for line in lines if line.startswith("#"))
-    rest = iter(rows)
-    for other in others:
-        yield "\t".join([*next(rest)[:8], *other[8:]] if other[0].isdigit() else other)
+    heads = record.heads or [UNATTACHED] * len(rows)
+    token_of, word_of = highest(owner, heads), highest(place, [word.head for word in words])
+    of_token = [row.split("\t")[2:8] for row in rows]
+
+    def head_of(word: int) -> str:
+        above = heads[token_of[place[word]]]
+        if above > 0:
+            return str(word_of[owner[above - 1]] + 1)
+        return UNKNOWN if above else "0" if word_of[place[word]] == word else str(word_of[place[word]] + 1)
+
+    for line in record.conllu.split("\n"):
+        number, *columns = line.split("\t")
+        if number.isdigit():
+            word = int(number) - 1
+            unit, old = place[word], words[word].head
+            if word_of[unit] == word:
+                columns[1:7] = *of_token[owner.index(unit)][:4], head_of(word), of_token[token_of[unit]][5]
+            elif old < 1 or place[old - 1] != unit:
+                columns[5:7] = head_of(word), columns[6] if head_of(word) != UNKNOWN else UNKNOWN
+        if not line.startswith("#"):
+            yield "\t".join([number, *columns])
 
 
 READERS: dict[str, Callable[[str], ParseRecord]] = {

@@ -1,4 +1,4 @@
-"""Training: `sequence` against the bare loop, every other system of the source side against `sequence`."""
+"""Training: `sequence` compared with the bare loop, and every other encoder with `sequence`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

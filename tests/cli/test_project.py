@@ -1,9 +1,11 @@
 """synmt project"""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from udtools import Validator
 
 from synmt.streams import BadInput
 from tests.cli.commands import in_process, is_one_line_of_error, synmt
@@ -74,7 +76,7 @@ def test_further_sources_stand_behind_the_links_of_the_first() -> None:
         (f'{GAVE}\tSie gibt\t{{"links": [[0, 0, 1.5]]}}', "is not a link such as"),
         (f'{GAVE}\tSie gibt\t{{"links": [[0, -1]]}}', "is not a link such as"),
         (f'{GAVE}\tSie gibt\t{{"links": 3}}', "is not a list of links"),
-        (f'{GAVE}\tSie gibt\t{{"target": ["Sie"], "links": []}}', "the links belong to other target words"),
+        (f'{GAVE}\tSie gibt\t{{"target": ["Sie"], "links": []}}', "the links belong to different target words"),
         (f"{GAVE}\tSie gibt\t{{", "links are not JSON"),
     ],
 )
@@ -95,7 +97,7 @@ def test_a_grammar_is_fitted_before_any_line_is_written() -> None:
     assert (first["heads"], first["deprels"]) == (others[0]["heads"], others[0]["deprels"])
     assert first["heads"] == [2, 0, 2, 2, 2]
     (alone,) = project(silent, "--target-language", "de")
-    assert alone["upos"] == ["_", "VERB", "PRON", "ADP", "PUNCT"]
+    assert alone["upos"] == ["X", "VERB", "PRON", "ADP", "PUNCT"]
     assert project("", "--fit") == []
     with pytest.raises(BadInput, match=r":2: .*is not a link"):
         project(f"{LINE}\n{GAVE}\tSie\tx\n", "--target-language", "de", "--fit")
@@ -120,6 +122,22 @@ def test_names_document_marks_and_parts_of_speech(method: list[str]) -> None:
     assert overwritten["upos"] == first["upos"]
     block = in_process("parse", "--input", "records", "--format", "conllu", text=json.dumps(first).encode()).decode()
     assert block.startswith(f"{marks}\n# sent_id = s1-projected\n# text = ")
+
+
+@pytest.mark.parametrize("mode", ["", "--method direct", "--fit", "--no-projective", "--overwrite-upos"])
+def test_the_validator_of_universal_dependencies_accepts_what_is_written(mode: str, tmp_path: Path) -> None:
+    """Level 2; words without links, further sentences, and a line without any link too."""
+    go = {"tokens": ["Go", "!", "Stay", "."], "upos": ["VERB", "PUNCT"] * 2, "sentences": [2, 2]}
+    two = json.dumps({**go, "heads": [0, 1, 0, 3], "deprels": ["root", "punct"] * 2, "sent_id": "s2"})
+    first = json.dumps({**json.loads(GAVE), "sent_id": "s1", "conllu": "# newdoc id = d1\n# newpar id = p1"})
+    own = json.dumps({"tokens": ["Ja", "!"], "upos": ["_", "PUNCT"], "sent_id": "t3"})
+    text = f"{first}\tSie gibt es sehr bald (doch) auf!\t0-0 1-1 2-2 3-8\n{two}\tGeh, bleib.\t0-0 2-2\n{two}\t{own}\t\n"
+    records = in_process("project", "--target-language", "de", *mode.split(), text=text.encode())
+    path = tmp_path / "projected.conllu"
+    path.write_bytes(in_process("parse", "--input", "records", "--format", "conllu", text=records))
+    said = StringIO()
+    state = Validator(lang="ud", level=2, output=said).validate_files([str(path)])
+    assert (said.getvalue(), state.passed(), path.read_text().count("# sent_id")) == ("", True, 3)
 
 
 def test_targets_without_words() -> None:
@@ -176,7 +194,7 @@ EVERY_LINK = " ".join(f"{i}-{j}" for i in range(150) for j in range(150))
         ("a < b\tb\t", "does not begin a tag; write &lt;"),
         ("a\tb", "expected `source TAB target TAB links`, found 2 columns"),
         ("a\tb\t1-0", "link 1-0 for 1 source and 1 target words"),
-        ('a\tb\t{"source": ["c"], "links": []}', "the links belong to other source words"),
+        ('a\tb\t{"source": ["c"], "links": []}', "the links belong to different source words"),
         (f"{'a ' * 1001}\tb\t", "1001 words, but a line with markup may have at most 1000"),
         (f"{'a ' * 150}\t{'b ' * 150}\t{EVERY_LINK}", "22500 links, but a line with markup may have at most 20000"),
     ],

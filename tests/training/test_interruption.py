@@ -1,4 +1,4 @@
-"""Nothing is lost when a training is stopped, killed, or runs out of disk."""
+"""Nothing is lost when a training run is stopped, killed, or runs out of disk space."""
 
 import os
 import resource
@@ -64,11 +64,11 @@ def on_call(number: int, method: Callable[..., Any], act: Callable[[], object]) 
 
 
 @pytest.mark.parametrize(
-    ("owner", "call", "number", "said"),
+    ("owner", "method", "call", "number", "said"),
     [
-        (Updater, 3, SIGTERM, "stopped after update 3"),
-        (Updater, 15, SIGINT, "stopped in the validation after update 15"),
-        (Validation, 2, SIGHUP, "stopped in the validation after update 30"),
+        (Updater, "__call__", 3, SIGTERM, "stopped after update 3"),
+        (Updater, "__call__", 15, SIGINT, "stopped in the validation after update 15"),
+        (Validation, "share", 2, SIGHUP, "stopped in the validation after update 30"),
     ],
 )
 def test_a_signal_ends_a_run_that_goes_on_to_the_same_numbers(
@@ -76,13 +76,14 @@ def test_a_signal_ends_a_run_that_goes_on_to_the_same_numbers(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     owner: type,
+    method: str,
     call: int,
     number: Signals,
     said: str,
 ) -> None:
     data, uninterrupted = whole
     with monkeypatch.context() as patch:
-        patch.setattr(owner, "__call__", on_call(call, owner.__call__, lambda: raise_signal(number)))
+        patch.setattr(owner, method, on_call(call, getattr(owner, method), lambda: raise_signal(number)))
         with pytest.raises(Interrupted, match=rf"{number.name}: {said}; --resume continues from there") as stop:
             run(tmp_path / "model", data, config=CONFIG)
     assert stop.value.signal == number

@@ -1,4 +1,4 @@
-"""No training ends well that did not go well: what diverges, changes under way or cannot be learned from is refused."""
+"""Training that diverges, or whose data changes or is useless, ends with an error."""
 
 import os
 import stat

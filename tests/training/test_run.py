@@ -24,7 +24,7 @@ from synmt.process import Interrupted
 from synmt.streams import BadInput
 from synmt.training.checkpoint import checkpoints
 from synmt.training.distribution import Learner, Processes
-from synmt.training.loop import CHECKPOINTS
+from synmt.training.loop import CHECKPOINTS, Trainer, ahead
 from synmt.training.run import PairFiles
 from synmt.training.update import Step, Updater
 from synmt.trees.arc_tokens import write_entries
@@ -116,7 +116,7 @@ def test_a_resumed_run_draws_the_prefixes_of_an_uninterrupted_one(tmp_path: Path
 def test_what_samples_cost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, config = with_target_trees(write_corpus(tmp_path, 2)), replace(SHORT, updates=1, prefixes=2)
     run(tmp_path / "gcn", data, "sequence", config, target="gcn")
-    assert "synmt train: an update learns from 2 tokens of each target, not from all\n" in capsys.readouterr().err
+    assert "synmt train: each update learns from 2 tokens of each target, not from all\n" in capsys.readouterr().err
     run(tmp_path / "compose", data, "sequence", config, target="compose")
     assert "an update learns" not in capsys.readouterr().err
 
@@ -293,7 +293,7 @@ def test_a_signal_to_one_process_stops_the_validation_of_all(tmp_path: Path, mon
 
 
 def test_what_is_wrong_with_a_batch_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Although a thread builds it, which ends with the run."""
+    """Where a thread builds it, too, which ends with the run."""
     build, built = Corpus.batch, list[None]()
 
     def batch(self: Corpus, *arguments: Any) -> Any:
@@ -303,6 +303,7 @@ def test_what_is_wrong_with_a_batch_is_said(tmp_path: Path, monkeypatch: pytest.
         return build(self, *arguments)
 
     monkeypatch.setattr(Corpus, "batch", batch)
+    monkeypatch.setattr(Trainer, "_upcoming", lambda self: ahead(self._steps()))
     with pytest.raises(BadInput, match=r"^columns: damaged$"):
         run(tmp_path / "model", write_corpus(tmp_path))
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("ThreadPoolExecutor")]

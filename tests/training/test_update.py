@@ -1,4 +1,4 @@
-"""What an update asks of a device."""
+"""What an update requires of a device."""
 
 import threading
 import time

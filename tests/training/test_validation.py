@@ -1,5 +1,4 @@
-"""Validations compute in the precision of their training, and compare words, or characters in languages without
-spaces."""
+"""Validation computes in the precision of training, and compares words, or characters in languages without spaces."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -16,8 +16,8 @@ from synmt.trees.formats import (
     write_conllu,
     written,
 )
-from synmt.trees.record import ParseRecord, RecordError, check_heads, read_record, write_record
-from tests.trees.strategies import dependency_records
+from synmt.trees.record import UNATTACHED, ParseRecord, RecordError, check_heads, read_record, write_record
+from tests.trees.strategies import dependency_records, projective_heads
 
 UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
 
@@ -341,6 +341,46 @@ def test_a_column_that_has_changed_leaves_the_rest_of_a_block_as_it_was(
     expected = "\n".join("\t".join(row) for row in rows) + "\n"
     setattr(record, name, values)
     assert conllu_of_record(record) == expected
+
+
+ZUM = """# sent_id = zum-1
+# text = Er geht zum Arzt im 16 500 Haus.
+1	Er	er	PRON	PPER	Case=Nom	2	nsubj	_	Gloss=he
+2	geht	gehen	VERB	VVFIN	_	0	root	_	_
+3-4	zum	_	_	_	_	_	_	_	Gloss=to-the
+3	zu	zu	ADP	APPR	_	5	case	_	_
+4	dem	der	DET	ART	Case=Dat	5	det	_	_
+5	Arzt	Arzt	NOUN	NN	_	2	obl	_	_
+6-7	im	_	_	_	_	_	_	_	_
+6	in	in	ADP	APPR	_	9	case	_	_
+7	dem	der	DET	ART	_	6	fixed	6:fixed	_
+8	16 500	16500	NUM	CARD	_	9	nummod	_	Gloss=number
+9	Haus	Haus	NOUN	NN	_	5	nmod	_	SpaceAfter=No
+10	.	.	PUNCT	$.	_	2	punct	_	_"""
+
+
+@given(data=st.data())
+def test_new_trees_over_merged_and_divided_words_are_trees_over_the_words_of_the_block(data: st.DataObject) -> None:
+    """The units er geht zum Arzt im 16_500 Haus . keep their arcs, and words all columns but those of the tree."""
+    record = read_whole_conllu(ZUM)
+    unit_of, top = [1, 2, 3, 4, 5, 6, 6, 7, 8], [1, 2, 3, 5, 6, 8, 9, 10]  # of a token; word of the block for a unit
+    heads = data.draw(projective_heads(len(unit_of)).filter(lambda heads: len(heads) == len(unit_of)))
+    found = conllu_of_record(replace(record, heads=heads, deprels=[f"d{head}" for head in heads]))
+    rows = [line.split("\t") for line in found.split("\n") if line and line[0] != "#"]
+    old = [line.split("\t") for line in ZUM.split("\n") if line[0] != "#"]
+    assert [row[:6] + row[8:] for row in rows] == [row[:6] + row[8:] for row in old]
+    new = {int(row[0]): (int(row[6]), row[7]) for row in rows if row[0].isdigit()}
+    check_heads([head for _, (head, _) in sorted(new.items())])
+    for unit in range(1, 9):
+        outside = [h for token, h in enumerate(heads) if unit_of[token] == unit and (not h or unit_of[h - 1] != unit)]
+        assert new[top[unit - 1]] in [(top[unit_of[head - 1] - 1] if head else 0, f"d{head}") for head in outside]
+    assert new[4] == (new[3][0] or 3, "det") and new[7] == (6, "fixed")
+
+
+def test_parts_of_a_merged_token_without_a_head_have_none() -> None:
+    record = replace(read_whole_conllu(ZUM), heads=[UNATTACHED] * 9, deprels=["_"] * 9)
+    rows = [line.split("\t") for line in conllu_of_record(record).split("\n") if line[:1].isdigit()]
+    assert {tuple(row[6:8]) for row in rows if row[0] != "7"} == {("_", "_")} and rows[8][6:8] == ["6", "fixed"]
 
 
 def test_other_words_than_those_of_a_block_leave_its_comments() -> None:

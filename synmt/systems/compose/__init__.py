@@ -20,7 +20,7 @@ With mask `random`, each head sees the same number of positions, but a fixed ran
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -38,10 +38,12 @@ if TYPE_CHECKING:
 class Compose(TargetIdea):
     """Words, with arcs among them, and the stack of words that wait for a head. The first heads of a layer compose."""
 
+    cites: ClassVar[tuple[str, ...]] = ("sartran2022transformer", "zhao2024dependency")
+
     heads: int = setting(1, "heads of a layer that compose: an arc sees the two words that it links", 0, 2**16)
     stack_heads: int = setting(1, "heads of a layer that see the words that wait for a head", 0, 2**16)
-    layers: int = setting(0, "how many decoder layers have them, the lowest first; 0 is all", 0, 256)
-    mask: Literal["tree", "random"] = setting("tree", "what they see; random: as many positions, as a control")
+    layers: int = setting(0, "how many decoder layers have such heads, lowest first; 0: all", 0, 256)
+    mask: Literal["tree", "random"] = setting("tree", "what they see; random: the same number of positions (a control)")
 
     runs = CAUSAL
     reads = "synmt.systems.compose.heads:StackReading"

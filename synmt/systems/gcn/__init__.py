@@ -15,7 +15,7 @@ arc has edges only in its own row, left with the head and right with the depende
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 class Gcn(TargetIdea):
     """Words, with arcs among them, and the graph of the arcs with their labels."""
 
+    cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing", "bastings2017graph")
+
     layers: int = setting(2, "graph convolutions below the decoder's layers", 1, 100)
     labels: bool = setting(True, "biases of the arcs' labels")
     gates: bool = setting(True, "gates of the edges")
-    variant: Literal["paper", "reference"] = setting("paper", "the formula, or what its authors' code computes")
+    variant: Literal["paper", "reference"] = setting("paper", "the paper's formula, or what its code computes")
 
     runs = PREFIXES
     reads = GRAPH

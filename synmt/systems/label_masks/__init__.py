@@ -15,7 +15,7 @@ and j is the highest of the lowest nodes above neighbouring words between them, 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -34,7 +34,9 @@ class LabelMasks(SourceIdea):
     Labels: `lowest`, the labels of these nodes; "" in both cases.
     """
 
-    per_layer: bool = setting(False, "strengths of their own for each layer")
+    cites: ClassVar[tuple[str, ...]] = ("mcdonald2021syntax",)
+
+    per_layer: bool = setting(False, "separate strengths for each layer")
 
     def needs(self, training: bool) -> frozenset[str]:
         return frozenset({"tree"})

@@ -23,7 +23,7 @@ word that t is linked with. If all targets of a word are to its right, it adds n
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -47,6 +47,8 @@ class SupervisedHeads(SourceIdea):
     target word, such as `taught_parent`. Both are 0 for padding and for tokens that are no words; the target is also
     0 for words that are not taught. Matrices: the user's own masks, as `taught_mask:NAME`."""
 
+    cites: ClassVar[tuple[str, ...]] = ("strubell2018linguistically", "deguchi2019dependency")
+
     training_only = True
 
     teach: str = setting(
@@ -55,7 +57,7 @@ class SupervisedHeads(SourceIdea):
         " records; parent@3 is in layer 3, parent@3.2 its second head",
     )
     layer: int = setting(2, "encoder layer of heads that name none", 1, 256)
-    weight: float = setting(0.3, "of the loss of attention: λ")
+    weight: float = setting(0.3, "weight of the loss of attention: λ")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,6 +96,8 @@ class SupervisedHeads(SourceIdea):
 class SupervisedDecoderHeads(TargetIdea):
     """Columns: as for `supervised-heads`, for the positions of the decoder's input."""
 
+    cites: ClassVar[tuple[str, ...]] = ("strubell2018linguistically", "deguchi2019dependency")
+
     runs = CAUSAL
     training_only = True
 
@@ -103,7 +107,7 @@ class SupervisedDecoderHeads(TargetIdea):
         " parent@3.2 its second head",
     )
     layer: int = setting(2, "decoder layer of heads that name none", 1, 256)
-    weight: float = setting(0.3, "of the loss of attention: λ")
+    weight: float = setting(0.3, "weight of the loss of attention: λ")
 
     def __post_init__(self) -> None:
         super().__post_init__()

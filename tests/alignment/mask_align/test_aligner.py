@@ -140,5 +140,5 @@ def test_errors_are_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"config\.json: No such file"):
         open_aligner(tmp_path / "missing", None, "cpu")
     (tmp_path / "model" / "config.json").write_text('{"format": 2, "model": {}}')
-    with pytest.raises(BadInput, match="is no aligner; name a --method"):
+    with pytest.raises(BadInput, match="is not an aligner; name a --method"):
         open_aligner(tmp_path / "model", None, "cpu")
