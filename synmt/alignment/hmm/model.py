@@ -303,8 +303,8 @@ def _learn(model: Model, parts: Parts, jumps: bool, bar: "tqdm[None]") -> None:
             bar.update(sum(len(batch.rows) for batch in bitext.batches))
 
     parts.learn(found())
-    for direction, found in zip(model.directions, counted, strict=True):
-        found.unlinked[-1] = 0
-        direction.unlinked = found.unlinked
-        for each, total in zip(direction.jumps if jumps else [], found.jumps, strict=False):
+    for direction, counts in zip(model.directions, counted, strict=True):
+        counts.unlinked[-1] = 0
+        direction.unlinked = counts.unlinked
+        for each, total in zip(direction.jumps if jumps else [], counts.jumps, strict=False):
             each.learn(total)
