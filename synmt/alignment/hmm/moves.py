@@ -93,7 +93,7 @@ class Moves:
 
 
 def relations(heads: Numbers) -> Numbers:
-    """Return what each word k is to each word j, [B,J,J], by its place in FIRST_WEIGHTS.
+    """Return the relation of word k to word j, [B,J,J], as an index into FIRST_WEIGHTS.
 
     heads [B,J]: −1 of a root, and where padded.
     """
