@@ -134,7 +134,7 @@ def test_a_model_that_is_trained_anew_translates_anew(run: Path) -> None:
     ("page", "cause"),
     [
         ("systems/report.html", "is inside systems, the folder of the run"),
-        ("no/report.html", "--report no/report.html: no is no folder to write to"),
+        ("no/report.html", "--report no/report.html: no is not a folder to write to"),
         (".", "--report . is no file"),
         ("train.de", "--report train.de would write over the input train.de"),
         ("systems.toml", "--report systems.toml would write over the input systems.toml"),
