@@ -27,7 +27,10 @@ class Aligner:
     def align(
         self,
         pairs: collections.abc.Iterable[
-            tuple[str | synmt.trees.record.ParseRecord, str | synmt.trees.record.ParseRecord]
+            tuple[
+                str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+                str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+            ]
         ]
         | pathlib.Path,
         *,
@@ -66,7 +69,8 @@ class Model:
     ) -> Self: ...
     def translate(
         self,
-        sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord] | pathlib.Path,
+        sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]
+        | pathlib.Path,
         *,
         jobs: int = 1,
         on_error: Literal["fail", "blank"] = "fail",
@@ -89,7 +93,7 @@ class Model:
     ) -> collections.abc.Iterator[synmt.decoding.translation.Translation]: ...
     def n_best(
         self,
-        sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord],
+        sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],
         n: int,
         *,
         on_error: Literal["fail", "blank"] = "fail",
@@ -113,7 +117,10 @@ class Model:
     def log_probabilities(
         self,
         pairs: collections.abc.Iterable[
-            tuple[str | synmt.trees.record.ParseRecord, str | synmt.trees.record.ParseRecord]
+            tuple[
+                str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+                str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+            ]
         ],
         *,
         on_error: Literal["fail", "blank"] = "fail",
@@ -124,7 +131,12 @@ class Model:
     ) -> collections.abc.Iterator[synmt.decoding.scores.ForcedTarget]: ...
 
 def align(
-    pairs: collections.abc.Iterable[tuple[str | synmt.trees.record.ParseRecord, str | synmt.trees.record.ParseRecord]]
+    pairs: collections.abc.Iterable[
+        tuple[
+            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+        ]
+    ]
     | pathlib.Path,
     method: str | None = None,
     *,
@@ -212,6 +224,7 @@ def align(
     neural_hmm_agreement: int | None = None,
     neural_hmm_null: float | None = None,
     neural_hmm_jump: int | None = None,
+    neural_hmm_pairs: int | None = None,
     mask_align_loss_form: Literal["code", "paper"] | None = None,
     mask_align_agreement: float | None = None,
     mask_align_entropy: float | None = None,
@@ -263,7 +276,10 @@ def align(
     supervised_heads_weight: float | None = None,
 ) -> collections.abc.Iterator[synmt.api.alignment.WordLinks]: ...
 def project(
-    pairs: collections.abc.Iterable[collections.abc.Sequence[str | synmt.trees.record.ParseRecord]] | pathlib.Path,
+    pairs: collections.abc.Iterable[
+        collections.abc.Sequence[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]
+    ]
+    | pathlib.Path,
     aligner: str | pathlib.Path | None = None,
     *,
     device: str = "auto",
@@ -277,8 +293,8 @@ def project(
     tokenizer: Literal["moses", "none"] | None = None,
 ) -> collections.abc.Iterator[synmt.trees.record.ParseRecord]: ...
 def score(
-    hypotheses: collections.abc.Iterable[str | synmt.trees.record.ParseRecord],
-    *references: collections.abc.Iterable[str | synmt.trees.record.ParseRecord],
+    hypotheses: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],
+    *references: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],
     metrics: str | collections.abc.Sequence[str] = ("bleu", "chrf"),
     tokenize: Literal["13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores101", "flores200", "none"] = "13a",
     case: Literal["mixed", "lower"] | None = None,
@@ -292,8 +308,10 @@ def score(
     reference_base: int | None = None,
 ) -> list[synmt.metrics.metric.Score]: ...
 def significance(
-    systems: collections.abc.Mapping[str, collections.abc.Iterable[str | synmt.trees.record.ParseRecord]],
-    *references: collections.abc.Iterable[str | synmt.trees.record.ParseRecord],
+    systems: collections.abc.Mapping[
+        str, collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]
+    ],
+    *references: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],
     metrics: str | collections.abc.Sequence[str] = ("bleu", "chrf"),
     test: Literal[
         "bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"
@@ -317,12 +335,22 @@ def train(
     | pathlib.Path
     | tuple[str | pathlib.Path, str | pathlib.Path]
     | synmt.training.run.PairFiles
-    | collections.abc.Iterable[tuple[str | synmt.trees.record.ParseRecord, str | synmt.trees.record.ParseRecord]],
+    | collections.abc.Iterable[
+        tuple[
+            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+        ]
+    ],
     dev: str
     | pathlib.Path
     | tuple[str | pathlib.Path, str | pathlib.Path]
     | synmt.training.run.PairFiles
-    | collections.abc.Iterable[tuple[str | synmt.trees.record.ParseRecord, str | synmt.trees.record.ParseRecord]]
+    | collections.abc.Iterable[
+        tuple[
+            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+            str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+        ]
+    ]
     | None = None,
     *,
     out: str | pathlib.Path,
@@ -420,7 +448,8 @@ def train(
 ) -> pathlib.Path: ...
 def translate(
     model: str | pathlib.Path | collections.abc.Sequence[str | pathlib.Path],
-    sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord] | pathlib.Path,
+    sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]
+    | pathlib.Path,
     *,
     device: str = "auto",
     precision: Literal["auto", "fp32", "bf16", "int8"] = "auto",

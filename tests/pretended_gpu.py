@@ -6,6 +6,7 @@ what that lacks. It must be set up before the process computes its first gradien
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import Thread
 from typing import Any
 
 import torch
@@ -129,6 +130,17 @@ def moved(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return tensor
 
 
+def in_every_thread() -> None:
+    """Has new threads checked, too: a mode is of the thread that enters it."""
+    run = Thread.run
+
+    def checked(thread: Thread) -> None:
+        with EveryOperation():
+            run(thread)
+
+    Thread.run = checked  # type: ignore[method-assign]
+
+
 def main() -> None:
     _setup_privateuseone_for_python_backend(NAME, Backend)
     torch.__future__.set_overwrite_module_params_on_conversion(True)
@@ -140,6 +152,7 @@ def main() -> None:
         lower(name, ours)
     from synmt.cli.main import main as command  # whose decorators take what stands in torch now
 
+    in_every_thread()
     with EveryOperation():
         command()
 

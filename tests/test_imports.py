@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "synmt"
 FLOORS = [
     ["inputs", "process"],
     ["streams", "registry"],
-    ["options"],
+    ["citations", "options"],
     ["device", "parameters", "pool", "text"],
     ["trees", "nn"],
     ["metrics", "demo"],
@@ -26,7 +26,19 @@ FLOORS = [
     ["__main__"],
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-FREE_OF_TORCH = ["inputs", "process", "streams", "pool", "options", "registry", "text", "trees", "metrics", "challenge"]
+FREE_OF_TORCH = [
+    "inputs",
+    "process",
+    "streams",
+    "pool",
+    "citations",
+    "options",
+    "registry",
+    "text",
+    "trees",
+    "metrics",
+    "challenge",
+]
 
 
 def files(name: str) -> list[Path]:

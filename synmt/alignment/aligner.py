@@ -98,6 +98,7 @@ class Aligner(Protocol):
     it, an aligner uses OF_WEIGHTS.
     parts: other aligners, whose options it shares. guide: the aligner that supplies links to learn from, by default.
     presets: the values of --preset, the default first. several: whether several processes can fit it together.
+    cites: its papers, as in synmt.citations; without them, those of its parts.
     cost(settings, pairs, cells), a class method: a line about the time that fitting takes; cells: Σ J × I.
     """
 

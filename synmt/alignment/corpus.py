@@ -27,7 +27,7 @@ from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
 from synmt.training.preparation import count_labels
-from synmt.training.validation import ValidationScores
+from synmt.training.validation import Validate
 
 BATCH_TOKENS = 4096  # number of sentences × longest side
 Vocabularies = tuple[Vocabulary, Vocabulary]
@@ -139,7 +139,10 @@ class AlignerCorpus:
     def __len__(self) -> int:
         return len(self.source.subwords)
 
-    def batch(self, indices: Sequence[int], device: torch.device) -> tuple[SideBatch, SideBatch, torch.Tensor | None]:
+    def batch(
+        self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
+    ) -> tuple[SideBatch, SideBatch, torch.Tensor | None]:
+        """Return the tensors of pairs, and of the links to learn; nothing in them is random."""
         source = self.source.batch(indices, self.vocabularies[0].padding, device)
         target = self.target.batch(indices, self.vocabularies[1].padding, device)
         links = None if self.links is None else batch_links([self.links[i] for i in indices], device)
@@ -194,7 +197,7 @@ class LearningBitext:
     bitext: Bitext
     notes: Notes
     guide: Sequence[Set[Link]] | None = None
-    score: Callable[[ModelFolder[Any], TrainingConfig], Callable[[Any], ValidationScores]] | None = None
+    score: Callable[[ModelFolder[Any], TrainingConfig], Validate] | None = None
     corpus: AlignerCorpus | None = field(init=False, default=None)
 
     def vocabularies(self, config: TwoSided, bpe: Bpe) -> Vocabularies:
@@ -223,9 +226,7 @@ class LearningBitext:
         self.corpus.links = links if self.guide is not None else None
         return self.corpus
 
-    def validation(
-        self, folder: ModelFolder[Any], training: TrainingConfig
-    ) -> Callable[[Any], ValidationScores] | None:
+    def validation(self, folder: ModelFolder[Any], training: TrainingConfig) -> Validate | None:
         return self.score(folder, training) if self.score else None
 
 

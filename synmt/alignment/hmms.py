@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from synmt.alignment.extraction import SoftLinks
 
 HMM, NEURAL = "hmm", "neural-hmm"
-# Per pair of words: time to fit hmm, and to read the pair once with neural-hmm; measured as in docs/results.md.
-SECONDS, SECONDS_READ, BYTES = 0.9e-6, 1.8e-6, 42
+# Per pair of words: time to fit hmm, to read the pair once with neural-hmm, and to align it; measured as in
+# docs/results.md.
+SECONDS, SECONDS_READ, SECONDS_ALIGNED, BYTES = 0.9e-6, 1.8e-6, 1.0e-6, 42
 MOST_CELLS = 3 << 23  # number of cells up to which hmm allocates all memory at once
-START = 5, 0.6e9
+LONGER = 1.6  # by which factor hmm learns more slowly from more
+START = 3, 0.6e9
 
 
 @dataclass(frozen=True)
@@ -90,14 +92,15 @@ class Hmms:
     @classmethod
     def cost(cls, settings: Settings, pairs: int, cells: int) -> str:
         """Return the estimated time of a fit, and of alternatives; cells: Σ J × I of the pairs."""
-        learned = cells * min(settings.get("hmm_pairs") or pairs, pairs) // pairs
-        of_hmm, reads = SECONDS * learned, 1 + settings.get("epochs", epochs_for(pairs))  # one more to link
-        seconds = START[0] + of_hmm + SECONDS_READ * cells * reads
+        epochs = settings.get("epochs", epochs_for(pairs))
+        learned, read = (cells * min(each.pairs or pairs, pairs) // pairs for each in _both(settings))
+        of_hmm = 2 + SECONDS * learned * (LONGER if learned > MOST_CELLS else 1) + SECONDS_ALIGNED * cells / 3
+        seconds = START[0] + of_hmm + SECONDS_READ * read * epochs + SECONDS_ALIGNED * cells * 2 / 3
         size = (START[1] + BYTES * min(learned, MOST_CELLS)) / 1e9
         installed = "installed" if find_spec("eflomal") else "of synmt[align]"
         return (
             f"fits hmms to {pairs} pairs: about {seconds:.0f} s of one core and {size:.1f} GB; --method hmm takes "
-            f"{of_hmm + 3:.0f} s and made 9 to 13 % more errors on German and English, eflomal ({installed}) 22 to 35 %"
+            f"{of_hmm:.0f} s and made 9 to 13 % more errors on German and English, eflomal ({installed}) 22 to 35 %"
         )
 
 

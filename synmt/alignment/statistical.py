@@ -55,9 +55,9 @@ LETTERS = {
     "-v": DIAGONAL,
     "-r": "--symmetrize backward writes the links of the reverse direction",
     "-f": "--symmetrize forward writes the links of the forward direction",
-    "-I": "--hmm-rounds sets the number of iterations",
-    "-n": "--hmm-rounds sets the number of iterations",
-    "-N": "--hmm-null sets the share of words that are not linked",
+    **dict.fromkeys(("-I", "-n", "-l", "-1", "-2", "-3"), "--hmm-rounds sets the number of iterations"),
+    **dict.fromkeys(("-N", "-q"), "--hmm-null sets the share of words that are not linked"),
+    **dict.fromkeys(("-F", "-R"), "--scores writes the confidence of each pair"),
     "-p": "--out saves the aligner, and `synmt align FOLDER` uses it",
     "-m": "--out saves the aligner, and `synmt align FOLDER` uses it",
 }
@@ -89,6 +89,8 @@ def lines_of(pairs: Iterable[SentencePair]) -> tuple[list[str], list[str]]:
 @dataclass(frozen=True)
 class Eflomal:
     """priors: a file; known: the links of the pairs that it was fitted to, by their texts."""
+
+    cites: ClassVar[tuple[str, ...]] = ("ostling2016efficient",)
 
     text: FittedText | None = None
     priors: Path = field(default=Path(), repr=False)
@@ -170,6 +172,8 @@ def _links(forward: Sequence[str], backward: Sequence[str]) -> list[DirectedLink
 @dataclass(frozen=True)
 class SystranAlign:
     """folder: with its files; model: the package's own aligner."""
+
+    cites: ClassVar[tuple[str, ...]] = ("dyer2013simple",)
 
     text: FittedText | None = None
     folder: Path = field(default=Path(), repr=False)

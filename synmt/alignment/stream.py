@@ -15,7 +15,7 @@ from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, Nee
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
-from synmt.alignment.pairs import check_links, note_bases, pair_lines, read_pairs, with_known_links
+from synmt.alignment.pairs import are_parallel, check_links, note_bases, pair_lines, read_pairs, with_known_links
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts, sides_of, words_of
@@ -30,6 +30,7 @@ from synmt.streams import (
     Notes,
     OnError,
     WrongUsage,
+    count_lines,
     windows,
     with_progress,
 )
@@ -99,12 +100,13 @@ def fit_stream(
     if fit.guide and any(needs):  # now, since parsing may take hours
         sides = sides_of(text.languages, text.tokenizer or "moses")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error)
-    notes, lines = Notes("align"), pair_lines(files, on_error)
+    notes, count = Notes("align"), partial(count_lines, files[:1] if are_parallel(files) else files)
+    lines = with_progress(pair_lines(files, on_error), "pairs", count, "reading")
     note_tokenizers(notes, text.tokenizer or "moses", dict(zip(("source", "target"), text.languages, strict=True)))
     with fitted(fit, lines, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()
-            progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext))
+            progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext), "aligning")
             _write(partial(map, aligning(fitting.aligner, config)), progress, config, lexicon)
     bad.report("align")
 

@@ -99,6 +99,9 @@ def _combined(
 class Aligner:
     """An aligner in memory. scope: which settings it uses."""
 
+    def __repr__(self) -> str:
+        return f"<Aligner {self.scope.chosen}>"
+
     aligner: AnyAligner
     scope: Scope = field(default_factory=Scope, repr=False)
 

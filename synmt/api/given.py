@@ -1,20 +1,24 @@
 """What the caller passes and gets: sentences as lines, keywords as configs, notes as warnings."""
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from synmt.options import MOST_JOBS, Known, Setting, check_settings, setting, settings_of
-from synmt.streams import BadLines, Line, Notes, OnError, read_lines
+from synmt.streams import BadLines, Line, Notes, OnError, WrongUsage, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
 Function = TypeVar("Function", bound=Callable[..., Any])
 Config = TypeVar("Config")
-Sentence = str | ParseRecord  # a str is text or the JSON of a record, with or without a line end
+OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
+# A str is text or the JSON of a record, with or without a line end; a list of str is words.
+Sentence = str | ParseRecord | Sequence[str]
 Pair = tuple[Sentence, Sentence]
 
 
@@ -34,10 +38,19 @@ class RuntimeConfig:
 def takes(*settings: Setting) -> Callable[[Function], Function]:
     """Declare the settings that a function takes as its `**settings`, so that help() and completion show them.
 
-    `synmt/__init__.pyi` is generated from these signatures.
+    `synmt/__init__.pyi` is generated from these signatures. Messages about options name keywords instead.
     """
 
     def declare(function: Function) -> Function:
+        @wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            try:
+                return function(*args, **keywords)
+            except ValueError as error:
+                if type(error) not in (ValueError, WrongUsage):
+                    raise
+                raise type(error)(OPTION.sub(lambda option: option[1].replace("-", "_"), str(error))) from None
+
         shown = signature(function)
         own = [each for each in shown.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
         names = {each.name for each in own}
@@ -51,8 +64,8 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
             for each in settings
             if each.name not in names
         ]
-        vars(function)["__signature__"] = shown.replace(parameters=[*own, *more])
-        return function
+        vars(call)["__signature__"] = shown.replace(parameters=[*own, *more])
+        return cast(Function, call)
 
     return declare
 
@@ -101,13 +114,23 @@ def text_of(sentence: Sentence, line: Line) -> str:
     NUL, and TypeError for anything that is no sentence."""
     if isinstance(sentence, ParseRecord):
         return write_record(sentence)
+    if isinstance(sentence, list | tuple) and all(isinstance(each, str) for each in sentence):
+        return write_record(ParseRecord(tokens=checked_words(sentence, line)))
     if not isinstance(sentence, str):
-        raise TypeError(f"a sentence is a str or a ParseRecord, not {type(sentence).__name__}")
+        raise TypeError(f"a sentence is a str, a list of words or a ParseRecord, not {type(sentence).__name__}")
     text = sentence.rstrip("\r\n")
     for character, name in (("\n", "an end of line"), ("\0", "NUL")):
         if character in text:
             raise line.error(f"{name} in a sentence")
     return text
+
+
+def checked_words(words: Sequence[str], line: Line) -> list[str]:
+    """Return the words. Raises BadInput, which names the line, for one that is empty or has white space."""
+    for word in words:
+        if word.split() != [word]:
+            raise line.error(f"{word!r} is no word: it is empty or has white space")
+    return list(words)
 
 
 def config_of_all(kind: type[Config], settings: Mapping[str, Any]) -> Config:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from synmt.api.given import Doubts, config_of_all, numbered, text_of
+from synmt.api.given import Doubts, checked_words, config_of_all, numbered, text_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.parser import Parser, ParserInput
 from synmt.parsers.stream import ParserPool
@@ -71,7 +71,4 @@ def _inputs(sentences: Sentences, words: Callable[[str], ParserInput], bad: BadL
         if isinstance(sentence, str):
             yield words(text_of(sentence, line))
             continue
-        for token in sentence:
-            if token.split() != [token]:
-                raise line.error(f"{token!r} is not a token: it is empty or contains white space")
-        yield list(sentence)
+        yield checked_words(sentence, line)

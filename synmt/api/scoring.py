@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from synmt.api.given import Sentence, as_given, config_of_all, lines_of, takes
@@ -13,6 +14,7 @@ from synmt.metrics.scoring import score_systems
 from synmt.metrics.significance import Comparison, compare
 from synmt.options import check_used, options_in, settings_of
 from synmt.streams import BadInput, WrongUsage
+from synmt.trees.record import ParseRecord
 
 Metrics = str | Sequence[str]
 OF_SCORES = settings_of(MetricConfig)
@@ -76,8 +78,10 @@ def _opened(
         raise TypeError("no references")
     numbers = ["references"] if len(references) == 1 else [f"references {n}" for n in range(1, len(references) + 1)]
     given = {**systems, **dict(zip(numbers, references, strict=True))}
-    lines = {name: lines_of(sentences, name) for name, sentences in given.items()}
     config = config_of_all(MetricConfig, settings)
+    if METRICS[names[0]](config).compares == "translations":
+        given = {name: each if isinstance(each, Path | str) else map(_text, each) for name, each in given.items()}
+    lines = {name: lines_of(sentences, name) for name, sentences in given.items()}
     check_used(as_given(settings), list(options_in(MetricConfig).values()), scope_of(list(names)))
     try:
         yield open_input(list(names), Files(list(systems), numbers, given=lines), config)
@@ -85,3 +89,10 @@ def _opened(
         raise
     except ValueError as error:  # concerns the input as a whole
         raise BadInput(str(error)) from None
+
+
+def _text(sentence: Sentence) -> str:
+    """Return a translation as text. Raises TypeError for a record, whose text may differ from its words."""
+    if isinstance(sentence, ParseRecord):
+        raise TypeError("a translation is a str or a list of words, not a ParseRecord; pass its text")
+    return sentence if isinstance(sentence, str) else " ".join(sentence)

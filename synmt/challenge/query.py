@@ -1,4 +1,6 @@
-"""Queries: sentences by the columns of their words, by distance and direction to the heads, and by links.
+"""Queries: sentences by patterns over their words (pattern.py), and by links.
+
+The options about a word and its head are a pattern over these two nodes.
 
 The phenomena of published challenge sets are such queries. Choshen & Abend (2019), "Automatically Extracting Challenge
 Sets for Non-local Phenomena in Neural Machine Translation", CoNLL: a sentence belongs to a set if one of its words
@@ -6,15 +8,29 @@ shows the phenomenon and is more than a given number of positions away from its 
 distance of a root is its own position.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Any, Literal
 
+from synmt.challenge.pattern import (
+    ROOT,
+    Condition,
+    Pattern,
+    Relation,
+    arc,
+    column_of,
+    length,
+    order,
+    read_pattern,
+    values_of,
+)
 from synmt.options import Known, check_settings, config_of, known_in, setting
+from synmt.trees.dependency import UNKNOWN
 from synmt.trees.record import ParseRecord, RecordError
 
-COLUMNS = {"relation": "deprels", "upos": "upos", "feature": "feats", "lemma": "lemmas", "word": "tokens"}
+WORD, HEAD = "word", "head"  # the nodes of a pattern made from options
 Direction = Literal["before", "after"]
 
 
@@ -31,34 +47,20 @@ class WordQuery:
     word: str | None = setting(None, "the word itself", metavar="PATTERN")
 
     @property
-    def patterns(self) -> list[tuple[str, str]]:
-        """Return the columns of a record to examine, each with a pattern."""
-        asked = ((COLUMNS[each.name], getattr(self, each.name)) for each in fields(self))
+    def conditions(self) -> list[Condition]:
+        asked = ((each.name, getattr(self, each.name)) for each in fields(self))
         return [
-            (column, pattern.lower())
-            for column, patterns in asked
+            Condition(key, (pattern.lower(),))
+            for key, patterns in asked
             for pattern in ([patterns] if isinstance(patterns, str) else patterns or ())
         ]
-
-    def holds(self, record: ParseRecord, word: int) -> bool:
-        """Return whether a word of a sentence, counted from 1, meets the conditions."""
-        return word > 0 and all(
-            any(fnmatchcase(value.lower(), pattern) for value in _values(record, column, word))
-            for column, pattern in self.patterns
-        )
-
-
-def _values(record: ParseRecord, column: str, word: int) -> list[str]:
-    """Return the values of a word in a column; features one by one, [] if no word of the sentence has any."""
-    values: list[str] = getattr(record, column)
-    if column == "feats":
-        return values[word - 1].split("|") if values else []
-    return [values[word - 1]]
 
 
 @dataclass(frozen=True)
 class Query:
     """Conditions on a word, its head, and a word of the translation to which it is linked.
+
+    pattern: instead of the conditions on word and head; its first node is the word that is linked.
 
     min_distance: the head is more than this many positions away; the distance of a root is its own position.
     direction: the word comes before or after its head.
@@ -72,41 +74,63 @@ class Query:
     direction: Direction | None = None
     min_move: int = -1
 
+    pattern: str | None = None
+
     @property
     def of_links(self) -> bool:
         """Return whether the query needs links."""
-        return self.min_move >= 0 or bool(self.linked.patterns)
+        return self.min_move >= 0 or bool(self.linked.conditions)
 
-    @property
-    def columns(self) -> list[str]:
-        """Return the columns that the query needs."""
-        of_heads = ["heads"] if self.min_distance or self.direction or self.head.patterns else []
-        return [*of_heads, *(column for each in (self.word, self.head) for column, _ in each.patterns)]
+    @cached_property
+    def shape(self) -> Pattern:
+        """Return the pattern. Raises PatternError."""
+        if self.pattern is not None:
+            return read_pattern(self.pattern)
+        of_head = bool(self.min_distance or self.direction or self.head.conditions)
+        relations: list[Relation] = [arc(HEAD, WORD, optional=not of_head)]
+        if self.min_distance:
+            relations.append(length(WORD, HEAD, ">", self.min_distance))
+        if self.direction:
+            relations.append(order(*((WORD, HEAD) if self.direction == "before" else (HEAD, WORD))))
+        return Pattern({WORD: self.word.conditions, HEAD: self.head.conditions}, relations, may_be_root=HEAD)
+
+    def place(self, node: str) -> int:
+        """Return the place of a node in each match; that of the first for "". Raises ValueError for an unknown one."""
+        names = self.shape.names
+        if node and node not in names:
+            raise ValueError(f"{node!r} is no node of the query, whose nodes are {', '.join(names)}")
+        return names.index(node) if node else 0
 
 
 @dataclass(frozen=True)
-class Distance:
-    """Where a word stands from its head."""
+class Shape:
+    """Where a word stands from its head, or a pattern."""
 
     min_distance: int = setting(
         0, "the head is more than N positions away; that of a root is before the sentence", most=10**6
     )
     direction: Direction | None = setting(None, "where the word stands from it")
+    pattern: str | None = setting(None, "a pattern over several words, in place of all other conditions")
 
     def __post_init__(self) -> None:
+        """Raise ValueError for a setting out of bounds, and for a pattern that cannot be read."""
         check_settings(self)
+        if self.pattern is not None:
+            read_pattern(self.pattern)
 
 
 def known() -> dict[str, Known]:
     """Return the options of a query without links, by name."""
-    return {**known_in(WordQuery), **known_in(WordQuery, "head-"), **known_in(Distance)}
+    return {**known_in(WordQuery), **known_in(WordQuery, "head-"), **known_in(Shape)}
 
 
 def query_of(options: Mapping[str, Any]) -> Query:
     """Return the query of such options, as keywords. Raises ValueError."""
     word, head = (config_of(WordQuery, options, prefix) for prefix in ("", "head-"))
-    where = config_of(Distance, options)
-    return Query(word, head, min_distance=where.min_distance, direction=where.direction)
+    where = config_of(Shape, options)
+    if where.pattern and Query(word, head, WordQuery(), where.min_distance, where.direction) != Query():
+        raise ValueError("pattern stands in place of all other conditions")
+    return Query(word, head, min_distance=where.min_distance, direction=where.direction, pattern=where.pattern)
 
 
 @dataclass(frozen=True)
@@ -119,30 +143,24 @@ class LinkedTranslation:
 
 def occurrences(
     record: ParseRecord, query: Query, translation: LinkedTranslation | None = None
-) -> list[tuple[int, int]]:
-    """Return the words that match a query as (word, head), counted from 1; the head of a root is 0.
+) -> list[tuple[int, ...]]:
+    """Return the words of each match by node of the query's pattern, counted from 1; the head of a root is 0.
 
     Raises RecordError for a sentence without a needed column. If only features are missing, no word matches.
     """
-    _check(record, query.columns)
+    _check(record, query.shape.columns)
     if translation:
-        _check(translation.record, [column for column, _ in query.linked.patterns])
-    heads = record.heads or [0] * len(record.tokens)
-    places = [place for length in record.sentences or [len(record.tokens)] for place in range(1, length + 1)]
+        _check(translation.record, [column_of(each.key) for each in query.linked.conditions])
+    found = (tuple(each[name] for name in query.shape.names) for each in query.shape.matches(record))
     return [
-        (word, head)
-        for word, (head, place) in enumerate(zip(heads, places, strict=True), 1)
-        if (not query.min_distance or (abs(word - head) if head else place) > query.min_distance)
-        and (not query.direction or (head and (word < head) == (query.direction == "before")))
-        and query.word.holds(record, word)
-        and (not query.head.patterns or query.head.holds(record, head))
-        and (
-            translation is None or any(_moved(word, other, query, translation) for other in _linked(word, translation))
-        )
+        words
+        for words in found
+        if translation is None
+        or any(_moved(words[0], other, query, translation) for other in _linked(words[0], translation))
     ]
 
 
-def _check(record: ParseRecord, columns: list[str]) -> None:
+def _check(record: ParseRecord, columns: Sequence[str]) -> None:
     missing = [name for name in columns if name != "feats" and not getattr(record, name)]
     if record.tokens and missing:
         raise RecordError(f"record has no {missing[0]}")
@@ -153,13 +171,68 @@ def _linked(word: int, translation: LinkedTranslation) -> Iterator[int]:
 
 
 def _moved(word: int, other: int, query: Query, translation: LinkedTranslation) -> bool:
-    return abs(word - other) > query.min_move and query.linked.holds(translation.record, other)
+    return abs(word - other) > query.min_move and all(
+        each.holds(translation.record, other) for each in query.linked.conditions
+    )
 
 
-def marked(record: ParseRecord, found: list[tuple[int, int]]) -> str:
-    """Return the tokens, with stars around the words found and their heads."""
-    chosen = {number for pair in found for number in pair}
+def marked(record: ParseRecord, found: Sequence[Sequence[int]]) -> str:
+    """Return the tokens, with stars around the words found."""
+    chosen = {number for match in found for number in match}
     return " ".join(f"*{token}*" if word in chosen else token for word, token in enumerate(record.tokens, 1))
+
+
+def explained(record: ParseRecord, query: Query, found: Sequence[Sequence[int]]) -> str:
+    """Return the word of each node, its number, and its values in the columns and features that the query asks for.
+
+    `word=4:out[relation=compound:prt] head=1:Put; …`
+    """
+    shape = query.shape
+    asked = {name: [each.key for each in shape.conditions.get(name, ())] for name in shape.names}
+    for each in shape.relations:
+        for name, key in each.shown:
+            asked[name].append(key)
+    return "; ".join(
+        " ".join(_shown(record, name, word, asked[name]) for name, word in zip(shape.names, match, strict=True))
+        for match in found
+    )
+
+
+def _shown(record: ParseRecord, name: str, word: int, keys: Sequence[str]) -> str:
+    if word == ROOT:
+        return f"{name}=0"
+    values = ",".join(f"{key}={'|'.join(values_of(record, word, key))}" for key in dict.fromkeys(keys) if key != "form")
+    return f"{name}={word}:{record.tokens[word - 1]}" + f"[{values}]" * bool(values)
+
+
+class Counts:
+    """How often each combination of values is matched, and in how many sentences.
+
+    keys: nodes with a column or feature, such as word.lemma. Raises ValueError for nodes that the query does not have,
+    and for a pattern that cannot be read.
+    """
+
+    def __init__(self, query: Query, keys: Sequence[str]) -> None:
+        node, parts = query.shape.names[0], [each.partition(".")[::2] for each in keys]
+        if unnamed := [each for each, (_, key) in zip(keys, parts, strict=True) if not key]:
+            raise ValueError(f"{unnamed[0]!r} is no column of a node, such as {node}.lemma")
+        self._places = [(query.place(name), key) for name, key in parts]
+        self._keys = keys
+        self._matches, self._sentences = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()
+
+    def add(self, record: ParseRecord, found: Sequence[Sequence[int]]) -> None:
+        rows = [
+            tuple("|".join(values_of(record, match[place], key)) or UNKNOWN for place, key in self._places)
+            for match in found
+        ]
+        self._matches.update(rows)
+        self._sentences.update(set(rows))
+
+    def lines(self) -> Iterator[str]:
+        """Yield a table with a header, the most frequent values first."""
+        yield "\t".join([*self._keys, "matches", "sentences"])
+        for row, number in sorted(self._matches.items(), key=lambda each: (-each[1], each[0])):
+            yield "\t".join([*row, str(number), str(self._sentences[row])])
 
 
 @dataclass(frozen=True, slots=True)

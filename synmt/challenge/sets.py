@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from synmt.challenge.query import LinkedTranslation, Query, marked, occurrences
+from synmt.challenge.query import Counts, LinkedTranslation, Query, explained, marked, occurrences
 from synmt.streams import BadInput, BadLines, Line, check_stdin_once, read_lines, read_parallel, side_by_side
 from synmt.text.links import Link, check_inside, read_links
 from synmt.trees.formats import Block, read_parses
 from synmt.trees.record import ParseRecord, read_words
 
-Form = Literal["numbers", "ids", "marked", "whole"]
+Form = Literal["numbers", "ids", "marked", "explained", "whole"]
 
 
 def reordering_distance(links: Set[Link], source: Sequence[str], target: Sequence[str]) -> int:
@@ -64,29 +64,55 @@ def reordering_set(source: str, target: str, links: str, min_distance: int, text
 def query_cells(
     lines: Iterable[Line], query: Query, form: Form, bad: BadLines, translation: Translation | None = None
 ) -> Iterator[str]:
-    """Yield for each sentence its number, its sent_id, its tokens with stars, or the whole sentence as it was read.
+    """Yield a cell for each sentence: its number, its sent_id, its tokens with stars, its number and explained matches,
+    or the whole sentence as it was read.
 
-    Yields "" for a sentence without matches. Raises BadInput at the end if no sentence has the features that the query
-    needs.
+    The cell of a sentence without matches is "". Raises BadInput as `_matched`.
+    """
+    for number, place, record, found in _matched(lines, query, bad, translation, form == "ids"):
+        if not found:
+            yield ""
+        elif form == "explained":
+            yield f"{number}\t{explained(record, query, found)}"
+        elif form == "whole":
+            yield place.text + "\n" * isinstance(place, Block)
+        elif form == "marked":
+            yield marked(record, found)
+        else:
+            yield str(number) if form == "numbers" else " ".join(record.sent_id.split())
+
+
+def query_counts(
+    query: Query, counts: Counts, files: Sequence[str], translation: Translation | None, bad: BadLines
+) -> Iterator[str]:
+    """Return a table of the values that matched words have in columns of nodes. Raises BadInput."""
+    parallel = [translation.file, translation.links] if translation else []
+    check_stdin_once([*files, *parallel])
+    for _, _, record, found in _matched(read_lines(files, bad.on_error), query, bad, translation):
+        counts.add(record, found)
+    return counts.lines()
+
+
+def _matched(
+    lines: Iterable[Line], query: Query, bad: BadLines, translation: Translation | None, with_ids: bool = False
+) -> Iterator[tuple[int, Line, ParseRecord, list[tuple[int, ...]]]]:
+    """Yield the number of each sentence, from 1, its line or block, its record and its matches.
+
+    Raises BadInput at the end if no sentence has the features that the query needs. with_ids: sentences that match must
+    have a sent_id.
     """
     number = 0
-    lacks_feats = "feats" in query.columns
+    lacks_feats = "feats" in query.shape.columns
     for number, (place, record, other) in enumerate(_with_translation(lines, bad, translation), 1):
         lacks_feats = lacks_feats and not record.feats
         found = []
         try:
             found = occurrences(record, query, other)
-            if found and form == "ids" and not record.sent_id:
+            if found and with_ids and not record.sent_id:
                 raise ValueError("sentence has no sent_id")
         except ValueError as error:
             bad.add(place.error(error))
-        cells = {
-            "numbers": str(number),
-            "ids": " ".join(record.sent_id.split()),
-            "marked": marked(record, found),
-            "whole": place.text + "\n" * isinstance(place, Block),
-        }
-        yield cells[form] if found else ""
+        yield number, place, record, found
     if number and lacks_feats:
         raise BadInput("no sentence has morphological features, which this phenomenon needs")
 

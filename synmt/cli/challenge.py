@@ -7,11 +7,11 @@ from typing import Any, get_args
 import click
 
 from synmt.challenge.object_verb_subject import FORMS, clause_lines
-from synmt.challenge.query import PHENOMENA, Direction, Query, WordQuery
-from synmt.challenge.sets import Form, Translation, query_set, reordering_set
-from synmt.cli.options import input_files, on_error
+from synmt.challenge.query import PHENOMENA, Counts, Direction, Query, WordQuery
+from synmt.challenge.sets import Form, Translation, query_counts, query_set, reordering_set
+from synmt.cli.options import input_files, on_error, usage
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionCommand, SectionGroup, in_section, options_of
+from synmt.cli.sections import SectionCommand, SectionGroup, SectionOption, in_section, options_of
 from synmt.options import chosen
 from synmt.streams import BadLines, OnError, WrongUsage, write_lines
 
@@ -35,7 +35,8 @@ set_format = click.option(
     "--format",
     "form",
     type=click.Choice(get_args(Form)),
-    help="Print numbers from 1, sent_ids, words with matches in stars, or the input sentences.",
+    help="Print numbers from 1, sent_ids, words with matches in stars, matches with what was asked for, or the input"
+    " sentences.",
 )
 
 
@@ -83,18 +84,22 @@ for each in PHENOMENA:
 
 
 LINKS = ("--links",)
+OTHERWISE = ("--pattern",)
 of_links = in_section("Links")
 
 
 @command.command()
 @input_files
-@options_of(WordQuery, "Word")
-@options_of(WordQuery, "Its head", prefix="head-")
-@in_section("Its head")(
+@in_section("Pattern")(
+    "--pattern", metavar="PATTERN", help="Clauses about several words: V [upos=VERB]; V -[obj]-> O; O < V.",
+)  # fmt: skip
+@options_of(WordQuery, "Word", unless=OTHERWISE)
+@options_of(WordQuery, "Its head", prefix="head-", unless=OTHERWISE)
+@in_section("Its head", unless=OTHERWISE)(
     "--min-distance", type=click.IntRange(0, 10**6), default=0, metavar="N",
     help="The head is more than N positions away; a root counts as position 0.",
 )  # fmt: skip
-@in_section("Its head")(
+@in_section("Its head", unless=OTHERWISE)(
     "--direction", type=click.Choice(get_args(Direction)), help="The side of the head on which the word is."
 )
 @of_links(
@@ -113,9 +118,14 @@ of_links = in_section("Links")
 @options_of(WordQuery, "A word that it is linked to", prefix="linked-", needs=LINKS)
 @set_format
 @texts
+@click.option(
+    "--count", "counted", cls=SectionOption, multiple=True, metavar="NODE.COLUMN", unless=("--format", "--text"),
+    help="Print a table of the values in this column, such as word.lemma or V.Number; repeat it for combinations.",
+)  # fmt: skip
 @on_error
 def query(
     files: tuple[str, ...],
+    pattern: str | None,
     min_distance: int,
     direction: Direction | None,
     links: str | None,
@@ -124,22 +134,29 @@ def query(
     min_move: int | None,
     form: Form | None,
     texts: tuple[str, ...],
+    counted: tuple[str, ...],
     on_error: OnError,
     **patterns: Any,
 ) -> None:
     """Find sentences by words of your choice.
 
     A sentence, from parse records or CoNLL-U, matches if one word has all the properties. In a PATTERN, * stands for
-    any text and ? for any letter; case is ignored.
+    any text and ? for any letter; case is ignored. --pattern describes several words, their arcs and their order.
     """
     word, head, linked = (WordQuery(**chosen(WordQuery, patterns, prefix)) for prefix in ("", "head-", "linked-"))
-    asked = Query(word, head, linked, min_distance, direction, -1 if min_move is None else min_move)
+    asked = Query(word, head, linked, min_distance, direction, -1 if min_move is None else min_move, pattern)
     if asked == Query():
         raise WrongUsage("a query needs a condition, such as --relation or --word")
     other = target or source
     beside = Translation(other, links, is_source=source is not None) if other and links else None
     bad = BadLines(on_error)
-    write_lines(query_set(asked, files, beside, form, texts, bad))
+    with usage():
+        counts = Counts(asked, counted)
+    if counted:
+        lines = query_counts(asked, counts, files, beside, bad)
+    else:
+        lines = query_set(asked, files, beside, form, texts, bad)
+    write_lines(lines)
     bad.report("challenge")
 
 

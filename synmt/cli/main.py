@@ -27,6 +27,7 @@ GROUPS = {
         "run": "Train, test and compare the systems of a run file.",
         "challenge": "Find sentences for syntactic challenge sets.",
         "inspect": "Show masks, attention, word links and training curves.",
+        "cite": "Print BibTeX for what you use.",
     },
     "Building blocks": {
         "linearize": "Write parse records as bracketed token lines.",

@@ -97,6 +97,6 @@ def check_report(page: Path, folder: Path) -> None:
     if page.resolve().is_relative_to(folder.resolve()):
         raise WrongUsage(f"--report {page} is inside {folder}, the folder of the run")
     if not page.parent.is_dir() or not os.access(page.parent, os.W_OK):
-        raise WrongUsage(f"--report {page}: {page.parent} is not a folder to write to")
+        raise WrongUsage(f"--report {page}: cannot write to the folder {page.parent}")
     if page.exists() and not page.is_file():
-        raise WrongUsage(f"--report {page} is no file")
+        raise WrongUsage(f"--report {page} is not a file")

@@ -48,6 +48,9 @@ class Translation:
     deprels: list[str] | None = None
     transitions: str | None = None
 
+    def __repr__(self) -> str:
+        return f"Translation({self.text!r}, score={self.score:.4f})"
+
     def fields(self) -> dict[str, Any]:
         """Return the fields that are not None, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}

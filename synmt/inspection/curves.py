@@ -130,7 +130,7 @@ def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
     names = _names(lines)
     shown = panels(runs)
     figure.set_size_inches(4 * len(shown) + 0.5, 3)
-    axes = figure.subplots(1, len(shown), squeeze=False)[0]
+    axes = figure.subplots(1, len(shown), squeeze=False, gridspec_kw={"wspace": 0.25})[0]
     for panel, (column, (title, unit)) in zip(axes, shown.items(), strict=True):
         for number, (group, line, name) in enumerate(zip(groups, lines, names, strict=True)):
             look = {"color": COLORS[number % len(COLORS)], "linestyle": STYLES[number % len(STYLES)]}

@@ -85,6 +85,16 @@ def using(*options: str) -> Callable[[Maker], Maker]:
     return declare
 
 
+def citing(*papers: str) -> Callable[[Maker], Maker]:
+    """Declare the papers of a metric, as synmt.citations."""
+
+    def declare(make: Maker) -> Maker:
+        vars(make)["cites"] = papers
+        return make
+
+    return declare
+
+
 def scope_of(names: Sequence[str], report: str = "", compared: Compared | None = None) -> Scope:
     """Return which options of MetricConfig the metrics of these names use.
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import orjson
 
 from synmt import __version__
-from synmt.metrics.config import CATEGORIES, Compared
+from synmt.metrics.config import CATEGORIES, Compared, citing
 from synmt.metrics.metric import Score, Statistics
 from synmt.text.links import Link, Links, check_numbers
 
@@ -64,7 +64,9 @@ class LinkMetric:
         return dict(zip(NAMES, (error, precision, recall, f1), strict=True))
 
 
-aer, precision, recall, f1 = (lambda config, name=name: LinkMetric(name) for name in NAMES)  # of any MetricConfig
+aer, precision, recall, f1 = (  # of any MetricConfig
+    citing("och2003systematic")(lambda config, name=name: LinkMetric(name)) for name in NAMES
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def _count(hypothesis: Prediction, gold: Links) -> list[int]:
 
 
 cPcA, wPcA, cPwA, wPwA = (
-    lambda config, name=name: PredictionCategory(name) for name in CATEGORIES
+    citing("chen2021mask")(lambda config, name=name: PredictionCategory(name)) for name in CATEGORIES
 )  # of any MetricConfig
 
 

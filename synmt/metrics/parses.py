@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
-from synmt.metrics.config import Compared, MetricConfig
+from synmt.metrics.config import Compared, MetricConfig, citing
 from synmt.metrics.metric import Score, Statistics
 from synmt.trees.constituency import Tree, read_brackets, subtree_ends
 from synmt.trees.dependency import UNKNOWN
@@ -85,7 +85,9 @@ class Attachment:
         return {claim for claim in zip(*columns[self.name], strict=True) if claim[1] != UNKNOWN}
 
 
-upos, uas, las = (lambda config, name=name: Attachment(name) for name in NAMES)  # of any MetricConfig
+upos, uas, las = (  # of any MetricConfig
+    citing("zeman2018conll")(lambda config, name=name: Attachment(name)) for name in NAMES
+)
 
 
 def read_parse(line: str) -> Tree | None:
@@ -132,6 +134,7 @@ class Bracketing:
         return Score("F1", float(self.scores(totals[None])[0]), signature, f"({details})")
 
 
+@citing("black1991procedure")
 def evalb(config: MetricConfig) -> Bracketing:
     return Bracketing()
 

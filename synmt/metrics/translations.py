@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric as SacreMetric
 
 from synmt import __version__
-from synmt.metrics.config import DEFAULTS, Compared, MetricConfig, using
+from synmt.metrics.config import DEFAULTS, Compared, MetricConfig, citing, using
 from synmt.metrics.metric import Score, Statistics
 
 OF_CHRF = "case", "chrf-beta", "chrf-average"
@@ -54,6 +55,7 @@ class SacreBleuMetric:
         return Score(result.name, result.score, self._metric.get_signature().format(), details)
 
 
+@citing("papineni2002bleu", "post2018call")
 @using("tokenize", "case", "effective-order")
 def bleu(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
     """Return corpus BLEU. Raises ValueError as `sacre_bleu`."""
@@ -76,6 +78,7 @@ def sacre_bleu(config: MetricConfig) -> BLEU:
         raise ValueError(f"tokenization {config.tokenize}: sacreBLEU cannot download its model: {error}") from None
 
 
+@citing("popovic2015chrf", "post2018call")
 @using(*OF_CHRF)
 def chrf(config: MetricConfig = DEFAULTS, word_order: int = 0) -> SacreBleuMetric:
     """Return corpus chrF over character 1- to 6-grams and word 1- to `word_order`-grams: 1 is chrF+, 2 is chrF++.
@@ -91,9 +94,12 @@ def chrf(config: MetricConfig = DEFAULTS, word_order: int = 0) -> SacreBleuMetri
     )
 
 
-chrf_plus, chrf_plus_plus = (using(*OF_CHRF)(partial(chrf, word_order=order)) for order in (1, 2))
+chrf_plus, chrf_plus_plus = (
+    citing("popovic2017chrf", "post2018call")(using(*OF_CHRF)(partial(chrf, word_order=order))) for order in (1, 2)
+)
 
 
+@citing("snover2006study", "post2018call")
 @using("case")
 def ter(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
     """Return corpus TER on Tercom's tokens; as in Tercom, case does not count by default."""
@@ -102,6 +108,8 @@ def ter(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
 
 class Ribes:
     """RIBES over texts. Statistics: 100 times the score of the sentence, and 1."""
+
+    cites: ClassVar[tuple[str, ...]] = ("isozaki2010automatic",)
 
     uses = "tokenize", "case", "ribes-alpha", "ribes-beta"
     compares: Compared = "translations"

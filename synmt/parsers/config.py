@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ParserName = Literal["benepar", "udpipe", "benepar+udpipe"]
 
+CITES = {"benepar": ("kitaev2018constituency",), "udpipe": ("straka2017tokenizing",)}  # papers, as in synmt.citations
+
 EMBEDDED, BENEPAR = "a parser without --model", ("parser benepar", "parser benepar+udpipe")
 
 

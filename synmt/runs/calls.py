@@ -228,16 +228,17 @@ def cut(file: str, lines: int, last: int | None = None) -> None:
         print(write_links((i, j) for i, j, _ in fields["links"]) if fields else text)
 
 
-def query(file: str, count: str = "word", **rest: Any) -> None:
-    """Write, for each sentence that a query finds, its number, a tab and the forms of the words found, or of their
-    heads. rest: options of `synmt challenge query`."""
+def query(file: str, count: str = "", **rest: Any) -> None:
+    """Write, for each sentence that a query finds, its number, a tab and the forms of the words of a node, by default
+    the first. count: `word`, `head`, or a node of the pattern. rest: options of `synmt challenge query`."""
     from synmt.challenge.query import occurrences, query_of
 
     asked = query_of(rest)
+    node = asked.place(count)
     for number, record in enumerate(_records(file), 1):
-        pairs = occurrences(record, asked)
-        words = [record.tokens[place - 1] for pair in pairs if (place := pair[count == "head"])]
-        if pairs:
+        matches = occurrences(record, asked)
+        words = [record.tokens[place - 1] for match in matches if (place := match[node])]
+        if matches:
             print(f"{number}\t{' '.join(words)}")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from synmt.challenge.query import query_of
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
 from synmt.options import LARGEST, PATHS, Scope, check_used, keywords_of
@@ -128,7 +129,7 @@ def with_options(run: RunFile) -> RunFile:
         checked("translate", "translate", choice)
     for name, query in run.challenge.items():
         if not isinstance(query, Path):
-            checked("query", f"challenge {name}", {each: query[each] for each in query if each != "count"})
+            check_query(f"challenge {name}", query)
     return replace(run, options=tables, systems=systems)
 
 
@@ -159,6 +160,15 @@ def checked(kind: str, place: str, options: Options) -> Options:
 
         check_together(kind, place, found, scope_of(found))
     return found
+
+
+def check_query(place: str, query: Options) -> None:
+    """Raise ValueError for options that are no query, or that count a node which the query does not have."""
+    own = checked("query", place, {each: query[each] for each in query if each != "count"})
+    try:
+        query_of(keywords_of(own, known_of("query"))).place(str(query.get("count", "")))
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 def check_together(kind: str, place: str, options: Options, scope: Scope) -> None:

@@ -4,7 +4,7 @@ The page is `inspection/report.html`; this module gathers its data.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from synmt.runs.tasks import Made, Workplace
 from synmt.streams import BadLines, read_lines
 from synmt.text.links import detect_base, read_links
 from synmt.trees.formats import read_parses
-from synmt.trees.record import ParseRecord, read_record
+from synmt.trees.record import ParseRecord, RecordError, read_record
 
 BUCKETS = 5  # of about the same number of sentences, by length
 MOST_OUTPUTS = 60_000  # on a page, about 10 MB; of more, we show the sentences on which systems differ most
@@ -100,7 +100,7 @@ def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
     for key in dict.fromkeys((each.size, each.test) for each in found.results):
         own = [each for each in found.results if (each.size, each.test) == key]
         metrics = {each.metric: each.higher_is_better for each in own}
-        rows = {}
+        rows = dict[str, dict[str, Any]]()
         for each in own:
             row = rows.setdefault(each.system, {"system": systems.index(each.system), "cells": []})
             row["chosen"] = [f"{option} {value}" for option, value in each.chosen.items()]
@@ -184,7 +184,8 @@ def _by_length(measured: Measured, run: RunFile) -> dict[str, Any]:
     def scores(metric: Metric[Any], number: int, seeds: Sequence[Any]) -> Iterator[tuple[float | None, float | None]]:
         for bucket in range(count):
             of_seeds = [metric.score(seed[number][places == bucket].sum(axis=0)).score for seed in seeds]
-            yield _rounded(np.mean(of_seeds)), _rounded(np.std(of_seeds, ddof=1)) if len(of_seeds) > 1 else None
+            deviation = float(np.std(of_seeds, ddof=1)) if len(of_seeds) > 1 else None
+            yield _rounded(float(np.mean(of_seeds))), _rounded(deviation)
 
     return {
         "size": measured.outputs[0].size,
@@ -293,12 +294,21 @@ def _outputs(output: Output, found: Found) -> list[Any]:
         return [{"links": sorted(read_links(line.text, 0).possible)} for line in read_lines([str(output.path)])]
     if found.run.kind == "projections":
         return list(map(_shown, _records(output.path)))
-    lines = [ParseRecord(text=line.text) for line in read_lines([str(output.path)])]
+    texts = [line.text for line in read_lines([str(output.path)])]
     trees = trees_of(found.place, output.path)
-    records = list(_records(trees)) if trees.exists() else []
-    if len(records) != len(lines) or any(a.text != b.text for a, b in zip(lines, records, strict=True)):
-        records = lines
-    return list(map(_shown, records))
+    records = [_tree_of(line.text) for line in read_lines([str(trees)])] if trees.exists() else []
+    if len(records) != len(texts):
+        records = [ParseRecord()] * len(texts)
+    pairs = zip(texts, records, strict=True)
+    return [_shown(record if record.text == text else ParseRecord(text)) for text, record in pairs]
+
+
+def _tree_of(line: str) -> ParseRecord:
+    """Return the record of a translation, without anything if its words are not those of its text."""
+    try:
+        return read_record(line, partial=True)
+    except RecordError:
+        return ParseRecord()
 
 
 def _records(path: Path) -> Iterator[ParseRecord]:
@@ -308,11 +318,9 @@ def _records(path: Path) -> Iterator[ParseRecord]:
         yield from (record for _, record in read_parses(lines, BadLines("blank")))
         return
     for line in lines:
-        yield (
-            read_record(line.text, partial=True)
-            if form == "records"
-            else ParseRecord(line.text, tokens=line.text.split())
-        )
+        with line.naming():
+            record = read_record(line.text, partial=True) if form == "records" else ParseRecord(line.text)
+        yield record if form == "records" else replace(record, tokens=line.text.split())
 
 
 def _shown(record: ParseRecord) -> dict[str, Any]:

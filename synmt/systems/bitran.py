@@ -6,6 +6,7 @@ once `out` follows. No new parameters. With one decoder layer, it equals the cau
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from synmt.systems.target import PREFIXES, TargetIdea
 
@@ -13,5 +14,7 @@ from synmt.systems.target import PREFIXES, TargetIdea
 @dataclass(frozen=True)
 class BiTran(TargetIdea):
     """Words, or with `transitions` words and arcs, but no graph of the arcs."""
+
+    cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing",)
 
     runs = PREFIXES

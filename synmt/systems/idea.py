@@ -67,10 +67,12 @@ class SourceIdea:
     the sentence lacks.
     training_only: the trained model translates as if the idea were absent. Its columns are then not computed, and its
     module must not change a batch that lacks them.
+    cites: its papers, as in synmt.citations.
     """
 
     tasks: ClassVar[tuple[Task, ...]] = ("translate",)
     training_only: ClassVar[bool] = False
+    cites: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Raise ValueError for options out of bounds."""

@@ -5,6 +5,7 @@ Labels and brackets are structural tokens, distinct from words with the same spe
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from synmt.systems.idea import Layout, Segment, SourceIdea, Task, words_of_subwords
 from synmt.text.vocabulary import structural
@@ -15,6 +16,8 @@ from synmt.trees.record import ParseRecord
 @dataclass(frozen=True)
 class Linearized(SourceIdea):
     """Tokens: the bracketed tree over subwords, in preorder."""
+
+    cites: ClassVar[tuple[str, ...]] = ("currey2019incorporating", "mcdonald2021syntax")
 
     def needs(self, training: bool) -> frozenset[str]:
         return frozenset({"tree"})

@@ -9,6 +9,7 @@ where L(x) is the tree as `linearized` writes it.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from synmt.systems.idea import Layout, Segment, SourceIdea, Task
 from synmt.systems.linearized import bracketed
@@ -18,6 +19,8 @@ from synmt.trees.record import ParseRecord
 @dataclass(frozen=True)
 class Mixed(SourceIdea):
     """Tokens: the bracketed tree of a parsed sentence, or the subwords of an unparsed one."""
+
+    cites: ClassVar[tuple[str, ...]] = ("currey2019incorporating",)
 
     tasks = ("translate", "translate-unparsed")
 

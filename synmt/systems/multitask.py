@@ -9,6 +9,7 @@ where L(x) is the constituency tree as brackets without words and parts of speec
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from synmt.systems.idea import Layout, Segment, SourceIdea, Task, check_needs, subwords, task_mark
 from synmt.text.vocabulary import structural
@@ -19,6 +20,8 @@ from synmt.trees.record import ParseRecord
 @dataclass(frozen=True)
 class Multitask(SourceIdea):
     """Tokens: the subwords, between two copies of the token that marks the task."""
+
+    cites: ClassVar[tuple[str, ...]] = ("currey2019incorporating", "bugliarello2020enhancing")
 
     tasks = ("translate", "parse")
 

@@ -9,7 +9,7 @@ In the paper's code, the token of an arc also attends to its dependent. Here it 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.nn.config import TransformerConfig
 from synmt.systems.arcs import GRAPH, ArcSpelling
@@ -27,6 +27,8 @@ HEADS = (0,)
 @dataclass(frozen=True)
 class Parent(TargetIdea):
     """Words, with arcs among them, and the graph of the arcs."""
+
+    cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing",)
 
     runs = PREFIXES
     reads = GRAPH

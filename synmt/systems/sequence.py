@@ -1,6 +1,7 @@
 """`sequence`: the plain Transformer on subwords (Vaswani et al. 2017), the baseline of all other systems."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from synmt.systems.idea import SourceIdea
 from synmt.systems.target import TargetIdea
@@ -10,7 +11,11 @@ from synmt.systems.target import TargetIdea
 class Sequence(SourceIdea):
     """The encoder reads only the subwords of the words."""
 
+    cites: ClassVar[tuple[str, ...]] = ("vaswani2017attention",)
+
 
 @dataclass(frozen=True)
 class SequenceTarget(TargetIdea):
     """A causal decoder of subwords."""
+
+    cites: ClassVar[tuple[str, ...]] = ("vaswani2017attention",)

@@ -188,11 +188,13 @@ class TargetIdea:
     reads: the place of a Reading, which is called with the style of arcs and the vocabulary, if this idea adds one.
     training_only: the trained model translates as if the idea were absent. In a search or in `--score`, its module must
     not change the run.
+    cites: its papers, as in synmt.citations.
     """
 
     runs: ClassVar[str] = ""
     reads: ClassVar[str] = ""
     training_only: ClassVar[bool] = False
+    cites: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         """Raise ValueError for options out of bounds, and TypeError if there is a module but no decoder to run it."""

@@ -6,6 +6,7 @@ complete (synmt.trees.transitions). The decoder is causal, as in `sequence`. The
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from synmt.options import Preset
 from synmt.systems.arcs import ArcSpelling
@@ -16,6 +17,8 @@ from synmt.trees.arc_tokens import ArcStyle
 @dataclass(frozen=True)
 class Transitions(TargetIdea):
     """Words, with arcs among them."""
+
+    cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing",)
 
     def spelling(self, style: ArcStyle) -> ArcSpelling:
         return ArcSpelling(style)

@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import chain, count, islice, tee
+from itertools import chain, islice, tee
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -64,10 +64,10 @@ class Bitext:
 
     def spread(self, most: int) -> Iterator[SentencePair]:
         """Yield at most so many pairs, as far from each other as may be; 0 is all."""
-        size, numbers = len(self), count()
+        size, places = len(self), iter(range(len(self)))
         most = min(most, size) or size
         for window in self.windows():
-            chosen = ((number + 1) * most // size > number * most // size for number in numbers)
+            chosen = ((number + 1) * most // size > number * most // size for number in places)
             yield from pairs_of([row for row, kept in zip(window, chosen, strict=False) if kept])
 
     def words(self, jobs: int = 1) -> "tuple[Counter[str], Counter[str]]":
@@ -82,9 +82,9 @@ class Bitext:
     def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
         """Learn merges from the words of both sides together; there are none if every word has one character."""
         counts = Counter[str]()
-        for word, count in chain.from_iterable(side.items() for side in self.words(jobs)):
+        for word, times in chain.from_iterable(side.items() for side in self.words(jobs)):
             for part in word.split(" "):
-                counts[part] += count
+                counts[part] += times
         try:
             return Bpe(learn_bpe_of_words(counts, merges))
         except CodesError:

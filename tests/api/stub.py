@@ -35,7 +35,7 @@ def is_method(member: Any) -> bool:
 def has_settings(holder: Any) -> bool:
     """Return whether a function, or a method of a class, shows settings in place of its `**settings`."""
     members = [holder] if inspect.isfunction(holder) else public(holder).values()
-    return any(hasattr(inspect.unwrap(getattr(each, "__func__", each)), "__signature__") for each in members)
+    return any(hasattr(getattr(each, "__func__", each), "__signature__") for each in members)
 
 
 def signature(function: Any) -> str:

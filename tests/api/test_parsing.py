@@ -28,7 +28,7 @@ def test_tokens_are_kept() -> None:
 @pytest.mark.parametrize(
     ("wrong", "kind", "cause"),
     [
-        (lambda: synmt.parse("He is."), TypeError, "not one str"),
+        (lambda: synmt.parse("He is."), TypeError, "not a single str"),
         (lambda: synmt.parse(["a", "b\nc"], "udpipe"), synmt.BadInput, "^sentences:2: an end of line in a sentence$"),
         (lambda: synmt.parse(["a\0"], "udpipe"), synmt.BadInput, "^sentences:1: NUL in a sentence$"),
         (lambda: synmt.parse([["New York"]], "udpipe"), synmt.BadInput, "'New York' is not a token"),

@@ -31,6 +31,11 @@ def test_iterators_and_ends_of_lines_are_taken() -> None:
     assert bleu.score == pytest.approx(100)
 
 
+def test_words_are_taken_in_place_of_text() -> None:
+    words = [each.split() for each in HYPOTHESES]
+    assert synmt.score(words, *REFERENCES) == synmt.score(HYPOTHESES, *REFERENCES)
+
+
 def test_links_and_parses_are_scored() -> None:
     aer, precision = synmt.score(["0-0 1-1", ""], ["0-0 1p1", ""], metrics="aer,precision")
     assert (aer.score, precision.score) == (0, 100)
@@ -58,9 +63,10 @@ def test_significance_is_that_of_the_command(tmp_path: Path, monkeypatch: pytest
         (lambda: synmt.score(["a"], ["a", "b"]), synmt.BadInput, "^hypotheses: 1 lines, references: 2 lines$"),
         (lambda: synmt.score([], []), synmt.BadInput, "^no lines to score$"),
         (lambda: synmt.score(["1-x"], ["0-0"], metrics="aer"), synmt.BadInput, "^hypotheses:1: "),
-        (lambda: synmt.score("a", ["a"]), TypeError, "not one str"),
+        (lambda: synmt.score("a", ["a"]), TypeError, "not a single str"),
+        (lambda: synmt.score([synmt.ParseRecord(text="a")], ["a"]), TypeError, "not a ParseRecord"),
         (lambda: synmt.score(["a"]), TypeError, "no references"),
-        (lambda: synmt.significance({"a": ["a"]}, ["a"]), TypeError, "two systems or more"),
+        (lambda: synmt.significance({"a": ["a"]}, ["a"]), TypeError, "at least two systems"),
         (lambda: synmt.significance({"a": ["a"], "b": ["b"]}, ["a"], test="sign"), ValueError, "tables of scores"),
         (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "unknown metric 'bleurt'; known: bleu, "),
         (lambda: synmt.score(["a"], ["a"], metrics="bleu,aer"), ValueError, "compare different things"),

@@ -1,15 +1,22 @@
 """The cost of fitting an aligner to a bitext and aligning it, from the command line, and the error rate.
 
+    python -m tests.bench.aligners DATA PAIRS > pairs.tsv
+
+prints PAIRS pairs of Europarl, repeated as often as needed, in which each word is missing or replaced with a
+probability of one in ten. The pairs of the test come last, unchanged.
+
 eflomal runs as its own program, `eflomal-align`, which writes both directions. The model of fast_align runs through
 synmt, since its package has no program. Each runs on one thread.
 """
 
 import shutil
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 
 from synmt import align, score
@@ -22,6 +29,7 @@ OURS = "hmms", "hmm"
 EFLOMAL, FAST_ALIGN = "eflomal-align", "systran-align"
 OTHERS = EFLOMAL, FAST_ALIGN
 DEMO_PAIRS, SOME_PAIRS = 7000, 5000
+NOISE = 0.1
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,22 @@ def bitexts(data: Path | None, folder: Path) -> Iterator[Linked]:
         yield Linked(f"Europarl, {size} pairs", pairs[-size:], gold, ("de", "en"))
 
 
+def noisy(pairs: Sequence[str], size: int, seed: int = 1) -> Iterator[str]:
+    """Yield as many pairs, again and again, with noise in their words."""
+    random = Random(seed)
+    columns = zip(*(pair.split("\t") for pair in pairs), strict=True)
+    words = [[word for sentence in column for word in sentence.split()] for column in columns]
+    for pair in islice(cycle(pairs), size):
+        sides = []
+        for own, sentence in zip(words, pair.split("\t"), strict=True):
+            drawn = ((word, random.random()) for word in sentence.split())
+            kept = [
+                random.choice(own) if chance < NOISE / 2 else word for word, chance in drawn if chance < 1 - NOISE / 2
+            ]
+            sides.append(" ".join(kept) or sentence)
+        yield "\t".join(sides)
+
+
 def _from_zero(line: str) -> str:
     """Return links that count from 1 as links that count from 0, possible ones with p."""
     found = []
@@ -81,10 +105,10 @@ def compared(bitext: Linked, rounds: int) -> Iterator[Comparison | Measure]:
             with TemporaryDirectory() as folder:
                 used[name].append(run(name, bitext, Path(folder)))
                 rates[name] = bitext.error_rate(Path(folder, "links"))
-    yield from _rows(bitext, used, rates)
+    yield from aligner_rows(bitext, used, rates)
 
 
-def _rows(
+def aligner_rows(
     bitext: Linked, used: Mapping[str, list[Usage]], rates: Mapping[str, float]
 ) -> Iterator[Comparison | Measure]:
     for ours in OURS:
@@ -107,7 +131,8 @@ def run(name: str, bitext: Linked, folder: Path) -> Usage:
         source, target = bitext.languages
         options = f"--tokenizer none --source-language {source} --target-language {target} --method {name}"
         return usage_of(["align", "--fit", *options.split(), "--device", "cpu", str(pairs)], folder, links)
-    for side, column in zip(("source", "target"), zip(*(line.split("\t") for line in bitext.pairs), strict=True)):
+    columns = zip(*(line.split("\t") for line in bitext.pairs), strict=True)
+    for side, column in zip(("source", "target"), columns, strict=True):
         (folder / side).write_text("".join(f"{line}\n" for line in column), encoding="utf-8")
     program = shutil.which(EFLOMAL)
     assert program, "pip install eflomal"
@@ -117,3 +142,11 @@ def run(name: str, bitext: Linked, folder: Path) -> Usage:
     merged = align(pairs, links_from=files[2:], tokenizer="none")
     links.write_text("".join(f"{' '.join(f'{i}-{j}' for i, j in each.links)}\n" for each in merged))
     return used
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as temporary:
+        *_, europarl = bitexts(Path(sys.argv[1]), Path(temporary))
+        test = len(europarl.gold)
+        sys.stdout.writelines(f"{pair}\n" for pair in noisy(europarl.pairs, int(sys.argv[2]) - test))
+        sys.stdout.writelines(f"{pair}\n" for pair in europarl.pairs[-test:])

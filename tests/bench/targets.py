@@ -91,7 +91,7 @@ def training(name: str, prefixes: int) -> Callable[[], int]:
 
     def work() -> int:
         batch = next(stream)
-        updater([batch], 1, 1e-4)
+        updater(updater.step([batch], 1), 1e-4)
         return words_of(batch)
 
     return work

@@ -19,7 +19,7 @@ from synmt.options import settings_of
 from synmt.runs import tasks
 from synmt.runs.file import OWN
 from synmt.streams import BadInput, WrongUsage
-from synmt.trees.record import write_record
+from synmt.trees.record import read_record, write_record
 from tests import tiny
 from tests.cli.commands import HANGS, is_one_line_of_error, is_wrong_usage, output_of, synmt, warm_command
 
@@ -134,8 +134,8 @@ def test_a_model_that_is_trained_anew_translates_anew(run: Path) -> None:
     ("page", "cause"),
     [
         ("systems/report.html", "is inside systems, the folder of the run"),
-        ("no/report.html", "--report no/report.html: no is not a folder to write to"),
-        (".", "--report . is no file"),
+        ("no/report.html", "--report no/report.html: cannot write to the folder no"),
+        ("folder", "--report folder is not a file"),
         ("train.de", "--report train.de would write over the input train.de"),
         ("systems.toml", "--report systems.toml would write over the input systems.toml"),
     ],
@@ -144,6 +144,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_all_work(
     run: Path, monkeypatch: pytest.MonkeyPatch, page: str, cause: str
 ) -> None:
     monkeypatch.chdir(run.parent)
+    Path("folder").mkdir()
     with pytest.raises(WrongUsage) as error:
         output_of("run", "systems.toml", "--report", page)
     assert cause in str(error.value)
@@ -379,4 +380,7 @@ def test_targets_with_arcs_are_not_parsed(run: Path, warm: None) -> None:
         text = text.replace(f'{part} = ["train.jsonl", "train.de"]', f'{part} = ["train.jsonl", "arcs.de"]')
     run.write_text(text)
     assert [row["system"] for row in rows_of(run)] == ["transitions"] * 2
+    trees = (run.parent / "systems/data/trees/all/transitions.1.seen.jsonl").read_text().splitlines()
+    texts = (run.parent / "systems/all/transitions.1.seen").read_text().splitlines()
+    assert [read_record(line).text for line in trees] == texts
     assert not (run.parent / "systems/data/parsed").exists()

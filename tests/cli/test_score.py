@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
+from tests.cli.commands import COLD, is_one_line_of_error, is_wrong_usage, shell, synmt
 
 REFERENCE = ["The cat is on the mat.", "He is my father.", ""]
 HYPOTHESES = {"base": ["A cat sat on the mat.", "He is father.", "x"], "mask": ["The cat is on the mat.", "He is", ""]}
@@ -20,7 +20,7 @@ def files(tmp_path: Path) -> Path:
 
 def test_one_system_from_stdin(files: Path) -> None:
     text = (files / "base").read_bytes()
-    done = synmt("score", "-r", files / "reference", text=text)
+    done = synmt("score", "-r", files / "reference", text=text, cold=True)
     bleu, chrf = done.stdout.splitlines()
     expected = sacrebleu.corpus_bleu(HYPOTHESES["base"], [REFERENCE])
     assert bleu.startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
@@ -215,7 +215,7 @@ def test_references_of_sacrebleu(tmp_path: Path) -> None:
     for field in ("src", "ref", "docid", "genre", "origlang"):
         (kept / f"wmt17.en-de.{field}").write_text("Ein Satz.\nNoch einer, und ein langer.\n")
     (tmp_path / "found").write_text("Ein Satz.\nNoch einer und ein langer.\n")
-    command = "synmt score found --metric chrf --format tsv"
+    command = f"{COLD} score found --metric chrf --format tsv"
     by_name = "-r sacrebleu:wmt17/en-de --source sacrebleu:wmt17/en-de --by-length 2"
     by_file = by_name.replace("sacrebleu:wmt17/en-de", "kept/wmt17/wmt17.en-de.ref")
     one, other = (shell(f"{command} {by}", tmp_path, SACREBLEU=str(tmp_path / "kept")) for by in (by_name, by_file))

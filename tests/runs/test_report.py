@@ -27,10 +27,9 @@ def lines(texts: list[str]) -> str:
 
 
 def translated(every: int, seed: int) -> list[str]:
-    words = ([line.split(), n] for n, line in enumerate(REFERENCES))
     return [
-        " ".join("dog" if (place + n + seed) % every == 0 else word for place, word in enumerate(text))
-        for text, n in words  # type: ignore[arg-type, misc]
+        " ".join("dog" if (place + n + seed) % every == 0 else word for place, word in enumerate(line.split()))
+        for n, line in enumerate(REFERENCES)
     ]
 
 
@@ -161,8 +160,11 @@ def test_of_a_long_test_the_sentences_that_differ_most_are_shown(
 def test_trees_of_another_translation_are_left_out(tmp_path: Path) -> None:
     found = of_translations(tmp_path)
     output = found.measured[0].outputs[1]
-    output.path.write_text(lines(["other", *translated(5, 1)[1:]]))
-    assert "dependencies" not in data_of(found, tmp_path)["tests"][0]["items"][7]["outputs"][1][0]
+    output.path.write_text(lines([*translated(5, 1)[:7], "other", *translated(5, 1)[8:]]))
+    items = data_of(found, tmp_path)["tests"][0]["items"]
+    assert ["dependencies" in items[n]["outputs"][1][0] for n in (6, 7, 8)] == [True, False, True]
+    trees_of(found.place, output.path).write_text('{"text": "a", "tokens": ["b"]}\n' * len(REFERENCES))
+    assert not any("dependencies" in item["outputs"][1][0] for item in data_of(found, tmp_path)["tests"][0]["items"])
 
 
 def test_links_and_trees_have_reports_too(tmp_path: Path) -> None:

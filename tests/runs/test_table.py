@@ -147,6 +147,26 @@ def test_forms_of_the_table(done: Done) -> None:
     assert r"\begin{tabular}{lrrrrr}" in done.report("latex")
 
 
+@pytest.mark.parametrize("metric", ["bleu", "ter"])
+def test_latex_marks_the_best_and_says_what_its_numbers_are(done: Done, metric: str) -> None:
+    done.metrics, done.systems = [metric], ["base", "new", "50% & more"]
+    for seed in (1, 2):
+        done.write("base", seed, spoiled(2, seed))
+        done.write("new", seed, spoiled(9, seed))
+        done.write("50% & more", seed, spoiled(2, seed + 1))
+    base, new, other = done.found()
+    text = "\n".join(done.report("latex"))
+    assert text.count(r"\textbf") == text.count(r"$^{\dagger}$") == 1
+    assert rf"new & \textbf{{{new.mean:.2f}}} $\pm$ {new.deviation:.2f}$^{{\dagger}}$ & $<$0.0001 & 1.5 \\" in text
+    assert rf"50\% \& more & {other.mean:.2f} $\pm$ {other.deviation:.2f} & {other.holm:.4f} & 1.5 \\" in text
+    assert rf"base & {base.mean:.2f} $\pm$ {base.deviation:.2f} &  & 1.5 \\" in text
+    for part in (r"mean $\pm$ standard deviation over 2 seeds", "difference from base", "2 systems per metric (Holm)"):
+        assert part in text
+    done.seeds = [1]
+    text = "\n".join(done.report("latex"))
+    assert r"\pm" not in text and "score of one seed" in text and "between test sentences only" in text
+
+
 def test_several_systems_have_a_corrected_p(done: Done) -> None:
     done.systems = ["base", "new", "other"]
     for seed in (1, 2):

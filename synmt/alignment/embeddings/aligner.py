@@ -44,6 +44,7 @@ Rule = Literal["argmax", "itermax", "softmax"]
 
 @dataclass(frozen=True)
 class Embeddings:
+    cites: ClassVar[tuple[str, ...]] = ("jalilisabet2020simalign", "dou2021word")
     encoder: str = setting(
         "bert-base-multilingual-cased",
         "pretrained encoder: its name on Hugging Face's hub, or a folder",

@@ -66,13 +66,14 @@ HEADS = frozenset({"heads"})
 
 @dataclass(frozen=True)
 class Hmm:
+    cites: ClassVar[tuple[str, ...]] = ("vogel1996hmm", "liang2006alignment")
     agreement: int = setting(2, "steps towards the same links in both directions", 0, unless="trees", most=100)
     compounds: int = setting(4, "least number of letters of each part of a compound; 0: split none", 0, most=1000)
     concentration: float = setting(2.0, "α, the weight of statistics of words that start alike", 0.01, most=10**6)
     null: float = rate(0.04, "p₀, the share of words without a counterpart")
     frequent: int = setting(200, "number of words per side with their own jump probabilities", 0, 10**4)
     jump: int = setting(10, "longest jump with its own probability", 1, 1000)
-    pairs: int = setting(0, "most pairs to learn from, spread over the bitext; 0: all")
+    pairs: int = setting(100_000, "most pairs to learn from, spread over the bitext; 0: all")
     rounds: int = setting(5, "rounds of learning, after three without jumps", most=1000)
     trees: bool = setting(False, "let words also depend on their heads; both sides need dependency trees")
     text: FittedText | None = None

@@ -277,8 +277,10 @@ def fit(options: "Hmm", sides: Sides) -> Model:
     lexicon = Lexicon.new([side.counts() for side in sides], options.concentration)
     model, parts = Model.new(options, lexicon), Parts(sides, lexicon)
     parts.learn((bitext, _meetings(bitext)) for bitext in parts)
-    for number in tqdm(range(DIAGONAL_ROUNDS + options.rounds), unit="round", disable=None):
-        _learn(model, parts, jumps=number >= DIAGONAL_ROUNDS)
+    rounds = DIAGONAL_ROUNDS + options.rounds
+    with tqdm(total=rounds * len(sides[0]), unit=" pairs", desc="hmm", disable=None) as bar:
+        for number in range(rounds):
+            _learn(model, parts, number >= DIAGONAL_ROUNDS, bar)
     return model
 
 
@@ -291,10 +293,16 @@ def _meetings(bitext: IndexedBitext) -> Floats:
     return counts[:-1]
 
 
-def _learn(model: Model, parts: Parts, jumps: bool) -> None:
+def _learn(model: Model, parts: Parts, jumps: bool, bar: "tqdm[None]") -> None:
     """Learn from all pairs once."""
     counted = model.counted()
-    parts.learn((bitext, model.count(bitext, counted, jumps)) for bitext in parts)
+
+    def found() -> Iterator[tuple[IndexedBitext, Floats]]:
+        for bitext in parts:
+            yield bitext, model.count(bitext, counted, jumps)
+            bar.update(sum(len(batch.rows) for batch in bitext.batches))
+
+    parts.learn(found())
     for direction, found in zip(model.directions, counted, strict=True):
         found.unlinked[-1] = 0
         direction.unlinked = found.unlinked

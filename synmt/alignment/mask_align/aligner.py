@@ -63,6 +63,7 @@ USED = ALL_OF_LINKS | {*option_names(TransformerConfig), "guide", "resume", "pre
 
 @dataclass(frozen=True)
 class MaskAlign:
+    cites: ClassVar[tuple[str, ...]] = ("chen2021mask",)
     loss_form: Literal["code", "paper"] = setting("code", "how the parts of Mask-Align's loss are normalized")
     agreement: float = setting(5.0, "α, the weight of both directions' agreement", unless="no_agreement")
     entropy: float = setting(1.0, "β, the weight of the entropy of attention", unless="no_agreement")

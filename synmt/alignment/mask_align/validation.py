@@ -13,6 +13,7 @@ from synmt.device import autocast
 from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair
 from synmt.training.config import TrainingConfig
+from synmt.training.distribution import Processes
 from synmt.training.validation import ValidationScores
 
 if TYPE_CHECKING:
@@ -38,9 +39,13 @@ class LinkValidation:
         self.pairs, self.folder, self.training = list(compress(pairs, kept)), folder, training
         self.corpus = encode(list(compress(features, kept)), folder.vocabularies)
 
-    def __call__(self, model: MaskAlignModel) -> ValidationScores:
+    def share(self, model: MaskAlignModel, processes: Processes) -> ValidationScores:
+        """Return all scores: the pairs are few, so every process reads them all."""
         opened = Opened(self.folder, model.eval(), model.tables[0].device)
         return ValidationScores(self._loss(opened), {}, self._measures(self.aligner(opened)), decides=False)
+
+    def scores(self, shares: Sequence[ValidationScores]) -> ValidationScores:
+        return shares[0]
 
     @torch.inference_mode()
     def _loss(self, opened: Opened["MaskAlignConfig"]) -> float:

@@ -71,10 +71,11 @@ USED = OF_WEIGHTS | {"width", "dropout", "resume"} | training_options(
 
 @dataclass(frozen=True)
 class NeuralHmm:
+    cites: ClassVar[tuple[str, ...]] = ("wang2017hybrid", "wang2018neural", "liang2006alignment")
     agreement: int = setting(1, "steps towards the same links in both directions", 0, most=100)
     null: float = rate(0.04, "p₀, the share of subwords without a counterpart")
     jump: int = setting(10, "longest jump with its own probability", 1, 1000)
-    pairs: int = setting(100_000, "most pairs to learn from, spread over the bitext; 0: all")
+    pairs: int = setting(50_000, "most pairs to learn from, spread over the bitext; 0: all")
     text: FittedText | None = None
     opened: "Opened[NeuralHmmConfig] | None" = field(default=None, repr=False, compare=False)
     saved: "SavedModel | None" = field(default=None, repr=False, compare=False)  # where compiled code reads it
@@ -107,7 +108,7 @@ class NeuralHmm:
 
         learned = Bitext(map(in_lower_case, bitext.pairs.spread(self.pairs)))
         if len(learned) < len(bitext.pairs):
-            how.notes.add(f"neural-hmm learns from {len(learned)} of {len(bitext.pairs)} pairs")
+            how.notes.add(f"neural-hmm learns from some of the pairs ({len(learned)} of {len(bitext.pairs)})")
         network, training = fitting_config({"epochs": epochs_for(len(learned)), **how.settings})
         config = NeuralHmmConfig(replace(self, text=None), bitext.text, network.width, network.dropout)
         check_new(how.out, how.resume)

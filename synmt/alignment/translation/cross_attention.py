@@ -40,7 +40,7 @@ linked words count as linked; the paper links subwords.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.alignment.aligner import Settings
 from synmt.alignment.translation.idea import Forced, LinkIdea
@@ -55,6 +55,7 @@ PAPER_LAYERS = 6
 
 @dataclass(frozen=True)
 class NaiveAtt(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("garg2019jointly",)
     layer: int = setting(
         0,
         "decoder layer to read, counted from 1; 0: the second to last of six, or with fewer, the one on which both"
@@ -75,6 +76,8 @@ class NaiveAtt(LinkIdea):
 
 @dataclass(frozen=True)
 class NaiveAttLast(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("chen2021mask",)
+
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
         return super().uses(given) - {"cross-attention"}
@@ -94,6 +97,7 @@ class NaiveAttLast(LinkIdea):
 
 @dataclass(frozen=True)
 class ShiftAtt(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("chen2020accurate",)
     layer: int = setting(0, "decoder layer to read, counted from 1; 0: where the two directions agree best", most=256)
 
     def fixed_layer(self, config: TransformerConfig) -> int:
@@ -105,6 +109,7 @@ class ShiftAtt(LinkIdea):
 
 @dataclass(frozen=True)
 class MtlFullc(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("garg2019jointly",)
     guide = "naive-att"
     trains_model = True
     layer: int = setting(

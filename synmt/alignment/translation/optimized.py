@@ -36,7 +36,7 @@ that learns from these links (taught_heads.py).
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.alignment.translation.idea import Forced, LinkIdea
 from synmt.nn.config import TransformerConfig
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AddSgd(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("zenkel2019adding",)
     steps: int = setting(3, "steps of gradient descent on the logits of each word", most=1000)
     rate: float = setting(1.0, "their learning rate", most=1000)
 
@@ -65,6 +66,7 @@ class AddSgd(LinkIdea):
 
 @dataclass(frozen=True)
 class Bao(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("zenkel2020end",)
     ties_subwords = True
     steps: int = setting(3, "steps of gradient descent on the logits of each pair", most=1000)
     rate: float = setting(1.0, "their learning rate", most=1000)

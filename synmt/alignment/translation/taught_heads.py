@@ -26,7 +26,7 @@ paper. Our own choice: z_i comes from the row that reads y_i, which certainly kn
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.alignment.translation.idea import Forced, LinkIdea
 from synmt.nn.config import TransformerConfig
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShiftAet(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("chen2020accurate",)
     guide = "shift-att"
     layer: int = setting(
         0, "decoder layer whose inputs the heads read; 0: where the two directions agree best", most=256
@@ -61,6 +62,7 @@ class ShiftAet(LinkIdea):
 
 @dataclass(frozen=True)
 class BaoGuided(LinkIdea):
+    cites: ClassVar[tuple[str, ...]] = ("zenkel2020end",)
     guide = "bao"
 
     def part(self, config: TransformerConfig) -> "nn.ModuleDict":

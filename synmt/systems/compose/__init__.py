@@ -20,7 +20,7 @@ With mask `random`, each head sees the same number of positions, but a fixed ran
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Compose(TargetIdea):
     """Words, with arcs among them, and the stack of words that wait for a head. The first heads of a layer compose."""
+
+    cites: ClassVar[tuple[str, ...]] = ("sartran2022transformer", "zhao2024dependency")
 
     heads: int = setting(1, "heads of a layer that compose: an arc sees the two words that it links", 0, 2**16)
     stack_heads: int = setting(1, "heads of a layer that see the words that wait for a head", 0, 2**16)

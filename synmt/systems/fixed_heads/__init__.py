@@ -20,7 +20,7 @@ heads learn their values. The paper fixes seven of eight heads.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -35,6 +35,8 @@ PATTERNS = "previous", "self", "next", "left", "right", "start", "end"
 @dataclass(frozen=True)
 class FixedHeads(SourceIdea):
     """No columns: the patterns depend only on positions."""
+
+    cites: ClassVar[tuple[str, ...]] = ("raganato2020fixed",)
 
     patterns: str = setting(
         "previous+next", f"what the first heads of each layer attend to, joined by +: {', '.join(PATTERNS)}"

@@ -15,7 +15,7 @@ arc has edges only in its own row, left with the head and right with the depende
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Gcn(TargetIdea):
     """Words, with arcs among them, and the graph of the arcs with their labels."""
+
+    cites: ClassVar[tuple[str, ...]] = ("choshen2022enhancing", "bastings2017graph")
 
     layers: int = setting(2, "graph convolutions below the decoder's layers", 1, 100)
     labels: bool = setting(True, "biases of the arcs' labels")

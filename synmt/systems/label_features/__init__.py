@@ -13,7 +13,7 @@ target and the softmax.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -34,6 +34,8 @@ TAGS = {(False, False): "O", (False, True): "B", (True, True): "I", (True, False
 @dataclass(frozen=True)
 class LabelFeatures(SourceIdea):
     """Labels: the chosen fields of the record, by name, and subword tags."""
+
+    cites: ClassVar[tuple[str, ...]] = ("sennrich2016linguistic", "bugliarello2020enhancing")
 
     fields: str = setting("deprels", f"labels of the parse record, joined by +, of {', '.join(FIELDS)}; and bieo")
     size: int = setting(10, "channels of each", 1, 2**16)

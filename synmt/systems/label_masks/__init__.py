@@ -15,7 +15,7 @@ and j is the highest of the lowest nodes above neighbouring words between them, 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -33,6 +33,8 @@ class LabelMasks(SourceIdea):
     Columns: `lowest_depths`, the depths of these nodes; 0 if there is no next token, -1 for a token of no word.
     Labels: `lowest`, the labels of these nodes; "" in both cases.
     """
+
+    cites: ClassVar[tuple[str, ...]] = ("mcdonald2021syntax",)
 
     per_layer: bool = setting(False, "separate strengths for each layer")
 

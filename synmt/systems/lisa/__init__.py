@@ -14,7 +14,7 @@ initialized by Xavier, and tokens that are no words have no parent to learn.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 class Lisa(SourceIdea):
     """Columns: `parent_subwords`, the first token of each token's parent, -1 if it has none or it is unknown;
     `word_starts`, 1 for the first token of a word, whose prediction counts for accuracy."""
+
+    cites: ClassVar[tuple[str, ...]] = ("strubell2018linguistically", "bugliarello2020enhancing")
 
     layer: int = setting(1, "encoder layer of the head", 1, 256)
     weight: float = setting(1.0, "weight of the parser's loss: λ")

@@ -23,7 +23,7 @@ dependency tree. The subwords of a word are siblings.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, setting
@@ -49,6 +49,8 @@ class Mask(SourceIdea):
     With a dependency tree: the tokens do not change, and there are two more columns, `nodes` and `orders`, as in
     mask/attention.py.
     """
+
+    cites: ClassVar[tuple[str, ...]] = ("mcdonald2021syntax",)
 
     per_layer: bool = setting(False, "separate strengths for each layer", unless="hard")
     tree: Literal["constituency", "dependency"] = setting("constituency", "which tree the relations come from")

@@ -16,7 +16,7 @@ such as the labels of a tree with a mask over words, are not marked.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class NamedMasks(SourceIdea):
     """Matrices: the masks, by name."""
+
+    cites: ClassVar[tuple[str, ...]] = ("mcdonald2021syntax",)
 
     names: str = setting("", "masks of the records, joined by +")
     form: Literal["paper", "sum"] = setting("paper", "−exp of the sum of the strengths, or the sum of their −exp")

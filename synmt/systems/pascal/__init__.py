@@ -18,7 +18,7 @@ their own axis. Tokens that are no words, such as node labels with `mask`, keep 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, rate, setting
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 class Pascal(SourceIdea):
     """Columns: `parent_positions`, twice the position of each token's parent. It is -1 for tokens that are no words,
     and for words without a known head, which keep their attention."""
+
+    cites: ClassVar[tuple[str, ...]] = ("bugliarello2020enhancing",)
 
     layer: int = setting(1, "encoder layer whose attention is scaled", 1, unless="layers", most=256)
     heads: int = setting(2, "number of scaled heads", 1, most=2**16)

@@ -23,7 +23,7 @@ word that t is linked with. If all targets of a word are to its right, it adds n
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.nn.config import TransformerConfig
 from synmt.options import setting
@@ -46,6 +46,8 @@ class SupervisedHeads(SourceIdea):
     """Columns: `taught_words`, the number of each token's word, counted from 1, and per pattern the number of its
     target word, such as `taught_parent`. Both are 0 for padding and for tokens that are no words; the target is also
     0 for words that are not taught. Matrices: the user's own masks, as `taught_mask:NAME`."""
+
+    cites: ClassVar[tuple[str, ...]] = ("strubell2018linguistically", "deguchi2019dependency")
 
     training_only = True
 
@@ -93,6 +95,8 @@ class SupervisedHeads(SourceIdea):
 @dataclass(frozen=True)
 class SupervisedDecoderHeads(TargetIdea):
     """Columns: as for `supervised-heads`, for the positions of the decoder's input."""
+
+    cites: ClassVar[tuple[str, ...]] = ("strubell2018linguistically", "deguchi2019dependency")
 
     runs = CAUSAL
     training_only = True

@@ -20,7 +20,7 @@ Neither predicts trees.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from synmt.options import setting
 from synmt.systems.idea import Segment
@@ -80,6 +80,8 @@ class TagSpelling(Spelling):
 @dataclass(frozen=True)
 class Tags(TargetIdea):
     """Words, each with a tag that encodes its arcs."""
+
+    cites: ClassVar[tuple[str, ...]] = ("synmt",)
 
     share: float = setting(0.3, "share of the loss of tags in the total")
 

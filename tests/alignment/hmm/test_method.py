@@ -167,7 +167,7 @@ def filled(name: str, value: float) -> Callable[[dict[str, np.ndarray]], object]
         (filled("source.counts", -1), "tensor source.counts must hold counts"),
         (filled("links", 3e38), "tensor links must hold counts"),
         (filled("backward.jumps", 0), "tensor backward.jumps must hold counts"),
-        (lambda tensors: tensors.update(types=tensors["types"].ravel()), "no pairs of words"),
+        (lambda tensors: tensors.update(types=tensors["types"].ravel()), "must have pairs of words"),
     ],
 )
 def test_a_damaged_model_is_named(

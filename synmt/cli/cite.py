@@ -1,0 +1,66 @@
+"""`synmt cite`"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from synmt.alignment import ALIGNERS
+from synmt.citations import SYNMT, entries
+from synmt.cli.options import bad_input
+from synmt.cli.sections import SectionCommand
+from synmt.metrics import METRICS
+from synmt.parsers.config import CITES
+from synmt.streams import write_lines
+from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
+
+EPILOG = """
+\b
+Examples:
+  synmt cite --model mask+pascal > used.bib
+  synmt cite --method hmms --parser udpipe --metric bleu,chrf
+"""
+
+
+def names(separator: str, known: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """Return a callback that splits names. It raises BadParameter for an unknown one."""
+
+    def split(context: click.Context, parameter: click.Parameter, text: str | None) -> list[str]:
+        chosen = [] if text is None else text.split(separator)
+        for name in chosen:
+            if name not in known():
+                raise click.BadParameter(f"{name!r} is not one of {', '.join(known())}")
+        return chosen
+
+    return split
+
+
+@click.command(cls=SectionCommand, epilog=EPILOG)
+@click.option("--model", callback=names("+", systems), metavar="NAME+...", help="Ideas of a system.")
+@click.option("--method", callback=names(",", lambda: ALIGNERS), metavar="NAME,...", help="Aligners.")
+@click.option("--parser", callback=names("+", lambda: CITES), metavar="NAME+...", help="Parsers.")
+@click.option("-m", "--metric", callback=names(",", lambda: METRICS), metavar="NAME,...", help="Metrics.")
+def command(model: Sequence[str], method: Sequence[str], parser: Sequence[str], metric: Sequence[str]) -> None:
+    """Print BibTeX entries of synmt and of the papers behind what you use.
+
+    The names are those that `synmt train --model`, `align --method`, `parse --parser` and `score --metric` accept.
+    """
+    known = systems()
+    sides = [known[name] for name in model]
+    cites = [
+        SYNMT,
+        *of_all(SOURCE_IDEAS, [source for source, _ in sides]),
+        *of_all(TARGET_IDEAS, [target for _, target in sides]),
+        *of_all(ALIGNERS, method),
+        *(key for name in parser for key in CITES[name]),
+        *of_all(METRICS, metric),
+    ]
+    with bad_input():
+        write_lines(iter(entries(cites)))
+
+
+def of_all(registry: Mapping[str, Any], chosen: Iterable[str]) -> Iterable[str]:
+    """Yield the papers of each, or of its parts if it names none."""
+    for name in chosen:
+        made = registry[name]
+        yield from getattr(made, "cites", ()) or of_all(registry, getattr(made, "parts", ()))
