@@ -1,4 +1,4 @@
-"""synmt: syntax in neural machine translation.
+"""synmt: syntax-aware neural machine translation.
 
 Imports run one way: cli → runs → api → (inspection, alignment) → training → decoding → model → systems → nn, and
 (parsers, challenge) → metrics → trees → text → options → (streams, registry); tests/test_imports.py checks this.
@@ -15,6 +15,7 @@ _PLACES = {
     "BadInput": "synmt.streams",
     "Model": "synmt.api.translation",
     "ParseRecord": "synmt.trees.record",
+    "Run": "synmt.runs.run",
     "Score": "synmt.metrics.metric",
     "Translation": "synmt.decoding.translation",
     "WordLinks": "synmt.api.alignment",
@@ -23,6 +24,7 @@ _PLACES = {
     "project": "synmt.api.projection",
     "read_record": "synmt.trees.record",
     "score": "synmt.api.scoring",
+    "significance": "synmt.api.scoring",
     "train": "synmt.api.training",
     "translate": "synmt.api.translation",
     "write_record": "synmt.trees.record",

@@ -76,12 +76,14 @@ class Preset:
 class Setting:
     """A field of a config.
 
+    hint: the type that the field declares.
     kind: bool, int, float or str, of each value if it takes a tuple of `several`.
     choices: the possible values, if they are few; optional: whether it can be None.
     """
 
     name: str
     default: Any
+    hint: Any
     kind: type
     choices: tuple[Any, ...]
     optional: bool
@@ -126,7 +128,7 @@ def _settings_of(config: Any) -> tuple[Setting, ...]:
             default = None if each.default is MISSING else each.default
             bounds = {"least": max(each.metadata["least"], -LARGEST), "most": min(each.metadata["most"], LARGEST)}
             about = {**each.metadata, **bounds, "choices": choices or each.metadata["choices"]}
-            found.append(Setting(each.name, default, kind, optional=optional, several=several, **about))
+            found.append(Setting(each.name, default, hint, kind, optional=optional, several=several, **about))
     return tuple(found)
 
 

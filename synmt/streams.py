@@ -328,17 +328,19 @@ def write_lines(lines: Iterable[str]) -> None:
             output.write(line)
 
 
-def with_progress(items: Iterable[T], unit: str, total: Callable[[], int | None] = lambda: None) -> Iterable[T]:
+def with_progress(
+    items: Iterable[T], unit: str, total: Callable[[], int | None] = lambda: None, doing: str | None = None
+) -> Iterable[T]:
     """Return the items, with a progress bar if stderr is a terminal and standard output is not, which would mix with
     it.
 
-    total: returns the number of items, if known.
+    total: returns the number of items, if known; doing: what the bar begins with.
     """
     if sys.stdout is None or sys.stdout.isatty() or not sys.stderr.isatty():
         return items
     from tqdm import tqdm
 
-    watched: Iterable[T] = tqdm(items, unit=f" {unit}", total=total())
+    watched: Iterable[T] = tqdm(items, unit=f" {unit}", total=total(), desc=doing)
     return watched
 
 

@@ -1,4 +1,4 @@
-"""Hypothesis without deadlines (a busy machine is slow, not wrong), and one thread for small tensors."""
+"""Configures hypothesis without deadlines (a busy machine is slow, not wrong), and one thread for small tensors."""
 
 import os
 from collections.abc import Iterator

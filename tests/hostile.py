@@ -1,7 +1,7 @@
-"""`python -m tests.hostile`: makes hostile and broken model folders and inputs, and tries each on its command.
+"""`python -m tests.hostile`: makes hostile and broken model folders and inputs, and passes each to its command.
 
-Each must be refused with exit code 1 and one line on stderr, in little memory and time, and without running code. An
-edited UDPipe model may also parse: then each line must be a parse record.
+Each must be refused with exit status 1 and one line on stderr, in little memory and time, and without running code. An
+edited UDPipe model may also parse; then each line must be a parse record.
 """
 
 import gzip
@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from shutil import copytree
@@ -35,6 +36,7 @@ from synmt.text.bpe import Bpe
 from synmt.trees.record import read_record
 from tests import tiny, udpipe_files
 from tests.cli.commands import CODES, RECORD
+from tests.cli.warm import LIBRARIES, modules_of_synmt
 
 PARSER = Path(__file__).parents[1] / "synmt" / "parsers" / "models"
 MEMORY = 2**30  # bytes that a command which refuses its input may have had
@@ -42,40 +44,21 @@ SECONDS = 10  # of processor time, the same
 LONGEST = 60  # seconds of processor time that a command gets
 EDITS = 24  # of UDPipe models
 FORKS = get_context("forkserver")
-FORKS.set_forkserver_preload(
-    [
-        "synmt.cli.main",
-        "synmt.decoding.stream",
-        "synmt.alignment.stream",
-        "synmt.alignment.mask_align.model",
-        "synmt.training.run",
-        "synmt.parsers.benepar_parser",
-        "benepar.parse_chart",
-        "sacremoses",
-        "torch._dynamo",
-        "synmt.alignment.translation.fitting",
-        "sacrebleu",
-        "subword_nmt.learn_bpe",
-        "numpy.ctypeslib",
-        "synmt.cli.train",
-        "synmt.cli.translate",
-        "synmt.cli.align",
-        "tests.fuzz.commands",
-    ]
-)
+FORKS.set_forkserver_preload([*LIBRARIES, *modules_of_synmt(), "tests.fuzz.commands"])
 
 
 @dataclass(frozen=True)
 class Case:
     """A command line for `synmt`, run in the folder of all cases, and its standard input.
 
-    records: how many parse records it may also write instead of a refusal.
+    records: how many parse records it may also write instead of a refusal; make: writes its files, which may be large.
     """
 
     name: str
     arguments: list[str]
     text: bytes = b""
     records: int = 0
+    make: Callable[[], object] = lambda: None
 
 
 class Exploit:
@@ -405,19 +388,19 @@ LINKS: dict[str, bytes] = {
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """Makes the files of each case under the folder, and gives what to run."""
+    """What to run; the files of a case are made under the folder when it is run."""
     good = good_folder(folder / "good")
     (folder / "text").write_text("He is my father .\n")
     for number, (name, spoil) in enumerate(MODELS.items()):
-        path = copytree(good.path, folder / "models" / str(number))
-        spoil(path)
-        yield Case(name, ["translate", str(path)], RECORD.encode())
+        path = folder / "models" / str(number)
+        yield Case(name, ["translate", str(path)], RECORD.encode(), make=partial(make_spoiled, good.path, path, spoil))
     pair = b"He is\tEr ist\n"
     aligner = good_aligner(folder / "aligners" / "good").path
     for number, name in enumerate(ALIGNERS):
-        path = copytree(aligner, folder / "aligners" / str(number))
-        MODELS[name](path)
-        yield Case(f"align: {name}", ["align", str(path)], pair)
+        path = folder / "aligners" / str(number)
+        yield Case(
+            f"align: {name}", ["align", str(path)], pair, make=partial(make_spoiled, aligner, path, MODELS[name])
+        )
     (folder / "pairs").write_bytes(pair)
     for name, links in LINKS.items():
         (folder / "links").mkdir(exist_ok=True)
@@ -438,9 +421,8 @@ def cases(folder: Path) -> Iterator[Case]:
             yield Case(f"{name}, trusted", [*command, "--trust-pickle"])
     yield from edited_models(folder)
     for number, (name, make) in enumerate(LOGS.items()):
-        (folder / "logs" / str(number)).mkdir(parents=True)
-        (folder / "logs" / str(number) / "log.tsv").write_bytes(make())
-        yield Case(name, ["inspect", "curves", str(folder / "logs" / str(number))])
+        path = folder / "logs" / str(number)
+        yield Case(name, ["inspect", "curves", str(path)], make=partial(make_file, path / "log.tsv", make))
     for name, line in RECORDS.items():
         commands = [["linearize"], ["make-masks"]]
         if line.startswith((b"{", b"\xff")):  # else it is text to translate
@@ -459,11 +441,9 @@ def cases(folder: Path) -> Iterator[Case]:
         (folder / "codes").mkdir(exist_ok=True)
         (folder / "codes" / name).write_bytes(content)
         yield Case(f"codes: {name}", ["bpe", "apply", "--codes", f"codes/{name}"], b"a\n")
-    (folder / "codes" / "long").write_bytes(b"a b\n" * 30_000_000)
-    yield Case("codes of 30 million lines", ["bpe", "apply", "--codes", "codes/long"], b"a\n")
-    with gzip.open(folder / "bomb.gz", "wb", compresslevel=1) as stream:
-        for _ in range(300):
-            stream.write(b"a" * 2**20)
+    long = partial(make_file, folder / "codes" / "long", lambda: b"a b\n" * 30_000_000)
+    yield Case("codes of 30 million lines", ["bpe", "apply", "--codes", "codes/long"], b"a\n", make=long)
+    (folder / "bomb.gz").write_bytes(gzip.compress(b"a" * 2**20) * 300)
     for command in (["linearize"], ["bpe", "apply", "--codes"], ["parse", "--parser", "udpipe"]):
         yield Case(f"{command[0]}: a line of 300 MB in a small file", [*command, "bomb.gz"])
     (folder / "cut.gz").write_bytes(gzip.compress(RECORD.encode() * 100)[:-9])
@@ -484,21 +464,34 @@ def edited_models(folder: Path) -> Iterator[Case]:
     model = (PARSER / "de-dependency.udpipe").read_bytes()
     found = udpipe_files.blocks(model)
     (folder / "german").write_text("Er geht zum Haus. Wer (im Wald)?\n\nDas sahen 3 Leute!\n")
-    lies: dict[str, bytes] = {}
+    made: list[tuple[str, Callable[[], bytes]]] = []
     for number, block in enumerate(found):
-        lies |= {
-            f"UDPipe: block {number} unpacks to 4 GiB": udpipe_files.packed(b"", unpacked=2**32 - 1),
-            f"UDPipe: block {number} is 2 GiB": udpipe_files.packed(block.data, longer=2**31),
-            f"UDPipe: block {number} of zeros": udpipe_files.packed(bytes(10**7)),
-        }
-    kinds = {name: udpipe_files.with_block(model, found[number // 3], lies[name]) for number, name in enumerate(lies)}
-    edits = (udpipe_files.edited(model, seed) for seed in range(EDITS))
-    for number, (name, content) in enumerate([*kinds.items(), *((f"UDPipe: {what}", m) for what, m in edits)]):
+        for lie, made_of in {
+            "unpacks to 4 GiB": partial(udpipe_files.packed, b"", unpacked=2**32 - 1),
+            "is 2 GiB": partial(udpipe_files.packed, block.data, longer=2**31),
+            "of zeros": partial(udpipe_files.packed, bytes(10**7)),
+        }.items():
+            made.append((f"block {number} {lie}", partial(with_packed, model, block, made_of)))
+    lies = len(made)
+    made += [(f"edited with seed {seed}", partial(udpipe_files.edited, model, seed)) for seed in range(EDITS)]
+    for number, (name, content) in enumerate(made):
         path = folder / "udpipe" / f"{number}.udpipe"
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content)
         command = ["parse", "--parser", "udpipe", "--model", str(path), "german"]
-        yield Case(name, command, records=3 * (number >= len(kinds)))
+        yield Case(f"UDPipe: {name}", command, records=3 * (number >= lies), make=partial(make_file, path, content))
+
+
+def with_packed(model: bytes, block: udpipe_files.Block, pack: Callable[[], bytes]) -> bytes:
+    return udpipe_files.with_block(model, block, pack())
+
+
+def make_file(path: Path, content: Callable[[], bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content())
+
+
+def make_spoiled(good: Path, path: Path, spoil: Callable[[Path], None]) -> None:
+    """A copy of a good folder, spoilt."""
+    spoil(copytree(good, path))
 
 
 @dataclass(frozen=True)
@@ -527,7 +520,8 @@ def run(case: Case, folder: Path) -> Outcome:
     """The case in a process of its own, forked from one that has the imports behind it."""
     given, said, memory = folder / "stdin", folder / "stderr", folder / "memory"
     given.write_bytes(case.text)
-    child = FORKS.Process(target=_run, args=(case, folder))
+    case.make()
+    child = FORKS.Process(target=_run, args=(case.arguments, folder))
     child.start()
     child.join(10 * LONGEST)  # for one that waits
     if child.exitcode is None:
@@ -551,14 +545,14 @@ def _records(path: Path) -> tuple[int, int]:
     return good, bad
 
 
-def _run(case: Case, folder: Path) -> None:
+def _run(arguments: list[str], folder: Path) -> None:
     os.chdir(folder)
     resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
     for descriptor, path, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         with Path(path).open(mode) as stream:
             os.dup2(stream.fileno(), descriptor)
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in enumerate("rww"))
-    sys.argv = ["synmt", *case.arguments]
+    sys.argv = ["synmt", *arguments]
     sys.modules["__main__"] = main  # which processes of its own import, as they do those of the command
     code: object = 0
     try:

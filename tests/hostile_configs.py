@@ -1,5 +1,5 @@
-"""Every field of every config.json of a model folder, set to what it should not be: the folder is then refused with one
-line, or works, in little memory and time.
+"""Every field of every config.json in a model folder, with a wrong value. The folder must be refused with one line, or
+work, in little memory and time.
 
 `python -m tests.hostile` tries all fields with all values; a test tries the numbers of some folders.
 """

@@ -1,4 +1,4 @@
-"""Packages that bring something along for synmt, as if they were installed."""
+"""Pretends that packages which extend synmt are installed."""
 
 from pathlib import Path
 

@@ -1,12 +1,12 @@
-"""`python -m tests.pretended_gpu ARGUMENTS`: a synmt command on a device `gpu` that is none.
+"""`python -m tests.pretended_gpu ARGUMENTS`: runs a synmt command on a simulated device, `gpu`.
 
-Its tensors are held by the CPU, and every operation on them is checked as a GPU would: those of two devices do not
-go together, and NumPy sees nothing but what was brought back. PyTorch's own way to make a backend in Python serves,
-which is experimental; what it lacks is filled in below. It has to come before the first gradient that a process
-computes, so the tests, which have computed some, start another.
+Its tensors are on the CPU, but every operation is checked as on a GPU: tensors of two devices cannot be combined, and
+NumPy sees only tensors that were copied back. It uses PyTorch's experimental support for backends in Python, and adds
+what that lacks. It must be set up before the process computes its first gradient, so the tests start a new process.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import Thread
 from typing import Any
 
 import torch
@@ -130,6 +130,17 @@ def moved(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return tensor
 
 
+def in_every_thread() -> None:
+    """Has new threads checked, too: a mode is of the thread that enters it."""
+    run = Thread.run
+
+    def checked(thread: Thread) -> None:
+        with EveryOperation():
+            run(thread)
+
+    Thread.run = checked  # type: ignore[method-assign]
+
+
 def main() -> None:
     _setup_privateuseone_for_python_backend(NAME, Backend)
     torch.__future__.set_overwrite_module_params_on_conversion(True)
@@ -141,6 +152,7 @@ def main() -> None:
         lower(name, ours)
     from synmt.cli.main import main as command  # whose decorators take what stands in torch now
 
+    in_every_thread()
     with EveryOperation():
         command()
 

@@ -1,5 +1,5 @@
-"""Networks compute on one device: on a pretended GPU, what a real one would refuse is refused, and the numbers are
-those of a CPU. What a real one would round or draw otherwise is not seen here."""
+"""Networks compute on one device: a simulated GPU refuses what a real one would refuse, and computes the numbers of a
+CPU. These tests cannot show how a real GPU rounds or draws random numbers."""
 
 import subprocess
 from pathlib import Path

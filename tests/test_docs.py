@@ -1,4 +1,4 @@
-"""What the pages in docs/ show is what the commands print."""
+"""The output that pages in docs/ show is what the commands print."""
 
 import re
 import subprocess

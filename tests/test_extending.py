@@ -1,4 +1,4 @@
-"""What docs/extending.md adds from outside of synmt works."""
+"""The extensions in docs/extending.md work from outside synmt."""
 
 import os
 import re

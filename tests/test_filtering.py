@@ -1,5 +1,5 @@
-"""What docs/filtering.md shows for other programs works: with these programs where they are installed, or else with
-stand-ins that keep their protocol."""
+"""The recipes in docs/filtering.md for other programs work: with these programs if they are installed, otherwise with
+stand-ins that follow their protocol."""
 
 import json
 import os

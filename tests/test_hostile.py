@@ -1,4 +1,4 @@
-"""The short forms of `python -m tests.hostile`, and of `python -m tests.fuzz` readers, commands and runs."""
+"""Short forms of `python -m tests.hostile` and of `python -m tests.fuzz` readers, commands and runs."""
 
 import random
 from collections import Counter

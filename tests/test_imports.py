@@ -1,4 +1,4 @@
-"""Imports run one way, as synmt/__init__.py says, without circles, within rooms too."""
+"""Imports run one way, as described in synmt/__init__.py, without cycles, also within rooms."""
 
 import ast
 from collections.abc import Iterator

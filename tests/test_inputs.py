@@ -1,4 +1,4 @@
-"""Where lines come from: compressed files, and pipes that pause."""
+"""Sources of lines: compressed files, and pipes that pause."""
 
 import bz2
 import gzip

@@ -18,17 +18,19 @@ CALQUES = {
     "beside": "next to, and, or as well as",
     "(holds|is|are) no (?!longer)": "has no, is not a",
     "is (another|none of)|are another": "differs, does not match, is not one of",
-    "(that|those) of": "name the thing",
+    "(that|those) of|(is|are) of|what (is|are|they|it)|holds? what": "name the thing",
+    "twice|up to the run": "a duplicate, set by",
     "anew|goes on|begins? with what": "again, continues, starts with",
     "which there (is|are)|that there (is|are) not|there is not": "does not exist",
-    "for want of|hardly|passed over|learnt|a training|serves?": "without, barely, skipped, learned, a training run",
+    "for want of|hardly|passed over|learnt": "without, barely, skipped, learned",
+    "a training(?! run)|serves?": "a training run, is for",
     "hangs? on|stands? (in|on|there|for what)|comes? from none": "the usual verb",
 }
 NUMBER_WITHOUT_FORMS = re.compile(rf"{VALUE} (lines?|pairs?|columns?|subwords?|sentences?|strings?|trees?)\b")
 
 
 def text_of(node: ast.expr) -> str | None:
-    """What stands in the code of a message, … for each value that is filled in; None if it is not a literal."""
+    """Return a message in code, with … for each value that is filled in; None if it is not a literal."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.JoinedStr):
@@ -46,12 +48,9 @@ def messages(tree: ast.Module) -> Iterator[str]:
                     yield text
 
 
-# Rooms whose messages the law covers so far; the others are to follow.
-ROOMS = "cli", "decoding", "demo", "model", "nn", "systems", "training", "trees", "."
 MESSAGES = {
     f"{path.relative_to(PACKAGE)}: {text}": text
-    for room in ROOMS
-    for path in sorted((PACKAGE / room).glob("*.py" if room == "." else "**/*.py"))
+    for path in sorted(PACKAGE.rglob("*.py"))
     for text in messages(ast.parse(path.read_text()))
 }
 

@@ -1,4 +1,4 @@
-"""Processes that work on the items of a stream: order, errors, death, and an end at once."""
+"""Processes that work on a stream: order, errors, dying processes, and stopping at once."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The commands of docs/ run, on a small corpus and with a short training."""
+"""The commands in docs/ run, on a small corpus and with short training runs."""
 
 import os
 import re
@@ -19,10 +19,11 @@ SHORTER = "s/seeds = .*/seeds = [1]/; s/epochs = .*/updates = 2/; s/1000/300/; s
 SMALLER = {
     "synmt.demo --out .": "synmt.demo --sentences 40 --held-out 4 --out .",
     "synmt.demo --out demo": "synmt.demo --sentences 40 --held-out 4 --out demo",
-    "synmt run systems.toml --jobs 2": f"sed -i '{SHORTER}' systems.toml\nsynmt run systems.toml",
+    "synmt run systems.toml --jobs 3": f"sed -i '{SHORTER}' systems.toml\nsynmt run systems.toml",
     "--minutes 3": f"--updates 2 --merges 300 {SMALL}",
     "--minutes 6": f"--updates 4 --merges 300 {SMALL}",
     "--jobs 2 train.en": "train.en",
+    "jsonl luke.es-en.tsv": "jsonl --method hmm <(head -50 luke.es-en.tsv)",
     "--jobs 2 test.en": "test.en",
     "synmt translate parent": "synmt translate parent --beam 2 --max-length-offset 5",
 }

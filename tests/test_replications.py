@@ -1,7 +1,6 @@
-"""The scripts that train the papers' systems run, on a few pairs and for an epoch."""
+"""The scripts that train the papers' systems run, on a few pairs and for one epoch."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -13,7 +12,6 @@ import pytest
 from synmt.runs.file import read_run
 from synmt.runs.run import Run
 from synmt.runs.systems import plan
-from tests.cli.commands import start_synmt, write_program
 
 ROOT = Path(__file__).parents[1]
 SMALL = "--width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 2 --merges 50"
@@ -85,9 +83,35 @@ def test_the_run_of_encoders_goes_from_text_to_a_table(data: Path, tmp_path: Pat
     assert all(row["test"] == "test_2016_flickr" and row["cpu_minutes"] > 0 for row in rows)
 
 
+def test_the_run_of_decoders_goes_from_text_to_a_table(data: Path, tmp_path: Path) -> None:
+    """Of two of its systems and one challenge set, with a seed and few updates."""
+    text = re.sub(
+        r"(?m)^seeds = .*\nsizes = .*", "seeds = [1]", ENCODERS.with_name("replicate-decoders.toml").read_text()
+    )
+    settings, _, _ = text.replace("[train]\n", f"[train]\n{FEW}").partition("[systems]\n")
+    challenge = '[challenge]\nall = { word = "*" }\n'
+    file = tmp_path / "decoders.toml"
+    file.write_text(
+        f"{re.sub(r'(?ms)^.challenge..*?^$', challenge, settings)}[systems]\nsequence = {{}}\ncompose = {{}}\n"
+    )
+    command = [sys.executable, "-m", "synmt", "run", str(file), "--data", str(data), "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = list(map(json.loads, done.stdout.splitlines()))
+    of_all, of_set = (
+        [row for row in rows if row["test"] == test] for test in ("test_2016_flickr", "test_2016_flickr, all")
+    )
+    assert [row["metric"] for row in of_all[:3]] == ["BLEU", "chrF2+", "nats"]
+    assert [row["mean"] for row in of_all] == [row["mean"] for row in of_set if row["metric"] != "found"]
+
+
 @pytest.mark.parametrize(
     ("file", "systems", "needs"),
-    [("encoders", 9, {"tree", "some heads", "deprels"}), ("positions", 10, {"some heads", "deprels"})],
+    [
+        ("encoders", 9, {"tree", "some heads", "deprels"}),
+        ("positions", 10, {"some heads", "deprels"}),
+        ("decoders", 12, frozenset()),
+    ],
 )
 def test_the_run_of_encoders_compares_what_it_says(file: str, systems: int, needs: set[str]) -> None:
     planned = plan(read_run(ENCODERS.with_name(f"replicate-{file}.toml")))
@@ -147,51 +171,3 @@ def test_the_run_of_projections_goes_from_text_to_a_table(data: Path, tmp_path: 
         ("pud", "direct"), ("pud", "votes"), ("pud", "votes --fit"), ("gsd", "votes --fit"),
     ]  # fmt: skip
     assert (again.stdout, again.stderr) == (first.stdout, "")
-
-
-ALPHAS = (0, 0.6, 1, 1.4, 1.8, 2.2)
-
-
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """With one that bin/environment takes for a virtual environment that it has made, where one process parses."""
-    folder = tmp_path / "environment"
-    one_job = 'case "$1" in parse) set -- "$@" --jobs 1;; esac'
-    write_program(folder / "bin" / "synmt", f"{one_job}\n{start_synmt()}")
-    write_program(folder / "bin" / "python", f'{sys.executable} "$@"')
-    versions = "cat pyproject.toml constraints.txt | cksum"
-    state = subprocess.run(["bash", "-c", versions], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    folder.joinpath("synmt-installed").write_text(f"{ROOT} {state}")
-    return {**os.environ, "VIRTUAL_ENV": str(folder)}
-
-
-@pytest.mark.parametrize(
-    ("script", "options", "systems"),
-    [
-        (
-            "replicate-decoders",
-            ["-n", "6", "-e", "1", "-s", "2", "-o", "--prefixes 2", "-c", "data/europarl_deen", "-d", "de-en"],
-            ["bitran", "compose-random"],
-        ),
-        ("replicate-agreement", ["-n", "40", "-e", "1", "-s", "2", "-o", SMALL], ["sequence", "tags"]),
-        ("replicate-projection", ["-n", "6"], ["trees"]),
-        ("replicate-projection", ["-m", "6", "-e", "1", "-o", SMALL], ["translation"]),
-    ],
-)
-def test_a_replication_ends_with_a_table(
-    script: str, options: list[str], systems: list[str], data: Path, tmp_path: Path, environment: dict[str, str]
-) -> None:
-    given = [data] if script != "replicate-agreement" else []  # which makes its data
-    command = list(map(str, [ROOT / "bin" / script, *options, *given, tmp_path / "output", *systems]))
-    first, again = (
-        subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        for _ in range(2)
-    )
-    assert first.returncode == again.returncode == 0, first.stderr
-    assert first.stdout == again.stdout
-    rows = [line.split() for line in first.stdout.splitlines()]
-    losses = {row[0]: list(map(float, row[1:])) for row in rows if row and row[0] == f"{systems[0]}.1"}
-    assert all(numbers[0] in ALPHAS and len(numbers) == 2 for numbers in losses.values())  # words alone, no arcs
-    expected = {"trees": ["parsed.fit", "parsed.gsd"], "translation": ["tags"]}
-    for system in [name for each in systems for name in expected.get(each, [each])]:
-        assert any(system in row[0] and float(row[1]) >= 0 for row in rows if row)

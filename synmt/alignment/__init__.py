@@ -1,4 +1,4 @@
-"""Word aligners, each of which is one class (aligner.py), and what reads pairs for them and writes their links.
+"""Word aligners, each one class (aligner.py), and the code that reads sentence pairs and writes links.
 
 Other packages add aligners under the entry point `synmt.aligners`.
 """

@@ -1,13 +1,14 @@
-"""What every aligner is, and its folder. Free of numpy and torch, as `--help` is.
+"""The interface of aligners, and their folder. Imports neither numpy nor torch, so that `--help` is fast.
 
 An aligner is one class, a frozen dataclass: its settings are its options, its other fields what it has learned. `fit`
 and `open` return one that is ready to align.
 
-A folder holds config.json, which is written last and so says that the folder is whole, and the aligner's own files:
+A folder holds the aligner's own files and config.json. The latter is written last, so its presence shows that the
+folder is complete:
 
-    {"aligner": name, "model": {"options": …, "languages": …, "tokenizer": …, "words": …, and what is its own}}
+    {"aligner": name, "model": {"options": …, "languages": …, "tokenizer": …, "words": …, and the aligner's own fields}}
 
-The methods of an aligner raise BadInput, and `needs` and `fit` also WrongUsage for settings that do not fit together.
+The methods of an aligner raise BadInput; `needs` and `fit` also raise WrongUsage for incompatible settings.
 """
 
 import shutil
@@ -41,23 +42,23 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class FittedText:
-    """The raw text that an aligner is fitted to. words: how those of each side were made, as far as that is known."""
+    """The raw text that an aligner is fitted to. words: how each side was split into words, if known."""
 
     languages: tuple[str, str]
     tokenizer: TokenizerName
-    words: KnownWords = field(default=(None, None), compare=False)  # follow from the text
+    words: KnownWords = field(default=(None, None), compare=False)  # determined by the text
 
     def __post_init__(self) -> None:
-        """Raise ValueError for names that are not known."""
+        """Raise ValueError for unknown names."""
         check_text(self.tokenizer, self.languages)
 
     def fields(self) -> dict[str, Any]:
-        """Return what `read` makes the same from."""
+        """Return fields from which `read` makes an equal object."""
         return asdict(self)
 
     @classmethod
     def read(cls, fields: Settings) -> Self:
-        """Raise KeyError, ValueError or TypeError for fields that are missing or wrong."""
+        """Raise KeyError, ValueError or TypeError for missing or invalid fields."""
         source, target = fields["languages"]
         of_source, of_target = map(read_words, fields.get("words", (None, None)))
         return cls((source, target), fields["tokenizer"], (of_source, of_target))
@@ -65,7 +66,7 @@ class FittedText:
 
 @dataclass(frozen=True)
 class FitBitext:
-    """Sentence pairs to fit an aligner to; no side is empty. guide: the links of each pair to learn from, or None."""
+    """Sentence pairs to fit an aligner to; no side is empty. guide: the links to learn from, for each pair, or None."""
 
     pairs: "Bitext"
     text: FittedText
@@ -76,8 +77,8 @@ class FitBitext:
 class Fitting:
     """How an aligner is fitted.
 
-    settings: the options that were given, by name; the others have the aligner's defaults. out: the folder to make or,
-    with `resume`, to continue. notes: doubts about the bitext, reported once nothing can be refused any more.
+    settings: the given options, by name; others have the aligner's defaults. out: the folder to create or, with
+    `resume`, to continue. notes: doubts about the bitext, reported once nothing can be refused any more.
     """
 
     settings: Settings
@@ -88,15 +89,15 @@ class Fitting:
 
 
 class Aligner(Protocol):
-    """What ALIGNERS holds.
+    """The interface of the classes in ALIGNERS.
 
-    heuristic: how links are taken unless the user asks for another way; text: None before it is fitted or opened.
+    heuristic: how links are chosen by default; text: None until it is fitted or opened.
     Class attributes that an aligner may have:
     uses(given), a class method: the names of the options that it uses besides its own, such as `guide`, `resume`, and
-    options of training, of the network and of links (OF_LINKS and larger sets), by the options that are given. Without
+    options of training, of the network and of links (OF_LINKS and larger sets), depending on the options given. Without
     it, an aligner uses OF_WEIGHTS.
-    parts: other aligners, whose options are its own, too. guide: the aligner whose links it learns unless it is given
-    some. presets: what --preset names, the default first. several: whether several processes can fit it together.
+    parts: other aligners, whose options it shares. guide: the aligner that supplies links to learn from, by default.
+    presets: the values of --preset, the default first. several: whether several processes can fit it together.
     cites: its papers, as in synmt.citations; without them, those of its parts.
     cost(settings, pairs, cells), a class method: a line about the time that fitting takes; cells: Σ J × I.
     """
@@ -108,45 +109,45 @@ class Aligner(Protocol):
     def text(self) -> FittedText | None: ...
 
     def needs(self, settings: Settings | None = None) -> Needs:
-        """Return what records must have: to be fitted to with these settings or, without settings, to be aligned."""
+        """Return the fields that records must have, to be fitted to with these settings or, without, to be aligned."""
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         """Learn from the bitext, and save the result in `how.out`."""
 
     def save(self, folder: Path) -> None:
-        """Write all that `open` reads into another folder."""
+        """Write all files that `open` reads to another folder."""
 
     @classmethod
     def open(cls, folder: Path, device: str) -> Self: ...
 
     def align(self, pairs: "Sequence[SentencePair]") -> "Sequence[SoftLinks | DirectedLinks]":
-        """Align some hundreds of pairs, of which no side is empty, in order."""
+        """Align a few hundred pairs in order. No side is empty."""
 
 
 @runtime_checkable
 class Predictor(Protocol):
-    """An aligner that predicts words."""
+    """An aligner that predicts target words."""
 
     def predicted(self, pairs: "Sequence[SentencePair]") -> Sequence[list[bool]]:
-        """Return for each target word whether the forward model finds one of its subwords most likely there."""
+        """Return for each target word whether the forward model ranks one of its subwords first at its position."""
 
 
 @runtime_checkable
 class TwoReadings(Protocol):
-    """An aligner that reads links off attention, or off what attention would be if the predicted word were known."""
+    """An aligner that reads links from attention, or from what attention would be if the next word were known."""
 
     links_by: LinksBy
 
 
 @runtime_checkable
 class Tempered(Protocol):
-    """An aligner whose scores are probabilities at a known temperature."""
+    """An aligner whose scores are probabilities with a known temperature."""
 
     temperature: float
 
 
 def new_aligner(name: str, settings: Settings) -> Aligner:
-    """Return an aligner with its own of the settings. Raises WrongUsage."""
+    """Return an aligner with those of the settings that it has. Raises WrongUsage."""
     if name not in ALIGNERS:
         raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
     try:
@@ -157,11 +158,11 @@ def new_aligner(name: str, settings: Settings) -> Aligner:
 
 
 def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
-    """Open a saved aligner as the one that made it, or as another one that reads the same models. Raises BadInput."""
+    """Open a saved aligner as the one that made it, or as another that reads its models. Raises BadInput."""
     if name is None:
         name = read_config(folder).get("aligner")
         if not isinstance(name, str) or name not in ALIGNERS:
-            raise BadInput("is no aligner; name a --method that reads links off this model", str(folder))
+            raise BadInput("is not an aligner; name a --method that reads links from this model", str(folder))
     elif name not in ALIGNERS:
         raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
     with random_numbers_kept():
@@ -170,7 +171,7 @@ def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
 
 
 def name_of(aligner: Any) -> str:
-    """Return the name of an aligner, or of its class."""
+    """Return the name of an aligner or of an aligner class."""
     kind = aligner if isinstance(aligner, type) else type(aligner)
     return next(name for name, each in ALIGNERS.items() if each is kind)
 
@@ -182,9 +183,9 @@ def options_of(aligner: Any) -> dict[str, Any]:
 
 @contextmanager
 def new_folder(aligner: Aligner, how: Fitting) -> Iterator[Path]:
-    """Give the folder of an aligner that cannot be resumed, for it alone. Raises BadInput."""
+    """Create and lock the folder of an aligner that cannot be resumed. Raises BadInput."""
     if (how.out / CONFIG_FILE).exists() or how.resume:
-        raise BadInput(f"{name_of(aligner)} always begins anew, in a folder that holds no model", str(how.out))
+        raise BadInput(f"{name_of(aligner)} cannot resume: name a folder without a model", str(how.out))
     check_new(how.out, resume=False)
     with locked(how.out):
         how.notes.say()
@@ -192,27 +193,27 @@ def new_folder(aligner: Aligner, how: Fitting) -> Iterator[Path]:
 
 
 def write_saved(folder: Path, aligner: Aligner, **own: Any) -> None:
-    """Write the config of a folder, with the fields that are the aligner's own. Raises BadInput."""
+    """Write the config of a folder; own: the aligner's own fields. Raises BadInput."""
     assert aligner.text
     fields = {"options": options_of(aligner), **aligner.text.fields(), **own}
     write_config(folder, {"aligner": name_of(aligner), "model": fields})
 
 
 def read_saved(folder: Path, kind: type[Aligner]) -> dict[str, Any]:
-    """Return the fields of the config of an aligner of this kind. Raises BadInput.
+    """Return the fields in the config of an aligner of this kind. Raises BadInput.
 
-    Older folders of some aligners have these fields at the top.
+    In older folders of some aligners, these fields are at the top level.
     """
     fields = read_config(folder)
     with naming(folder / CONFIG_FILE):
         if fields["aligner"] != name_of(kind):
-            raise ValueError(f"a model of {fields['aligner']}, not of {name_of(kind)}")
+            raise ValueError(f"expected a model of {name_of(kind)}, found one of {fields['aligner']}")
         saved: dict[str, Any] = fields.get("model", fields)
         return saved
 
 
 def copy_saved(folder: Path, to: Path) -> None:
-    """Copy a saved aligner to a new folder, without what resumes its training. Raises BadInput."""
+    """Copy a saved aligner to a new folder, without the files for resuming its training. Raises BadInput."""
     check_new(to, resume=False)
     with locked(to), naming(to):
         shutil.copytree(folder, to, ignore=shutil.ignore_patterns("checkpoint", "log.tsv"), dirs_exist_ok=True)

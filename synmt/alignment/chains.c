@@ -397,17 +397,113 @@ int read_by_tables(int64_t B, int64_t I, int64_t J, const int64_t *sources, cons
     return 0;
 }
 
-/* What one direction of `neural-hmm` knows, in logarithms: linked [U,V], (1 - p0) p(v | u); none [V], p0 p(v | none);
-jumps [U,2m+1], by the subword that is left, before they are normalized; and what it counts: subwords without a link
-[V], and by what the logarithm of all jumps would change if each score of a jump were greater [U,2m+1]. */
+/* What one direction of `neural-hmm` knows, in logarithms: linked [U,V], (1 - p0) p(v | u), or nothing where vectors are
+given; none [V], p0 p(v | none); jumps [U,2m+1], by the subword that is left, before they are normalized; and what it
+counts: subwords without a link [V], and by what the logarithm of all jumps would change if each score of a jump were
+greater [U,2m+1]. With vectors: bias [V], b_v + log (1 - p0); totals [U], see find_totals. */
 typedef struct {
-    const float *linked, *none, *jumps;
+    const float *linked, *none, *jumps, *bias, *totals;
     int64_t subwords, longest;
     float *gradient, *unlinked, *links; /* links [B,I,J], or nothing */
     double likelihood;
 } Scores;
 
-INLINE void set_up_scores(Chain *c, const Scores *s, const int64_t *sources, const int64_t *targets) {
+/* The vectors of the subwords of both sides, [U,size] and [V,size]. */
+typedef struct {
+    const float *sources, *targets;
+    int64_t size;
+} Vectors;
+
+/* Products of vectors, of word i and position j at i * by_word + j * by_position. */
+typedef struct {
+    const float *cells;
+    size_t by_word, by_position;
+} Products;
+
+/* Put LANES vectors side by side: those of these ids, or without ids the first ones; count: how many there are. */
+INLINE void put_together(const float *table, const int64_t *ids, int64_t count, int64_t size, float *out) {
+    for (int k = 0; k < LANES; k++) {
+        const float *from = table + (ids ? ids[k < count ? k : 0] : k < count ? k : 0) * size;
+        for (int64_t n = 0; n < size; n++) out[n * LANES + k] = k < count ? from[n] : 0;
+    }
+}
+
+/* Multiply a vector with LANES others, always in the same order, whatever stands next to each. */
+INLINE Vector multiplied(const float *vector, const Vector *others, int64_t size) {
+    Vector a = {0}, b = {0}, c = {0}, d = {0};
+    int64_t n = 0;
+    for (; n + 3 < size; n += 4) {
+        a += vector[n] * others[n];
+        b += vector[n + 1] * others[n + 1];
+        c += vector[n + 2] * others[n + 2];
+        d += vector[n + 3] * others[n + 3];
+    }
+    for (; n < size; n++) a += vector[n] * others[n];
+    return (a + b) + (c + d);
+}
+
+/* Add e^x to total * e^most. */
+INLINE void add_power(Vector *most, Vector *total, Vector x) {
+    Integers greater = x > *most;
+    Vector top = (Vector)((greater & (Integers)x) | (~greater & (Integers)*most));
+    Vector before = *most - top, here = x - top;
+    exponential(&before);
+    exponential(&here);
+    *total = *total * before + here;
+    *most = top;
+}
+
+/* Set forward [U] to log sum_v e^(f_v e_u + b_v) and backward [V] to log sum_u e^(f_v e_u + b'_u). Returns 0, or 1 where
+there is no memory. */
+FOR_EACH_PROCESSOR
+int find_totals(int64_t U, int64_t V, const Vectors *vectors, const float *bias, const float *bias_back, float *forward,
+                float *backward) {
+    int64_t size = vectors->size;
+    float *memory;
+    if (posix_memalign((void **)&memory, sizeof(Vector), sizeof(Vector) * (size_t)(size + 2 * U))) return 1;
+    Vector *others = (Vector *)memory, *most = others + size, *total = most + U, none = {0};
+    for (int64_t u = 0; u < U; u++) most[u] = none - 1e30f, total[u] = none;
+    for (int64_t v = 0; v < V; v += LANES) {
+        int64_t count = V - v < LANES ? V - v : LANES;
+        put_together(vectors->targets + v * size, NULL, count, size, memory);
+        Vector own = none - 1e30f, most_back = own, total_back = none;
+        memcpy(&own, bias + v, 4 * (size_t)count);
+        Integers there = own > none - 1e29f;
+        for (int64_t u = 0; u < U; u++) {
+            Vector cells = multiplied(vectors->sources + u * size, others, size);
+            Vector scores = (Vector)((there & (Integers)(cells + own)) | (~there & (Integers)own));
+            add_power(most + u, total + u, scores);
+            add_power(&most_back, &total_back, cells + bias_back[u]);
+        }
+        for (int k = 0; k < count; k++) backward[v + k] = most_back[k] + (float)log(total_back[k]);
+    }
+    for (int64_t u = 0; u < U; u++) {
+        float top = most[u][0];
+        for (int k = 1; k < LANES; k++) top = most[u][k] > top ? most[u][k] : top;
+        Vector scaled = most[u] - top;
+        exponential(&scaled);
+        scaled *= total[u];
+        forward[u] = top + (float)log(sum(&scaled));
+    }
+    free(memory);
+    return 0;
+}
+
+/* Multiply all subwords of a pair: out [J, whole vectors of I]. */
+INLINE void multiply_pair(const Vectors *vectors, const int64_t *sources, const int64_t *targets, int I, int J,
+                          float *others, float *out) {
+    int width = (I + LANES - 1) / LANES;
+    for (int w = 0; w < width; w++) {
+        put_together(vectors->targets, targets + w * LANES, I - w * LANES < LANES ? I - w * LANES : LANES,
+                     vectors->size, others);
+        for (int j = 0; j < J; j++)
+            ((Vector *)out)[j * width + w] =
+                multiplied(vectors->sources + sources[j] * vectors->size, (Vector *)others, vectors->size);
+    }
+}
+
+INLINE void set_up_scores(Chain *c, const Scores *s, const int64_t *sources, const int64_t *targets,
+                          const Products *products) {
     size_t row = (size_t)c->width * LANES;
     int size = 2 * (int)s->longest + 1;
     for (int j = 0; j < (int)row; j++) c->start[j] = j < c->J ? -KAPPA * (j + 0.5f) / c->J : -87.0f;
@@ -431,12 +527,16 @@ INLINE void set_up_scores(Chain *c, const Scores *s, const int64_t *sources, con
     reverse_moves(c);
     c->factor = 0;
     for (int i = 0; i < c->I; i++) {
-        const float *column = s->linked + targets[i];
         float *likely = c->likely + i * row, none = s->none[targets[i]], most = none;
-        for (int j = 0; j < c->J; j++) {
-            likely[j] = column[sources[j] * s->subwords];
-            if (likely[j] > most) most = likely[j];
+        if (products) {
+            const float *cells = products->cells + i * products->by_word, bias = s->bias[targets[i]];
+            for (int j = 0; j < c->J; j++) likely[j] = cells[j * products->by_position] + (bias - s->totals[sources[j]]);
+        } else {
+            const float *column = s->linked + targets[i];
+            for (int j = 0; j < c->J; j++) likely[j] = column[sources[j] * s->subwords];
         }
+        for (int j = 0; j < c->J; j++)
+            if (likely[j] > most) most = likely[j];
         for (int j = 0; j < c->J; j++) likely[j] = likely[j] - most < LEAST ? LEAST : likely[j] - most;
         for (int w = 0; w < c->width; w++) exponential((Vector *)likely + w);
         memset(likely + c->J, 0, 4 * (row - c->J));
@@ -463,21 +563,32 @@ INLINE void count_scores(Chain *c, Scores *s, const int64_t *sources, const int6
     for (int i = 0; i < c->I; i++) s->unlinked[targets[i]] += c->unlinked[i];
 }
 
-/* Read B pairs by scores. sources [B,J], targets [B,I]: subwords, negative where padded; steps: of agreement; counts
-[U,V]: what both directions link, or nothing where nothing is counted. Returns 0, or 1 where there is no memory. */
+/* Read B pairs by scores. sources [B,J], targets [B,I]: subwords, negative where padded; steps: of agreement; vectors:
+what scores are made of, or nothing where both directions have them; counts [U,V]: what both directions link, or nothing
+where nothing is counted. Returns 0, or 1 where there is no memory. */
 FOR_EACH_PROCESSOR
 int read_by_scores(int64_t B, int64_t I, int64_t J, const int64_t *sources, const int64_t *targets, int64_t steps,
-                   Scores *forward, Scores *backward, float *counts) {
+                   const Vectors *vectors, Scores *forward, Scores *backward, float *counts) {
     Chain c, d;
-    float *lambda, *mu, *memory = take_memory(&c, &d, &lambda, &mu, I, J);
+    float *lambda, *mu, *memory = take_memory(&c, &d, &lambda, &mu, I, J), *others = NULL, *cells = NULL;
     if (!memory) return 1;
+    if (vectors) {
+        size_t size = (size_t)vectors->size * LANES, most = (size_t)J * (size_t)((I + LANES - 1) / LANES) * LANES;
+        if (posix_memalign((void **)&others, sizeof(Vector), 4 * (size + most))) {
+            free(memory);
+            return 1;
+        }
+        cells = others + size;
+    }
     for (int64_t b = 0; b < B; b++, sources += J, targets += I) {
         int words = length_of(targets, (int)I), positions = length_of(sources, (int)J);
         resize(&c, words, positions);
         resize(&d, positions, words);
         size_t row = (size_t)c.width * LANES, column = (size_t)d.width * LANES;
-        set_up_scores(&c, forward, sources, targets);
-        set_up_scores(&d, backward, targets, sources);
+        Products there = {cells, 1, column}, back = {cells, column, 1};
+        if (vectors) multiply_pair(vectors, sources, targets, words, positions, others, cells);
+        set_up_scores(&c, forward, sources, targets, vectors ? &there : NULL);
+        set_up_scores(&d, backward, targets, sources, vectors ? &back : NULL);
         agree(&c, &d, (int)steps, lambda, mu);
         forward->likelihood += c.likelihood + c.factor;
         backward->likelihood += d.likelihood + d.factor;
@@ -491,6 +602,7 @@ int read_by_scores(int64_t B, int64_t I, int64_t J, const int64_t *sources, cons
         }
         if (forward->links) copy_links(&c, forward->links + b * I * J, J), copy_links(&d, backward->links + b * I * J, I);
     }
+    free(others);
     free(memory);
     return 0;
 }

@@ -1,17 +1,18 @@
-"""Forward–backward over the positions that the words of a target come from, and the agreement of two directions.
+"""Forward–backward over the source positions that target words come from, and the agreement of two directions.
 
-Word y_i comes from source position a_i, which depends on a_{i−1}, or from none, after which a_i = a_{i−1} (Vogel, Ney &
-Tillmann 1996, "HMM-Based Word Alignment in Statistical Translation", COLING; Och & Ney 2003, "A Systematic Comparison
-of Various Statistical Alignment Models", Computational Linguistics). The recursion finds γ_ij = p(a_i = j | x, y).
+Word y_i comes from source position a_i, which depends on a_{i−1}, or from no word, after which a_i = a_{i−1} (Vogel,
+Ney & Tillmann 1996, "HMM-Based Word Alignment in Statistical Translation", COLING; Och & Ney 2003, "A Systematic
+Comparison of Various Statistical Alignment Models", Computational Linguistics). The recursion computes
+γ_ij = p(a_i = j | x, y).
 
 Agreement (Graça, Ganchev & Taskar 2010, "Learning Tractable Word Alignment Models with Complex Constraints",
-Computational Linguistics): of all pairs of distributions whose γ are equal, the pair nearest to both models is
+Computational Linguistics): among all pairs of distributions with equal γ, the pair nearest to both models is
 p(a) Π_i e^(λ_(i,a_i)) in one direction and p′(a) Π_j e^(−λ_(a_j,j)) in the other. λ starts at 0 and grows by γ′ − γ in
 each step.
 
 There are two sources of word probabilities: tables of counts (`Tables`) and scores of embeddings (`Scores`). The code
-uses only operations that numpy and torch share and runs on the arrays that it is given. On a CPU, give it numpy arrays:
-torch multiplies many small matrices up to 15 times more slowly.
+uses only operations that numpy and torch share. On a CPU, give it numpy arrays: torch multiplies many small matrices up
+to 15 times more slowly.
 
 Shapes: B pairs of I target and J source words, padded; all in fp32.
 """

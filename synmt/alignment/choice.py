@@ -1,4 +1,4 @@
-"""Which method is at work where none is named, and which options a method uses. Free of torch."""
+"""The default method, and the options that each method uses. Imports no torch."""
 
 import os
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from synmt.training.config import TREES, VALIDATION, TrainingConfig
 from synmt.training.presets import bringing
 
 OF_FIT = (*ENCODERS, "guide", "models", "preset", "resume")
-# The options that are shared by methods, of which each uses some.
+# Options that several methods share; each method uses some of them.
 SHARED = ALL_OF_LINKS.union(option_names(TrainingConfig), option_names(TransformerConfig), OF_FIT)
 
 
@@ -36,7 +36,7 @@ def known() -> dict[str, Known]:
 
 
 def default_method(resumed: Path | None) -> str:
-    """Return DEFAULT, or the method of the run that is resumed. Raises BadInput."""
+    """Return DEFAULT, or the method of the run to resume. Raises BadInput."""
     if resumed and (resumed / CONFIG_FILE).exists():
         made = read_config(resumed).get("aligner")
         return made if isinstance(made, str) else DEFAULT
@@ -45,7 +45,7 @@ def default_method(resumed: Path | None) -> str:
 
 def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
     """Return the options that a method uses: its own, those of its parts and of the method that it learns from, and
-    shared ones. given: those that are given, by name, on which this may depend."""
+    shared ones. given: the given options by name, which the result may depend on."""
     made = ALIGNERS[name]
     used = made.uses(given) if hasattr(made, "uses") else OF_WEIGHTS
     used |= frozenset(option_names(made, f"{name}-")).union(
@@ -63,7 +63,7 @@ def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
 
 @cache
 def owners() -> dict[str, tuple[str, ...]]:
-    """Return for each option of `synmt align` that not all methods use, what it takes to use it."""
+    """Return for each option of `synmt align` that only some methods use the choices that use it."""
     found: dict[str, list[str]] = {name: [] for name in SHARED}
     for method in ALIGNERS:
         for name in used_by(method, {}):
@@ -74,7 +74,7 @@ def owners() -> dict[str, tuple[str, ...]]:
 
 
 def makes_aligner(given: Mapping[str, Any]) -> bool:
-    """Return whether an aligner is fitted: with --fit, or where the first path is text, not a folder.
+    """Return whether to fit an aligner: with --fit, or if the first path is text instead of a folder.
 
     given: as for `scope_of`. Raises BadInput for a path that is neither.
     """
@@ -88,9 +88,9 @@ def makes_aligner(given: Mapping[str, Any]) -> bool:
 
 
 def scope_of(given: Mapping[str, Any]) -> Scope:
-    """Return what `synmt align` knows about its options; given: those of the command line and its `paths`, by name.
+    """Return what is known about the options of `synmt align`; given: its options and `paths`, by name.
 
-    Raises BadInput for a folder that is no model.
+    Raises BadInput for a folder that is not a model.
     """
     of_links = {name: owners()[name] for name in ALL_OF_LINKS}
     if files := given.get("links-from"):
@@ -102,7 +102,7 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
     if given.get("paths") and not fits:
         fields = read_config(Path(given["paths"][0]))
         method = given.get("method") or fields.get("aligner")
-        if not isinstance(method, str) or method not in ALIGNERS:  # which is found once the folder is opened
+        if not isinstance(method, str) or method not in ALIGNERS:  # refused when the folder is opened
             return Scope()
         guided = isinstance(saved := fields.get("model"), dict) and saved.get("guided")
         return Scope(method, of_links, used_by(method, {"guide": guided}))
@@ -111,11 +111,11 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
     if method not in ALIGNERS:
         return Scope()
     trees: dict[str, bool] = {}
-    with suppress(ValueError):  # encoders that cannot be made are found once the method is opened
+    with suppress(ValueError):  # invalid encoders are refused when the method is opened
         encoders = encoders_of({name.replace("-", "_"): value for name, value in given.items()})
         trees[TREES] = any(side.reads_trees for side in encoders)
     used, lost = used_by(method, given), dict[str, str]()
-    for name in ("models", "guide"):  # what is there already need not be fitted
+    for name in ("models", "guide"):  # existing models and links need no fitting
         others = {each: value for each, value in given.items() if each != name}
         lost |= dict.fromkeys(used_by(method, others) - used, f"--{name}")
     others = {name: value for name, value in defaults_of_others().items() if name not in used}
@@ -125,14 +125,14 @@ def scope_of(given: Mapping[str, Any]) -> Scope:
 
 @cache
 def defaults_of_others() -> dict[str, Any]:
-    """Return the default of each shared option by the first method that uses it, as a manual shows it."""
+    """Return the default of each shared option in the first method that uses it, for the manual."""
     first = {name: ways[0].removeprefix("--method ") for name, ways in owners().items() if name in SHARED and ways}
     known = {method: defaults_of(method, None) for method in first.values()}
     return {name: known[method][name] for name, method in first.items() if name in known[method]}
 
 
 def defaults_of(method: str, preset: str | None) -> dict[str, Any]:
-    """Return the settings of a method's preset, or of its first one, by the names of their options."""
+    """Return the settings of a method's preset, by default its first one, by the names of their options."""
     defaults: dict[str, Any] = {}
     for name in (method, *getattr(ALIGNERS[method], "parts", ())):
         presets: Mapping[str, Preset] = getattr(ALIGNERS[name], "presets", {})

@@ -1,8 +1,8 @@
-"""The compiled twin of chains.py: chains.c, built by the system's C compiler when it is first needed.
+"""The compiled twin of chains.py: chains.c, built by the system's C compiler at the first use.
 
-The library is saved in the user's cache ($XDG_CACHE_HOME or ~/.cache), under a name that depends on its source. Where
-it cannot be built, or SYNMT_COMPILED is 0, numpy does the same work several times more slowly. γ of both differ by
-rounding alone; a processor never changes those of the compiled twin.
+The library is saved in the user's cache ($XDG_CACHE_HOME or ~/.cache), under a name that depends on its source. If it
+cannot be built, or SYNMT_COMPILED is 0, numpy does the same work several times more slowly. γ of both differ only by
+rounding; that of the compiled twin is the same on every processor.
 
 Shapes: B pairs of I target and J source words, padded; N types of word pairs; U and V distinct subwords of the
 sources and targets of a batch; m the longest jump.
@@ -33,7 +33,7 @@ Ids = NDArray[np.int64]
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """Return the library; or None where it cannot be built, which is announced on stderr, or is not wanted."""
+    """Return the library, or None if it is disabled or cannot be built; the latter is reported on stderr."""
     if os.environ.get("SYNMT_COMPILED") == "0":
         return None
     try:
@@ -45,7 +45,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def _built() -> Path:
-    """Return the path of the library. Raises OSError or SubprocessError where it cannot be built."""
+    """Return the path of the library. Raises OSError or SubprocessError if it cannot be built."""
     source = SOURCE.read_bytes()
     made_of = repr((source, FLAGS, platform.system(), platform.machine())).encode()
     folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "synmt"
@@ -71,11 +71,15 @@ class _Tables(ctypes.Structure):
 
 class _Scores(ctypes.Structure):
     _fields_ = [
-        *((name, ctypes.c_void_p) for name in ("linked", "none", "jumps")),
+        *((name, ctypes.c_void_p) for name in ("linked", "none", "jumps", "bias", "totals")),
         *((name, ctypes.c_int64) for name in ("subwords", "longest")),
         *((name, ctypes.c_void_p) for name in ("gradient", "unlinked", "links")),
         ("likelihood", ctypes.c_double),
     ]
+
+
+class _Vectors(ctypes.Structure):
+    _fields_ = [("sources", ctypes.c_void_p), ("targets", ctypes.c_void_p), ("size", ctypes.c_int64)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +125,55 @@ class ByScores:
 
     def structure(self, links: Floats | None) -> _Scores:
         return _Scores(
-            *map(_address, (self.linked, self.none, self.jumps)), self.linked.shape[1], self.jumps.shape[1] // 2,
-            *map(_address, (self.taken, self.unlinked, links)), 0.0,
+            *map(_address, (self.linked, self.none, self.jumps)), None, None, self.linked.shape[1],
+            self.jumps.shape[1] // 2, *map(_address, (self.taken, self.unlinked, links)), 0.0,
         )  # fmt: skip
 
 
-Direction = ByTables | ByScores
-Read = tuple[float, list[Floats]]  # the log-likelihood of both directions, and links [B,I,J] and [B,J,I] if wanted
+@dataclass(frozen=True, slots=True)
+class ByVectors:
+    """One direction of a chain that has been trained and whose probabilities are products of `Vectors`.
+
+    none and jumps: as in `ByScores`, of all subwords; bias [V]: b + log (1 − p₀); totals [U]: log Σ_v e^(f_v · e_u +
+    b_v).
+    """
+
+    none: Floats
+    jumps: Floats
+    bias: Floats
+    totals: Floats
+
+    def structure(self, links: Floats | None) -> _Scores:
+        known = map(_address, (self.none, self.jumps, self.bias, self.totals))
+        return _Scores(None, *known, len(self.none), self.jumps.shape[1] // 2, None, None, _address(links), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """sources [U,d] and targets [V,d]: the vectors of all subwords of both sides."""
+
+    sources: Floats
+    targets: Floats
+
+    def structure(self) -> _Vectors:
+        return _Vectors(_address(self.sources), _address(self.targets), self.sources.shape[1])
+
+    def totals(self, biases: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        """Return log Σ_v e^(f_v · e_u + b_v) [U] and log Σ_u e^(f_v · e_u + b′_u) [V]; biases: b [V] and b′ [U].
+
+        Raises MemoryError.
+        """
+        made, found = library(), (np.empty(len(self.sources), np.float32), np.empty(len(self.targets), np.float32))
+        assert made
+        sizes = map(ctypes.c_int64, map(len, found))
+        given = (ctypes.c_void_p(_address(each)) for each in (*biases, *found))
+        if made.find_totals(*sizes, ctypes.byref(self.structure()), *given):
+            raise MemoryError
+        return found
+
+
+Direction = ByTables | ByScores | ByVectors
+Read = tuple[float, list[Floats]]  # the log-likelihood of both directions, and links [B,I,J] and [B,J,I] if requested
 
 
 def read(
@@ -136,12 +182,14 @@ def read(
     steps: int,
     counts: Floats | None,
     types: NDArray[np.int32] | None = None,
+    vectors: Vectors | None = None,
 ) -> Read:
     """Read a batch in both directions, forward first, with steps of agreement; with tables and less than 0 steps, no
     word depends on the previous one.
 
-    sides: sources [B,J] and targets [B,I], negative where padded; types [B,I,J]: with tables; counts: by type [N+1] or
-    by subwords [U,V]; Σ γ_ij γ′_ji is added to them, and the directions add to their own. Without counts, return links.
+    sides: sources [B,J] and targets [B,I], negative where padded; types [B,I,J]: with tables; vectors: with directions
+    by vectors; counts: by type [N+1] or by subwords [U,V]; Σ γ_ij γ′_ji is added to them, and the directions add to
+    their own. Without counts, return links.
     Raises MemoryError.
     """
     sources, targets = sides
@@ -154,7 +202,10 @@ def read(
     arguments += [ctypes.c_void_p(_address(each, np.int64)) for each in (sources, targets)]
     if types is not None:
         arguments.append(ctypes.c_void_p(_address(types, np.int32)))
-    arguments += [ctypes.c_int64(steps), *map(ctypes.byref, structures), ctypes.c_void_p(_address(counts))]
+    arguments.append(ctypes.c_int64(steps))
+    if types is None:
+        arguments.append(ctypes.byref(vectors.structure()) if vectors else None)
+    arguments += [*map(ctypes.byref, structures), ctypes.c_void_p(_address(counts))]
     function = made.read_by_scores if types is None else made.read_by_tables
     if function(*arguments):
         raise MemoryError

@@ -1,4 +1,4 @@
-"""How links are taken and written, and which aligner is fitted. Free of torch, as `--help` is."""
+"""How links are chosen and written, and which aligner is fitted. Imports no torch, so that `--help` is fast."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ Heuristic = Literal["harmonic", "mean", Symmetrization]
 LinksBy = Literal["attention", "posterior"]
 
 
-# Settings of AlignConfig that only some aligners use: all of them but the statistical programs have weights.
+# Settings of AlignConfig that only some aligners use: all except the statistical programs have weights.
 OF_LINKS = frozenset({"symmetrize"})
 OF_WEIGHTS = OF_LINKS | {"threshold", "temperature"}
 ALL_OF_LINKS = OF_WEIGHTS | {"links-by", "predictions"}
@@ -29,9 +29,9 @@ ALL_OF_LINKS = OF_WEIGHTS | {"links-by", "predictions"}
 
 @dataclass(frozen=True)
 class AlignConfig:
-    """base: what words are counted from, but in JSON; with talp 1 where nothing else is asked for."""
+    """base: number of the first word in all formats but JSON; by default 1 with talp, otherwise 0."""
 
-    symmetrize: Heuristic | None = setting(None, "how to join the directions, if not as the method does")
+    symmetrize: Heuristic | None = setting(None, "how to merge the directions, by default as the method does")
     threshold: float | None = setting(
         None, "lowest score of a link (0.45; harmonic 0.2, guided 0.4); of a direction's best links 0", 0, 1
     )
@@ -75,7 +75,7 @@ class AlignConfig:
 
 @dataclass(frozen=True)
 class AlignerConfig:
-    """Which aligner is fitted, apart from its method. Each setting is None unless it is given."""
+    """Which aligner is fitted, apart from its method. A setting that was not given is None."""
 
     guide: str | None = setting(None, "links to learn from, Pharaoh or A3", metavar="LINKS")
     models: str | None = setting(None, "an aligner whose translation models are taken over", metavar="FOLDER")
@@ -88,8 +88,8 @@ class AlignerConfig:
 
 @dataclass(frozen=True)
 class FitConfig:
-    """Which aligner is fitted, and how. settings: its options that were given, by name; guide: a file of links to learn
-    from; out: the folder to make or, with `resume`, to continue, or None to save nothing."""
+    """Which aligner is fitted, and how. settings: its given options, by name; guide: a file of links to learn from;
+    out: the folder to create or, with `resume`, to continue; None to save nothing."""
 
     method: str
     settings: Mapping[str, Any] = field(default_factory=dict)

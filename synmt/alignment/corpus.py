@@ -1,7 +1,7 @@
-"""Sentence pairs as arrays of ids, for a model that reads and predicts the subwords of both sides, and such a model."""
+"""Sentence pairs as arrays of ids, and models that read both sides and predict the subwords of each."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
@@ -27,9 +27,9 @@ from synmt.text.vocabulary import Vocabulary
 from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
 from synmt.training.preparation import count_labels
-from synmt.training.validation import ValidationScores
+from synmt.training.validation import Validate
 
-BATCH_TOKENS = 4096  # sentences × longest side of a batch
+BATCH_TOKENS = 4096  # number of sentences × longest side
 Vocabularies = tuple[Vocabulary, Vocabulary]
 Features = tuple[SourceFeatures, SourceFeatures]
 
@@ -46,10 +46,10 @@ Config = TypeVar("Config", bound=Any)
 
 @dataclass(slots=True)
 class SideBatch:
-    """One side of B pairs: what its encoder reads, and the subwords that the other direction predicts.
+    """One side of B pairs: the input of its encoder, and the subwords that the other direction predicts.
 
-    subwords [B,J]; words [B,J]: which word each subword is of; padding [B,J] bool, None if there is none; places [B,J]:
-    where each subword stands in what the encoder reads, None if that is the subwords and nothing else.
+    subwords [B,J]; words [B,J]: index of each subword's word; padding [B,J] bool, None if there is none; places [B,J]:
+    position of each subword in the input, None if the input consists of the subwords alone.
     """
 
     read: SourceBatch
@@ -60,7 +60,7 @@ class SideBatch:
 
     @property
     def real(self) -> Tensor:
-        """Return where there is a subword, [B,J]."""
+        """Return which positions are subwords, not padding, [B,J]."""
         return torch.ones_like(self.subwords, dtype=torch.bool) if self.padding is None else ~self.padding
 
 
@@ -68,26 +68,32 @@ Read = Callable[[SideBatch, SideBatch], tuple[Tensor, Tensor]]
 
 
 def subwords_of(sentence: SourceFeatures) -> list[str]:
-    """Return what is left of the tokens without structure."""
+    """Return the tokens without structure."""
     return [token for token, word in zip(sentence.tokens, sentence.word_of, strict=True) if word >= 0]
 
 
-def build_vocabulary(sentences: Iterable[SourceFeatures]) -> Vocabulary:
-    """Return a vocabulary whose subwords can be predicted; structure is only read."""
-    predicted: Counter[str] = Counter()
-    read: Counter[str] = Counter()
-    labels: dict[str, Counter[str]] = {}
-    for sentence in sentences:
-        predicted.update(subwords_of(sentence))
-        read.update(sentence.tokens)
-        count_labels(labels, sentence)
-    return Vocabulary.build(read, predicted, labels)
+@dataclass
+class SeenTokens:
+    """How often the tokens and labels of one side have been seen."""
+
+    predicted: Counter[str] = field(default_factory=Counter)
+    read: Counter[str] = field(default_factory=Counter)
+    labels: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, sentence: SourceFeatures) -> None:
+        self.predicted.update(subwords_of(sentence))
+        self.read.update(sentence.tokens)
+        count_labels(self.labels, sentence)
+
+    def vocabulary(self) -> Vocabulary:
+        """Return a vocabulary in which subwords can be predicted; structural tokens are only read."""
+        return Vocabulary.build(self.read, self.predicted, self.labels)
 
 
 @dataclass
 class EncodedSide:
-    """One side of the pairs: what its encoder reads; ids of the subwords each [n]; the word that each is of; and
-    where it stands in what the encoder reads, None if there is nothing else."""
+    """One side of the pairs: the inputs of its encoder; ids of the subwords, [n] each; the index of each one's word;
+    and its position in the input, None if the input consists of the subwords alone."""
 
     read: Sources
     subwords: Sequence[Ids]
@@ -105,13 +111,13 @@ class EncodedSide:
         return cls(read, [ids[each] for ids, each in zip(read.ids, places, strict=True)], words, places)
 
     def lengths(self) -> NDArray[np.int64]:
-        """Return those of what the encoder reads."""
+        """Return the length of each input of the encoder."""
         return np.array([len(ids) for ids in self.read.ids])
 
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SideBatch:
         read = self.read.batch(indices, padding, device)
         words = [np.array(self.words[i], np.int32) for i in indices]
-        longest = max(map(len, words))  # where padded, a word that no subword is of
+        longest = max(map(len, words))  # the word index of padding, which belongs to no word
         word_of = pad(words, longest - 1)[0].to(device)
         if self.places is None:
             return SideBatch(read, read.ids, word_of, read.padding, None)
@@ -123,7 +129,7 @@ class EncodedSide:
 
 @dataclass
 class AlignerCorpus:
-    """Both sides, and links between their subwords to learn, (target, source) each [k,2]."""
+    """Both sides, and links between their subwords to learn from, (target, source) [k,2] for each pair."""
 
     vocabularies: Vocabularies
     source: EncodedSide
@@ -133,36 +139,39 @@ class AlignerCorpus:
     def __len__(self) -> int:
         return len(self.source.subwords)
 
-    def batch(self, indices: Sequence[int], device: torch.device) -> tuple[SideBatch, SideBatch, torch.Tensor | None]:
+    def batch(
+        self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
+    ) -> tuple[SideBatch, SideBatch, torch.Tensor | None]:
+        """Return the tensors of pairs, and of the links to learn; nothing in them is random."""
         source = self.source.batch(indices, self.vocabularies[0].padding, device)
         target = self.target.batch(indices, self.vocabularies[1].padding, device)
         links = None if self.links is None else batch_links([self.links[i] for i in indices], device)
         return source, target, links
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
-        """Return the batch, which is computed at once."""
+        """Return the batch as the only part."""
         return [list(indices)]
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
-        """Return each pair once, in batches of similar lengths, in an order by seed and epoch alone."""
+        """Return each pair once, in batches of similar lengths, in an order that depends only on seed and epoch."""
         source, target = self.source.lengths(), self.target.lengths()
         counted = counted_by(by, source, target, self.source.read.words)
         return shuffled_batches(source, target, counted, batch_tokens, seed, epoch)
 
     def lengths(self) -> NDArray[np.int64]:
-        """Return the longer side of each pair, in tokens that its encoder reads."""
+        """Return the length of the longer side of each pair, in input tokens."""
         return np.maximum(self.source.lengths(), self.target.lengths())
 
 
 def features_of(pair: SentencePair, config: TwoSided, bpe: Bpe) -> Features:
-    """Return what the encoders read of both sides. Raises BadInput for a record that lacks what its side needs."""
+    """Return the encoder inputs of both sides. Raises BadInput for a record that lacks something its side needs."""
     source, target = config.encoders
     with pair.lines[0].naming():
         return source.features(pair.source, bpe.segment), target.features(pair.target, bpe.segment)
 
 
 def encode(features: Sequence[Features], vocabularies: tuple[Vocabulary, ...]) -> AlignerCorpus:
-    """Return the ids of pairs; vocabularies: of both sides."""
+    """Return pairs as ids; vocabularies: of both sides."""
     of_source, of_target = vocabularies
     source, target = (
         EncodedSide.encode([pair[side] for pair in features], vocabulary)
@@ -172,31 +181,32 @@ def encode(features: Sequence[Features], vocabularies: tuple[Vocabulary, ...]) -
 
 
 def links_of_subwords(links: Set[Link], source_words: Sequence[int], target_words: Sequence[int]) -> Ids:
-    """Return the subwords of linked words, (target, source), [k,2], by the word that each subword is of."""
+    """Return all pairs of subwords of linked words, (target, source) [k,2], given the word index of each subword."""
     linked = [(i, j) for i, v in enumerate(target_words) for j, u in enumerate(source_words) if (u, v) in links]
     return np.array(linked, np.int32).reshape(-1, 2)
 
 
 @dataclass
 class LearningBitext:
-    """What a model of both sides learns from. A TrainingData.
+    """The training data of a model that reads both sides.
 
-    guide: the links of each pair to learn, if any; score: makes what validates a model. corpus: the examples, once they
-    are made: all pairs of at most `max_length` tokens per side; the notes count longer ones.
+    guide: the links of each pair to learn from, if any; score: makes the function that validates a model. corpus: the
+    examples, once they are made: all pairs with at most `max_length` tokens per side; the notes count longer ones.
     """
 
     bitext: Bitext
     notes: Notes
     guide: Sequence[Set[Link]] | None = None
-    score: Callable[[ModelFolder[Any], TrainingConfig], Callable[[Any], ValidationScores]] | None = None
+    score: Callable[[ModelFolder[Any], TrainingConfig], Validate] | None = None
     corpus: AlignerCorpus | None = field(init=False, default=None)
 
     def vocabularies(self, config: TwoSided, bpe: Bpe) -> Vocabularies:
-        """Return those of both sides. Raises BadInput for a record that lacks what its side needs."""
-        source, target = (
-            build_vocabulary(features_of(pair, config, bpe)[side] for pair in self.bitext) for side in (0, 1)
-        )
-        return source, target
+        """Return the vocabularies of both sides. Raises BadInput for a record that lacks something its side needs."""
+        source, target = SeenTokens(), SeenTokens()
+        for pair in self.bitext:
+            for side, features in zip((source, target), features_of(pair, config, bpe), strict=True):
+                side.add(features)
+        return source.vocabulary(), target.vocabulary()
 
     def examples(self, folder: ModelFolder[Any], training: TrainingConfig) -> AlignerCorpus:
         kept: list[Features] = []
@@ -216,15 +226,13 @@ class LearningBitext:
         self.corpus.links = links if self.guide is not None else None
         return self.corpus
 
-    def validation(
-        self, folder: ModelFolder[Any], training: TrainingConfig
-    ) -> Callable[[Any], ValidationScores] | None:
+    def validation(self, folder: ModelFolder[Any], training: TrainingConfig) -> Validate | None:
         return self.score(folder, training) if self.score else None
 
 
 @dataclass(frozen=True)
 class Opened(Generic[Config]):
-    """A model of both sides, ready to read pairs."""
+    """A model that reads both sides, loaded."""
 
     folder: ModelFolder[Config]
     model: Any
@@ -232,7 +240,7 @@ class Opened(Generic[Config]):
 
     @classmethod
     def open(cls, folder: Path, kind: type[Config], device: str) -> Self:
-        """Raise BadInput, naming the file."""
+        """Load the model of a folder. Raises BadInput, naming the file."""
         opened, place = ModelFolder.open(folder, kind), local_device(device)
         return cls(opened, opened.load_model(place), place)
 
@@ -243,9 +251,9 @@ class Opened(Generic[Config]):
     def links(
         self, pairs: Sequence[SentencePair], read: Read, threshold: float = HARMONIC_THRESHOLD, batch_tokens: int = 0
     ) -> list[SoftLinks]:
-        """Return the weights of each pair, in order. Raises BadInput for a record that lacks what its side needs.
+        """Return the weights of each pair in order. Raises BadInput for a record that lacks something its side needs.
 
-        read: from both sides of a batch to weights [B,I,J] and [B,J,I]; batch_tokens: if not BATCH_TOKENS.
+        read: from both sides of a batch to weights [B,I,J] and [B,J,I]; batch_tokens: by default BATCH_TOKENS.
         """
         corpus = self.encode(pairs)
 

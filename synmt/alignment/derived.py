@@ -1,16 +1,16 @@
-"""What follows from links: chunks and phrases, links that trees suggest, how far trees agree, and a table of words.
+"""Data derived from links: chunks and phrases, links that trees suggest, agreement between trees, a lexicon.
 
 Chunks and phrases: Och & Ney (2004), "The Alignment Template Approach to Statistical Machine Translation",
 Computational Linguistics, and Koehn, Och & Marcu (2003), "Statistical Phrase-Based Translation", NAACL: two spans are
-consistent with the links if there is a link between them, and none from a word of one of them to a word outside the
-other. Where two consistent pairs of spans share a link, their intersections are consistent too. So each link has one
-smallest pair around it, and of these the smallest, which hold no other, share no word that has a link.
+consistent with the links if some link joins them, and no link joins a word inside one to a word outside the other. If
+two consistent pairs of spans share a link, their intersection is consistent too. Each link therefore has one smallest
+consistent pair around it. The minimal ones among these, which contain no other, share no linked word.
 
-Tree links, our own: aligners leave out words that are rare or far away. Where such words of both sides have one part of
-speech and the same place in both trees, next to words that are linked, they most likely belong together.
+Tree links (our own): aligners tend to miss rare words and distant ones. If an unlinked word on each side has the same
+part of speech and the same place in its tree, next to words that are linked, the two probably belong together.
 
-Agreement, our own: where two sentences mean the same, most arcs of one tree are arcs of the other, too: links join the
-dependents as well as the heads. In pairs of unrelated sentences, chance may link single words, but hardly two pairs.
+Agreement (our own): if two sentences have the same meaning, most arcs of one tree are also arcs of the other: links
+join the dependents as well as the heads. In unrelated sentences, chance may link single words, but rarely both.
 """
 
 from collections import Counter
@@ -27,12 +27,12 @@ from synmt.trees.record import ParseRecord
 Chunk = tuple[list[int], list[int]]  # source words, target words
 Phrase = tuple[int, int, int, int]  # first and last source word, first and last target word
 Ends = dict[int, tuple[int, int]]
-TREES = frozenset({"heads", "upos"})  # what the records need for tree links
+TREES = frozenset({"heads", "upos"})  # fields of records that tree links need
 HEADER = "source\ttarget\tcount\tp(target|source)\tp(source|target)"
 
 
 def chunks(links: Iterable[Link]) -> list[Chunk]:
-    """Return the words that links join, directly or through others, in order; they need not stand together."""
+    """Return the groups of words that links connect, directly or not, in order; they may be discontinuous."""
     counterparts = _counterparts(links)
     found: list[Chunk] = []
     seen: set[int] = set()
@@ -51,7 +51,7 @@ def chunks(links: Iterable[Link]) -> list[Chunk]:
 
 
 def phrases(links: Iterable[Link]) -> list[Phrase]:
-    """Return the smallest consistent pairs of spans, in order. Words without links at their ends are in none."""
+    """Return the minimal consistent pairs of spans, in order. They neither start nor end with an unlinked word."""
     counterparts = _counterparts(links)
     of_sources, of_targets = ({word: (min(each), max(each)) for word, each in side.items()} for side in counterparts)
     spans = {_smallest_around(word, (of_sources, of_targets)) for word in of_sources}
@@ -66,7 +66,7 @@ def phrases(links: Iterable[Link]) -> list[Phrase]:
 
 
 def _counterparts(links: Iterable[Link]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Return those of the source and of the target words that have a link."""
+    """Return the counterparts of each linked source word, and of each linked target word."""
     of_sources: dict[int, list[int]] = {}
     of_targets: dict[int, list[int]] = {}
     for i, j in links:
@@ -76,11 +76,11 @@ def _counterparts(links: Iterable[Link]) -> tuple[dict[int, list[int]], dict[int
 
 
 def _smallest_around(word: int, ends: tuple[Ends, Ends]) -> Phrase:
-    """Return the smallest consistent pair of spans around a source word; ends: the first and the last counterpart of
-    each word that has a link."""
+    """Return the smallest consistent pair of spans around a source word; ends: the first and last counterpart of each
+    linked word."""
     target = ends[0][word][0]
     spans = [word, word], [target, target]
-    waiting = [(0, word), (1, target)]  # inside the spans; what they are linked with may not be
+    waiting = [(0, word), (1, target)]  # words in the spans whose counterparts may still be outside
     while waiting:
         side, each = waiting.pop()
         span = spans[1 - side]
@@ -91,8 +91,8 @@ def _smallest_around(word: int, ends: tuple[Ends, Ends]) -> Phrase:
 
 
 def tree_links(links: Set[Link], source: ParseRecord, target: ParseRecord) -> set[Link]:
-    """Return pairs of words without links, of one universal part of speech, whose heads or some two of whose dependents
-    are linked. The records have what TREES names."""
+    """Return pairs of unlinked words with the same universal part of speech, whose heads are linked or some of whose
+    dependents are. The records must have the fields in TREES."""
     of_source, of_target = dependents(source.heads), dependents(target.heads)  # words from 1, the root 0
     above = ((source.heads[i], target.heads[j]) for i, j in links if source.heads[i] and target.heads[j])
     below = (pair for i, j in links for pair in product(of_source[i + 1], of_target[j + 1]))
@@ -106,10 +106,10 @@ def tree_links(links: Set[Link], source: ParseRecord, target: ParseRecord) -> se
 
 
 def agreement(links: Mapping[Link, float], source: ParseRecord, target: ParseRecord) -> float:
-    """Return the mean over all words of both sides of how well the arc above each is linked, 0 to 1.
+    """Return how well the arc above each word is linked, from 0 to 1, averaged over all words of both sides.
 
-    An arc is linked as well as its best counterpart: by the product of the scores that join the dependents and the
-    heads, 1 for two roots. Both records have heads; neither is without words.
+    The score of an arc is that of its best counterpart: the product of the scores of the links that join the dependents
+    and the heads, where two roots count as linked with score 1. Both records must have heads and at least one word.
     """
     best: tuple[dict[int, float], dict[int, float]] = ({}, {})
     for (i, j), score in links.items():
@@ -122,12 +122,12 @@ def agreement(links: Mapping[Link, float], source: ParseRecord, target: ParseRec
 
 
 class Lexicon:
-    """Counts links between words; probabilities are shares of the links of a word."""
+    """Counts links between words. The probability of a counterpart is its share of a word's links."""
 
     def __init__(self, path: Path) -> None:
-        """Raise BadInput where no file can be written."""
+        """Raise BadInput if the file cannot be written."""
         if not path.parent.is_dir() or path.is_dir():
-            raise BadInput("no file can be written there", str(path))
+            raise BadInput("cannot write a file there", str(path))
         self.path = path
         self._pairs: Counter[tuple[str, str]] = Counter()
         self._sources: Counter[str] = Counter()
@@ -141,7 +141,7 @@ class Lexicon:
             self._targets[target[j]] += 1
 
     def rows(self) -> Iterator[str]:
-        """Yield a header, and a row for each pair of words, the most frequent first."""
+        """Yield a header, and a row for each pair of words, most frequent first."""
         yield HEADER
         for (source, target), count in sorted(self._pairs.items(), key=lambda each: (-each[1], each[0])):
             yield (

@@ -1,21 +1,21 @@
-"""Word links from what a method says of a sentence pair: soft weights over subwords, or links of both directions.
+"""Word links from the output of a method: soft weights over subwords, or links of both directions.
 
 Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL, section 2.3: the score of a pair
-of subwords is the harmonic mean of its weights in both directions, and words are linked where two of their subwords
-reach a threshold. Where weights are probabilities, their plain mean keeps what one direction is sure of: each of two
-words that are one in the other language has but half of it there. The older way takes the best subword of each
-subword, in each direction, and symmetrizes.
+of subwords is the harmonic mean of its weights in both directions, and two words are linked if a pair of their subwords
+reaches a threshold. If the weights are probabilities, the plain mean keeps links of which only one direction is sure:
+two words that share one counterpart each get half of its weight. The older way picks the best subword for each subword,
+in each direction, and symmetrizes.
 
-Symmetrization makes one set of links from those of both directions. forward: what a model of the target given the
-source finds, one source word per target word; backward: what the reverse model finds. Both are (source, target).
-Published error rates depend on which variant of a name was run:
+Symmetrization merges the links of both directions into one set. forward: links from a model of the target given the
+source, at most one source word per target word; backward: those of the reverse model. Both are (source, target).
+Some heuristics exist in variants, and published error rates depend on the variant:
 
-- `grow-diag`, `grow-diag-final`, `grow-diag-final-and`: Och & Ney (2003), Koehn et al. (2005), as Moses' symal runs
-  them. A neighbour of a link joins if it is in the union and *either* of its words is unaligned yet; targets are
-  scanned first. Then `final` takes links of one direction after the other of which either word is unaligned,
-  `final-and` those of which both are.
-- `grow-diag-lilt`: as the scripts of Zenkel, Wuebker & DeNero (2019) run it, and after them those of Mask-Align.
-  *Both* of its words must be unaligned; sources are scanned first.
+- `grow-diag`, `grow-diag-final`, `grow-diag-final-and`: Och & Ney (2003), Koehn et al. (2005), as in Moses' symal.
+  A neighbour of a link is added if it is in the union and *either* of its words is still unaligned; targets are
+  scanned first. Then `final` adds the links of one direction after the other if either word is unaligned, and
+  `final-and` if both are.
+- `grow-diag-lilt`: as in the scripts of Zenkel, Wuebker & DeNero (2019), which Mask-Align also uses. *Both* words
+  must be unaligned; sources are scanned first.
 
 Shapes: J source and I target subwords of m source and n target words.
 """
@@ -35,18 +35,18 @@ from synmt.text.tokenization import is_punctuation
 
 Weights = NDArray[np.float32]
 HARMONIC_THRESHOLD = 0.2
-MEAN_THRESHOLD = 0.45  # tuned on 44 pairs linked by hand
-FINAL: dict[Symmetrization, int] = {"grow-diag-final": 1, "grow-diag-final-and": 2}  # unaligned words of a link
+MEAN_THRESHOLD = 0.45  # tuned on 44 hand-aligned pairs
+FINAL: dict[Symmetrization, int] = {"grow-diag-final": 1, "grow-diag-final-and": 2}  # unaligned words per link
 NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class SoftLinks:
-    """forward [J,I]: how much target subword i attends to source subword j, or to the word of it, 0 to 1;
-    backward [J,I]: how much source subword j attends to target subword i, or to the word of it.
+    """forward [J,I]: how much target subword i attends to source subword j, or to its word, from 0 to 1;
+    backward [J,I]: how much source subword j attends to target subword i, or to its word.
 
-    source_words [J], target_words [I]: the word that each subword is of, in order; every word has a subword.
-    threshold: the least harmonic mean that speaks for a link, where no other is asked for.
+    source_words [J], target_words [I]: index of each subword's word, ascending; every word has a subword.
+    threshold: the default for the harmonic mean above which a pair is a link.
     """
 
     forward: Weights
@@ -58,13 +58,13 @@ class SoftLinks:
 
 @dataclass(frozen=True)
 class Extraction:
-    """How links are taken.
+    """How links are chosen.
 
-    heuristic: `harmonic` or `mean`, or how the links of both directions become one set.
-    threshold: least mean, or what the weight of a direction's best subword must exceed; None: MEAN_THRESHOLD, the one
-    that comes with the weights, or 0.
-    end_punctuation: a source that ends in a punctuation mark has it linked to a target's last one alone, or to
-    nothing (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation", EMNLP).
+    heuristic: `harmonic` or `mean`, or how the links of both directions are merged.
+    threshold: least mean of a link, or with other heuristics the weight that a direction's best subword must exceed;
+    None: MEAN_THRESHOLD, the threshold that comes with the weights, or 0.
+    end_punctuation: if a source ends in a punctuation mark, link it only to the punctuation mark at the end of the
+    target, if any (Chen et al. 2020, "Accurate Word Alignment Induction from Neural Machine Translation", EMNLP).
     """
 
     heuristic: Heuristic = "harmonic"
@@ -74,22 +74,22 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedLinks:
-    """links: each with its score, 0 to 1; scores [m,n]: of all pairs of words."""
+    """links: each with its score, from 0 to 1; scores [m,n]: of all pairs of words."""
 
     links: dict[Link, float]
     scores: Weights
 
     @property
     def confidence(self) -> float:
-        """Return the mean over all words of both sides of their best score."""
+        """Return the best score of each word, averaged over all words of both sides."""
         return float((self.scores.max(axis=0).sum() + self.scores.max(axis=1).sum()) / sum(self.scores.shape))
 
     def tempered(self, temperature: float) -> "ExtractedLinks":
-        """Return the same links with scores that are less sure the higher the temperature."""
+        """Return the same links with scores that are the less confident, the higher the temperature."""
         return replace(self, scores=tempered(self.scores, temperature).astype(np.float32)).with_links(self.links.keys())
 
     def with_links(self, more: Set[Link]) -> "ExtractedLinks":
-        """Return these links, too, each with the score of its words."""
+        """Return a copy with additional links, each with the score of its words."""
         links = {link: float(self.scores[link]) for link in sorted(self.links.keys() | more)}
         return replace(self, links=links)
 
@@ -97,14 +97,13 @@ class ExtractedLinks:
 def extract(
     given: SoftLinks | DirectedLinks, source: Sequence[str], target: Sequence[str], how: Extraction
 ) -> ExtractedLinks:
-    """Return the links between the words of a source and a target, of which neither is empty.
+    """Return the links between the words of a source and a target. Neither is empty.
 
-    The score of a link is the harmonic or plain mean of its weights, or of hard links the share of directions that
-    have it.
-    Raises ValueError for a mean of hard links, and for weights that are not finite.
+    The score of a link is the harmonic or plain mean of its weights; for hard links, it is the share of directions that
+    contain the link. Raises ValueError for a mean of hard links, and for weights that are not finite.
     """
     if isinstance(given, SoftLinks) and not (np.isfinite(given.forward).all() and np.isfinite(given.backward).all()):
-        raise ValueError("the numbers of this aligner overflow: its weights are not finite")
+        raise ValueError("this aligner computes weights that are not finite")
     scores = np.minimum(word_scores(given, len(source), len(target), how.heuristic), np.float32(1))
     last = len(source) - 1, len(target) - 1
     drop_last = how.end_punctuation and is_punctuation(source[-1])
@@ -112,7 +111,7 @@ def extract(
         given = _without_source_word(given, last[0])
     if how.heuristic == "harmonic" or how.heuristic == "mean":
         if isinstance(given, DirectedLinks):
-            raise ValueError("links without weights have no mean")
+            raise ValueError("only links with weights have a mean")
         usual = given.threshold if how.heuristic == "harmonic" else MEAN_THRESHOLD
         threshold = usual if how.threshold is None else how.threshold
         if drop_last:
@@ -130,8 +129,8 @@ def extract(
 def word_scores(
     given: SoftLinks | DirectedLinks, source_words: int, target_words: int, heuristic: Heuristic = "harmonic"
 ) -> Weights:
-    """Return the best mean of any two subwords [m,n], plain if the heuristic is `mean` and else harmonic; of hard links
-    1 in both directions, 0.5 in one, or 0."""
+    """Return for each pair of words the best mean of their subwords [m,n]: plain if the heuristic is `mean`, otherwise
+    harmonic. For hard links the score is 1 if both directions contain the link, 0.5 if one does, otherwise 0."""
     if isinstance(given, DirectedLinks):
         scores = np.zeros((source_words, target_words), np.float32)
         for links in (given.forward, given.backward):
@@ -144,7 +143,7 @@ def word_scores(
 
 
 def harmonic_mean(forward: Weights, backward: Weights) -> Weights:
-    """Return 2fb / (f + b), 0 where both are."""
+    """Return 2fb / (f + b), or 0 if both are 0."""
     total = forward + backward
     mean: Weights = np.divide(2 * forward * backward, total, out=np.zeros_like(total), where=total > 0)
     return mean
@@ -155,34 +154,30 @@ def plain_mean(forward: Weights, backward: Weights) -> Weights:
 
 
 def of_words(scores: Weights, source_words: Sequence[int], target_words: Sequence[int]) -> Weights:
-    """Return the greatest score of any two subwords of two words: [J,I] → [m,n]"""
-    if scores.shape == (source_words[-1] + 1, target_words[-1] + 1):  # no word has two
-        return scores
-    by_source = np.maximum.reduceat(scores, _starts(source_words), axis=0)
-    by_both: Weights = np.maximum.reduceat(by_source, _starts(target_words), axis=1)
-    return by_both
+    """Return the highest score of any two subwords of two words: […,J,I] → […,m,n]"""
+    for axis, words in ((-2, source_words), (-1, target_words)):
+        if len(words) > words[-1] + 1:  # some word has two
+            scores = np.maximum.reduceat(scores, _starts(words), axis=axis)
+    return scores
 
 
 def mean_of_words(pair: SentencePair, *given: SoftLinks) -> SoftLinks:
-    """Return the mean of two aligners' weights between words."""
-
-    def of_both(direction: str) -> Weights:
-        found = [of_words(getattr(each, direction), each.source_words, each.target_words) for each in given]
-        return (found[0] + found[1]) / np.float32(2)
-
-    return SoftLinks(
-        of_both("forward"), of_both("backward"), range(len(pair.source.tokens)), range(len(pair.target.tokens))
+    """Return the mean of the weights of two aligners between words."""
+    one, other = (
+        of_words(np.stack((each.forward, each.backward)), each.source_words, each.target_words) for each in given
     )
+    forward, backward = (one + other) / np.float32(2)
+    return SoftLinks(forward, backward, range(len(pair.source.tokens)), range(len(pair.target.tokens)))
 
 
 def _starts(words: Sequence[int]) -> NDArray[np.intp]:
-    """Return where the subwords of each word begin."""
+    """Return the index of each word's first subword."""
     numbers = np.asarray(words)
-    return np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+    return np.append(0, 1 + np.flatnonzero(numbers[1:] != numbers[:-1]))
 
 
 def directions(given: SoftLinks | DirectedLinks, threshold: float = 0.0) -> tuple[Set[Link], Set[Link]]:
-    """Return the links of each direction; of weights, those of each subword's best one, if that is over `threshold`."""
+    """Return the links of each direction; for weights, each subword's best one if it exceeds `threshold`."""
     if isinstance(given, DirectedLinks):
         return given.forward, given.backward
     best_source, best_target = given.forward.argmax(axis=0), given.backward.argmax(axis=1)
@@ -229,9 +224,9 @@ def _flipped(links: Set[Link]) -> set[Link]:
 
 
 def _grow(forward: Set[Link], backward: Set[Link], unaligned: int) -> set[Link]:
-    """Grow the intersection into the union, by neighbours of which at least `unaligned` words are unaligned.
+    """Grow the intersection into the union by neighbours with at least `unaligned` unaligned words.
 
-    Passes over the links in order, until one adds nothing; a link that is added behind the scan waits for the next.
+    Scans the links in order, repeatedly, until a pass adds nothing; a link added behind the scan waits for the next.
     """
     union = forward | backward
     links = sorted(forward & backward)
@@ -253,7 +248,7 @@ def _grow(forward: Set[Link], backward: Set[Link], unaligned: int) -> set[Link]:
 
 
 def _take_unaligned(links: set[Link], direction: Set[Link], unaligned: int) -> None:
-    """Add the links of one direction of which at least `unaligned` words are unaligned yet, in order."""
+    """Add the links of one direction that have at least `unaligned` unaligned words, in order."""
     rows, columns = {row for row, _ in links}, {column for _, column in links}
     for row, column in sorted(direction):
         if (row not in rows) + (column not in columns) >= unaligned:

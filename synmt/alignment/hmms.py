@@ -1,7 +1,8 @@
-"""`hmms`: `hmm` and `neural-hmm`, each fitted to the bitext, and the mean of both.
+"""`hmms`: fits `hmm` and `neural-hmm` to the bitext, and averages them.
 
-They err at different places: where one of them, of words in tables, is wrong, the other one, of subwords that have
-embeddings, is seldom as sure. Free of numpy, as `--help` is. A folder holds those of both, under their names.
+They make different mistakes: where one is wrong, the other is rarely as confident, because one counts words in tables
+and the other has embeddings of subwords. Imports no numpy, so that `--help` is fast. The folder holds the folders of
+both, under their names.
 """
 
 from collections.abc import Sequence
@@ -23,15 +24,17 @@ if TYPE_CHECKING:
     from synmt.alignment.extraction import SoftLinks
 
 HMM, NEURAL = "hmm", "neural-hmm"
-# For one pair of words: to fit hmm, and to read it once with neural-hmm; measured, as in docs/results.md.
-SECONDS, SECONDS_READ, BYTES = 0.9e-6, 1.8e-6, 42
-MOST_CELLS = 3 << 23  # for which hmm takes memory at once
-START = 5, 0.6e9
+# Per pair of words: time to fit hmm, to read the pair once with neural-hmm, and to align it; measured as in
+# docs/results.md.
+SECONDS, SECONDS_READ, SECONDS_ALIGNED, BYTES = 0.9e-6, 1.8e-6, 1.0e-6, 42
+MOST_CELLS = 3 << 23  # number of cells up to which hmm allocates all memory at once
+LONGER = 1.6  # by which factor hmm learns more slowly from more
+START = 3, 0.6e9
 
 
 @dataclass(frozen=True)
 class Hmms:
-    """An aligner whose options are those of its parts."""
+    """An aligner whose options are those of its two parts."""
 
     text: FittedText | None = None
     both: tuple[Hmm, NeuralHmm] | None = field(default=None, repr=False, compare=False)
@@ -48,7 +51,7 @@ class Hmms:
         return hmm.needs(own)
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
-        """Fit both; what an earlier run has finished stays."""
+        """Fit both. What an earlier run has finished is reused."""
         begun = any((how.out / name).exists() for name in (CONFIG_FILE, HMM, NEURAL))
         check_new(how.out, how.resume, begun)
         with locked(how.out):
@@ -76,11 +79,11 @@ class Hmms:
         with naming(folder / CONFIG_FILE):
             text = FittedText.read(saved)
         for name in cls.parts:
-            check_inside(folder, folder / name / CONFIG_FILE)  # and not inside of its own folder alone
+            check_inside(folder, folder / name / CONFIG_FILE)  # not only inside its own folder
         return cls(text, (Hmm.open(folder / HMM, device), NeuralHmm.open(folder / NEURAL, device)))
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
-        """Return the mean of both γ of each direction, between words."""
+        """Return the mean of both γ, for each direction, between words."""
         from synmt.alignment.extraction import mean_of_words
 
         assert self.both
@@ -88,26 +91,27 @@ class Hmms:
 
     @classmethod
     def cost(cls, settings: Settings, pairs: int, cells: int) -> str:
-        """Return what a fit takes, and what others take; cells: Σ J × I of the pairs."""
-        learned = cells * min(settings.get("hmm_pairs") or pairs, pairs) // pairs
-        of_hmm, reads = SECONDS * learned, 1 + settings.get("epochs", epochs_for(pairs))  # once for the links
-        seconds = START[0] + of_hmm + SECONDS_READ * cells * reads
+        """Return the estimated time of a fit, and of alternatives; cells: Σ J × I of the pairs."""
+        epochs = settings.get("epochs", epochs_for(pairs))
+        learned, read = (cells * min(each.pairs or pairs, pairs) // pairs for each in _both(settings))
+        of_hmm = 2 + SECONDS * learned * (LONGER if learned > MOST_CELLS else 1) + SECONDS_ALIGNED * cells / 3
+        seconds = START[0] + of_hmm + SECONDS_READ * read * epochs + SECONDS_ALIGNED * cells * 2 / 3
         size = (START[1] + BYTES * min(learned, MOST_CELLS)) / 1e9
         installed = "installed" if find_spec("eflomal") else "of synmt[align]"
         return (
             f"fits hmms to {pairs} pairs: about {seconds:.0f} s of one core and {size:.1f} GB; --method hmm takes "
-            f"{of_hmm + 3:.0f} s and made 9 to 13 % more errors on German and English, eflomal ({installed}) 22 to 35 %"
+            f"{of_hmm:.0f} s and made 9 to 13 % more errors on German and English, eflomal ({installed}) 22 to 35 %"
         )
 
 
 def _split(settings: Settings) -> tuple[Settings, Settings]:
-    """Return the settings of `hmm`, which start with its name, and all others, which `neural-hmm` gets."""
+    """Return the settings of `hmm`, whose names start with `hmm`, and the rest, for `neural-hmm`."""
     own = {name: value for name, value in settings.items() if name.startswith(f"{HMM}_")}
     return own, {name: value for name, value in settings.items() if name not in own}
 
 
 def _both(settings: Settings) -> tuple[Hmm, NeuralHmm]:
-    """Return both, with their options. Raises WrongUsage."""
+    """Return both aligners with their options. Raises WrongUsage."""
     try:
         return Hmm(**chosen(Hmm, settings, f"{HMM}-")), NeuralHmm(**chosen(NeuralHmm, settings, f"{NEURAL}-"))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""What links pairs (an aligner in a folder, or files of links), and the lines that the links are written as."""
+"""Sources of links (an aligner in a folder, or files of links), and the lines that links are written as."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -24,23 +24,23 @@ Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
 
 @dataclass(frozen=True)
 class Saved:
-    """An aligner in a folder: opened by the method of this name, or by the one that made it."""
+    """An aligner in a folder. name: the method to open it as, by default the one that made it."""
 
     folder: Path
     method: str | None
     device: str
 
     def open(self) -> Aligner:
-        """Raise BadInput if it cannot be opened."""
+        """Open it. Raises BadInput."""
         return open_aligner(self.folder, self.method, self.device)
 
 
 @dataclass(frozen=True)
 class KnownLinks:
-    """Links that each pair has brought along, in place of those of an aligner.
+    """Links that come with each pair, instead of an aligner.
 
-    heuristic: of both directions; or `mean`, by which any number of files vote: the score of a link is its mean over
-    all of them, 0 in one that lacks it.
+    heuristic: for merging two directions; or `mean`, with which any number of files vote: the score of a link is its
+    mean over all files, 0 in a file that lacks it.
     """
 
     heuristic: Heuristic
@@ -48,9 +48,9 @@ class KnownLinks:
 
     @classmethod
     def of(cls, config: AlignConfig, files: int) -> "KnownLinks":
-        """Return how the links of so many files are combined. Raises ValueError."""
+        """Return how to combine the links of this number of files. Raises ValueError."""
         if files > 2 and config.symmetrize not in (None, "mean"):
-            raise WrongUsage("more than two files of links vote; that is --symmetrize mean")
+            raise WrongUsage("more than two files of links can only vote: use --symmetrize mean")
         return cls(config.symmetrize or ("mean" if files > 2 else "grow-diag-final-and"))
 
     def open(self) -> "KnownLinks":
@@ -75,7 +75,7 @@ def _votes(pair: SentencePair) -> SoftLinks:
 
 
 def aligning(aligner: Aligner | KnownLinks, config: AlignConfig) -> Callable[[list[SentencePair]], list[Aligned]]:
-    """Return what makes lines of whole pairs, each with its links."""
+    """Return a function that turns pairs into lines, each with its links. No side of a pair is empty."""
 
     def align(pairs: list[SentencePair]) -> list[Aligned]:
         if not pairs:
@@ -89,10 +89,7 @@ def aligning(aligner: Aligner | KnownLinks, config: AlignConfig) -> Callable[[li
 def aligned(
     aligner: Aligner | KnownLinks, pairs: Sequence[SentencePair], config: AlignConfig
 ) -> Iterator[tuple[SentencePair, ExtractedLinks, list[bool] | None]]:
-    """Yield each pair, of which no side is empty, with its links and, if they are asked for, its predictions.
-
-    Raises BadInput.
-    """
+    """Yield each pair with its links and, if requested, its predictions. No side may be empty. Raises BadInput."""
     temperature = _temperature(aligner, config)
     how = Extraction(config.symmetrize or aligner.heuristic, config.threshold, config.end_punctuation)
     if config.links_by and isinstance(aligner, TwoReadings):
@@ -111,7 +108,7 @@ def aligned(
 
 
 def _temperature(aligner: Aligner | KnownLinks, config: AlignConfig) -> float:
-    """Return that of the scores, 1 where none are written."""
+    """Return the temperature of the scores, 1 if none are written."""
     if config.format != "jsonl" and not config.scores:
         return 1.0
     return config.temperature or (aligner.temperature if isinstance(aligner, Tempered) else 1.0)
@@ -131,7 +128,7 @@ def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] |
     }
     for name, side in (("source", pair.source), ("target", pair.target)):
         if side.text:
-            with suppress(ValueError):  # tokens that another program has changed
+            with suppress(ValueError):  # another program may have changed the tokens
                 fields[f"{name}_spans"] = spans_of(side.tokens, side.text)
     if all(side.heads and UNATTACHED not in side.heads for side in (pair.source, pair.target)):
         fields["agreement"] = round(agreement(extracted.links, pair.source, pair.target), 6)
@@ -146,13 +143,13 @@ def _line(pair: SentencePair, extracted: ExtractedLinks, predicted: list[bool] |
 
 
 def linker_of(folder: Path, device: str, threshold: float | None) -> Linker:
-    """Return what links sentence pairs by the aligner of a model folder, as `align_stream` does. Raises BadInput.
+    """Return a function that links sentence pairs with a saved aligner, as `align_stream` does. Raises BadInput.
 
-    threshold: the least mean of a link, if not the aligner's own; of links that have no mean there is none.
+    threshold: the least mean of a link, by default the aligner's own; None if its links have no mean.
     """
     aligner = open_aligner(folder, None, device)
     if any(aligner.needs()):
-        raise BadInput("needs trees of what it aligns; align first, and give the links", str(folder))
+        raise BadInput("this aligner needs trees of both sides: align first, and give the links", str(folder))
     has_mean = aligner.heuristic in ("harmonic", "mean")
     how = Extraction(aligner.heuristic, threshold if has_mean else None)
 

@@ -1,4 +1,4 @@
-"""Lines of `source TAB target` as pairs to align, and the links of other programs beside them."""
+"""Reads sentence pairs to align from lines of `source TAB target`, and links of other programs that belong to them."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,12 +15,12 @@ from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines, 
 from synmt.text.links import HEADER, Link, LinkError, check_inside, detect_base, read_a3, read_scores
 from synmt.trees.record import ParseRecord
 
-MANY = 20  # pairs with links, of which some would link a first word
+MANY = 20  # pairs with links; among so many, some link a first word
 
 
 def are_parallel(files: Sequence[str]) -> bool:
-    """Return whether these are a file of sources and one of targets, by the first line of the first one that has text:
-    pairs have two columns. Files that can be read only once, such as pipes, hold pairs."""
+    """Return whether these are a source file and a target file. If the first line with text of the first file has two
+    columns, the files hold pairs; so do files that can be read only once, such as pipes."""
     if len(files) != 2 or not all(map(os.path.isfile, files)):
         return False
     first = next((line.text for line in read_lines(files[:1], "blank") if line.text.strip()), "")
@@ -28,7 +28,7 @@ def are_parallel(files: Sequence[str]) -> bool:
 
 
 def pair_lines(files: Sequence[str], on_error: OnError) -> Iterator[Line]:
-    """Yield lines of `source TAB target`, of files that hold such lines or of two parallel ones. Raises BadInput."""
+    """Yield lines of `source TAB target`, from files of such lines or from two parallel files. Raises BadInput."""
     if not are_parallel(files):
         yield from read_lines(files, on_error)
         return
@@ -39,10 +39,10 @@ def pair_lines(files: Sequence[str], on_error: OnError) -> Iterator[Line]:
 def read_pairs(
     lines: Iterable[Line], needs: Needs, words: Sides, max_words: int, bad: BadLines
 ) -> Iterator[SentencePair]:
-    """Yield a pair for each line, each side raw text or a record. Looks ahead where a side is to be parsed.
+    """Yield a pair for each line; each side is raw text or a record. Reads ahead if a side has to be parsed.
 
-    Bad is a line without two columns, or with a side of more than `max_words` words. If it does not end the stream,
-    both sides of its pair are empty.
+    A line is bad if it does not have two columns, or if a side has more than `max_words` words. If that does not end
+    the stream, both sides of its pair are empty.
     """
     columns = tee(columns_of_pairs(lines, bad))
     sources, targets = (
@@ -52,18 +52,18 @@ def read_pairs(
     for (line, left), (_, right) in zip(sources, targets, strict=True):
         longest = max(len(left.tokens), len(right.tokens))
         if longest > max_words:
-            bad.add(line.error(f"a side of {longest} words, over --max-words {max_words}"))
+            bad.add(line.error(f"a side has {longest} words, more than --max-words {max_words}"))
             left = right = ParseRecord()
         line = replace(line, text="")
         yield SentencePair(left, right, (line, line))
 
 
 def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Iterator[SentencePair]:
-    """Yield the pairs with the links of other programs: line n of a file belongs to pair n. Raises BadInput.
+    """Yield the pairs with links of other programs: line n of a file belongs to pair n. Raises BadInput.
 
-    A file has Pharaoh links, source first, which may have scores; JSON lines with `links` and their scores; or GIZA++'s
-    A3, where the first file is of the direction whose words are in the last line of three. Possible links and links
-    without scores have the score 1.
+    A file holds Pharaoh links, source first, possibly with scores; JSON lines with `links` and their scores; or
+    GIZA++'s A3 format. In the first A3 file, the third line of a pair holds the source words. Possible links, and links
+    without scores, get the score 1.
     """
     files = [_links_of_file(path, reverse=number == 1) for number, path in enumerate(paths)]
     count = 0
@@ -72,30 +72,30 @@ def with_known_links(pairs: Iterable[SentencePair], paths: Sequence[str]) -> Ite
         for path, file in zip(paths, files, strict=True):
             found = next(file, None)
             if found is None:
-                raise BadInput(f"links of {count - 1} sentence pairs, and there are more", path)
+                raise BadInput(f"has links for only {count - 1} of the sentence pairs", path)
             known.append(found.of_pair(pair))
         yield replace(pair, links=known)
     for file in files:
         if found := next(file, None):
-            raise found.line.error(f"links of more than {count} sentence pairs")
+            raise found.line.error(f"links without a sentence pair: only {count} were given")
 
 
 def count_from_one(path: str) -> bool:
-    """Return whether no link of many pairs in a file names a word 0."""
+    """Return whether a file has links for many pairs, none of which names a word 0."""
     lines = [line.text for line in read_lines([path]) if line.text.strip()]
     return len(lines) >= MANY and not lines[0].startswith((HEADER, "{")) and detect_base(lines) == 1
 
 
 @dataclass(frozen=True, slots=True)
 class KnownLine:
-    """Links of one pair; the line that they are from; and the numbers of words that they are of, if that tells."""
+    """The links of one pair, their line, and the number of words on each side if the format tells it."""
 
     line: Line
     links: Mapping[Link, float]
     lengths: tuple[int, int] | None = None
 
     def of_pair(self, pair: SentencePair) -> Mapping[Link, float]:
-        """Return the links. Raises BadInput if they are not of the words of the pair."""
+        """Return the links. Raises BadInput if they do not fit the words of the pair."""
         lengths = len(pair.source.tokens), len(pair.target.tokens)
         if not all(lengths):
             return self.links
@@ -106,7 +106,7 @@ class KnownLine:
                 raise LinkError(f"links of {theirs} for {ours}")
         except LinkError as error:
             line = pair.lines[0]
-            raise self.line.error(f"{error} in {line.source}:{line.number}; are they links of other words?") from None
+            raise self.line.error(f"{error} in {line.source}:{line.number}; do they belong to other words?") from None
         return self.links
 
 
@@ -132,8 +132,8 @@ def _links_of_file(path: str, reverse: bool) -> Iterator[KnownLine]:
 def check_links(
     links: Sequence[str], files: Sequence[str], needs: Needs, max_words: int, sides: Sides, on_error: OnError
 ) -> None:
-    """Raise BadInput for links that are not of the pairs, before anything is made of them; of streams it would take
-    what can be read only once."""
+    """Raise BadInput for links that do not fit the pairs, before any output. Inputs that can be read only once are not
+    checked."""
     if all(map(os.path.isfile, [*links, *files])):
         source, target = (side.without_trees(fields) for side, fields in zip(sides, needs, strict=True))
         lines, bad = pair_lines(files, on_error), BadLines(on_error)
@@ -143,7 +143,7 @@ def check_links(
 
 
 def note_bases(notes: Notes, links: Sequence[str]) -> None:
-    """Note which files of links seem to count words from 1."""
+    """Add a note on files of links that seem to count words from 1."""
     for path in links:
         if Path(path).is_file() and count_from_one(path):
-            notes.add(f"{path} links no word 0; it seems to count from 1, not from 0")
+            notes.add(f"{path} has no link to a word 0, so it seems to count words from 1")

@@ -1,14 +1,14 @@
-"""Statistical aligners of other packages: `eflomal` and `systran-align`. Words are compared in lower case.
+"""Statistical aligners from other packages: `eflomal` and `systran-align`. Words are compared in lower case.
 
 `eflomal`: Östling & Tiedemann (2016), "Efficient Word Alignment with Markov Chain Monte Carlo", PBML 106: IBM 1, then
-an HMM with fertility, by Gibbs sampling. The links of a fitted bitext are those of the run over all of it; of other
-pairs they are sampled anew under priors counted in that run, which a folder keeps as text. Its random numbers start
-from the clock, so two runs differ in some links. Sides of more than 1,000 words get no links.
+an HMM with fertility, by Gibbs sampling. The bitext that it is fitted to gets the links of that run; links of other
+pairs are sampled later with priors from it, which the folder keeps as text. The clock seeds its random numbers, so two
+runs differ in a few links. Sides of more than 1,000 words get no links.
 
 `systran-align`: Dyer, Chahuneau & Smith (2013), "A Simple, Fast, and Effective Reparameterization of IBM Model 2",
-NAACL: the model of fast_align, fitted as its authors advise (-d -o -v): the diagonal is favoured, its tension is
-optimized, and the prior is variational Bayes. The package joins both directions itself and reports nothing else, so no
-other way of symmetrizing changes its links.
+NAACL: the model of fast_align, with the options that its authors recommend (-d -o -v): it favours the diagonal,
+optimizes the tension, and has a variational Bayes prior. The package merges both directions itself and reports nothing
+else, so no other heuristic can be applied.
 """
 
 import importlib
@@ -44,7 +44,7 @@ from synmt.text.links import DirectedLinks, read_links
 EFLOMAL, PRIORS_FILE = "eflomal", "priors.tsv"
 SYSTRAN, FILES = "systran_align", ("forward.probabilities", "backward.probabilities")
 Texts = tuple[str, str]
-# What fast_align's and eflomal's option letters are here.
+# The meaning of fast_align's and eflomal's option letters in synmt.
 DIAGONAL = "--method systran-align is the model of fast_align with -d -o -v"
 LETTERS = {
     "-i": "name the file of pairs without an option: synmt align FILE",
@@ -55,13 +55,13 @@ LETTERS = {
     "-v": DIAGONAL,
     "-r": "--symmetrize backward writes the links of the reverse direction",
     "-f": "--symmetrize forward writes the links of the forward direction",
-    "-I": "--hmm-rounds sets the number of iterations",
-    "-n": "--hmm-rounds sets the number of iterations",
-    "-N": "--hmm-null sets the share of words that are not linked",
+    **dict.fromkeys(("-I", "-n", "-l", "-1", "-2", "-3"), "--hmm-rounds sets the number of iterations"),
+    **dict.fromkeys(("-N", "-q"), "--hmm-null sets the share of words that are not linked"),
+    **dict.fromkeys(("-F", "-R"), "--scores writes the confidence of each pair"),
     "-p": "--out saves the aligner, and `synmt align FOLDER` uses it",
     "-m": "--out saves the aligner, and `synmt align FOLDER` uses it",
 }
-_NOT_IN_A_WORD = re.compile(r"\s|\|")  # what these programs would split words or sides at
+_NOT_IN_A_WORD = re.compile(r"\s|\|")  # these programs would split words or sides here
 _PLAIN = lru_cache(200_000)(lambda word: _NOT_IN_A_WORD.sub("_", word.lower()))
 
 
@@ -75,7 +75,7 @@ def library(name: str, package: str) -> ModuleType:
 
 
 def plain_words(words: Sequence[str]) -> list[str]:
-    """Return words in lower case, each without what would make it two."""
+    """Return words in lower case, each without characters that would split it in two."""
     return list(map(_PLAIN, words))
 
 
@@ -132,7 +132,7 @@ class Eflomal:
             try:
                 eflomal.read_priors(stream)
             except (ValueError, IndexError):
-                raise ValueError("no list of priors") from None
+                raise ValueError("not a list of priors") from None
         return cls(text, priors)
 
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
@@ -144,7 +144,7 @@ class Eflomal:
 
 
 def _run(texts: Sequence[Texts], priors: Path | None = None) -> tuple[list[str], list[str]]:
-    """Return the links of both directions as eflomal writes them, a line a pair. Raises BadInput."""
+    """Return the links of both directions as eflomal writes them, one line per pair. Raises BadInput."""
     eflomal = library(EFLOMAL, EFLOMAL)
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("forward", "backward")]
@@ -171,7 +171,7 @@ def _links(forward: Sequence[str], backward: Sequence[str]) -> list[DirectedLink
 
 @dataclass(frozen=True)
 class SystranAlign:
-    """folder: where its files are; model: the package's own aligner."""
+    """folder: with its files; model: the package's own aligner."""
 
     cites: ClassVar[tuple[str, ...]] = ("dyer2013simple",)
 

@@ -15,7 +15,7 @@ from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, Nee
 from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
-from synmt.alignment.pairs import check_links, note_bases, pair_lines, read_pairs, with_known_links
+from synmt.alignment.pairs import are_parallel, check_links, note_bases, pair_lines, read_pairs, with_known_links
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts, sides_of, words_of
@@ -30,6 +30,7 @@ from synmt.streams import (
     Notes,
     OnError,
     WrongUsage,
+    count_lines,
     windows,
     with_progress,
 )
@@ -38,7 +39,7 @@ from synmt.text.tokenization import TextConfig, note_tokenizers
 from synmt.training.bitext import Bitext
 from synmt.trees.record import ParseRecord
 
-WINDOW = 1000  # pairs that are sorted by length
+WINDOW = 1000  # pairs to sort by length
 FIRST_WINDOW = 50
 
 
@@ -52,9 +53,9 @@ def align_stream(
 ) -> None:
     """Write a line for each pair of the files to standard output, in constant memory.
 
-    given: an aligner, which each process of `config.jobs` opens for itself; links: files of links that the pairs bring
-    along. text: of raw text where the aligner has not been fitted to any, or where it is to be tokenized otherwise.
-    Raises BadInput, or with `on_error="blank"` gives no links for a bad line, and counts it.
+    given: an aligner, which each of `config.jobs` processes opens for itself, or known links; links: files of known
+    links. text: options of raw text, if the aligner was fitted to none, or if it should be tokenized differently.
+    Raises BadInput; with `on_error="blank"`, a bad line gets no links and is counted instead.
     """
     lexicon = Lexicon(Path(config.lexicon)) if config.lexicon else None
     aligner = given.open()
@@ -75,13 +76,13 @@ def align_stream(
 
 
 def sides_for(aligner: Aligner | KnownLinks, text: TextConfig) -> Sides:
-    """Return what makes the words of pairs that are to be aligned. Raises BadInput for a language that is not the
+    """Return how to make the words of pairs to be aligned. Raises BadInput for a language that differs from the
     aligner's."""
     own = aligner.text
     languages = own.languages if own else text.languages
     for asked, known in zip((text.source_language, text.target_language), languages, strict=True):
         if asked not in (None, known):
-            raise BadInput(f"text is in {asked}, but the model was fitted to {' and '.join(languages)}")
+            raise BadInput(f"the text is in {asked}, but the aligner was fitted to {' and '.join(languages)}")
     if text.tokenizer or not own:
         return sides_of(languages, text.tokenizer or "moses")
     return sides_of(languages, own.tokenizer, own.words)
@@ -90,35 +91,36 @@ def sides_for(aligner: Aligner | KnownLinks, text: TextConfig) -> Sides:
 def fit_stream(
     fit: FitConfig, files: Sequence[str], config: AlignConfig, text: TextConfig, on_error: OnError, say: bool = False
 ) -> None:
-    """Fit an aligner to the pairs of the files, and write a line for each as `align_stream` does.
+    """Fit an aligner to the pairs of the files, and write a line for each, as `align_stream`.
 
-    say: report on stderr what the fit takes. Under torchrun, all processes fit and the first one aligns.
+    say: report on stderr how long the fit takes. Under torchrun, all processes fit and the first one aligns.
     """
     bad, lexicon = BadLines(on_error), Lexicon(Path(config.lexicon)) if config.lexicon else None
     needs = needed(new_aligner(fit.method, fit.settings).needs(fit.settings), config)
-    if fit.guide and any(needs):  # before hours of parsing, not after
+    if fit.guide and any(needs):  # now, since parsing may take hours
         sides = sides_of(text.languages, text.tokenizer or "moses")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error)
-    notes, lines = Notes("align"), pair_lines(files, on_error)
+    notes, count = Notes("align"), partial(count_lines, files[:1] if are_parallel(files) else files)
+    lines = with_progress(pair_lines(files, on_error), "pairs", count, "reading")
     note_tokenizers(notes, text.tokenizer or "moses", dict(zip(("source", "target"), text.languages, strict=True)))
     with fitted(fit, lines, config, text, bad, notes, say) as fitting:
         if os.environ.get("RANK", "0") == "0":
             notes.say()
-            progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext))
+            progress = with_progress(fitting.pairs(), "pairs", lambda: len(fitting.bitext), "aligning")
             _write(partial(map, aligning(fitting.aligner, config)), progress, config, lexicon)
     bad.report("align")
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """An aligner and what it was fitted to: all pairs but those with an empty side."""
+    """An aligner and the pairs that it was fitted to: all without an empty side."""
 
     aligner: Aligner
     bitext: Bitext
     kept: "KeptPairs"
 
     def pairs(self) -> Iterator[SentencePair]:
-        """Yield the pairs of all lines; those with an empty side have two."""
+        """Yield the pairs of all lines; if one side is empty, so is the other."""
         return self.kept.all(self.bitext)
 
 
@@ -132,23 +134,23 @@ def fitted(
     notes: Notes,
     say: bool = False,
 ) -> Iterator[Fitted]:
-    """Give an aligner that is fitted to the pairs of lines; without `fit.out`, its folder is removed at the end.
+    """Provide an aligner that is fitted to the pairs of lines; without `fit.out`, its folder is removed at the end.
 
-    notes: doubts, also of the fit; say: note what the fit takes. Raises BadInput.
+    notes: doubts, also about the fit; say: note how long the fit takes. Raises BadInput.
     """
-    if fit.out and (fit.out / CONFIG_FILE).exists() and not fit.resume:  # before hours of parsing, not after
+    if fit.out and (fit.out / CONFIG_FILE).exists() and not fit.resume:  # now, since parsing may take hours
         raise BadInput("already has a model; to continue its training run, add --resume", str(fit.out))
     aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):
         joined = " or ".join(name for name in ALIGNERS if getattr(ALIGNERS[name], "several", False))
-        raise WrongUsage(f"one process fits {fit.method}, not several: add --method {joined}")
+        raise WrongUsage(f"{fit.method} cannot be fitted by several processes: use --method {joined}")
     tokenizer = text.tokenizer or "moses"
     sides = sides_of(text.languages, tokenizer)
     pairs = read_pairs(lines, needed(aligner.needs(fit.settings), config), sides, config.max_words, bad)
     kept, known = KeptPairs(), [fit.guide] if fit.guide else []
     bitext = Bitext(kept.whole(with_known_links(pairs, known) if known else pairs))
     if not len(bitext):
-        raise BadInput("no sentence pairs to be fitted to")
+        raise BadInput("no sentence pairs to learn from")
     note_doubts(notes, *sides)
     note_bases(notes, known)
     if say and hasattr(kind, "cost"):
@@ -166,9 +168,9 @@ def fitted(
 
 
 class KeptPairs:
-    """What is to be known of pairs that are kept on disk, in order.
+    """Facts about pairs that are stored on disk, in order.
 
-    cells: Σ J × I; links: those that the pairs without an empty side have brought along.
+    cells: Σ J × I; links: the known links of the pairs without an empty side.
     """
 
     def __init__(self) -> None:
@@ -188,14 +190,14 @@ class KeptPairs:
                 yield pair
 
     def all(self, bitext: Bitext) -> Iterator[SentencePair]:
-        """Yield what has been kept of all pairs; those with an empty side have two."""
+        """Yield all stored pairs; if one side is empty, so is the other."""
         pairs, line = iter(bitext), Line("", "", 0)
         for whole in self._whole:
             yield next(pairs) if whole else SentencePair(ParseRecord(), ParseRecord(), (line, line))
 
 
 def needed(needs: Needs, config: AlignConfig) -> Needs:
-    """Return what the records of both sides must have for an aligner of these needs."""
+    """Return the fields that the records of both sides need for this aligner and these options."""
     return (needs[0] | TREES, needs[1] | TREES) if config.tree_links else needs
 
 
@@ -205,7 +207,7 @@ def _write(
     config: AlignConfig,
     lexicon: Lexicon | None,
 ) -> None:
-    """Write a line for each pair, and say on stderr if most have no link; run: aligns windows of whole pairs."""
+    """Write a line for each pair, and report on stderr if most have no link; run: aligns windows of pairs."""
     total = unlinked = 0
     latest = Latest()
     under_way: deque[list[SentencePair]] = deque()
@@ -236,7 +238,7 @@ def _write(
         lexicon.write()
     if 2 * unlinked > total:
         advice = "lower --threshold" if config.threshold else "fit longer, to more pairs, or try --symmetrize grow-diag"
-        print(f"synmt align: {unlinked} of {total} pairs have no link: {advice}", file=sys.stderr)
+        print(f"synmt align: most pairs have no link ({unlinked} of {total}): {advice}", file=sys.stderr)
 
 
 def _followed(pairs: Iterable[SentencePair], latest: Latest) -> Iterator[SentencePair]:

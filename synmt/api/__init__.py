@@ -1,6 +1,6 @@
-"""What the commands do, for Python code: iterables in, lists or iterators out (docs/python.md).
+"""The commands as Python functions, from iterables to lists or iterators (docs/python.md).
 
-A sentence is a line as the commands read it, or a ParseRecord. Settings are the options of the commands, with `_` for
-`-`. Input that cannot be used raises BadInput, with its place and the cause in one line; arguments that are wrong
-raise ValueError or TypeError; what is doubtful is a warning.
+A sentence is a line that the commands can read, or a ParseRecord. Settings are the options of the commands, with `_`
+for `-`. Unusable input raises BadInput, with its place and the cause on one line; invalid arguments raise ValueError or
+TypeError; doubtful input causes a warning.
 """

@@ -1,4 +1,4 @@
-"""Word links, as `synmt align` finds them."""
+"""Word alignment: the functions behind `synmt align`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,7 +14,7 @@ from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.linking import KnownLinks, aligned
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.stream import WINDOW, fitted, needed, sides_for
-from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pairs
+from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pairs, not_given, takes
 from synmt.model.records import SentencePair
 from synmt.model.words import SideWords, note_doubts
 from synmt.options import Scope, check_used, settings_of
@@ -23,14 +23,15 @@ from synmt.text.links import Link, write_links
 from synmt.text.tokenization import TextConfig
 
 HOW = ("symmetrize", "threshold", "links_by", "end_punctuation", "tree_links", "temperature", "max_words")
+OF_LINKS = [each for each in settings_of(AlignConfig) if each.name in HOW]
 
 
 @dataclass(frozen=True, slots=True)
 class WordLinks:
-    """The links of a pair. As a text, they are those of `synmt align`, such as `0-0 1-2`.
+    """The links of a pair. `str` gives them as `synmt align` prints them, such as `0-0 1-2`.
 
-    source, target: its words; links: positions of a source and a target word, from 0, with the score of each, 0 to 1;
-    confidence: the mean over all words of their best score.
+    source, target: its words; links: the score, from 0 to 1, of each link of a source and a target position, counted
+    from 0; confidence: the best score of each word, averaged over all words.
     """
 
     source: Sequence[str]
@@ -42,6 +43,7 @@ class WordLinks:
         return write_links(self.links)
 
 
+@takes(*(each for each in not_given(known()) if each.name != "format"))
 def align(
     pairs: Iterable[Pair] | Path,
     method: str | None = None,
@@ -54,14 +56,14 @@ def align(
     on_error: OnError = "fail",
     **settings: Any,
 ) -> Iterator[WordLinks]:
-    """Fit an aligner to (source, target) pairs, then yield the links of each, in order; as `synmt align --fit`.
+    """Fit an aligner to (source, target) pairs, then yield the links of each pair in order, as `synmt align --fit`.
 
-    pairs: (source, target) pairs, or a file of `source TAB target` lines; method: without it, that of `synmt align`;
+    pairs: (source, target) pairs, or a file of `source TAB target` lines; method: by default that of `synmt align`;
     out: a new folder to save the aligner in; resume: continue the fit in `out`; guide: a file of links to learn from,
-    for methods that do; links_from: files of links to combine instead of fitting an aligner. settings: those of
-    `Aligner.align`, and the other options of `synmt align --fit` that the method uses. on_error: fail, or blank, by
-    which a bad pair has no links and is counted in a warning. Raises BadInput, TypeError and ValueError, also for a
-    setting that has no effect.
+    for methods that can; links_from: files of links to combine instead of fitting an aligner. settings: those of
+    `Aligner.align`, and the other options of `synmt align --fit` that the method uses. on_error: fail, or blank: a bad
+    pair gets no links and is counted in a warning. Raises BadInput, TypeError and ValueError, also for a setting that
+    has no effect.
     """
     config, text, others = _configs(settings)
     if links_from:
@@ -85,7 +87,7 @@ def _combined(
     settings: Mapping[str, Any],
     on_error: OnError,
 ) -> Iterator[WordLinks]:
-    """Yield what the links of several files become together."""
+    """Yield the combined links of several files."""
     _check(settings, scope_of({**as_given(settings), "links-from": links}), {"links-from": links})
     known, bad = KnownLinks.of(config, len(links)), BadLines(on_error)
     sides, needs = sides_for(known, text), needed(known.needs(), config)
@@ -95,27 +97,31 @@ def _combined(
 
 @dataclass(frozen=True)
 class Aligner:
-    """An aligner in memory. scope: what is known about its settings."""
+    """An aligner in memory. scope: which settings it uses."""
+
+    def __repr__(self) -> str:
+        return f"<Aligner {self.scope.chosen}>"
 
     aligner: AnyAligner
     scope: Scope = field(default_factory=Scope, repr=False)
 
     @classmethod
     def load(cls, folder: str | Path, method: str | None = None, device: str = "auto") -> Self:
-        """Load what `align` or `synmt align --fit` has kept. Raises BadInput.
+        """Load an aligner that `align` or `synmt align --fit` has saved. Raises BadInput.
 
-        method: another way to read links off it, as `--method`.
+        method: another method of reading links from its models, as `--method`.
         """
         given = {"paths": [folder]} | ({"method": method} if method else {})
         return cls(open_aligner(Path(folder), method, device), scope_of(given))
 
+    @takes(*OF_LINKS, *settings_of(TextConfig))
     def align(
         self, pairs: Iterable[Pair] | Path, *, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[WordLinks]:
-        """Yield the links of each pair, in order; none of one with an empty side.
+        """Yield the links of each pair in order; a pair with an empty side has none.
 
         settings: `symmetrize`, `threshold`, `links_by`, `end_punctuation`, `tree_links`, `temperature`, `max_words`,
-        and the options under Text, of `synmt align`. on_error: as for `align`. Raises BadInput, TypeError and
+        and the options of `synmt align` under Text. on_error: as for `align`. Raises BadInput, TypeError and
         ValueError.
         """
         config, text, others = _configs(settings)
@@ -129,7 +135,7 @@ class Aligner:
 
 
 def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict[str, Any]]:
-    """Return how links are taken, of which text, and all other settings."""
+    """Return the configs of links and of text, and all other settings."""
     of_text = {each.name for each in settings_of(TextConfig)}
     config = config_of_all(
         AlignConfig, {name: settings[name] for name in HOW if name in settings} | {"format": "jsonl"}
@@ -139,9 +145,9 @@ def _configs(settings: Mapping[str, Any]) -> tuple[AlignConfig, TextConfig, dict
 
 
 def _check(settings: Mapping[str, Any], scope: Scope, own: Mapping[str, Any]) -> None:
-    """Raise TypeError for a setting that there is not, and WrongUsage for one that has no effect.
+    """Raise TypeError for an unknown setting, and WrongUsage for one that has no effect.
 
-    own: what the function decides.
+    own: settings that the function itself decides.
     """
     if unknown := as_given(settings).keys() - known().keys():
         raise TypeError(f"unknown setting {min(unknown).replace('-', '_')!r}")

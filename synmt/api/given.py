@@ -1,24 +1,30 @@
-"""What the caller gives: sentences as lines, keywords as configs; and what is said to the caller besides."""
+"""What the caller passes and gets: sentences as lines, keywords as configs, notes as warnings."""
 
+import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from synmt.options import MOST_JOBS, check_settings, setting, settings_of
-from synmt.streams import BadLines, Line, Notes, OnError, read_lines
+from synmt.options import MOST_JOBS, Known, Setting, check_settings, setting, settings_of
+from synmt.streams import BadLines, Line, Notes, OnError, WrongUsage, read_lines
 from synmt.trees.record import ParseRecord, write_record
 
 T = TypeVar("T")
+Function = TypeVar("Function", bound=Callable[..., Any])
 Config = TypeVar("Config")
-Sentence = str | ParseRecord  # text, with or without the end of its line, or the JSON of a record; or the record
+OPTION = re.compile(r"--([a-z][a-z0-9-]*)")
+# A str is text or the JSON of a record, with or without a line end; a list of str is words.
+Sentence = str | ParseRecord | Sequence[str]
 Pair = tuple[Sentence, Sentence]
 
 
 @dataclass(frozen=True)
 class RuntimeConfig:
-    """What every function that computes something takes."""
+    """Settings of every function that computes something."""
 
     device: str = setting("auto", "auto, cpu, cuda or cuda:N")
     on_error: OnError = setting("fail", "a bad line stops the work, or becomes an empty result and is counted")
@@ -29,9 +35,49 @@ class RuntimeConfig:
         check_settings(self)
 
 
+def takes(*settings: Setting) -> Callable[[Function], Function]:
+    """Declare the settings that a function takes as its `**settings`, so that help() and completion show them.
+
+    `synmt/__init__.pyi` is generated from these signatures. Messages about options name keywords instead.
+    """
+
+    def declare(function: Function) -> Function:
+        @wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            try:
+                return function(*args, **keywords)
+            except ValueError as error:
+                if type(error) not in (ValueError, WrongUsage):
+                    raise
+                raise type(error)(OPTION.sub(lambda option: option[1].replace("-", "_"), str(error))) from None
+
+        shown = signature(function)
+        own = [each for each in shown.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        names = {each.name for each in own}
+        more = [
+            Parameter(
+                each.name,
+                Parameter.KEYWORD_ONLY,
+                default=each.default,
+                annotation=each.hint | None if each.default is None else each.hint,
+            )
+            for each in settings
+            if each.name not in names
+        ]
+        vars(call)["__signature__"] = shown.replace(parameters=[*own, *more])
+        return cast(Function, call)
+
+    return declare
+
+
+def not_given(known: Mapping[str, Known]) -> list[Setting]:
+    """Return settings whose defaults depend on a preset or method: as keywords, they are None unless given."""
+    return [replace(each.setting, name=name.replace("-", "_"), default=None) for name, each in known.items()]
+
+
 def lines_of(sentences: Iterable[Sentence] | Path, name: str, on_error: OnError = "fail") -> Iterator[Line]:
-    """Yield the lines of a file, or sentences as lines of a file of this name. Raises as `read_lines`, `numbered` and
-    `text_of`."""
+    """Yield the lines of a file, or sentences as if they were lines of a file with this name. Raises as `read_lines`,
+    `numbered` and `text_of`."""
     if isinstance(sentences, Path):
         yield from read_lines([str(sentences)], on_error)
         return
@@ -42,9 +88,9 @@ def lines_of(sentences: Iterable[Sentence] | Path, name: str, on_error: OnError 
 def lines_of_pairs(
     pairs: Iterable[Sequence[Sentence]] | Path, name: str, on_error: OnError = "fail", columns: int = 2
 ) -> Iterator[Line]:
-    """Yield the lines of a file, or pairs as `source TAB target` lines, as `lines_of`; a tab in text becomes a space.
+    """Yield the lines of a file, or pairs as `source TAB target` lines, as `lines_of`. A tab in a text becomes a space.
 
-    columns: how many items a pair has; 3 with its links.
+    columns: number of items of a pair; 3 if links are among them.
     """
     if isinstance(pairs, Path):
         yield from read_lines([str(pairs)], on_error)
@@ -56,20 +102,22 @@ def lines_of_pairs(
 
 
 def numbered(items: Iterable[T], name: str) -> Iterator[tuple[Line, T]]:
-    """Yield each item with a line that names its place. Raises TypeError for a single text."""
+    """Yield each item with a line that names its place. Raises TypeError for a str, which is one text, not several."""
     if isinstance(items, str):
-        raise TypeError(f"{name} are several, not one str: put it into a list")
+        raise TypeError(f"{name} must be several, not a single str: put it in a list")
     for number, item in enumerate(items, 1):
         yield Line("", name, number), item
 
 
 def text_of(sentence: Sentence, line: Line) -> str:
-    """Return a sentence as it stands on a line. Raises BadInput, which names the line, for a text that is none, and
-    TypeError for what is no sentence."""
+    """Return a sentence as the text of a line. Raises BadInput, which names the line, for a text with a line end or
+    NUL, and TypeError for anything that is no sentence."""
     if isinstance(sentence, ParseRecord):
         return write_record(sentence)
+    if isinstance(sentence, list | tuple) and all(isinstance(each, str) for each in sentence):
+        return write_record(ParseRecord(tokens=checked_words(sentence, line)))
     if not isinstance(sentence, str):
-        raise TypeError(f"a sentence is a str or a ParseRecord, not {type(sentence).__name__}")
+        raise TypeError(f"a sentence is a str, a list of words or a ParseRecord, not {type(sentence).__name__}")
     text = sentence.rstrip("\r\n")
     for character, name in (("\n", "an end of line"), ("\0", "NUL")):
         if character in text:
@@ -77,8 +125,16 @@ def text_of(sentence: Sentence, line: Line) -> str:
     return text
 
 
+def checked_words(words: Sequence[str], line: Line) -> list[str]:
+    """Return the words. Raises BadInput, which names the line, for one that is empty or has white space."""
+    for word in words:
+        if word.split() != [word]:
+            raise line.error(f"{word!r} is no word: it is empty or has white space")
+    return list(words)
+
+
 def config_of_all(kind: type[Config], settings: Mapping[str, Any]) -> Config:
-    """Return the config of these settings. Raises TypeError for one that it does not have, and ValueError."""
+    """Return a config with these settings. Raises TypeError for an unknown setting, and ValueError for a bad value."""
     known = [each.name for each in settings_of(kind)]
     for name in settings:
         if name not in known:
@@ -89,18 +145,18 @@ def config_of_all(kind: type[Config], settings: Mapping[str, Any]) -> Config:
 
 
 def as_given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings by the names of their options."""
+    """Return settings under the names of their options."""
     return {name.replace("_", "-"): value for name, value in settings.items()}
 
 
 class Doubts(Notes):
-    """Notes that are warnings."""
+    """Notes that become warnings."""
 
     def say(self) -> None:
         for note in self.unsaid():
             warnings.warn(note, stacklevel=2)
 
     def add_all(self, bad: BadLines) -> None:
-        """Add how many lines were left empty."""
+        """Add a note on the lines that were left empty."""
         for each in bad.summary():
             self.add(each)

@@ -1,14 +1,14 @@
-"""Parses, as `synmt parse` makes them."""
+"""Parsing: the function behind `synmt parse`."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from synmt.api.given import Doubts, config_of_all, numbered, text_of
+from synmt.api.given import Doubts, checked_words, config_of_all, numbered, text_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.parser import Parser, ParserInput
 from synmt.parsers.stream import ParserPool
-from synmt.streams import BadInput, BadLines, OnError, read_lines
+from synmt.streams import BadInput, BadLines, OnError, counted, read_lines
 from synmt.trees.record import ParseRecord
 
 Sentences = Path | Iterable[str | Sequence[str]]
@@ -26,14 +26,14 @@ def parse(
     jobs: int = 1,
     on_error: OnError = "fail",
 ) -> Iterator[ParseRecord]:
-    """Yield the parse of each sentence: of raw text, or of a list of tokens. The parser is opened at once, and reads
+    """Yield the parse of each sentence, which is raw text or a list of tokens. The parser is loaded at once, and reads
     some hundred sentences ahead.
 
     sentences: a file, or any iterable; parser: constituency trees (benepar), dependency trees (udpipe) or both; model:
-    names or paths instead of the small models that are part of synmt; tokenized: the words of a text stand between
-    spaces; jobs: processes; on_error: fail, or blank, by which a bad line of a file has an empty record. A sentence
-    that is too long for the parser has no tree. Both are counted in a warning. Raises BadInput, also for a model that
-    cannot be loaded.
+    names or paths, to replace the small models that come with synmt; tokenized: the words of a text are separated by
+    spaces; jobs: processes; on_error: fail, or blank: a bad line of a file becomes an empty record. A sentence that is
+    too long for the parser has no tree. A warning counts both. Raises BadInput, also for a model that cannot be
+    loaded.
     """
     models = (model,) if isinstance(model, str) else tuple(model)
     settings = dict(parser=parser, model=models, language=language, device=device, trust_pickle=trust_pickle)
@@ -54,10 +54,10 @@ def _parses(
     with stack:
         try:
             yield from parse_texts(inputs, parser)
-        except ModelError as error:  # of a process
+        except ModelError as error:  # from another process
             raise BadInput(str(error)) from None
     if parser.unparsed:
-        doubts.add(f"{parser.unparsed} sentences too long to parse, without a tree")
+        doubts.add(f"{counted(parser.unparsed, 'sentence')} too long to parse, returned without a tree")
     doubts.add_all(bad)
     doubts.say()
 
@@ -71,7 +71,4 @@ def _inputs(sentences: Sentences, words: Callable[[str], ParserInput], bad: BadL
         if isinstance(sentence, str):
             yield words(text_of(sentence, line))
             continue
-        for token in sentence:
-            if token.split() != [token]:
-                raise line.error(f"{token!r} is no token: it is empty or has white space")
-        yield list(sentence)
+        yield checked_words(sentence, line)

@@ -1,16 +1,18 @@
-"""Trees of sources on their translations, as `synmt project` carries them."""
+"""Projection of trees to translations: the function behind `synmt project`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Doubts, Sentence, config_of_all, lines_of_pairs
+from synmt.api.given import Doubts, Sentence, config_of_all, lines_of_pairs, takes
+from synmt.options import settings_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.stream import projections
 from synmt.streams import BadLines, OnError
 from synmt.trees.record import ParseRecord
 
 
+@takes(*settings_of(ProjectionConfig))
 def project(
     pairs: Iterable[Sequence[Sentence]] | Path,
     aligner: str | Path | None = None,
@@ -19,11 +21,11 @@ def project(
     on_error: OnError = "fail",
     **settings: Any,
 ) -> Iterator[ParseRecord]:
-    """Yield the record of each target, in order, with the trees of its source; as `synmt project`.
+    """Yield the record of each target in order, with the trees of its source, as `synmt project`.
 
-    pairs: (record of a source, target), or (source, target, links) without an aligner; or a file of such lines.
-    aligner: the folder of an aligner that links the words. on_error: fail, or blank, by which a bad pair has an empty
-    record and is counted in a warning. Raises BadInput, TypeError and ValueError.
+    pairs: (record of a source, target), or without an aligner (source, target, links); or a file of such lines.
+    aligner: the folder of an aligner that links the words. on_error: fail, or blank: a bad pair gets an empty record
+    and is counted in a warning. Raises BadInput, TypeError and ValueError.
     """
     config = config_of_all(ProjectionConfig, settings)
     linker = None

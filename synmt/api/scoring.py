@@ -1,30 +1,75 @@
-"""Scores, as `synmt score` computes them."""
+"""Scoring and comparison: the functions behind `synmt score` and `synmt significance`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Sentence, as_given, config_of_all, lines_of
+from synmt.api.given import Sentence, as_given, config_of_all, lines_of, takes
 from synmt.metrics import METRICS
-from synmt.metrics.config import MetricConfig, scope_of
+from synmt.metrics.config import MetricConfig, SignificanceConfig, scope_of
 from synmt.metrics.metric import Score
-from synmt.metrics.reading import Files, open_input
+from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.scoring import score_systems
-from synmt.options import check_used, options_in
+from synmt.metrics.significance import Comparison, compare
+from synmt.options import check_used, options_in, settings_of
 from synmt.streams import BadInput, WrongUsage
+from synmt.trees.record import ParseRecord
+
+Metrics = str | Sequence[str]
+OF_SCORES = settings_of(MetricConfig)
+OF_TESTS = [each for each in settings_of(SignificanceConfig) if each.name != "level"]  # which only marks a table
 
 
+@takes(*OF_SCORES)
 def score(
     hypotheses: Iterable[Sentence],
     *references: Iterable[Sentence],
-    metrics: str | Sequence[str] = ("bleu", "chrf"),
+    metrics: Metrics = ("bleu", "chrf"),
     **settings: Any,
 ) -> list[Score]:
-    """Return the score of hypotheses by each metric, against one or several references of each.
+    """Return the score of the hypotheses by each metric, against one or more references per hypothesis.
 
-    metrics: names, as `synmt score --metric`. Translations are text, parses records or brackets, and links lines such
-    as `0-0 1-2`. settings: options of `synmt score` under Metrics. Raises BadInput, also for lengths that differ,
-    TypeError, and ValueError, also for a setting that no metric uses.
+    metrics: names, as for `synmt score --metric`. Translations are text, parses are records or brackets, and links are
+    lines such as `0-0 1-2`. settings: options of `synmt score` under Metrics. Raises BadInput, also if lengths differ;
+    TypeError; and ValueError, also for a setting that no metric uses.
     """
+    with _opened({"hypotheses": hypotheses}, references, metrics, settings) as given:
+        ((_, scores),) = score_systems(given)
+    return list(scores)
+
+
+@takes(*OF_TESTS, *OF_SCORES)
+def significance(
+    systems: Mapping[str, Iterable[Sentence]],
+    *references: Iterable[Sentence],
+    metrics: Metrics = ("bleu", "chrf"),
+    **settings: Any,
+) -> list[Comparison]:
+    """Compare systems with the first one by each metric: score, difference and p.
+
+    systems: hypotheses by name; metrics: as for `score`. settings: options of `synmt significance` under Test and
+    Metrics, with a test that resamples sentences. Raises as `score`.
+    """
+    of_test = {each.name: settings.pop(each.name) for each in OF_TESTS if each.name in settings}
+    config = config_of_all(SignificanceConfig, of_test)
+    if config.test == "sign":
+        raise ValueError("the sign test compares tables of scores, not sentences")
+    if len(systems) < 2:
+        raise TypeError("significance needs at least two systems")
+    with _opened(systems, references, metrics, settings) as given:
+        found = compare(given, config.test, config.resamples, config.seed, config.against)
+    return [each for row in found.comparisons for each in row]
+
+
+@contextmanager
+def _opened(
+    systems: Mapping[str, Iterable[Sentence]],
+    references: Sequence[Iterable[Sentence]],
+    metrics: Metrics,
+    settings: Mapping[str, Any],
+) -> Iterator[Input]:
+    """Open the input of metrics; what is wrong with it as a whole is BadInput."""
     names = metrics.split(",") if isinstance(metrics, str) else metrics
     for name in names:
         if name not in METRICS:
@@ -32,15 +77,22 @@ def score(
     if not references:
         raise TypeError("no references")
     numbers = ["references"] if len(references) == 1 else [f"references {n}" for n in range(1, len(references) + 1)]
-    given = dict(zip(["hypotheses", *numbers], [hypotheses, *references], strict=True))
-    lines = {name: lines_of(sentences, name) for name, sentences in given.items()}
-    files = Files(["hypotheses"], numbers, given=lines)
+    given = {**systems, **dict(zip(numbers, references, strict=True))}
     config = config_of_all(MetricConfig, settings)
+    if METRICS[names[0]](config).compares == "translations":
+        given = {name: each if isinstance(each, Path | str) else map(_text, each) for name, each in given.items()}
+    lines = {name: lines_of(sentences, name) for name, sentences in given.items()}
     check_used(as_given(settings), list(options_in(MetricConfig).values()), scope_of(list(names)))
     try:
-        ((_, scores),) = score_systems(open_input(list(names), files, config))
+        yield open_input(list(names), Files(list(systems), numbers, given=lines), config)
     except WrongUsage:
         raise
-    except ValueError as error:  # what is wrong with the input as a whole
+    except ValueError as error:  # concerns the input as a whole
         raise BadInput(str(error)) from None
-    return list(scores)
+
+
+def _text(sentence: Sentence) -> str:
+    """Return a translation as text. Raises TypeError for a record, whose text may differ from its words."""
+    if isinstance(sentence, ParseRecord):
+        raise TypeError("a translation is a str or a list of words, not a ParseRecord; pass its text")
+    return sentence if isinstance(sentence, str) else " ".join(sentence)

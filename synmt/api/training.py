@@ -1,10 +1,10 @@
-"""Training, as `synmt train` does it."""
+"""Training: the function behind `synmt train`."""
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from synmt.api.given import Pair, lines_of_pairs
+from synmt.api.given import Pair, lines_of_pairs, not_given, takes
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.options import check_keywords, check_used
@@ -18,6 +18,7 @@ from synmt.training.start import configs_of, known
 Pairs = str | Path | tuple[str | Path, str | Path] | PairFiles | Iterable[Pair]
 
 
+@takes(*not_given(known()))
 def train(
     pairs: Pairs,
     dev: Pairs | None = None,
@@ -32,12 +33,11 @@ def train(
 ) -> Path:
     """Train a translation model on sentence pairs, and return its folder, `out`.
 
-    pairs, dev: to train and to validate on: (source file, target file), one file of `source TAB target` lines, or
+    pairs, dev: for training and validation: (source file, target file), one file of `source TAB target` lines, or
     (source, target) pairs. resume: continue the run in `out`; prepared: the folder for prepared pairs, None for the
-    cache of this user; jobs: processes that prepare them. settings: the options of `synmt train`. The run reports on
-    stderr.
+    user's cache; jobs: processes that prepare them. settings: the options of `synmt train`. Progress goes to stderr.
 
-    Raises BadInput, TypeError, and ValueError, also for a setting that has no effect.
+    Raises BadInput, TypeError and ValueError, also for a setting that has no effect.
     """
     check_keywords(settings, known())
     given = {name: value for name, value in settings.items() if value is not None}
@@ -63,7 +63,7 @@ def train(
 
 
 def files_of(pairs: Pairs) -> PairFiles:
-    """Return where pairs are read from."""
+    """Return the files that the pairs are read from."""
     if isinstance(pairs, PairFiles):
         return pairs
     if isinstance(pairs, str | Path):

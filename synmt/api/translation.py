@@ -1,4 +1,4 @@
-"""Translations, as `synmt translate` makes them."""
+"""Translation: the functions behind `synmt translate`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import torch
 
-from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs
+from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
 from synmt.decoding.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
 from synmt.decoding.scores import ForcedTarget, forced_pairs, forced_targets
 from synmt.decoding.stream import open_batches, source_sentences, words_of_sides
@@ -21,11 +21,19 @@ from synmt.options import check_used, options_in, settings_of
 from synmt.pool import processes
 from synmt.streams import BadLines, Latest, Line, OnError, windows
 
-OWN = ("n_best", "score", "format", "precision", "jobs", "markup")  # settings that the methods of Model decide
+OWN = ("n_best", "score", "format", "precision", "jobs", "markup")  # settings that Model's methods decide themselves
 Opened = tuple[tuple[Path, ...], SearchConfig, TranslateConfig, str]
+OF_TEXT = [each for each in settings_of(TranslateConfig) if each.name not in (*OWN, "sum_trees")]
+OF_SEARCH = [*settings_of(SearchConfig), *OF_TEXT]
+OF_SCORES = [
+    each
+    for each in settings_of(TranslateConfig)
+    if each.name in ("sum_trees", "tokenizer", "batch_tokens", "max_tokens")
+]
 OPTIONS = [*options_in(SearchConfig, unless=OF_SEARCHES).values(), *options_in(TranslateConfig).values()]
 
 
+@takes(*OF_SEARCH)
 def translate(
     model: str | Path | Sequence[str | Path],
     sentences: Iterable[Sentence] | Path,
@@ -36,9 +44,9 @@ def translate(
     on_error: OnError = "fail",
     **settings: Any,
 ) -> Iterator[Translation]:
-    """Yield the translation of each sentence by the model of a folder, or by those of several folders together.
+    """Yield the translation of each sentence by the model in a folder, or by the models in several folders together.
 
-    sentences: a file, or any iterable; jobs: processes; the others as for `Model.load` and `Model.translate`.
+    sentences: a file, or any iterable; jobs: processes; for the others see `Model.load` and `Model.translate`.
     """
     folders = (model,) if isinstance(model, str | Path) else tuple(model)
     opened = Model.load(*folders, device=device, precision=precision)
@@ -49,6 +57,10 @@ def translate(
 class Model:
     """A translation model in memory, or several that translate together."""
 
+    def __repr__(self) -> str:
+        names = ", ".join(str(each.path) for each in self.folders)
+        return f"<Model {names}: {self.precision} on {self.device}>"
+
     folders: Sequence[ModelFolder[ModelConfig]]
     models: Sequence[TranslationModel]
     device: torch.device
@@ -56,7 +68,7 @@ class Model:
 
     @classmethod
     def load(cls, *folders: str | Path, device: str = "auto", precision: Precision = "auto") -> Self:
-        """Load the models of folders, which translate together by the mean of their probabilities.
+        """Load one model, or several that translate together by averaging their probabilities.
 
         device: auto, cpu, cuda or cuda:N; precision: auto, fp32, bf16 or int8. Raises BadInput.
         """
@@ -64,37 +76,40 @@ class Model:
         place = local_device(device)
         return cls(opened, [load(folder, place, precision) for folder in opened], place, precision)
 
+    @takes(*OF_SEARCH)
     def translate(
         self, sentences: Iterable[Sentence] | Path, *, jobs: int = 1, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[Translation]:
-        """Yield the translation of each sentence, in order; of an empty one an empty translation.
+        """Yield the translation of each sentence in order. The translation of an empty sentence is empty.
 
-        It looks ahead over a bounded window, within which sentences of like length are translated together.
+        It looks ahead over a bounded window, and translates sentences of similar length together.
         sentences: a file, or any iterable; jobs: processes, each with all models.
         settings: options of `synmt translate` under Search, `task`, `tokenizer`, `batch_tokens` and `max_tokens`.
-        on_error: fail, or blank, by which a bad sentence has an empty translation, and is counted in a warning.
+        on_error: fail, or blank: a bad sentence gets an empty translation and is counted in a warning.
         Raises BadInput, TypeError and ValueError.
         """
         return (best for best, *_ in self._found(sentences, None, on_error, settings, jobs))
 
+    @takes(*OF_SEARCH)
     def n_best(
         self, sentences: Iterable[Sentence], n: int, *, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[list[Translation]]:
-        """Yield at most n translations of each sentence, each once, the best first; or with `sample` n that are drawn.
+        """Yield at most n distinct translations of each sentence, best first; with `sample`, n random ones.
 
-        As `translate`; the `beam` must be as wide.
+        As `translate`; `beam` must be at least n.
         """
         return (found[:n] for found in self._found(sentences, n, on_error, settings))
 
+    @takes(*OF_SCORES)
     def log_probabilities(
         self, pairs: Iterable[Pair], *, on_error: OnError = "fail", **settings: Any
     ) -> Iterator[ForcedTarget]:
-        """Yield what the model gives the target of each (source, target), in nats: `total()`, and of each subword.
+        """Yield the log-probability of each target, given its source, in nats: `total()`, and that of each subword.
 
-        As `translate`, without the settings of a search, and with `sum_trees`. Raises ValueError for several models.
+        As `translate`, with `sum_trees` but without the settings of search. Raises ValueError for several models.
         """
         if len(self.models) > 1:
-            raise ValueError("log-probabilities are of one model")
+            raise ValueError("log-probabilities need exactly one model")
         translator, config = self._open(None, settings, score=True)
         return self._forced(translator, config, pairs, on_error)
 
@@ -141,7 +156,7 @@ class Model:
 def _translations(
     translator: Translator, config: TranslateConfig, lines: Iterable[Line], bad: BadLines, opened: Opened
 ) -> Iterator[list[Translation]]:
-    """Yield the translations of each line; opened: what each of several processes opens."""
+    """Yield the translations of each line. opened: what each of several processes loads."""
     words, _ = words_of_sides(translator.config, config)
     sentences = source_sentences(translator, words, lines, config, bad, Latest())
     with processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:

@@ -41,7 +41,7 @@ PARSED = "--input text", "--input tokens", "--again"
     "--again",
     type=click.Choice(get_args(Again)),
     needs=("--input ptb", "--input conllu", "--input records"),
-    help="Parse the tokens of trees again: trees and parts of speech, or only the latter. Keeps all other fields.",
+    help="Parse the tokens of existing trees, for new trees and tags or only tags. Keeps all other fields.",
 )
 @options_of(ParserConfig, "Parser", needs=PARSED)
 @in_section("Parser")("--jobs", type=click.IntRange(1, MOST_JOBS), default=1, metavar="N", help="Parser processes.")

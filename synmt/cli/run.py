@@ -1,5 +1,6 @@
 """`synmt run`"""
 
+import os
 from pathlib import Path
 
 import click
@@ -30,6 +31,7 @@ Example of a FILE:
 Examples:
   synmt run systems.toml
   synmt run systems.toml --jobs 2 --format latex > table.tex
+  synmt run systems.toml --report report.html
   synmt run systems.toml --task 1
 """
 
@@ -45,13 +47,24 @@ Examples:
     help="Train N models at a time, and parse with N processes.",
 )  # fmt: skip
 @output_format("How to print the table", unless=("--list", "--task"))
+@in_section("Options", unless=("--list", "--task"))(
+    "--report", "page", type=Writes(path_type=Path), metavar="FILE",
+    help="Also write an HTML page with tables, curves and sentences.",
+)  # fmt: skip
 @in_section("Options")("--list", "is_list", is_flag=True, help="List the tasks of the run instead.")
 @in_section("Options")(
     "--task", type=click.IntRange(1, 10**6), metavar="N", unless="--list",
     help="Do only task N of --list.",
 )  # fmt: skip
 def command(
-    file: Path, data: Path | None, out: Path | None, jobs: int, form: str, is_list: bool, task: int | None
+    file: Path,
+    data: Path | None,
+    out: Path | None,
+    jobs: int,
+    form: str,
+    page: Path | None,
+    is_list: bool,
+    task: int | None,
 ) -> None:
     """Train, test and compare the systems of a run file, with all its seeds and data sizes.
 
@@ -67,10 +80,23 @@ def command(
     if folder == file:
         raise WrongUsage(f"{file} has no suffix to remove: name the output folder with --out")
     run = Run.open(file, folder, data, jobs)
-    check_apart([("--out", str(folder))], [str(file), *map(str, run.files())])
+    outputs = [("--out", str(folder)), *([("--report", str(page))] if page else [])]
+    check_apart(outputs, [str(file), *map(str, run.files())])
+    if page:
+        check_report(page, folder)
     if is_list:
         write_lines(run.listed())
     elif task:
         run.do(task)
     else:
-        write_lines(run.table(form))
+        write_lines(run.table(form, page))
+
+
+def check_report(page: Path, folder: Path) -> None:
+    """Raise WrongUsage for a page that cannot be written, or that would be among the files of the run."""
+    if page.resolve().is_relative_to(folder.resolve()):
+        raise WrongUsage(f"--report {page} is inside {folder}, the folder of the run")
+    if not page.parent.is_dir() or not os.access(page.parent, os.W_OK):
+        raise WrongUsage(f"--report {page}: cannot write to the folder {page.parent}")
+    if page.exists() and not page.is_file():
+        raise WrongUsage(f"--report {page} is not a file")

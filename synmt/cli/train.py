@@ -1,5 +1,6 @@
 """`synmt train`"""
 
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -89,4 +90,5 @@ def command(
     from synmt.training.run import pair_files
 
     dev = pair_files(dev_source, dev_target, dev_tsv) if dev_source or dev_target or dev_tsv else None
-    train(pair_files(source, target, tsv), dev, **asked)
+    unwrapped = inspect.unwrap(train)  # whose messages name options
+    unwrapped(pair_files(source, target, tsv), dev, **asked)

@@ -51,7 +51,7 @@ def translate_stream(
     opened = tuple(models), search, config, device
     translator = _open(*opened)
     if config.format == "conllu" and not translator.writes_trees:
-        raise BadInput("writes no dependency trees; --format conllu needs them", str(models[0]))
+        raise BadInput("does not write dependency trees, which --format conllu needs", str(models[0]))
     words, _ = words_of_sides(translator.config, config)
     latest = Latest()
     lines = read_lines(files, bad.on_error)

@@ -48,6 +48,9 @@ class Translation:
     deprels: list[str] | None = None
     transitions: str | None = None
 
+    def __repr__(self) -> str:
+        return f"Translation({self.text!r}, score={self.score:.4f})"
+
     def fields(self) -> dict[str, Any]:
         """Return the fields that are not None, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
@@ -124,7 +127,7 @@ class Translator:
         )
         for each in first.others:
             if others := [side.path for side in (first, each) if not side.target.writes_words_alone]:
-                raise BadInput("writes trees, and models of an ensemble may write only words", str(others[0]))
+                raise BadInput("writes trees, but an ensemble needs models that write only words", str(others[0]))
             if each.vocabulary.target != first.vocabulary.target:
                 raise BadInput(
                     f"has a different target vocabulary than {first.path}; an ensemble needs the same", str(each.path)
@@ -233,7 +236,7 @@ def load(folder: ModelFolder[ModelConfig], device: torch.device, precision: Prec
     if precision == "int8" and device.type != "cpu":
         raise BadInput("runs only on a CPU: add --device cpu", "int8")
     if precision == "int8" and ENGINE not in torch.backends.quantized.supported_engines:
-        raise BadInput("needs a build of PyTorch with oneDNN", "int8")
+        raise BadInput("needs a PyTorch build with oneDNN", "int8")
     model: TranslationModel = folder.load_model(device)
     if precision == "int8":
         quantize(model.network)

@@ -15,10 +15,11 @@ from synmt.demo.corpus import write_corpus
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write.")
 def command(sentences: int, held_out: int, depth: int, seed: int, out: Path) -> None:
-    """Writes train, dev and test of an English-Kel corpus with its gold trees and word links.
+    """Write train, dev and test sets of an English–Kel corpus with gold trees and word links.
 
-    For each part: .en and .kel (text), .en.ptb (brackets), .en.conllu and .kel.conllu (dependencies), .links
-    (Pharaoh, over the tokens of the two CoNLL-U files). And systems.toml, which `synmt run` makes a table of.
+    For each set: .en and .kel (text), .en.ptb (brackets), .en.conllu and .kel.conllu (dependencies), .links
+    (Pharaoh, over the tokens of the two CoNLL-U files). Also systems.toml, a run file for `synmt run`, and
+    luke.es-en.tsv, 1,150 real sentence pairs for `synmt align` (public domain, see ATTRIBUTION.md).
     """
     try:
         write_corpus(out, sentences, held_out, seed, depth)

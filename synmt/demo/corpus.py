@@ -1,4 +1,4 @@
-"""The demo corpus: distinct sentence pairs in three parts, and their files."""
+"""The demo corpus: distinct sentence pairs in three sets, and their files."""
 
 import random
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from synmt.demo.words import Sentence, links
 from synmt.trees.constituency import write_brackets
 
 ENDINGS = ("en", "kel", "en.ptb", "en.conllu", "kel.conllu", "links")
-RUN = "systems.toml"
+READY = "systems.toml", "luke.es-en.tsv", "ATTRIBUTION.md"  # files to copy
 LENGTHS = range(4, 26)  # English words, without punctuation
 
 
@@ -24,11 +24,11 @@ class Pair:
     kel: Sentence
 
     def links(self) -> list[tuple[int, int]]:
-        """Gold word links: 0-based English and Kel positions."""
+        """Return the gold word links, as 0-based English and Kel positions."""
         return links(self.english, self.kel)
 
     def lines(self) -> tuple[str, ...]:
-        """The text of this pair for each kind of file, in the order of ENDINGS."""
+        """Return the text of this pair for each kind of file, in the order of ENDINGS."""
         assert self.english.tree
         return (
             self.english.text(),
@@ -41,7 +41,7 @@ class Pair:
 
 
 def draw_pairs(seed: int, depth: int = 3) -> Iterator[Pair]:
-    """Yield endless pairs with distinct English sentences, each of a uniform random depth from 0 to `depth`."""
+    """Yield pairs without end. Their English sentences are distinct; each has a random depth from 0 to `depth`."""
     rng = random.Random(seed)
     sampler = Sampler(rng)
     seen: set[str] = set()
@@ -56,10 +56,11 @@ def draw_pairs(seed: int, depth: int = 3) -> Iterator[Pair]:
 
 
 def write_corpus(folder: Path, sentences: int, held_out: int, seed: int, depth: int = 3) -> None:
-    """Write test and dev (`held_out` pairs each), then train, so that the size of train does not change them; and a run
-    file that compares systems."""
+    """Write test and dev (`held_out` pairs each), then train, so that the size of train does not affect them; and copy
+    the files in READY."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / RUN).write_bytes(resources.files("synmt.demo").joinpath(RUN).read_bytes())
+    for name in READY:
+        (folder / name).write_bytes(resources.files("synmt.demo").joinpath(name).read_bytes())
     pairs = draw_pairs(seed, depth)
     for part, size in (("test", held_out), ("dev", held_out), ("train", sentences)):
         with ExitStack() as stack:

@@ -1,9 +1,9 @@
-"""Derivations: what a sentence says, before any language says it, and how they are drawn at random.
+"""Derivations: what a sentence means, independent of language, and how to draw random ones.
 
-`english` and `kel` both read a derivation, so the two sides of a pair agree by construction. What the English
-string alone would leave open is not drawn: a phrase that could attach to two places attaches to one by rule.
-Instruments, recipients and places belong to the verb, clothes and origins to the noun before them, and the
-verb gets nothing after a noun that is modified. So syntax, not luck, decides the translation.
+`english` and `kel` both read a derivation, so the two sides of a pair match by construction. English sentences are
+never ambiguous: if a phrase could attach to two places, a rule decides. Instruments, recipients and places belong to
+the verb, clothes and origins to the noun before them, and nothing that belongs to the verb follows a modified noun. So
+syntax, not luck, decides the translation.
 """
 
 import random
@@ -62,7 +62,7 @@ class Adpositional:
 
 @dataclass(eq=False)
 class Relative:
-    """A clause whose subject or object is the noun it describes; `pronoun` is "" for a bare one."""
+    """A clause whose subject or object is the noun it modifies; `pronoun` is "" if there is none."""
 
     clause: "Clause"
     pronoun: str
@@ -70,7 +70,7 @@ class Relative:
 
 @dataclass(eq=False)
 class Common:
-    """A noun and its modifiers; it has a determiner or a possessor, and at most one modifier after it."""
+    """A noun and its modifiers: a determiner or a possessor, and at most one modifier after it."""
 
     noun: Noun
     number: Number
@@ -82,7 +82,7 @@ class Common:
 
 @dataclass(eq=False)
 class Complement:
-    """What follows "of"."""
+    """The phrase after "of"."""
 
     object: "Nominal"
 
@@ -120,7 +120,7 @@ class Predicate:
 
 @dataclass(eq=False)
 class Clause:
-    """A subject and one predicate, or two joined by "and"; `gap` is the nominal left unsaid in a relative."""
+    """A subject and one predicate, or two joined by "and"; `gap` is the nominal that a relative clause omits."""
 
     subject: Nominal
     predicates: list[Predicate]
@@ -129,7 +129,7 @@ class Clause:
 
 @dataclass(eq=False)
 class Derivation:
-    """A main clause, perhaps with an adverbial clause before or after it, or a second clause joined on."""
+    """A main clause; it may have an adverbial clause before or after it, or a second main clause."""
 
     main: Clause
     subordinator: str = ""
@@ -140,7 +140,7 @@ class Derivation:
 
 
 class Sampler:
-    """Draws derivations. `depth` bounds how many modifiers or clauses may stand inside one another."""
+    """Draws derivations. `depth` bounds how deep modifiers or clauses may be nested."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -175,11 +175,11 @@ class Sampler:
         return self._fill(self._pick(frames), depth)
 
     def _fill(self, frame: Frame, depth: int, gap: Common | None = None) -> Predicate:
-        """A predicate of that frame; `gap` is its object where that stands before a relative clause."""
+        """Return a predicate with this frame; `gap` is its object if that precedes a relative clause."""
         predicate = Predicate(frame)
         stative = "stative" in frame.traits
         self._set_tense(predicate, ["", "", "", "", "have", "will", *([] if stative else AUXILIARIES_OF_ACTION)])
-        predicate.past |= frame.verb.base == frame.verb.past  # or "they cut" would be both
+        predicate.past |= frame.verb.base == frame.verb.past  # otherwise "they cut" would be ambiguous
         if "that" in frame.traits:
             predicate.complement = self._complement_clause(depth - 1)
             predicate.overt_that = self._happens(0.75)
@@ -318,7 +318,7 @@ def _is_modified(nominal: Nominal) -> bool:
 
 
 def _is_heavy(predicate: Predicate) -> bool:
-    """Whether something added after it could be taken for a part of its last phrase."""
+    """Return whether a phrase added after it could be taken for a part of its last phrase."""
     last = predicate.oblique.object if predicate.oblique else predicate.object
     return predicate.complement is not None or (last is not None and _is_modified(last))
 

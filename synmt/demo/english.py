@@ -33,7 +33,7 @@ BEFORE_NOT = {"will": "wo", "can": "ca", "am": "am"}  # forms that change before
 
 @dataclass(slots=True)
 class Phrase:
-    """A constituent: its label, what it is made of, and the word that the rest of it depends on."""
+    """A constituent: its label, its parts, and its head word."""
 
     label: str
     children: list["Phrase | Word"]
@@ -41,7 +41,7 @@ class Phrase:
 
 
 def say(derivation: Derivation) -> Sentence:
-    """The derivation as an English sentence."""
+    """Return a derivation as an English sentence."""
     main = _main(derivation)
     stop = _word(".", ".", meaning=(derivation, "stop"))
     stop.glued = True
@@ -55,7 +55,7 @@ def say(derivation: Derivation) -> Sentence:
 
 
 def _tree(phrase: Phrase, words: list[Word]) -> Tree:
-    """The phrase as a tree; collects its words in their order."""
+    """Return a phrase as a tree, and collect its words in order."""
     nodes: list[str] = []
     parents: list[int] = []
 
@@ -90,7 +90,7 @@ def _main(derivation: Derivation) -> Phrase:
         adverbial = _adverbial(derivation, derivation.adverbial)
         adverbial.head.attach(main.head, "advcl")
         if not derivation.adverbial_first:
-            # an adverbial clause after the verb stands inside the verb phrase
+            # an adverbial clause after the verb belongs to the verb phrase
             main.children[-1] = _with_child(main.children[-1], adverbial)
             return main
         comma.attach(adverbial.head, "punct")
@@ -136,7 +136,7 @@ def _is_speaker(nominal: Nominal) -> bool:
 
 
 def _predicate(predicate: Predicate, agreement: str, gap: Common | None) -> Phrase:
-    """The verb phrase: auxiliary, negation, adverb, and the verb or the adjective with what follows it."""
+    """Return the verb phrase: auxiliary, negation, adverb, and the verb or adjective with everything after it."""
     auxiliary, main = _verbs(predicate, agreement)
     inner = _adjectival(predicate, main) if predicate.adjective else _verbal(predicate, main, gap)
     front: list[Phrase | Word] = []
@@ -150,13 +150,13 @@ def _predicate(predicate: Predicate, agreement: str, gap: Common | None) -> Phra
         if predicate.negated and predicate.contracted:
             auxiliary.form = BEFORE_NOT.get(auxiliary.form, auxiliary.form)
         return Phrase("VP", [*front, inner], inner.head)
-    if predicate.adjective:  # "is not often hungry": all in one phrase
+    if predicate.adjective:  # "is not often hungry" is one phrase
         return Phrase("VP", [inner.children[0], *front, *inner.children[1:]], inner.head)
     return Phrase("VP", [*front, *inner.children], inner.head)
 
 
 def _verbs(predicate: Predicate, agreement: str) -> tuple[Word | None, Word]:
-    """The auxiliary, if there is one, and the main verb, which is "be" before an adjective."""
+    """Return the auxiliary, if any, and the main verb, which is "be" before an adjective."""
     meaning = (predicate, "verb")
     past = predicate.past
     if predicate.adjective:

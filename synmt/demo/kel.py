@@ -1,12 +1,12 @@
 """A derivation in Kel, an invented language: words and Universal Dependencies.
 
-Kel in short. The verb comes last: adverbial clause, subject, obliques, object, that-clause, adverbs, verb.
-Modifiers precede their noun: relative clause, possessor, postpositional phrase, determiner, adjectives.
-Nouns end in plural -ri and a case: subject -š, object -ned, oblique -mo (before a postposition), possessor
--lun. A noun's class is heard in its stem's last vowel (a, o: 1; e, i: 2; u: 3). With it agree adjectives
-(-ak, -ek, -uk; plural -ari, -eri, -uri), "this" (-a, -e, -u), a postposition that describes it (-ga, -ge,
--gu) and the verb of its relative clause (-ka, -ke, -ku). A verb is a prefix (the English particle), its stem,
-aspect, tense, and -t or -ren for the number of its subject. No articles; "not" is `ma` before the verb.
+The verb comes last: adverbial clause, subject, obliques, object, that-clause, adverbs, verb. Modifiers precede
+their noun: relative clause, possessor, postpositional phrase, determiner, adjectives. Nouns take a plural, -ri,
+and a case: subject -š, object -ned, oblique -mo (before a postposition), possessor -lun. The last vowel of a
+noun's stem shows its class (a, o: 1; e, i: 2; u: 3). These agree with it: adjectives (-ak, -ek, -uk; plural
+-ari, -eri, -uri), "this" (-a, -e, -u), a postposition that modifies the noun (-ga, -ge, -gu) and the verb of
+its relative clause (-ka, -ke, -ku). A verb consists of a prefix (the English particle), its stem, aspect,
+tense, and -t or -ren for the number of its subject. There are no articles; "not" is `ma` before the verb.
 """
 
 from synmt.demo.derivation import (
@@ -44,11 +44,11 @@ AGREEMENT = {"singular": "t", "plural": "ren"}
 ASPECTS = {"": "", "will": "", "can": "ab", "must": "ud", "have": "er", "be": "im"}
 TENSES = {"Past": "ata", "Pres": "oni", "Fut": "ise"}
 
-Phrase = tuple[list[Word], Word]  # words in order, and the one that the others depend on
+Phrase = tuple[list[Word], Word]  # words in order, and their head
 
 
 def say(derivation: Derivation) -> Sentence:
-    """The derivation as a Kel sentence."""
+    """Return a derivation as a Kel sentence."""
     words, head = _main(derivation)
     stop = Word(".", ".", "PUNCT", meaning=(derivation, "stop"), glued=True)
     stop.attach(head, "punct")
@@ -57,7 +57,7 @@ def say(derivation: Derivation) -> Sentence:
 
 
 def noun_class(nominal: Nominal) -> int:
-    """The class that agrees with a nominal; of two joined nouns, the nearer one's."""
+    """Return the class of a nominal, for agreement; two joined nouns have that of the nearer one."""
     match nominal:
         case Common():
             return CLASSES[nominal.noun.kel[-1]]
@@ -110,7 +110,7 @@ def _clause(clause: Clause) -> Phrase:
 
 
 def _predicate(predicate: Predicate, clause: Clause) -> Phrase:
-    """Everything after the subject, the verb or copula last."""
+    """Return everything after the subject. The verb or copula is last."""
     verb = _verb(predicate, clause)
     head = verb
     words: list[Word] = []
@@ -141,7 +141,7 @@ def _predicate(predicate: Predicate, clause: Clause) -> Phrase:
 
 
 def _verb(predicate: Predicate, clause: Clause) -> Word:
-    """Prefix, stem, aspect, tense, number of the subject, and in a relative clause the class of its noun."""
+    """Return prefix, stem, aspect, tense, number of the subject, and in a relative clause the class of its noun."""
     number: Number = clause.subject.number
     tense = "Fut" if predicate.auxiliary == "will" else "Past" if predicate.past else "Pres"
     if predicate.auxiliary in ("can", "must"):
@@ -160,7 +160,7 @@ def _verb(predicate: Predicate, clause: Clause) -> Word:
 def _complement_clause(predicate: Predicate, clause: Clause, verb: Word) -> list[Word]:
     words, head = _clause(clause)
     head.attach(verb, "ccomp")
-    # where English leaves "that" unsaid, its verb alone tells that a clause follows
+    # if English omits "that", only its verb shows that a clause follows
     meaning = (predicate, "that" if predicate.overt_that else "verb")
     that = Word(COMPLEMENTISER[1], COMPLEMENTISER[1], "SCONJ", meaning=meaning)
     that.attach(head, "mark")
@@ -168,7 +168,7 @@ def _complement_clause(predicate: Predicate, clause: Clause, verb: Word) -> list
 
 
 def _adpositional(phrase: Adpositional, head: Word, deprel: str, described: Common | None = None) -> list[Word]:
-    """A postpositional phrase; where it describes a noun, the postposition agrees with that noun."""
+    """Return a postpositional phrase; if it modifies a noun, the postposition agrees with that noun."""
     words, inner = _nominal(phrase.object, "Obl")
     inner.attach(head, deprel)
     kel = phrase.preposition.kel
@@ -249,7 +249,7 @@ def _determiner(nominal: Common, noun: Word) -> list[Word]:
 
 
 def _inflected(stem: str, upos: str, nominal: Pronoun | Name | Common, case: str) -> Word:
-    """Stem, plural and case. A pronoun's stem tells its number already."""
+    """Return stem, plural and case. The stem of a pronoun already shows its number."""
     plural = PLURAL if isinstance(nominal, Common) and nominal.number == "plural" else ""
     feats = {"Case": case, "Number": NUMBERS[nominal.number], "NounClass": str(noun_class(nominal))}
     return Word(stem + plural + CASES[case], stem, upos, feats=feats, meaning=(nominal, "noun"))

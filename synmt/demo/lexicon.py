@@ -1,7 +1,7 @@
-"""The words of the demo grammar in English and in Kel, and what goes together with what.
+"""The words of the demo grammar in English and Kel, and which of them go together.
 
-Tables, one row a word. `+` marks the joints of a Kel compound. Kinds (person, food, inside …) keep sentences
-sensible: a verb's frame and a preposition name the kinds of noun that they take.
+Each table has one word per row. `+` marks the joints of a Kel compound. Kinds (person, food, inside …) keep
+sentences sensible: the frame of a verb, and each preposition, list the kinds of noun that they take.
 """
 
 from dataclasses import dataclass
@@ -174,7 +174,7 @@ believe     person         -                          that,stative
 hope        person         -                          that,stative
 """
 
-# English, Kel stem, kinds of noun it describes (everything: any)
+# English, Kel stem, kinds of noun it modifies (everything: any)
 _ADJECTIVES = """
 old        brev     any
 big        gros     any
@@ -241,7 +241,7 @@ COPULA = "es"
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A common noun; its Kel class (1, 2 or 3) is heard in the last vowel of its stem."""
+    """A common noun. The last vowel of its Kel stem shows its class (1, 2 or 3)."""
 
     singular: str
     plural: str
@@ -262,7 +262,7 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A verb, with its particle if it has one, and what it takes; no kinds of object: it is intransitive."""
+    """A verb with its particle, if any, and the phrases it takes. Without kinds of object it is intransitive."""
 
     verb: Verb
     particle: str
@@ -287,7 +287,7 @@ class Preposition:
 
 @dataclass(frozen=True, eq=False)
 class Determiner:
-    """`singular` or `plural` is "" where it has no such form; `kel` is "" where Kel says nothing."""
+    """`singular` or `plural` is "" if it has no such form; `kel` is "" if Kel has no word for it."""
 
     singular: str
     plural: str
@@ -348,5 +348,5 @@ PERSONS = [
 
 
 def preposition(kel: str) -> Preposition:
-    """The preposition of that Kel postposition: English "with" is two of them."""
+    """Return the English preposition of a Kel postposition; English "with" corresponds to two of them."""
     return next(entry for entry in PREPOSITIONS if entry.kel == kel)

@@ -1,4 +1,4 @@
-"""Words with their heads and meanings, and sentences of them, in either language."""
+"""Words with their heads and meanings, and sentences made of them, in either language."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from synmt.trees.constituency import Tree
 class Word:
     """One token.
 
-    meaning: the part of the derivation that it expresses; two words with one meaning are linked.
-    glued: whether there is no white space before it.
+    meaning: the part of the derivation that it expresses; words with the same meaning are linked.
+    glued: whether it follows the previous word without a space.
     head: its head; None for the root.
     """
 
@@ -31,13 +31,13 @@ class Word:
 
 @dataclass(slots=True)
 class Sentence:
-    """The words of a sentence, and its constituency tree if the language has one."""
+    """The words of a sentence, and its constituency tree, if the language has one."""
 
     words: list[Word]
     tree: Tree | None = None
 
     def spaces(self) -> list[bool]:
-        """Whether white space follows each word, [n]."""
+        """Return whether white space follows each word, [n]."""
         return [not following.glued for following in self.words[1:]] + [False]
 
     def text(self) -> str:
@@ -45,12 +45,12 @@ class Sentence:
         return "".join(word.form + " " * space for word, space in spaced)
 
     def heads(self) -> list[int]:
-        """1-based index of each word's head, 0 for the root, [n]."""
+        """Return the 1-based index of each word's head, 0 for the root, [n]."""
         place = {id(word): index for index, word in enumerate(self.words, 1)}
         return [place[id(word.head)] if word.head else 0 for word in self.words]
 
     def conllu(self) -> str:
-        """The sentence as one CoNLL-U block, without the empty line that ends it."""
+        """Return the sentence as one CoNLL-U block, without the empty line after it."""
         rows = [f"# text = {self.text()}"]
         columns = zip(self.words, self.heads(), self.spaces(), strict=True)
         for number, (word, head, space) in enumerate(columns, 1):
@@ -62,7 +62,7 @@ class Sentence:
 
 
 def links(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
-    """All pairs of a source and a target word with one meaning, as 0-based positions."""
+    """Return all pairs of a source and a target word with the same meaning, as 0-based positions."""
     places: dict[Hashable, list[int]] = {}
     for place, word in enumerate(source.words):
         places.setdefault(word.meaning, []).append(place)

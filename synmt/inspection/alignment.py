@@ -56,7 +56,7 @@ def read_alignments(lines: Sequence[Line]) -> list[Alignment]:
     """
     first = next((line for line in lines if line.text.startswith("{")), None)
     if first is None:
-        raise lines[0].error("links without words: at least one file must be in JSON")
+        raise lines[0].error("no file has words: at least one must be in JSON")
     words = _alignment(first, [], [])
     found = [_alignment(line, words.source, words.target) for line in lines]
     for line, alignment in zip(lines, found, strict=True):
@@ -94,7 +94,7 @@ def _from_json(fields: dict[str, Any]) -> Alignment:
 def _from_links(source: list[str], target: list[str], of_links: dict[Link, float]) -> Alignment:
     check_inside(of_links.keys(), len(source), len(target))
     if any(min(link) < 0 for link in of_links):
-        raise ValueError("a link to a word with a negative number")
+        raise ValueError("a link has a negative word number")
     scores = np.zeros((len(source), len(target)))
     for link, score in of_links.items():
         scores[link] = score
@@ -104,7 +104,7 @@ def _from_links(source: list[str], target: list[str], of_links: dict[Link, float
 
 def _check_scores(scores: npt.NDArray[np.float64]) -> None:
     if not ((scores > -ROUNDING) & (scores < 1 + ROUNDING)).all():
-        raise ValueError("a score is not between 0 and 1")
+        raise ValueError("a score must be between 0 and 1")
 
 
 def alignment_matrices(alignments: Sequence[Alignment], files: Sequence[str]) -> tuple[list[Matrix], Legend]:

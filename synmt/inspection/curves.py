@@ -2,7 +2,8 @@
 
 import csv
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
@@ -16,19 +17,21 @@ from synmt.streams import BadInput, readable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The first panels, in this order. `loss` includes label smoothing, `valid_loss` does not.
-TITLES = {
-    "loss": "training loss (nats per token)",
-    "valid_loss": "validation loss (nats per token)",
-    "valid_loss_words": "validation loss without arcs",
-    "valid_loss_arcs": "validation loss of arcs",
-    "valid_bleu": "validation BLEU",
+# The title and unit of the first panels, in this order. `loss` includes label smoothing, `valid_loss` does not.
+NATS = "nats per token"
+PANELS = {
+    "loss": ("training loss", NATS),
+    "valid_loss": ("validation loss", NATS),
+    "valid_loss_words": ("validation loss without arcs", NATS),
+    "valid_loss_arcs": ("validation loss of arcs", NATS),
+    "valid_bleu": ("validation BLEU", "BLEU"),
 }
 ACCURACY = "valid_"  # prefix of the columns of other accuracies
 PERPLEXITY = "valid_perplexity"  # redundant with the loss
 # Okabe & Ito's colours, which colour-blind people can distinguish, with line styles for black-and-white print.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 STYLES = ("-", "--", "-.", ":")
+_SEED = re.compile(r"\.\d+$")  # at the end of the name of a model of a run
 LARGEST_LOG = 2**24  # bytes; a quarter of a million rows
 MOST_COLUMNS, LARGEST_NUMBER = 50, 1e15  # more than any training run writes
 
@@ -50,18 +53,18 @@ def read_curves(path: Path) -> Curves:
         with file.open(encoding="utf-8", newline="") as stream:
             rows = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
             if len(rows.fieldnames or ()) > MOST_COLUMNS:
-                raise BadInput(f"more than {MOST_COLUMNS} columns", str(file), 1)
+                raise BadInput(f"too many columns: at most {MOST_COLUMNS} can be read", str(file), 1)
             for number, row in enumerate(rows, 2):
                 try:
                     _add(points, row)
                 except (KeyError, TypeError, ValueError):
-                    raise BadInput("not a row of a training log", str(file), number) from None
+                    raise BadInput("not a row of the log of a training run", str(file), number) from None
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(getattr(error, "strerror", None) or "not UTF-8", str(file)) from None
     except csv.Error as error:
         raise BadInput(str(error), str(file)) from None
     if not points:
-        raise BadInput("a log without numbers", str(file))
+        raise BadInput("the log has no numbers", str(file))
     return Curves(readable(str(file.parent)), points)
 
 
@@ -76,13 +79,42 @@ def as_json(runs: Sequence[Curves]) -> Iterator[str]:
             yield orjson.dumps({"run": run.name, "update": update, **rows[update]}).decode()
 
 
+def panels(runs: Iterable[Curves]) -> dict[str, tuple[str, str]]:
+    """Return the columns of the logs in the order of their panels, each with its title and the unit of its values."""
+    shown = {name for run in runs for name in run.points}
+    others = {name: name.removeprefix(ACCURACY).upper() for name in sorted(shown - PANELS.keys())}
+    return {
+        **{name: panel for name, panel in PANELS.items() if name in shown},
+        **{name: (f"validation {score}", score) for name, score in others.items()},
+    }
+
+
+def mean_of(runs: Sequence[Curves]) -> Curves:
+    """Return the mean over runs, each column at the updates that all runs have. Its name is theirs without the
+    seed."""
+    points = {}
+    for name in runs[0].points:
+        values = [dict(zip(*run.points.get(name, ([], [])), strict=True)) for run in runs]
+        if updates := sorted(set(values[0]).intersection(*values)):
+            points[name] = updates, [sum(each[update] for each in values) / len(runs) for update in updates]
+    return Curves(_SEED.sub("", runs[0].name), points)
+
+
+def by_seed(runs: Sequence[Curves]) -> list[list[Curves]]:
+    """Return the runs in groups: those whose names differ only in the seed at the end, `SYSTEM.SEED`, are together."""
+    groups: dict[str, list[Curves]] = {}
+    for run in runs:
+        groups.setdefault(_SEED.sub("", run.name), []).append(run)
+    return list(groups.values())
+
+
 def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) -> None:
     """Add a row of the log. Raises ValueError for numbers too large to draw; infinities and nan leave a gap."""
     update = int(row["update"])
     if abs(update) > LARGEST_NUMBER:
         raise ValueError(update)
     for name in row:
-        if row[name] and (name in TITLES or (name.startswith(ACCURACY) and name != PERPLEXITY)):
+        if row[name] and (name in PANELS or (name.startswith(ACCURACY) and name != PERPLEXITY)):
             updates, values = points.setdefault(name, ([], []))
             updates.append(update)
             values.append(float(row[name]))
@@ -91,28 +123,33 @@ def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) 
 
 
 def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
-    """Draw one panel per column of the logs, with one line per run."""
-    shown = {name for run in runs for name in run.points}
-    names = [*(name for name in TITLES if name in shown), *sorted(shown - TITLES.keys())]
-    of_runs = [PurePath(run.name).name for run in runs]
-    if len(set(of_runs)) < len(runs):
-        of_runs = [run.name for run in runs]
-    figure.set_size_inches(4 * len(names) + 0.5, 3)
-    panels = figure.subplots(1, len(names), squeeze=False)[0]
-    for panel, name in zip(panels, names, strict=True):
-        for number, run in enumerate(runs):
-            updates, values = run.points.get(name, ([], []))
-            panel.plot(
-                updates,
-                values,
-                color=COLORS[number % len(COLORS)],
-                linestyle=STYLES[number % len(STYLES)],
-                marker="o" if len(values) <= 30 else None,
-                markersize=3,
-                label=label(of_runs[number], longest=60),
-            )
-        panel.set_title(TITLES.get(name) or f"validation {name.removeprefix(ACCURACY).upper()}", fontsize=9)
+    """Draw one panel per column of the logs, with one line per run. Runs that differ only in the seed have thin lines,
+    and their mean a thick one."""
+    groups = by_seed(runs)
+    lines = [mean_of(group) if len(group) > 1 else group[0] for group in groups]
+    names = _names(lines)
+    shown = panels(runs)
+    figure.set_size_inches(4 * len(shown) + 0.5, 3)
+    axes = figure.subplots(1, len(shown), squeeze=False, gridspec_kw={"wspace": 0.25})[0]
+    for panel, (column, (title, unit)) in zip(axes, shown.items(), strict=True):
+        for number, (group, line, name) in enumerate(zip(groups, lines, names, strict=True)):
+            look = {"color": COLORS[number % len(COLORS)], "linestyle": STYLES[number % len(STYLES)]}
+            seeds = group if len(group) > 1 else []
+            for run in seeds:
+                panel.plot(*run.points.get(column, ([], [])), **look, linewidth=0.6, alpha=0.45)
+            updates, values = line.points.get(column, ([], []))
+            marker = "o" if len(values) <= 30 else None
+            full = f"{label(name, longest=60)}{f', mean of {len(seeds)} seeds' if seeds else ''}"
+            panel.plot(updates, values, **look, marker=marker, markersize=3, label=full)
+        panel.set_title(title, fontsize=9)
         panel.set_xlabel("update", fontsize=8)
+        panel.set_ylabel(unit, fontsize=8)
         panel.tick_params(labelsize=8)
         panel.grid(color="#dddddd", linewidth=0.5)
-    panels[0].legend(fontsize=8)
+    axes[0].legend(fontsize=8)
+
+
+def _names(lines: Sequence[Curves]) -> list[str]:
+    """Return the names of the folders, with their paths if two are the same."""
+    names = [PurePath(line.name).name for line in lines]
+    return names if len(set(names)) == len(lines) else [line.name for line in lines]

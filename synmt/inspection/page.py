@@ -4,15 +4,17 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from synmt.inspection.alignment import Alignment
 from synmt.inspection.matrix import Legend, Matrix, label
-from synmt.inspection.sentence import ReadSentence, Weights, of_all_heads
 from synmt.streams import BadInput
 from synmt.trees.record import UNATTACHED
+
+if TYPE_CHECKING:
+    from synmt.inspection.sentence import ReadSentence, Weights
 
 DIGITS = 4  # decimals of numbers
 LONGEST_WORD = 100  # characters of a word in a line
@@ -32,8 +34,10 @@ class View:
     shares: bool
 
 
-def attention_page(sentence: ReadSentence, title: str, alignment: Alignment | None = None) -> str:
+def attention_page(sentence: "ReadSentence", title: str, alignment: Alignment | None = None) -> str:
     """Return a page with all heads of all layers on a sentence. Raises BadInput if the sentence is too long."""
+    from synmt.inspection.sentence import of_all_heads
+
     weights, legend = of_all_heads(sentence, "weights")
     views = [View(legend, _layers(sentence, weights), shares=True)]
     if sentence.strengths is not None:
@@ -60,10 +64,10 @@ def links_page(alignments: Iterable[tuple[int, Alignment]], title: str) -> str:
         words = [[label(word, LONGEST_WORD) for word in side] for side in (each.source, each.target)]
         links = [[i, j, round(float(each.scores[i, j]), DIGITS)] for i, j in each.links]
         pairs.append([number, *words, links, round(each.confidence, DIGITS)])
-    return _filled("links.html", title, pairs)
+    return filled("links.html", title, pairs)
 
 
-def _layers(sentence: ReadSentence, values: Weights) -> dict[str, list[Matrix]]:
+def _layers(sentence: "ReadSentence", values: "Weights") -> dict[str, list[Matrix]]:
     """Group matrices by layer. values: [L,H,n,n], or [1,H,n,n] if all layers share them."""
     tokens = sentence.layout.tokens
     shared = len(values) < len(sentence.weights)
@@ -75,7 +79,7 @@ def _layers(sentence: ReadSentence, values: Weights) -> dict[str, list[Matrix]]:
     }
 
 
-def _tree(sentence: ReadSentence) -> dict[str, Any] | None:
+def _tree(sentence: "ReadSentence") -> dict[str, Any] | None:
     """Return the nodes of the encoder's own tree, or that of the words, with their parents and tokens."""
     layout, tree = sentence.layout, sentence.record.tree
     if layout.parents:
@@ -88,7 +92,7 @@ def _tree(sentence: ReadSentence) -> dict[str, Any] | None:
     return {"nodes": list(map(label, tree.nodes)), "parents": tree.parents, "tokens": tokens}
 
 
-def _dependencies(sentence: ReadSentence) -> dict[str, Any] | None:
+def _dependencies(sentence: "ReadSentence") -> dict[str, Any] | None:
     record = sentence.record
     if not record.heads or UNATTACHED in record.heads:
         return None
@@ -96,7 +100,7 @@ def _dependencies(sentence: ReadSentence) -> dict[str, Any] | None:
     return {"words": words, "heads": record.heads, "deprels": deprels, "tokens": _tokens_of_words(sentence)}
 
 
-def _tokens_of_words(sentence: ReadSentence) -> list[list[int]]:
+def _tokens_of_words(sentence: "ReadSentence") -> list[list[int]]:
     """Return the tokens that are subwords of each word."""
     tokens: list[list[int]] = [[] for _ in sentence.record.tokens]
     for token, word in enumerate(sentence.layout.words):
@@ -108,7 +112,7 @@ def _tokens_of_words(sentence: ReadSentence) -> list[list[int]]:
 def _page(title: str, views: Sequence[View], parts: Mapping[str, Any]) -> str:
     numbers = sum(each.values.size for view in views for group in view.groups.values() for each in group)
     _check_size(numbers)
-    return _filled("page.html", title, {**parts, "views": list(map(_view, views))})
+    return filled("page.html", title, {**parts, "views": list(map(_view, views))})
 
 
 def _check_size(numbers: int) -> None:
@@ -116,9 +120,13 @@ def _check_size(numbers: int) -> None:
         raise BadInput(f"{numbers} numbers, but a page can hold {MOST_NUMBERS} at most")
 
 
-def _filled(template: str, title: str, data: object) -> str:
+def filled(template: str, title: str, data: object) -> str:
     """Fill a template, escaping data so that they cannot end the script element that contains them."""
-    text = resources.files("synmt.inspection").joinpath(template).read_text(encoding="utf-8").rstrip("\n")
+    text, trees = (
+        resources.files("synmt.inspection").joinpath(name).read_text(encoding="utf-8")
+        for name in (template, "trees.js")
+    )
+    text = text.rstrip("\n").replace("@TREES@", trees)
     before, between, after, end = text.replace("@DATA@", "@TITLE@").split("@TITLE@")
     return html.escape(title).join([before, between, after]) + orjson.dumps(data).decode().replace("<", "\\u003c") + end
 

@@ -151,7 +151,7 @@ def head_matrices(
     """Return the matrices of all heads of a layer, or of one; both count from 1. Raises BadInput if there is none."""
     layers, heads = sentence.weights.shape[:2]
     if not 1 <= layer <= layers or (head is not None and not 1 <= head <= heads):
-        raise BadInput(f"no layer {layer} with a head {head or 1}: there are {layers} layers with {heads} heads each")
+        raise BadInput(f"no head {head or 1} in layer {layer}: the model has {layers} layers with {heads} heads each")
     values, legend = of_all_heads(sentence, quantity)
     tokens = sentence.layout.tokens
     chosen = range(heads) if head is None else [head - 1]

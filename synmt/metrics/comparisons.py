@@ -16,7 +16,7 @@ from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form, signatures
 from synmt.metrics.segments import read_segments
 from synmt.metrics.significance import TESTS, Comparison, Findings, compare
-from synmt.streams import BadInput, Line
+from synmt.streams import BadInput, Line, counted
 
 NEEDED = {"system", "metric", "score"}
 NOT_OF_A_SETTING = {"system", "score", "sentences", "signature"}
@@ -63,11 +63,11 @@ class ScoreTable:
     def add(self, cells: Sequence[str]) -> None:
         """Add a row. Raises ValueError if it does not fit the table, or if its score is not a number."""
         if len(cells) != len(self.columns):
-            raise ValueError(f"{len(cells)} columns, but the header has {len(self.columns)}")
+            raise ValueError(f"{counted(len(cells), 'column')}, but the header has {len(self.columns)}")
         row = dict(zip(self.columns, cells, strict=True))
         system, score = row["system"], float(row["score"])
         if not math.isfinite(score):
-            raise ValueError(f"score of {system} is {row['score']}")
+            raise ValueError(f"the score of {system} is not a finite number: {row['score']}")
         if system not in self.systems:
             self.systems.append(system)
         setting = tuple(cell for name, cell in row.items() if name not in NOT_OF_A_SETTING)
@@ -104,14 +104,14 @@ def read_settings(lines: Iterable[Line]) -> tuple[list[str], list[list[float]]]:
     settings = []
     for table in tables:
         if len(table.systems) != len(tables[0].systems):
-            raise BadInput(f"tables of {len(tables[0].systems)} and of {len(table.systems)} systems")
+            raise BadInput(f"tables of {len(tables[0].systems)} and {len(table.systems)} systems cannot be compared")
         for setting, scores in table.settings.items():
             missing = [system for system in table.systems if system not in scores]
             if missing:
                 raise BadInput(f"no score of {missing[0]} for {' '.join(setting)}")
             settings.append([scores[system] for system in table.systems])
     if not settings or len(tables[0].systems) < 2:
-        raise BadInput("no scores of two systems to compare")
+        raise BadInput("fewer than two systems to compare")
     return tables[0].systems, settings
 
 

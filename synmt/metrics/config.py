@@ -33,9 +33,9 @@ class MetricConfig:
     ribes_alpha: float = setting(0.25, "weight of precision in RIBES", most=100)
     ribes_beta: float = setting(0.1, "weight of brevity in RIBES", most=100)
     link_base: int | None = setting(
-        None, "first word of links in hypotheses, if not 0 where a file has a 0, else 1", most=1
+        None, "number of the first word in links of hypotheses (0 if a file has a 0, else 1)", most=1
     )
-    reference_base: int | None = setting(None, "first word of links in references", most=1)
+    reference_base: int | None = setting(None, "number of the first word in links of references", most=1)
 
     def __post_init__(self) -> None:
         """Raise ValueError for a setting out of bounds."""
@@ -61,7 +61,7 @@ class SignificanceConfig:
         check_settings(self)
         if self.test != "sign" and self.resamples * self.level < 1 and self.level:
             least = math.ceil(1 / self.level)
-            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: at least {least} can")
+            raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: use at least {least}")
 
 
 DEFAULTS = MetricConfig()

@@ -166,5 +166,5 @@ def read_scored(line: str) -> Scored:
         raise ValueError('needs "links": [[source word, target word, score], …]') from None
     check_numbers(links)
     if any(type(score) not in (int, float) or not 0 <= score <= 1 for score in links.values()):
-        raise ValueError("a score is not between 0 and 1")
+        raise ValueError("a score must be between 0 and 1")
     return Scored(links)

@@ -71,7 +71,7 @@ class Attachment:
         Raises ValueError for a record without the needed columns, or with another text than the gold record.
         """
         if gold and "".join(gold.tokens) != "".join(record.tokens):
-            raise ValueError(f"tokens of another text than the reference's: {' '.join(record.tokens)!r:.60}")
+            raise ValueError(f"the text differs from the reference: {' '.join(record.tokens)!r:.60}")
         spans: Sequence[object] = list(pairwise(accumulate(map(len, record.tokens), initial=0)))
         tops = ["root", *spans, UNKNOWN]  # the last is for UNATTACHED
         deprels = [deprel.split(":")[0] for deprel in record.deprels]

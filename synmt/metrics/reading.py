@@ -86,7 +86,7 @@ def open_input(names: Sequence[str], files: Files, config: MetricConfig, buckets
     metrics: list[Metric[Any]] = [METRICS[name](config) for name in names]
     compared, *others = dict.fromkeys(metric.compares for metric in metrics)
     if others:
-        raise WrongUsage(f"{' and '.join(names)} compare different things")
+        raise WrongUsage(f"{' and '.join(names)} cannot be combined, because they compare different things")
     if compared not in get_args(Compared):
         raise ValueError(f"{names[0]} compares {compared}, which must be one of {', '.join(get_args(Compared))}")
     rows, notes = open_rows(names[0], compared, files, config, buckets)

@@ -56,20 +56,25 @@ def in_form(form: str, parts: Iterable[Part], fields: Iterable[Fields]) -> Itera
         return tsv(fields) if form == "tsv" else (orjson.dumps(row).decode() for row in fields)
     write, comment = (latex, "% ") if form == "latex" else (table, "")
     lines = (line for part in parts for line in (write(part.rows) if isinstance(part, Table) else [f"{comment}{part}"]))
-    return map(_printable, lines)
+    return map(printable, lines)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Escape characters that would break a cell or a line, since names of files and systems may contain any."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def latex(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the rows as a tabular with the rules of booktabs."""
+    return tabular([list(map(latex_text, row)) for row in rows])
+
+
+def tabular(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield rows of LaTeX, as `latex`."""
     yield rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
     yield r"\toprule"
     for number, row in enumerate(rows):
-        yield rf"{' & '.join(map(_latex_cell, row))} \\"
+        yield rf"{' & '.join(row)} \\"
         if number == 0:
             yield r"\midrule"
     yield r"\bottomrule"
@@ -84,8 +89,9 @@ _LATEX = str.maketrans(
 _AFTER_ROW = "[", "*"  # at the start of a row, these would be arguments of the \\ that ends the previous one
 
 
-def _latex_cell(cell: str) -> str:
-    cell = _printable(cell.strip())
+def latex_text(cell: str) -> str:
+    """Return text as LaTeX that is safe anywhere in a row or caption."""
+    cell = printable(cell.strip())
     sign, rest = (cell[0], cell[1:]) if cell[:1] in ("+", "-") else ("", cell)
     if cell.startswith(_AFTER_ROW):
         return f"{{{cell[0]}}}{cell[1:].translate(_LATEX)}"
@@ -115,11 +121,11 @@ def tsv(rows: Iterable[Fields]) -> Iterator[str]:
     """Yield a header and one row per number, with four decimals; unknown values are empty."""
     for number, row in enumerate(rows):
         if number == 0:
-            yield "\t".join(map(_printable, row))
+            yield "\t".join(map(printable, row))
         yield "\t".join(map(_cell, row.values()))
 
 
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.4f}" if isinstance(value, float) else _printable(str(value))
+    return f"{value:.4f}" if isinstance(value, float) else printable(str(value))

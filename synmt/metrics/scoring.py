@@ -41,7 +41,7 @@ def score_files(
     Raises BadInput, and ValueError for inputs that do not fit together.
     """
     if by_sentence + intervals + bool(limits) > 1:
-        raise WrongUsage("choose one of scores by length, by sentence or with intervals")
+        raise WrongUsage("scores by length, scores by sentence and intervals cannot be combined")
     if by_sentence:
         given = open_input(names, files, replace(config, effective_order=True))
         return report_sentences(score_sentences(given), form)

@@ -29,7 +29,7 @@ def files_of_set(name: str) -> tuple[str, list[str]]:
     if test_set not in DATASETS:
         raise WrongUsage(f"{name}: sacreBLEU has no test set {test_set!r}, only {', '.join(sorted(DATASETS)):.200}, …")
     if languages not in DATASETS[test_set].langpairs:
-        raise WrongUsage(f"{name}: {test_set} has {', '.join(DATASETS[test_set].langpairs)}")
+        raise WrongUsage(f"{name}: the language pairs of {test_set} are {', '.join(DATASETS[test_set].langpairs)}")
     try:
         return get_source_file(test_set, languages), get_reference_files(test_set, languages)
     except Exception as error:  # network, archives and readers of formats raise many kinds

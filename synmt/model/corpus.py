@@ -126,9 +126,12 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.targets) // self.segmentations
 
-    def batch(self, indices: Sequence[int], device: torch.device) -> tuple[SourceBatch, TargetBatch]:
-        source, golds = self._source(indices, device), [self.targets[i] for i in indices]
-        target = self._unread_apart(golds, device) if self.unread else self._target(golds, device)
+    def batch(
+        self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
+    ) -> tuple[SourceBatch, TargetBatch]:
+        """Return the tensors of pairs; random: draws trees to drop, and prefixes, on the CPU."""
+        source, golds = self._source(indices, device, random), [self.targets[i] for i in indices]
+        target = self._unread_apart(golds, device) if self.unread else self._target(golds, device, random)
         target.columns = {
             name: sent(pad([rows[i] for i in indices], 0)[0], device) for name, rows in self.columns.items()
         }
@@ -136,7 +139,7 @@ class Corpus:
             target.links = batch_links([self.links[i] for i in indices], device)
         return source, target
 
-    def _target(self, golds: Sequence[Ids], device: torch.device) -> TargetBatch:
+    def _target(self, golds: Sequence[Ids], device: torch.device, random: torch.Generator | None) -> TargetBatch:
         """Return targets whose entries the decoder reads all, each after the ones before it."""
         vocabulary = self.vocabulary
         gold, lengths = pad(golds, vocabulary.padding)
@@ -148,7 +151,7 @@ class Corpus:
             positions = real.flatten().nonzero().squeeze(1)
             counts = prefixes = None
         else:
-            sentences, ends, weights = self.plan.choose(lengths.numpy())
+            sentences, ends, weights = self.plan.choose(lengths.numpy(), random)
             positions = torch.from_numpy(sentences * gold.shape[1] + ends - 1)
             counts = None if (weights == 1).all() else sent(torch.from_numpy(weights), device)
             prefixes = Prefixes.pack(sentences, ends, gold.shape, device)
@@ -161,12 +164,12 @@ class Corpus:
             prefixes=prefixes,
         )
 
-    def _source(self, indices: Sequence[int], device: torch.device) -> SourceBatch:
-        """Return the sources, some without their trees, drawn by PyTorch's generator on the CPU."""
+    def _source(self, indices: Sequence[int], device: torch.device, random: torch.Generator | None) -> SourceBatch:
+        """Return the sources, some of them, drawn at random, without their trees."""
         padding = self.vocabulary.padding
         if not self.tree_dropout:
             return self.sources.batch(indices, padding, device)
-        drawn = (torch.rand(len(indices)) < self.tree_dropout).tolist()
+        drawn = (torch.rand(len(indices), generator=random) < self.tree_dropout).tolist()
         sources = Sources()
         for index, is_bare in zip(indices, drawn, strict=True):
             sources.copy(self.bare if is_bare else self.sources, index)
@@ -178,12 +181,14 @@ class Corpus:
         tokens = [gold[each] for gold, each in zip(golds, are_read, strict=True)]
         inputs, _ = pad([np.concatenate([[vocabulary.begin], each[:-1]]) for each in tokens], vocabulary.padding)
         before = [row * inputs.shape[1] + each.cumsum() - each for row, each in enumerate(are_read)]
-        gold = np.concatenate(golds).astype(np.int64)
+        gold, read = np.concatenate(golds).astype(np.int64), np.concatenate(are_read)
+        places = [sent(torch.from_numpy(each.nonzero()[0]), device) for each in (read, ~read)]
         return TargetBatch(
             sent(inputs, device),
             sent(torch.from_numpy(np.concatenate(before)), device),
             sent(torch.from_numpy(gold), device),
             len(gold),
+            unread=(places[0], places[1]),
         )
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:

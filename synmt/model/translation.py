@@ -64,7 +64,7 @@ class TranslationModel(nn.Module):
         if run is not None:
             of_states = {name: partial(each, run.states) for name, each in run.accuracies.items()}
             accuracies = joined_accuracies(accuracies, of_states)
-        kinds = self.decoder.classes(self.network, target.gold)
+        kinds = self.decoder.classes(self.network, target)
         if torch.is_grad_enabled():
             losses = [_loss(kind, states, smoothing, target.counts) for kind in kinds]
             total = torch.stack([kind.share * each for kind, each in zip(kinds, losses, strict=True)]).sum()

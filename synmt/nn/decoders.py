@@ -32,6 +32,7 @@ class TargetBatch:
     predicted from the same position.
     tokens: the number of entries in the targets.
     counts [P]: the number of entries that each prediction stands for, if only some are predicted.
+    unread: the places in gold of the entries that are read, and of those that are never read, if there are any.
     columns: the data of readings and losses, by name, each [B,c] int64, padded with 0.
     prefixes: for a decoder of prefixes, the Prefixes that end at the positions.
     links [k,3]: for models that learn links: sentence, target position (not counting begin of sentence), source
@@ -43,6 +44,7 @@ class TargetBatch:
     gold: Tensor
     tokens: int
     counts: Tensor | None = None
+    unread: tuple[Tensor, Tensor] | None = None
     columns: dict[str, Tensor] = field(default_factory=dict)
     prefixes: Any = None
     links: Tensor | None = None
@@ -198,14 +200,14 @@ class CausalDecoder(nn.Module):
             )
         return first
 
-    def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
+    def classes(self, network: Transformer, target: TargetBatch) -> list[Classes]:
         """Return the classes of the entries [P]: tokens compete with tokens, and entries that are never read with
         others."""
-        if not self.unread:
+        gold = target.gold
+        if target.unread is None:
             return one_vocabulary(network, gold)
         tokens = network.target_vocabulary - self.unread
-        is_unread = gold >= tokens
-        of_tokens, of_unread = (each.nonzero().squeeze(1) for each in (~is_unread, is_unread))
+        of_tokens, of_unread = target.unread
         weight, bias = network.output_weight, network.output_bias
         return [
             Classes(of_tokens, weight[:tokens], bias[:tokens], gold[of_tokens]),

@@ -203,7 +203,9 @@ class PrefixPlan:
             parts[-1].append(index)
         return parts
 
-    def choose(self, lengths: Integers) -> tuple[Integers, Integers, NDArray[np.float32]]:
+    def choose(
+        self, lengths: Integers, random: torch.Generator | None = None
+    ) -> tuple[Integers, Integers, NDArray[np.float32]]:
         """Return sentence, length and weight of each prefix, by ascending length, [R] each.
 
         The prefixes of a target are evenly spaced from a random start, so all are equally likely.
@@ -212,7 +214,7 @@ class PrefixPlan:
         sentences = np.repeat(np.arange(len(lengths)), counts)
         spacing = (lengths / counts)[sentences]
         number = np.arange(len(sentences)) - np.repeat(counts.cumsum() - counts, counts)
-        start = torch.rand(len(lengths), dtype=torch.float64).numpy()[sentences]
+        start = torch.rand(len(lengths), dtype=torch.float64, generator=random).numpy()[sentences]
         chosen = np.minimum(np.floor((number + start) * spacing).astype(np.int64) + 1, lengths[sentences])
         order = np.lexsort((sentences, chosen))
         return sentences[order], chosen[order], spacing[order].astype(np.float32)
@@ -238,7 +240,7 @@ class PrefixDecoder(nn.Module):
         """Raise ValueError if there are entries that are never read."""
         super().__init__()
         if unread:
-            raise ValueError("a decoder of prefixes reads all entries")
+            raise ValueError("a decoder that reads prefixes must read all entries")
         every = list((parts or {}).values())
         self.readings = readings
         self.inputs = nn.ModuleList(part for part in every if part.place == "input")
@@ -286,8 +288,8 @@ class PrefixDecoder(nn.Module):
         """Return what the positions of prefixes see of each other."""
         return AttentionEdit(heads=tuple(part(tensors[part.reads]) for part in _modules(self.heads)))
 
-    def classes(self, network: Transformer, gold: Tensor) -> list[Classes]:
-        return one_vocabulary(network, gold)
+    def classes(self, network: Transformer, target: TargetBatch) -> list[Classes]:
+        return one_vocabulary(network, target.gold)
 
     def start(self, network: Transformer, encoded: Tensor, source_bias: Tensor | None, beam: int) -> Steps:
         return PrefixSteps(self, network, encoded, source_bias, beam)

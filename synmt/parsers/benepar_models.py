@@ -104,7 +104,7 @@ def _load_export(folder: Path) -> "nn.Module":
             _check_file(path, LARGEST_PART)
     for path in folder.glob("*.json"):
         if b'"auto_map"' in path.read_bytes():
-            raise ValueError(f"{path.name} names code to run")
+            raise ValueError(f"{path.name} asks to run code")
     encoder = orjson.loads((folder / "config.json").read_bytes())
     config = dict(encoder["benepar"])
     sizes = {"force_root_constituent": True, **config["hparams"]}
@@ -153,7 +153,7 @@ def _check_layers(config: Any, tensors: int) -> None:
     """Raise ValueError for a number of layers, of any kind, that exceeds the number of tensors."""
     for name, value in config.items() if isinstance(config, dict) else ():
         if type(value) is int and value > tensors and re.search("layer|block|depth", name):
-            raise ValueError(f"{name} cannot be {value!r} with {tensors} tensors")
+            raise ValueError(f"{name} cannot be {value!r} if there are {tensors} tensors")
         _check_layers(value, tensors)
 
 
@@ -253,7 +253,7 @@ class CharacterModel(nn.Module):
 def _check_vocabulary(name: str, vocabulary: dict[str, int]) -> None:
     """Raise ValueError unless ids count up from 0 and no label contains white space or brackets."""
     if sorted(vocabulary.values()) != list(range(len(vocabulary))):
-        raise ValueError(f"{name} is not numbered from 0")
+        raise ValueError(f"{name} must be numbered from 0")
     for label in vocabulary:
         if name != "char_vocab" and _BREAKING.search(label):
             raise ValueError(f"{name} has {label!r}, which cannot be a label")

@@ -85,7 +85,7 @@ def _open_udpipe(config: ParserConfig, models: tuple[str, ...]) -> Parser:
 def _only_model(config: ParserConfig, kind: str, models: tuple[str, ...]) -> str:
     """Return the model given for a parser, or the embedded model of a kind."""
     if len(models) > 1:
-        raise WrongUsage(f"{len(models)} models ({', '.join(models)}) for one parser of --parser {config.parser}")
+        raise WrongUsage(f"--parser {config.parser} takes one model per parser, not {', '.join(models)}")
     return models[0] if models else str(embedded_model(kind, config.language))
 
 

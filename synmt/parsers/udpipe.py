@@ -98,12 +98,12 @@ def _size_of_blocks(stream: BinaryIO, length: int) -> int:
         if checksum != (unpacked * 19991 + packed * 199999991 + 1234567890) % 2**32:
             raise ValueError(f"the checksum of its {name} is wrong")
         if packed > length - stream.seek(SETTINGS, os.SEEK_CUR):
-            raise ValueError(f"its {name} would take {packed} bytes, beyond the end of the file")
+            raise ValueError(f"its {name} would reach beyond the end of the file, with {packed} bytes")
         stream.seek(packed, os.SEEK_CUR)
         return int(unpacked)
 
     if stream.read(len(HEADER)) != HEADER:
-        raise ValueError("it does not begin like one")
+        raise ValueError("it does not start like a UDPipe model")
     size = 0
     if byte() >= 2:  # the version; the next two bytes only stop older readers
         byte(), byte()

@@ -75,7 +75,7 @@ def _read_json(text: str, source: Sequence[str], target: Sequence[str]) -> dict[
         raise LinkError(f"{text!r:.40} is not a list of links")
     for side, words in (("source", source), ("target", target)):
         if fields.get(side, words) != list(words):
-            raise LinkError(f"the links belong to other {side} words")
+            raise LinkError(f"the links belong to different {side} words")
     links: dict[Link, float] = {}
     for each in found:
         match each:

@@ -1,14 +1,15 @@
-"""Runs of several systems as a unit: from one file with data, systems and seeds to the table of a paper.
+"""Runs: from one file with data, systems and seeds to the results table of a paper.
 
 Laws, each with a test:
 
-- Finished work is not done again. Work of other options or data is refused by the first difference, before anything is
-  trained; translations, and parses of tests, are made again instead. A thing without a note is not the run's own.
-- All tasks, done one at a time, in any order that respects what they need, twice or at once, give the table of one run;
-  so does a run that was interrupted anywhere. Whatever a run has started ends with it, even if it is killed.
-- Everything that can be refused is refused before any work: options, data, and what does not fit together.
-- Any name of a file, system or test gives the same table; no two things of a run have one place.
-- All systems read the same words, and text is parsed as training reads it.
-- An option with several values is chosen on dev, by its mean over all seeds.
-- What a process said last is the error of the run.
+- Finished work is not repeated. Work from other options or data is refused, naming the first difference, before any
+  training starts; translations, and parses of tests, are made again instead. A run never touches a path without a note.
+- The tasks, done one at a time in any order that respects their dependencies, repeatedly or in parallel, give the same
+  table as a single run, and so does a run that was interrupted at any point. All processes of a run end with it, even
+  if it is killed.
+- Whatever can be refused is refused before any work: options, data and incompatible combinations.
+- The names of files, systems and tests do not affect the table; no two outputs of a run share a path.
+- All systems read the same words, and text is parsed in the same way as in training.
+- An option with several values is tuned on dev, by its mean score over all seeds.
+- The last message of a process is the error of the run.
 """

@@ -1,7 +1,7 @@
-"""Runs that compare aligners, or ways to project trees. Both learn from the training pairs and the pairs of the tests,
-as papers do: neither sees the links or trees that it is scored by.
+"""Runs that compare aligners. They learn from the training pairs and the pairs of the tests, as in the literature, and
+never see the gold links.
 
-Aligners read words in lower case. Training pairs that share a sentence with a test are left out.
+Aligners read lowercased words. Training pairs that share a sentence with a test are left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together
 from synmt.runs.systems import add_parse, check_size, count_pairs, named
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
-from synmt.streams import BadInput, BadLines, read_lines
+from synmt.streams import BadInput, BadLines, counted, read_lines
 from synmt.text.tokenization import TextConfig
 from synmt.trees.formats import read_parses
 
@@ -30,10 +30,10 @@ from synmt.trees.formats import read_parses
 class Row:
     """One aligner of a run.
 
-    options: of `synmt align`. method: None for links of others, in `links_from`. guide, models: other aligners of the
-    run that it learns from, or files. letters: how many of the first letters of a word it sees. has_seed: whether its
-    result depends on the seed. reads_trees: whether its pairs are parse records. resumes: whether a fit can be resumed.
-    has_weights: whether the scores of its links tell how certain they are; else a link is a vote.
+    options: of `synmt align`. method: None for ready-made links, in `links_from`. guide, models: other aligners of the
+    run, or files, that it learns from. letters: length to which it truncates words. has_seed: whether its result
+    depends on the seed. reads_trees: whether its pairs are parse records. resumes: whether a fit can be resumed.
+    has_weights: whether the scores of its links are confidences; otherwise a link is a vote.
     """
 
     options: Options
@@ -54,7 +54,7 @@ class Row:
 
 @dataclass
 class Aligners:
-    """The tasks of a run that compares aligners. jobs: processes that parse."""
+    """The tasks of a run that compares aligners. jobs: number of parsing processes."""
 
     place: Workplace
     run: RunFile
@@ -66,7 +66,7 @@ class Aligners:
 
     @classmethod
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Aligners":
-        """Check all that can be checked, and list the tasks. Raises BadInput."""
+        """Check everything that can be checked, and list the tasks. Raises BadInput."""
         check_size(run, count_pairs(run.train) if run.train else 0)
         lengths = {name: check_test(test) for name, test in run.tests.items()}
         return cls(place, run, jobs, rows_of(run), lengths)
@@ -90,11 +90,12 @@ class Aligners:
                         self._add_test(size, name, seed, test)
 
     def outputs(self) -> list[Output]:
-        """Return what is scored."""
+        """Return the outputs to score."""
         return [
             Output(
                 size, test, name, seed, self._test_of(size, name, self._seed(name, seed), test), _gold(pair),
                 self._links_of(size, name, self._seed(name, seed)),
+                pair=pair,
             )
             for size in self.run.sizes
             for seed in self.run.seeds
@@ -106,7 +107,7 @@ class Aligners:
         return {}
 
     def _seed(self, name: str, seed: int) -> int:
-        """Return the seed whose result an aligner shares: the first one, unless its result depends on it."""
+        """Return the seed whose result an aligner uses: the first, unless its result depends on the seed."""
         row = self.rows[name]
         depends = row.has_seed or any(self._seed(each, seed) == seed for each in row.others if each in self.rows)
         return seed if depends else self.run.seeds[0]
@@ -121,7 +122,7 @@ class Aligners:
         return self.place.folder / str(size or "all") / f"{name}.{seed}.{test}"
 
     def _bitext(self, size: int | None) -> Options:
-        """Return the options of what makes the bitext."""
+        """Return the options of the call that makes the bitext."""
         tests = [list(dict.fromkeys((pair.source, pair.target))) for pair in self.run.tests.values()]
         train = self.run.train
         data: Options = {"train": [train.source, train.target]} if train else {}
@@ -136,7 +137,7 @@ class Aligners:
         self.tasks.add(("preparing", title), path, _flat(options), partial(self.place.write, path, "bitext", options))
 
     def _add_trees(self, size: int | None) -> None:
-        """Add parse records of the bitext."""
+        """Add the task that parses the bitext."""
         parsed = []
         for side, language in enumerate(self.run.languages):
             words = self._data(size, f"words.{side}")
@@ -149,7 +150,7 @@ class Aligners:
         self.tasks.add(("preparing", f"{path.parent.name}/{path.name}"), path, {"columns": parsed}, work)
 
     def _add(self, size: int | None, name: str, seed: int) -> None:
-        """Add the fit of an aligner, which also links the bitext."""
+        """Add the task that fits an aligner and links the bitext."""
         row, path = self.rows[name], self._links_of(size, name, seed)
         pairs = "trees.tsv" if row.reads_trees else f"words-{row.letters}.tsv" if row.letters else "words.tsv"
         found = {
@@ -170,7 +171,7 @@ class Aligners:
         def work() -> Cost:
             if not row.resumes:
                 rmtree(out, ignore_errors=True)
-            self.place.make(out, lambda: inputs, Cost)  # the aligner itself fills it, and can continue with it
+            self.place.make(out, lambda: inputs, Cost)  # the aligner itself fills the folder, and can resume from it
             return self.place.write(path, "align", {**inputs, **models, "out": out})
 
         of = {**inputs, **({"models": found[row.models]} if row.models else {})}
@@ -185,8 +186,8 @@ class Aligners:
 
 
 def rows_of(run: RunFile) -> dict[str, Row]:
-    """Return the aligners of a run. Raises BadInput for options that do not go together, also for a shared one that no
-    aligner uses."""
+    """Return the aligners of a run. Raises BadInput for incompatible options, and for a shared one that no aligner
+    uses."""
     rows, used = {}, set[str]()
     shared = run.options.get("align", {})
     for name, own in run.systems.items():
@@ -196,26 +197,26 @@ def rows_of(run: RunFile) -> dict[str, Row]:
             raise BadInput(f"aligner {name}: {error}") from None
         used |= rows[name].options.keys()
     if unused := shared.keys() - used:
-        raise BadInput(f"align: no aligner of the run uses {min(unused)}")
+        raise BadInput(f"align: {min(unused)} has no effect on the aligners of the run")
     _in_order(rows)
     return rows
 
 
 def _row(name: str, own: Options, shared: Options, names: Iterable[str]) -> Row:
-    """Return an aligner with its own options, and with those of all that it uses. Raises ValueError."""
+    """Return an aligner with its own options and the shared options that it uses. Raises ValueError."""
     options = {each: value for each, value in own.items() if each not in OF_ALIGNERS}
     others = own.get("links-from", ())
     method = None if others else str(own.get("method", name))
     if method is not None and method not in ALIGNERS:
-        raise ValueError(f"no aligner has this name; say its method, one of {', '.join(ALIGNERS)}")
+        raise ValueError(f"no method has this name; give its method, one of {', '.join(ALIGNERS)}")
     letters = own.get("letters")
     if letters is not None and (type(letters) is not int or letters < 1):
-        raise ValueError(f"letters cannot be {letters!r}; it is a whole number from 1")
+        raise ValueError(f"letters cannot be {letters!r}; it must be a whole number from 1")
     for each in ("guide", "models"):
         if each in own and own[each] not in names and not Path(str(own[each])).exists():
             raise ValueError(f"{each}: {own[each]} is neither an aligner of the run nor a file")
     if missing := [each for each in others if each not in names]:
-        raise ValueError(f"links-from: {missing[0]} is no aligner of the run")
+        raise ValueError(f"links-from: {missing[0]} is not an aligner of the run")
     scope = _scope(method, {**options, **{each: own[each] for each in ("guide", "models") if each in own}}, others)
     for each, value in shared.items():
         option = known_of("align")[each].option
@@ -251,7 +252,7 @@ def _reads_trees(method: str, keywords: Options) -> bool:
 
 
 def _in_order(rows: Mapping[str, Row]) -> list[str]:
-    """Return the aligners, each after those that it learns from. Raises BadInput for a circle."""
+    """Return the aligners, each after those that it learns from. Raises BadInput for a cycle."""
     found: list[str] = []
 
     def visit(name: str, path: tuple[str, ...] = ()) -> None:
@@ -279,7 +280,7 @@ def check_test(test: Pair) -> int:
     (first, pairs), *others = lengths.items()
     for path, length in others:
         if length != pairs:
-            raise BadInput(f"{pairs} lines, {path}: {length} lines", str(first))
+            raise BadInput(f"{counted(pairs, 'line')}, {path}: {counted(length, 'line')}", str(first))
     if not pairs:
         raise BadInput("has no lines", str(first))
     return pairs
@@ -292,14 +293,14 @@ def _count(path: Path) -> int:
 
 
 def sets_of(run: RunFile) -> dict[str, Path]:
-    """Return the files of challenge sets. Raises BadInput for a query, which only systems have references for."""
+    """Return the files of challenge sets. Raises BadInput for a query, which needs translations."""
     for name, each in run.challenge.items():
         if not isinstance(each, Path):
-            raise BadInput(f"challenge {name}: a query needs references that are text; give a file of line numbers")
+            raise BadInput(f"challenge {name}: a query needs translations; give a file of line numbers instead")
     return {name: each for name, each in run.challenge.items() if isinstance(each, Path)}
 
 
 def _flat(options: Options) -> Options:
-    """Return options as inputs, with the files of all tests in one list."""
+    """Return the options as inputs, with the files of all tests in one list."""
     tests = [each for files in options["tests"] for each in files]
     return {**options, "tests": tests, "languages": " ".join(options["languages"])}

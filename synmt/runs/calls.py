@@ -1,13 +1,13 @@
-"""The functions that a run calls in processes of their own: those of the API, and what prepares the data between them.
+"""The functions that a run calls in separate processes: those of the API, and steps that prepare data between them.
 
-A call is a name and options as a run file has them. Its results are lines on standard output.
+A call is a name and options, as in a run file. It writes its results to standard output, one per line.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import signature
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import orjson
 
@@ -15,16 +15,19 @@ from synmt.api.given import RuntimeConfig
 from synmt.model.files import CONFIG_FILE
 from synmt.model.records import columns_of_pairs, source_form
 from synmt.options import Known, keywords_of, known_in
-from synmt.streams import BadInput, BadLines, read_lines, write_lines
+from synmt.streams import BadInput, BadLines, counted, read_lines, write_lines
 from synmt.text.links import write_links
 from synmt.trees.formats import read_parses
 from synmt.trees.record import ParseRecord, write_record
+
+if TYPE_CHECKING:
+    from synmt.decoding.translation import Translation
 
 OF_RUNTIME = known_in(RuntimeConfig)
 
 
 def known_of(name: str) -> dict[str, Known]:
-    """Return the options that a call of this name can have, besides its files."""
+    """Return the options of the call with this name, except its files."""
     if name == "train":
         from synmt.training import start
 
@@ -71,14 +74,26 @@ def parse(text: str, input: str = "text", **rest: Any) -> None:
     write_lines(map(write_record, parse(Path(text), tokenized=input == "tokens", **rest)))
 
 
-def translate(model: str, source: str, **rest: Any) -> None:
+def translate(model: str, source: str, trees: str = "", **rest: Any) -> None:
+    """Write the translation of each line; trees: a file for their records, which a model that writes trees makes."""
     from synmt.api.translation import translate
 
-    write_lines(each.text for each in translate(model, Path(source), **rest))
+    found = translate(model, Path(source), **rest)
+    if not trees:
+        return write_lines(each.text for each in found)
+    with Path(trees).open("w", encoding="utf-8") as stream:
+        write_lines(_with_tree(each, stream) for each in found)
+
+
+def _with_tree(translation: "Translation", stream: TextIO) -> str:
+    """Return the text of a translation, and write its record if it has a tree."""
+    if translation.heads is not None:
+        stream.write(f"{write_record(translation.record())}\n")
+    return translation.text
 
 
 def costs(model: str, source: str, target: str, **rest: Any) -> None:
-    """Write the log-probability of each target in nats, and its number of words with the end of the sentence."""
+    """Write the log-probability of each target in nats, and its number of words including the end of the sentence."""
     from synmt.api.translation import Model
 
     sides = [[line.text for line in read_lines([each])] for each in (source, target)]
@@ -94,7 +109,7 @@ def align(
     certain: bool = False,
     **rest: Any,
 ) -> None:
-    """Write the links of each pair, as JSON lines with their scores. certain: give all of them the score 1."""
+    """Write the links of each pair as JSON lines with their scores. certain: set every score to 1."""
     from synmt.api.alignment import WordLinks, align
 
     def written(pair: WordLinks) -> str:
@@ -122,14 +137,14 @@ def bitext(
     letters: int | None = None,
     side: int | None = None,
 ) -> None:
-    """Write the pairs that aligners are fitted to, `source TAB target` in lower case: those of training without those
-    with a side of a test, then those of the tests.
+    """Write the bitext for aligners as `source TAB target`, in lower case: the training pairs, except those that share
+    a sentence with a test, then the pairs of the tests.
 
-    train: files of raw text, which Moses tokenizes; lines: how many of their first pairs, None for all; tests: files of
-    words; letters: how many of the first letters of each word, None for all; side: write the words of this side alone,
-    with capitals.
+    train: files of raw text, tokenized by Moses; lines: number of training pairs to use, None for all; tests: files of
+    tokens; letters: length to which words are truncated, None for no limit; side: write only the words of this side,
+    with their original capitals.
     """
-    held_out = [pair for files in tests for pair in _pairs_of_words(files)]
+    held_out = [pair for files in tests for pair in pairs_of_words(files)]
     seen = {"".join(words).lower() for pair in held_out for words in pair}
     raw = zip(*(read_lines([each]) for each in train), strict=True) if train else iter(())
     tokenizers = list(map(_tokenizer, languages))
@@ -142,8 +157,8 @@ def bitext(
             print("\t".join(" ".join(word.lower()[:letters] for word in words) for words in pair))
 
 
-def _pairs_of_words(files: list[str]) -> Iterator[list[list[str]]]:
-    """Yield the words of each pair of a file with two columns, or of two files with text, records or CoNLL-U."""
+def pairs_of_words(files: list[str]) -> Iterator[list[list[str]]]:
+    """Yield the words of each pair from a two-column file, or from two files of text, records or CoNLL-U."""
     if len(files) == 1:
         columns = columns_of_pairs(read_lines(files), BadLines())
         yield from ([side.text.split() for side in pair] for pair in columns)
@@ -152,7 +167,7 @@ def _pairs_of_words(files: list[str]) -> Iterator[list[list[str]]]:
 
 
 def _records(file: str) -> Iterator[ParseRecord]:
-    """Yield the sentences of a file with words between spaces, records or CoNLL-U."""
+    """Yield the sentences of a file of space-separated words, records or CoNLL-U."""
     form, lines = source_form(read_lines([file]))
     if form == "text":
         return (ParseRecord(text=line.text, tokens=line.text.split()) for line in lines)
@@ -160,7 +175,7 @@ def _records(file: str) -> Iterator[ParseRecord]:
 
 
 def _tokenizer(language: str) -> Callable[[str], list[str]]:
-    """Return what tokenizes raw text, with capitals wherever they make no difference to the words."""
+    """Return a tokenizer of raw text. It keeps capitals unless they change how words are split."""
     from synmt.text.tokenization import MosesTokenizer
 
     moses = MosesTokenizer(language)
@@ -173,12 +188,12 @@ def _tokenizer(language: str) -> Callable[[str], list[str]]:
 
 
 def text(file: str) -> None:
-    """Write the text of each sentence of CoNLL-U or records."""
+    """Write the text of each sentence of a file of CoNLL-U or records."""
     write_lines(record.text for record in _records(file))
 
 
 def records(file: str, tokenize: str = "") -> None:
-    """Write each sentence of a file as a record; tokenize: the language of raw text, which Moses tokenizes."""
+    """Write each sentence of a file as a record. tokenize: the language of raw text, for the Moses tokenizer."""
     if not tokenize:
         return write_lines(map(write_record, _records(file)))
     from synmt.text.tokenization import MosesTokenizer
@@ -188,8 +203,8 @@ def records(file: str, tokenize: str = "") -> None:
 
 
 def joined(columns: list[list[str]]) -> None:
-    """Write lines side by side, with tabs between columns; each column is the lines of some files after each other, and
-    an empty name is a column without text, as long as the file of the other column."""
+    """Write files side by side, with tabs between columns. A column is a list of files, one after another; an empty
+    name is an empty column of the same length as the other one."""
     for parts in zip(*columns, strict=True):
         named = [part for part in parts if part]
         for lines in zip(*(read_lines([part]) for part in named), strict=True):
@@ -198,22 +213,24 @@ def joined(columns: list[list[str]]) -> None:
 
 
 def cut(file: str, lines: int, last: int | None = None) -> None:
-    """Write some lines of a file, links in Pharaoh's form. Raises BadInput for a file with fewer.
+    """Write some lines of a file, links in Pharaoh format. Raises BadInput if the file is too short.
 
-    lines: how many; last: how many lines there are from the first of them to the end, None for the first lines of all.
+    lines: how many; last: the first of them is the `last`-th line from the end, or with None line 1.
     """
     texts = [line.text for line in read_lines([file])]
     begin = 0 if last is None else len(texts) - last
     if len(texts) < max(lines, last or 0):
-        raise BadInput(f"{len(texts)} lines, and a size of the run is {max(lines, last or 0)}", file)
+        raise BadInput(
+            f"has {counted(len(texts), 'line')}, fewer than a size of the run, {max(lines, last or 0)}", file
+        )
     for text in texts[begin : begin + lines]:
         fields = orjson.loads(text) if text.startswith('{"source":') else None
         print(write_links((i, j) for i, j, _ in fields["links"]) if fields else text)
 
 
 def query(file: str, count: str = "", **rest: Any) -> None:
-    """Write the number of each sentence that a query finds, and behind a tab the forms of the words of a node, by
-    default the first. count: `word`, `head`, or a node of the pattern; rest: options of `synmt challenge query`."""
+    """Write, for each sentence that a query finds, its number, a tab and the forms of the words of a node, by default
+    the first. count: `word`, `head`, or a node of the pattern. rest: options of `synmt challenge query`."""
     from synmt.challenge.query import occurrences, query_of
 
     asked = query_of(rest)
@@ -232,7 +249,7 @@ CALLS: Mapping[str, Callable[..., None]] = {
 
 
 def call(name: str, options: Mapping[str, Any]) -> None:
-    """Call the function of this name. Raises what it raises."""
+    """Call the function with this name. Raises its errors."""
     own = {each.replace("_", "-") for each in signature(CALLS[name]).parameters}
     files = {each.replace("-", "_"): value for each, value in options.items() if each in own}
     rest = {each: value for each, value in options.items() if each not in own}

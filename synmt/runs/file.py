@@ -13,9 +13,9 @@ from synmt.options import LARGEST, PATHS, Scope, check_used, keywords_of
 from synmt.runs.calls import known_of
 from synmt.streams import BadInput
 
-# Options by name, such as `learning-rate`. The value of an option that names a file is a Path, as `safe_path` gives it.
+# Options by name, such as `learning-rate`. If an option names a file, its value is a Path made by `safe_path`.
 Options = Mapping[str, Any]
-# Options that the run itself sets, or that would change the form of its results.
+# Options that the run itself sets, or that would change the format of its results.
 OWN = {
     "train": ("source", "target", "tsv", "dev-source", "dev-target", "dev-tsv", "out", "prepared", "resume", "seed"),
     "parse": ("input", "strip", "again", "format", "jobs"),
@@ -29,25 +29,25 @@ ROWS = {
     "systems": "train",
     "aligners": "align",
     "projections": "project",
-}  # what a run compares, and the options of each
+}  # what a run can compare, and the options of each item
 METRICS_OF = {
     "systems": ("bleu", "chrf"), "aligners": ("aer", "precision", "recall"), "projections": ("upos", "uas", "las"),
 }  # fmt: skip
 COMPARED = {"systems": "translations", "aligners": "links", "projections": "records"}
 TABLES = "data", "tests", "challenge", "parse", "train", "translate", "align", "project", *ROWS
 SECTIONS = {**dict.fromkeys(("seeds", "sizes", "metrics"), list), **dict.fromkeys(TABLES, dict)}
-# Options of an aligner in a run: those that name others of the run, its method, and how many letters of a word it sees.
+# Options of an aligner in a run: other aligners that it uses, its method, and the length to which words are truncated.
 OF_ALIGNERS = ("guide", "models", "links-from", "method", "letters")
-COMMANDS = {  # whose options all systems share
+COMMANDS = {  # tables of options that all systems share
     "systems": ("train", "parse", "translate"), "aligners": ("parse", "align"),
     "projections": ("parse", "align", "project"),
 }  # fmt: skip
-COST = "nats"  # a metric of translation systems: what each word of the references costs
+COST = "nats"  # a metric for translation systems: nats per reference word
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The files of a source and of a target, and for aligners of their links. The paths are those of `safe_path`."""
+    """The source and target files, and for aligners the gold links. All paths come from `safe_path`."""
 
     source: Path
     target: Path
@@ -59,7 +59,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Tuned:
-    """An option of `synmt translate` with several values; each system uses the value that is best on dev."""
+    """An option of `synmt translate` with several values; each system uses the value that scores best on dev."""
 
     option: str
     values: tuple[str | int | float, ...]
@@ -73,13 +73,13 @@ class Tuned:
 class RunFile:
     """What a run compares.
 
-    train, dev, tests: sentence pairs to learn from, to validate on, and, by name, to score.
+    train, dev, tests: sentence pairs for training, for validation, and, by name, for scoring.
     kind: systems, aligners or projections. systems: the options of each, by name.
-    options: for each command, those of all systems.
-    sizes: how many of the first pairs systems learn from; None for all.
+    options: for each command, the options that all systems share.
+    sizes: numbers of training pairs; None for all.
     tuned: the option that is chosen on dev.
-    challenge: for each challenge set a file with numbers of lines, or options of `synmt challenge query`.
-    languages: of source and target, for aligners and projections.
+    challenge: for each challenge set, a file of line numbers or options of `synmt challenge query`.
+    languages: source and target language, for aligners and projections.
     """
 
     train: Pair | None
@@ -96,12 +96,12 @@ class RunFile:
     languages: tuple[str, str] = ("en", "en")
 
     def translations(self) -> list[Options]:
-        """Return the options of `synmt translate`, once for each value of the option that is chosen on dev."""
+        """Return the options of `synmt translate`, once for each value of the option that is tuned on dev."""
         shared = self.options.get("translate", {})
         return [{**shared, **own} for own in (self.tuned.choices if self.tuned else [{}])]
 
     def files(self) -> list[Path]:
-        """Return all files that are read."""
+        """Return all input files."""
         pairs = [each for each in (self.train, self.dev, *self.tests.values()) if each]
         return [path for pair in pairs for path in pair.files()] + [
             each for each in self.challenge.values() if isinstance(each, Path)
@@ -109,19 +109,19 @@ class RunFile:
 
 
 def read_run(path: Path, folder: Path | None = None) -> RunFile:
-    """Return the run of a file. Names of files in it are relative to a folder, or else to its own. Raises BadInput."""
+    """Read a run file. File names in it are relative to `folder`, or by default to its own folder. Raises BadInput."""
     try:
         with path.open("rb") as stream:
             fields = tomllib.load(stream)
         return _run(fields, folder or path.parent)
     except OSError as error:
         raise BadInput(error.strerror or str(error), str(path)) from None
-    except ValueError as error:  # also of TOML and UTF-8
+    except ValueError as error:  # including errors of TOML and UTF-8
         raise BadInput(str(error), str(path)) from None
 
 
 def with_options(run: RunFile) -> RunFile:
-    """Return the run with a Path for each file that an option names. Raises ValueError."""
+    """Return the run with a Path for each option that names a file. Raises ValueError."""
     command = ROWS[run.kind]
     tables = {name: checked(name, name, own) for name, own in run.options.items()}
     systems = {name: checked(command, f"{run.kind[:-1]} {name}", own) for name, own in run.systems.items()}
@@ -134,10 +134,10 @@ def with_options(run: RunFile) -> RunFile:
 
 
 def checked(kind: str, place: str, options: Options) -> Options:
-    """Return options of a call, with a Path for each file that one names.
+    """Return the options of a call, with a Path for each one that names a file.
 
-    place: where the options are in the run file. Raises ValueError for a name that is no option of the call or one that
-    the run itself sets, and for a value that the option cannot have.
+    place: where the options are in the run file. Raises ValueError for an unknown option, one that the run itself sets,
+    or an invalid value.
     """
     known, found = known_of(kind), dict[str, Any]()
     for name, value in options.items():
@@ -145,7 +145,7 @@ def checked(kind: str, place: str, options: Options) -> Options:
             found[name] = value
             continue
         if name in OWN.get(kind, ()):
-            raise ValueError(f"{place}: {name} is up to the run itself")
+            raise ValueError(f"{place}: {name} is set by the run itself")
         try:
             keywords_of({name: value}, known)
         except ValueError as error:
@@ -172,7 +172,7 @@ def check_query(place: str, query: Options) -> None:
 
 
 def check_together(kind: str, place: str, options: Options, scope: Scope) -> None:
-    """Raise ValueError for an option that has no effect with the others."""
+    """Raise ValueError for an option that has no effect, given the others."""
     try:
         check_used(options, [each.option for each in known_of(kind).values()], scope)
     except ValueError as error:
@@ -182,28 +182,28 @@ def check_together(kind: str, place: str, options: Options, scope: Scope) -> Non
 def _run(fields: dict[str, Any], folder: Path) -> RunFile:
     for name, value in fields.items():
         if name not in SECTIONS:
-            raise ValueError(f"{name!r} is none of {', '.join(SECTIONS)}")
+            raise ValueError(f"{name!r} is not one of {', '.join(SECTIONS)}")
         if not isinstance(value, SECTIONS[name]):
-            raise ValueError(f"{name} is no {'list' if SECTIONS[name] is list else 'table'}")
+            raise ValueError(f"{name} must be a {'list' if SECTIONS[name] is list else 'table'}")
     kind = _kind(fields)
     data, tests = dict(fields.get("data", {})), fields.get("tests", {})
     languages = data.pop("languages", ["en", "en"]) if kind != "systems" else ["en", "en"]
     if kind == "systems" and data.keys() != {"train", "dev"}:
-        raise ValueError("data has no train and dev, or more than these")
+        raise ValueError("data needs train and dev, and nothing else")
     if data.keys() - {"train", "dev"} or (kind != "systems" and "dev" in data):
-        raise ValueError("data has more than train and languages")
+        raise ValueError("data takes only train and languages")
     if not isinstance(languages, list) or len(languages) != 2 or not all(isinstance(each, str) for each in languages):
-        raise ValueError("languages is not [source language, target language]")
+        raise ValueError("languages must be [source language, target language]")
     if not tests:
         raise ValueError("names no tests")
     for name in [*tests, *fields[kind], *fields.get("challenge", {})]:
         if not name.strip() or "/" in name or name.startswith(".") or not name.isprintable():
-            raise ValueError(f"{name!r} is no name of a file")
+            raise ValueError(f"{name!r} cannot be the name of a file")
         if len(name.encode()) > LONGEST_NAME:
-            raise ValueError(f"{name[:20]}… has {len(name.encode())} bytes, and a name has at most {LONGEST_NAME}")
+            raise ValueError(f"{name[:20]}… has {len(name.encode())} bytes, but a name may have at most {LONGEST_NAME}")
     for name in fields[kind]:
-        if "." in name:  # else files SYSTEM.SEED and SYSTEM.SEED.TEST of two systems could have one place
-            raise ValueError(f"{name!r} is no name of a system: it has a dot")
+        if "." in name:  # or the files SYSTEM.SEED and SYSTEM.SEED.TEST of two systems could be the same
+            raise ValueError(f"{name!r} cannot be the name of a system: it contains a dot")
     metrics = fields.get("metrics", list(METRICS_OF[kind]))
     _check_metrics(metrics, kind)
     shared, tuned = dict(fields), None
@@ -228,12 +228,12 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
 
 
 def _kind(fields: Mapping[str, Any]) -> str:
-    """Return what a run compares. Raises ValueError for nothing or for several things, and for tables of others."""
+    """Return what a run compares. Raises ValueError unless it is exactly one kind of thing with its own tables."""
     kinds = [kind for kind in ROWS if fields.get(kind)]
     if not kinds:
         raise ValueError("names no systems")
     if len(kinds) > 1:
-        raise ValueError(f"compares {' and '.join(kinds)}: give each a file of its own")
+        raise ValueError(f"compares {' and '.join(kinds)}: write a file for each")
     for name in fields:
         if name in OWN and name not in COMMANDS[kinds[0]]:
             raise ValueError(f"{name} has no effect on {kinds[0]}")
@@ -241,13 +241,13 @@ def _kind(fields: Mapping[str, Any]) -> str:
 
 
 def _pair(name: str, files: Any, folder: Path, kind: str, is_test: bool = False) -> Pair:
-    """Return the files of a pair; of aligners also [pairs, links], and of projections also [target]."""
+    """Return the files of a pair: for aligners also [pairs, links], and for projections also [target]."""
     numbers = {"aligners": (2, 3), "projections": (1, 2)}.get(kind, (2,)) if is_test else (2,)
     wanted = {
         "aligners": "[source file, target file, file of links]", "projections": "[source file, target file]",
     }  # fmt: skip
     if not isinstance(files, list) or len(files) not in numbers or not all(isinstance(each, str) for each in files):
-        raise ValueError(f"{name} is not {wanted.get(kind if is_test else '', '[source file, target file]')}")
+        raise ValueError(f"{name} must be {wanted.get(kind if is_test else '', '[source file, target file]')}")
     paths = [safe_path(folder / each) for each in files]
     if is_test and kind == "aligners":
         return Pair(paths[0], paths[-2], paths[-1])
@@ -255,39 +255,39 @@ def _pair(name: str, files: Any, folder: Path, kind: str, is_test: bool = False)
 
 
 def safe_path(path: Path) -> Path:
-    """Return a path that no command takes for an option or for standard input."""
+    """Return a path that no command mistakes for an option or for standard input."""
     return path.absolute() if str(path).startswith("-") else path
 
 
 def _check_metrics(names: list[Any], kind: str) -> None:
-    """Raise ValueError for what are no metrics of what is compared."""
+    """Raise ValueError for a metric that is unknown or does not suit what is compared."""
     for name in names:
         if kind == "systems" and name == COST and len(names) > 1:
             continue
         if not isinstance(name, str) or name not in METRICS:
-            raise ValueError(f"metrics: {name!r} is none of {', '.join(METRICS)}")
+            raise ValueError(f"metrics: {name!r} is not one of {', '.join(METRICS)}")
         if METRICS[name](MetricConfig()).compares != COMPARED[kind]:
             raise ValueError(f"metrics: {name} does not compare {COMPARED[kind]}")
     if not names or len(set(names)) < len(names):
-        raise ValueError("metrics has a name twice" if names else "metrics has no names")
+        raise ValueError("metrics has a duplicate name" if names else "metrics is empty")
 
 
 def _numbers(name: str, values: list[Any], least: int) -> tuple[int, ...]:
     if not values or len(set(map(str, values))) < len(values):
-        raise ValueError(f"{name} has a number twice" if values else f"{name} has no numbers")
+        raise ValueError(f"{name} has a duplicate number" if values else f"{name} is empty")
     if not all(type(each) is int and least <= each <= LARGEST for each in values):
-        raise ValueError(f"{name} holds what is no number from {least} to {LARGEST}")
+        raise ValueError(f"{name} must be numbers from {least} to {LARGEST}")
     return tuple(values)
 
 
 def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
-    """Return the options with one value, and the option that has several. Raises ValueError."""
+    """Return the options with one value each, and the option that has several. Raises ValueError."""
     several = {name: values for name, values in table.items() if isinstance(values, list)}
     if len(several) > 1:
-        raise ValueError(f"translate has several values of {' and of '.join(several)}: one option is chosen on dev")
+        raise ValueError(f"translate: only one option may have several values, not {' and '.join(several)}")
     for name, values in several.items():
         if len(values) < 2 or len(set(map(str, values))) < len(values):
-            raise ValueError(f"translate: {name} has no two values, or one twice")
+            raise ValueError(f"translate: {name} must be one value, or several different ones")
         for value in values:
             _options({name: value})
         return {each: value for each, value in table.items() if each != name}, Tuned(name, tuple(values))
@@ -295,14 +295,14 @@ def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
 
 
 def _options(table: Any) -> Options:
-    """Return options with values that a command line can have. Raises ValueError."""
+    """Return options whose values a command line can express. Raises ValueError."""
     if not isinstance(table, dict):
-        raise ValueError(f"{table!r:.40} is no table of options")
+        raise ValueError(f"{table!r:.40} is not a table of options")
     for name, value in table.items():
         if value is False:
-            raise ValueError(f"{name} = false: leave it out, or give the option that says no, as {name}-no-… = true")
+            raise ValueError(f"{name} cannot be false: leave it out, or set its opposite, as in {name}-no-… = true")
         if name == "links-from" and isinstance(value, list) and all(isinstance(each, str) for each in value):
             continue
         if not isinstance(value, str | int | float) or (isinstance(value, str) and not value.isprintable()):
-            raise ValueError(f"{name} is no text, number or true")
+            raise ValueError(f"{name} must be a text, a number or true")
     return table

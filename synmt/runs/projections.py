@@ -1,5 +1,5 @@
 """Runs that compare ways to project trees: the source is parsed, an aligner links it to the target, and the projected
-trees are scored against gold trees. The aligner and grammars learn from the training pairs and those of the tests."""
+trees are scored against gold trees. Aligners and grammars learn from the training pairs and the pairs of the tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from synmt.streams import BadInput, read_lines
 
 @dataclass
 class Projections:
-    """The tasks of a run that compares projections. jobs: processes that parse; lengths: sentences of each test."""
+    """The tasks of a run that compares projections. jobs: number of parsing processes; lengths: sentences per test."""
 
     place: Workplace
     run: RunFile
@@ -30,9 +30,9 @@ class Projections:
 
     @classmethod
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Projections":
-        """Check all that can be checked, and list the tasks. Raises BadInput."""
+        """Check everything that can be checked, and list the tasks. Raises BadInput."""
         if len(run.seeds) > 1:
-            raise BadInput("seeds has no effect on projections")
+            raise BadInput("seeds have no effect on projections")
         check_size(run, count_pairs(run.train) if run.train else 0)
         options = dict(run.options.get("align", {}))
         method = str(options.pop("method", DEFAULT))
@@ -49,7 +49,7 @@ class Projections:
         self.tasks = TaskList(self.place)
         self.sets = {test: sets_of(self.run) for test in self.run.tests}
         tests = {name: self._add_records(f"tests/{name}", pair) for name, pair in self.run.tests.items()}
-        self._gold = {name: pair.target for name, pair in tests.items()}
+        self._tests, self._gold = tests, {name: pair.target for name, pair in tests.items()}
         train = self._add_records("train", self.run.train) if self.run.train else None
         for size in self.run.sizes:
             learned = [self._cut(size, train)] if train else []
@@ -65,11 +65,18 @@ class Projections:
                         self._add_test(size, name, test)
 
     def outputs(self) -> list[Output]:
-        """Return what is scored."""
+        """Return the outputs to score."""
         (seed,) = self.run.seeds
         return [
             Output(
-                size, test, name, seed, self._test_of(size, name, test), self._gold[test], self._trees_of(size, name)
+                size,
+                test,
+                name,
+                seed,
+                self._test_of(size, name, test),
+                self._gold[test],
+                self._trees_of(size, name),
+                pair=self._tests[test],
             )
             for size in self.run.sizes
             for name in self.run.systems
@@ -93,7 +100,7 @@ class Projections:
         return self.place.folder / str(size or "all") / f"{name}.{self.run.seeds[0]}.{test}"
 
     def _add_records(self, part: str, pair: Pair) -> Pair:
-        """Add parse records of both sides; a test without a source has its target twice."""
+        """Add the tasks that make the parse records of both sides; a test without a source uses its target twice."""
         language, other = self.run.languages
         target = self._add_side(f"{part}/target", pair.target, other)
         if not _has_source(pair):
@@ -105,7 +112,7 @@ class Projections:
         return Pair(add_parse(self.tasks, pair.source, path, options, self.jobs), target)
 
     def _add_side(self, part: str, file: Path, language: str) -> Path:
-        """Add the records of a file, which are tokens of raw text."""
+        """Add the task that makes the records of a file: the tokens of raw text."""
         path = self._data("records", *part.split("/"), f"{file.name}.jsonl")
         inputs = {"file": file, **({"tokenize": language} if _form(file) == "text" else {})}
         return self.tasks.add_call(("reading", part), path, "records", inputs)
@@ -163,7 +170,7 @@ def _has_source(pair: Pair) -> bool:
 
 
 def _is_scored(run: RunFile, name: str, test: str) -> bool:
-    """Return whether a projection gives trees to a test: without a source, only a grammar does."""
+    """Return whether a projection can parse a test. Without a source, only a grammar can."""
     return bool(_options(run, name).get("fit")) or _has_source(run.tests[test])
 
 

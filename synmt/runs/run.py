@@ -1,19 +1,20 @@
-"""A run: from its file to its table, at once or task by task."""
+"""A run, from its file to its table, as a whole or task by task."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeAlias
 
+from synmt.model.files import write_aside
 from synmt.runs.aligners import Aligners
 from synmt.runs.file import RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
-from synmt.runs.table import COSTS, costs_of, report, results
-from synmt.runs.tasks import Workplace, do, do_all
+from synmt.runs.table import COSTS, Measured, Result, by_test, costs_of, report, results
+from synmt.runs.tasks import Progress, Workplace, do, do_all
 from synmt.streams import BadInput
 
-Work = Systems | Aligners | Projections
+Work: TypeAlias = Systems | Aligners | Projections
 KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
     "systems": Systems.of,
     "aligners": Aligners.of,
@@ -23,31 +24,32 @@ KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
 
 @dataclass(frozen=True)
 class Run:
-    """given: the run as its file has it; work: its tasks, and what they make, in the folder of the run."""
+    """given: the contents of the run file; work: its tasks and outputs in the folder of the run."""
 
+    file: Path
     given: RunFile
     work: Work
     jobs: int
 
     @classmethod
     def open(cls, file: Path, folder: Path, data: Path | None = None, jobs: int = 1) -> Self:
-        """Read a run file, and check all that can be checked before any work. Raises BadInput.
+        """Read a run file, and check everything that can be checked before any work. Raises BadInput.
 
-        folder: where everything is written; data: the folder of the files that the run names, or else that of the run
-        file; jobs: how many tasks are done at a time, and processes that parse.
+        folder: of all output; data: folder of the data files, by default that of the run file; jobs: number of parallel
+        tasks, and of parsing processes.
         """
         try:
             run = with_options(read_run(file, data))
         except ValueError as error:
             raise BadInput(str(error), str(file)) from None
-        return cls(run, KINDS[run.kind](Workplace(safe_path(folder)), run, jobs), jobs)
+        return cls(file, run, KINDS[run.kind](Workplace(safe_path(folder)), run, jobs), jobs)
 
     def files(self) -> list[Path]:
-        """Return all files that are read."""
+        """Return all input files."""
         return self.given.files()
 
     def listed(self) -> Iterator[str]:
-        """Yield a line for each task: its number, its state, its name, the numbers of the tasks that it needs."""
+        """Yield a line for each task: its number, state and name, and the numbers of the tasks that it needs."""
         tasks, place = self.work.tasks.all, self.work.place
         numbers = {task.path: number for number, task in enumerate(tasks, 1)}
         known: dict[Path, bool] = {}
@@ -58,11 +60,11 @@ class Run:
             yield f"{numbers[task.path]}\t{state}\t{task.name}\t{needs}"
 
     def do(self, number: int) -> None:
-        """Do a task, unless it is done. Raises BadInput for a number without a task, and for a task that needs others
-        first."""
+        """Do a task, unless it is done. Raises BadInput if no task has this number, or if it needs tasks that are not
+        done."""
         tasks, place = self.work.tasks.all, self.work.place
         if number > len(tasks):
-            raise BadInput(f"the run has {len(tasks)} tasks, and no task {number}")
+            raise BadInput(f"the run has no task {number}, only {len(tasks)} tasks")
         task, known = tasks[number - 1], dict[Path, bool]()
         with place.opened(shared=True):
             for each in task.needs:
@@ -72,13 +74,28 @@ class Run:
             if not place.is_done(task, known):
                 do(place, [task])
 
-    def table(self, form: str = "text") -> Iterator[str]:
-        """Do all tasks that are not done, and return the lines of the table. Raises BadInput."""
+    def table(self, form: str = "text", page: Path | None = None) -> Iterator[str]:
+        """Do all tasks that remain, and return the lines of the table. Raises BadInput.
+
+        page: a file for the report.
+        """
         place = self.work.place
         with place.opened():
             do_all(place, self.work.tasks.all, self.jobs)
             outputs = self.work.outputs()
             metrics = [name for name in self.given.metrics if name != COSTS.name]
-            found = list(results(outputs, metrics, self.work.sets, self.work.chosen()))
-            costs = costs_of({each: place.made(each.model) for each in outputs})
-        return report(found, costs, form)
+            measured, found, chosen = [], list[Result](), self.work.chosen()
+            tests = by_test(outputs)
+            progress = Progress(len(tests), 1)
+            for own in tests:
+                began = progress.begin(f"scoring {own[0].test}")
+                measured.append(Measured.of(own, metrics))
+                found += results(measured[-1], self.work.sets.get(own[0].test, {}), chosen)
+                progress.end(began)
+            made = {each: place.made(each.model) for each in outputs}
+            if page:
+                from synmt.runs.report import Found
+                from synmt.runs.report import page as page_of
+
+                write_aside(page, page_of(Found(self.given, place, measured, found, made), self.file).encode())
+        return report(found, costs_of(made), form)

@@ -1,6 +1,6 @@
 """A run that compares translation systems: its tasks parse text, cut training data, train, and translate dev and tests.
 
-Everything that can be refused is refused when the tasks are listed, before any work.
+Whatever can be refused is refused when the tasks are listed, before any work.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,20 +25,20 @@ from synmt.runs.calls import known_of
 from synmt.runs.file import COST, Options, Pair, RunFile, check_together
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
-from synmt.streams import BadInput, Line, read_lines, read_parallel
+from synmt.streams import BadInput, Line, counted, read_lines, read_parallel
 from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.systems.idea import lacking
 from synmt.text.tokenization import TokenizerName
 from synmt.trees.record import read_record
 
-MODEL = ("model", "source-syntax", "target-syntax")  # options that choose what a system is
-SUM_TREES = 16  # trees over which the cost of words is summed, for a model that writes them
+MODEL = ("model", "source-syntax", "target-syntax")  # options that choose the system
+SUM_TREES = 16  # number of trees to sum over for the cost of words, if a model writes trees
 Fields = frozenset[str]  # of a parse record
 
 
 @dataclass(frozen=True)
 class Training:
-    """One model. size: how many pairs it learns from, None for all; options: of `synmt train`."""
+    """One model. size: number of training pairs, None for all; options: of `synmt train`."""
 
     system: str
     seed: int
@@ -47,8 +47,8 @@ class Training:
 
     @property
     def name(self) -> str:
-        """Return its place in the folder of the run. No system has a dot in its name, so each place has one model or
-        one of its translations."""
+        """Return the path of the model in the folder of the run. System names have no dots, so no two models or
+        translations share a path."""
         return f"{self.size or 'all'}/{self.system}.{self.seed}"
 
     @property
@@ -64,10 +64,10 @@ def named(system: str, seed: int, size: int | None, own: Options = {}) -> str:  
 
 @dataclass(frozen=True)
 class Plan:
-    """needs: fields that the records of sources, and of targets, must have for some system to learn; reads: fields that
-    sources must have for some model to translate.
+    """needs: fields of source and target records that training some system needs; reads: fields of source records that
+    translating with some model needs.
 
-    texts: for each system, the languages of both sides and the tokenizer of raw text.
+    texts: for each system, the source and target language and the tokenizer of raw text.
     """
 
     trainings: Sequence[Training]
@@ -77,7 +77,7 @@ class Plan:
 
 
 def plan(run: RunFile) -> Plan:
-    """Return what there is to do, in the order of sizes, seeds, systems. Raises BadInput."""
+    """Return the plan, with training runs ordered by size, seed and system. Raises BadInput."""
     options = {name: _options_of(name, own, run.options.get("train", {})) for name, own in run.systems.items()}
     models = {}
     for name, own in options.items():
@@ -102,7 +102,7 @@ def plan(run: RunFile) -> Plan:
 
 
 def _model_of(options: Options, run: RunFile) -> ModelConfig:
-    """Return the model of a system. Raises ValueError for options that do not go together."""
+    """Return the config of a system's model. Raises ValueError for incompatible options."""
     from synmt.training.presets import scope_of
     from synmt.training.start import configs_of
 
@@ -119,7 +119,7 @@ def _model_of(options: Options, run: RunFile) -> ModelConfig:
 
 
 def _check_translate(options: Options, model: ModelConfig) -> None:
-    """Raise ValueError for options of `synmt translate` that do not go together, or with the model."""
+    """Raise ValueError for options of `synmt translate` that are incompatible with each other or with the model."""
     from synmt.decoding.config import SearchConfig, TranslateConfig, scope_of
 
     keywords = keywords_of(options, known_of("translate"))
@@ -129,25 +129,25 @@ def _check_translate(options: Options, model: ModelConfig) -> None:
 
 
 def _options_of(name: str, own: Options, shared: Options) -> Options:
-    """Return the options of a system: its own override those of all."""
+    """Return the options of a system. Its own options override the shared ones."""
     together = {**shared, **own}
     return together if any(each in together for each in MODEL) else {_kind(name): name, **together}
 
 
 def _kind(name: str) -> str:
-    """Return the option of `synmt train` that knows a system by this name. Raises BadInput."""
+    """Return which option of `synmt train` accepts a system's name as its value. Raises BadInput."""
     parts = name.split("+")
     if name in systems():
         return "model"
     for option, ideas in (("source-syntax", SOURCE_IDEAS), ("target-syntax", TARGET_IDEAS)):
         if all(part in ideas for part in parts):
             return option
-    raise BadInput(f"system {name}: no system has this name; say its model, source-syntax or target-syntax")
+    raise BadInput(f"system {name}: no system has this name; give its model, source-syntax or target-syntax")
 
 
 def check_data(run: RunFile, plan: Plan) -> None:
     """Raise BadInput for files that are missing, differ in length, are shorter than a size, lack trees that systems
-    read, or are not text although they are scored as text."""
+    need, or have to be text but are not."""
     assert run.train and run.dev
     pairs = count_pairs(run.train)
     check_size(run, pairs)
@@ -164,13 +164,13 @@ def check_data(run: RunFile, plan: Plan) -> None:
 
 
 def check_size(run: RunFile, pairs: int) -> None:
-    """Raise BadInput if a size of the run is over the number of training pairs."""
+    """Raise BadInput if the run names a size above the number of training pairs."""
     if run.train and (size := max(each or 0 for each in run.sizes)) > pairs:
-        raise BadInput(f"{pairs} lines, and a size of the run is {size}", str(run.train.source))
+        raise BadInput(f"has {counted(pairs, 'line')}, fewer than a size of the run, {size}", str(run.train.source))
 
 
 def count_pairs(pair: Pair) -> int:
-    """Return how many lines both files have. Raises BadInput."""
+    """Return the number of lines in both files. Raises BadInput."""
     pairs = sum(1 for _ in read_parallel([str(pair.source), str(pair.target)], "blank"))
     if not pairs:
         raise BadInput("has no lines", str(pair.source))
@@ -180,30 +180,30 @@ def count_pairs(pair: Pair) -> int:
 def _check_source(path: Path, needs: Fields) -> None:
     form, lines = source_form(read_lines([str(path)], "blank"))
     if form == "conllu":
-        raise BadInput("CoNLL-U is no text; make records of it by synmt parse --input conllu", str(path))
+        raise BadInput("CoNLL-U is not text: convert it with synmt parse --input conllu", str(path))
     _check_trees(path, form, lines, needs)
 
 
 def _check_trees(path: Path, form: Form, lines: Iterator[Line], needs: Fields) -> None:
-    """Raise BadInput for records of which none has one of the fields."""
+    """Raise BadInput if a needed field is missing from all records."""
     missing = needs if form == "records" else Fields()
     for line in lines:
         if not missing:
             return
-        with suppress(ValueError):  # the command that reads a bad record decides, by --on-error
+        with suppress(ValueError):  # --on-error of the command that reads it decides about a bad record
             record = read_record(line.text, partial=True)
             if record.tokens:
                 missing = frozenset(name for name in missing if lacking(record, frozenset({name})))
     if missing:
-        raise BadInput(f"no sentence has {min(missing)}, and some system reads them", str(path))
+        raise BadInput(f"no sentence has {min(missing)}, which some system needs", str(path))
 
 
 def _check_reference(path: Path, purpose: str) -> None:
-    """Raise BadInput for a file that does not hold text."""
+    """Raise BadInput for a file that is not text."""
     form, lines = target_form(read_lines([str(path)]), with_arcs=True)
     if form != "text":
-        raise BadInput(f"holds {form}, and translations are {purpose} as text", str(path))
-    for _ in lines:  # each line must be valid text, too
+        raise BadInput(f"has {form}, but translations are {purpose} as text", str(path))
+    for _ in lines:  # every line must be valid text, too
         pass
 
 
@@ -216,18 +216,23 @@ def translation_of(place: Workplace, training: Training, test: str) -> Path:
 
 
 def translation_of_dev(place: Workplace, training: Training, own: Options) -> Path:
-    """own: the option that is chosen on dev, with a value."""
+    """Return the path of a translation of dev. own: the option that is tuned on dev, with a value."""
     ((option, value),) = own.items()
     return place.folder / "data" / "dev" / training.name / f"{option}-{quote(str(value), safe='')}"
 
 
+def trees_of(place: Workplace, translation: Path) -> Path:
+    """Return the file with the trees of a translation, which is empty for a model that writes none."""
+    return place.beside("data/trees", translation, ".jsonl")
+
+
 def columns_of(place: Workplace) -> Path:
-    """Return the folder of all columns. Training runs with the same data and options share theirs."""
+    """Return the folder of all columns. Training runs with equal data and options share their columns."""
     return place.folder / "data" / "columns"
 
 
 def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
-    """Return the file with the first lines of another, the source or the target; for all lines, the file itself."""
+    """Return the file with the first `size` lines of the source or target; for all lines, the file itself."""
     if size is None:
         return path
     return place.folder / "data" / "cut" / str(size) / side / without_compression(path.name)
@@ -235,8 +240,8 @@ def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
 
 @dataclass
 class Systems:
-    """The tasks of a run that compares systems. run: with the data as all systems read it; jobs: processes that parse;
-    sets: for each test the files of its challenge sets."""
+    """The tasks of a run that compares systems. run: with the data in the form that all systems read; jobs: number of
+    parsing processes; sets: for each test, the files of its challenge sets."""
 
     place: Workplace
     plan: Plan
@@ -247,13 +252,13 @@ class Systems:
 
     @classmethod
     def of(cls, place: Workplace, run: RunFile, jobs: int) -> "Systems":
-        """Check all that can be checked, and list the tasks. Raises BadInput."""
+        """Check everything that can be checked, and list the tasks. Raises BadInput."""
         planned = plan(run)
         check_data(run, planned)
         return cls(place, planned, run, jobs)
 
     def __post_init__(self) -> None:
-        """Raise BadInput for texts that systems read differently."""
+        """Raise BadInput if systems disagree about the language or tokenizer of a text."""
         self.tasks = TaskList(self.place)
         self._parse_all()
         for test, pair in self.run.tests.items():
@@ -279,12 +284,13 @@ class Systems:
                     self._add_costs(training, test, pair)
 
     def outputs(self) -> list[Output]:
-        """Return what is scored."""
+        """Return the outputs to score."""
         return [
             Output(
                 each.size, test, each.system, each.seed, translation_of(self.place, each, test), pair.target,
                 model_of(self.place, each),
                 self._costs_of(each, test) if COST in self.run.metrics else None,
+                pair,
             )
             for each in self.plan.trainings
             for test, pair in self.run.tests.items()
@@ -309,7 +315,7 @@ class Systems:
         )
 
     def _parse(self, text: "Text") -> Path:
-        """Return the file of a text as systems read it: of its records, if some need trees that it does not have."""
+        """Return the file of a text that systems read: its parse records, if some system needs trees it lacks."""
         if not text.needs or form_of(text.path, text.side) != "text":
             return text.path
         options = parse_options(self.run, self.plan, text)
@@ -317,7 +323,7 @@ class Systems:
         return add_parse(self.tasks, text.path, path, options, self.jobs, anew=text.is_test)
 
     def _find_sets(self, test: str, pair: Pair) -> None:
-        """Add what finds the challenge sets in the references of a test."""
+        """Add the tasks that find the challenge sets in the references of a test."""
         found = {name: each for name, each in self.run.challenge.items() if isinstance(each, Path)}
         if len(found) < len(self.run.challenge):
             text = Text(f"tests/{test}/target", pair.target, Fields({"heads"}), 1, True)
@@ -364,19 +370,21 @@ class Systems:
         options: Callable[[], Options],
         needs: Sequence[Path] = (),
     ) -> None:
-        """Add a translation by a model; needs: what the options depend on."""
+        """Add the task that translates with a model. needs: inputs besides the model and the source."""
         files = {"model": model_of(self.place, training), "source": source}
 
         def inputs() -> Options:
             return {**files, **options()}
 
+        of_dev = path.is_relative_to(self.place.folder / "data")
+
         def work() -> Cost:
-            return self.place.write(path, "translate", inputs())
+            return self.place.write(path, "translate", inputs(), None if of_dev else trees_of(self.place, path))
 
         self.tasks.add(("translating", what), path, inputs, work, [*files.values(), *needs], anew=True)
 
     def _add_costs(self, training: Training, test: str, pair: Pair) -> None:
-        """Add what the references of a test cost a model, whatever tree it would write over their words."""
+        """Add the task that computes a model's cost of the references of a test, summed over trees on their words."""
         path, model = self._costs_of(training, test), model_of(self.place, training)
         options = {"model": model, "source": pair.source, "target": pair.target, "sum-trees": SUM_TREES}
         self.tasks.add_call(("measuring", f"{test} with {training.title}"), path, "costs", options, anew=True)
@@ -394,8 +402,8 @@ class Systems:
         return {**self.run.options.get("translate", {}), **chosen}
 
     def chosen(self) -> Chosen:
-        """Return for each size and system the value whose translations of dev have the best mean score over all seeds,
-        by the first metric of the run; of equals the first. Systems without all translations are left out."""
+        """Return for each size and system the value of the tuned option with the best mean score over all seeds on dev,
+        by the first metric of the run; the first of equals. Systems without all translations are left out."""
         found = {}
         choices = self.run.tuned.choices if self.run.tuned else []
         for training in self.plan.trainings if choices else []:
@@ -419,7 +427,7 @@ def _titled(training: Training, own: Options) -> str:
 
 
 def form_of(path: Path, side: int) -> Form:
-    """Return what the lines of a file hold; side: 0 for a source, 1 for a target."""
+    """Return what the lines of a file are; side: 0 for a source, 1 for a target."""
     form, _ = (
         target_form(read_lines([str(path)]), with_arcs=True) if side else source_form(read_lines([str(path)], "blank"))
     )
@@ -427,7 +435,7 @@ def form_of(path: Path, side: int) -> Form:
 
 
 def add_parse(tasks: TaskList, text: Path, path: Path, options: Options, jobs: int, anew: bool = False) -> Path:
-    """Add a parse of a text by so many processes."""
+    """Add the task that parses a text with `jobs` processes."""
     inputs = {"text": text, **options}
     part = str(path.parent.relative_to(tasks.place.folder / "data" / "parsed"))
     work = partial(tasks.place.write, path, "parse", {**inputs, "jobs": jobs})
@@ -444,8 +452,8 @@ def score(metric: str, translation: Path, reference: Path) -> float:
 
 @dataclass(frozen=True)
 class Text:
-    """A file of sentences. part: its place in the run; needs: the fields of its records that systems read; side: 0 is
-    source.
+    """A file of sentences. part: its path in the folder of the run; needs: fields of its records that systems need;
+    side: 0 for a source.
 
     is_test: whether no model depends on it, so that it may be parsed again.
     """
@@ -458,7 +466,7 @@ class Text:
 
 
 def parse_options(run: RunFile, plan: Plan, text: Text) -> Options:
-    """Return how a text is parsed, over the words of all systems. Raises BadInput if these differ."""
+    """Return the options for parsing a text, given the words of all systems. Raises BadInput if these disagree."""
     read = {name: (languages[text.side], tokenizer) for name, (languages, tokenizer) in plan.texts.items()}
     (first_system, how), *others = read.items()
     for name, other in others:
@@ -468,5 +476,5 @@ def parse_options(run: RunFile, plan: Plan, text: Text) -> Options:
     language, tokenizer = how
     options: Options = {"parser": parser_of(text.needs), "language": language, **run.options.get("parse", {})}
     if lacking := set(parser_of(text.needs).split("+")) - set(str(options["parser"]).split("+")):
-        raise BadInput(f"parse: systems need trees of {lacking.pop()}, and parser is {options['parser']}")
+        raise BadInput(f"parse: systems need trees of {lacking.pop()}, but parser is {options['parser']}")
     return {**options, "input": "tokens"} if tokenizer == "none" else options

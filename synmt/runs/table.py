@@ -12,9 +12,9 @@ import numpy.typing as npt
 from synmt.metrics.config import Compared, MetricConfig, SignificanceConfig
 from synmt.metrics.metric import Metric, Score, Statistics
 from synmt.metrics.reading import Files, open_input
-from synmt.metrics.report import Fields, Part, Table, in_form
+from synmt.metrics.report import Fields, Part, Table, in_form, latex_text, printable, tabular
 from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, holm, p_value, sentence_statistics, trained
-from synmt.runs.file import Options
+from synmt.runs.file import Options, Pair
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput, read_lines
 
@@ -30,7 +30,7 @@ class Result:
     scores: of each seed. difference: of their mean from that of the first system; better: whether it is an improvement;
     p: of that difference, as in `metrics.significance`; holm: p corrected for the number of systems that are compared
     with the first one. All four are None for the first system. chosen: the option of `synmt translate` that was chosen
-    on dev.
+    on dev. part: the challenge set, "" for the whole test.
     """
 
     size: int | None
@@ -44,6 +44,8 @@ class Result:
     p: float | None = None
     holm: float | None = None
     chosen: Options = field(default_factory=dict)
+    part: str = ""
+    higher_is_better: bool = True
 
     @property
     def mean(self) -> float:
@@ -67,7 +69,7 @@ class Output:
     """What a system made of a test, to be scored.
 
     path, reference: files of translations, links or records. costs: a file with the log-probability of each reference
-    and its number of words. model: what the system learned, whose note has its cost.
+    and its number of words. model: what the system learned, whose note has its cost. pair: both sides of the test.
     """
 
     size: int | None
@@ -78,26 +80,30 @@ class Output:
     reference: Path
     model: Path
     costs: Path | None = None
+    pair: Pair | None = None
+
+
+def by_test(outputs: Sequence[Output]) -> list[list[Output]]:
+    """Return the outputs of each size and test."""
+    keys = dict.fromkeys((each.size, each.test) for each in outputs)
+    return [[each for each in outputs if (each.size, each.test) == key] for key in keys]
 
 
 def results(
-    outputs: Sequence[Output],
-    metrics: Sequence[str],
-    sets: Mapping[str, Mapping[str, Path]] = {},
+    measured: "Measured",
+    sets: Mapping[str, Path] = {},
     chosen: Chosen = {},  # noqa: B006
 ) -> Iterator[Result]:
-    """Yield the results of each size, test, challenge set, system and metric. Raises BadInput.
+    """Yield the results on a test: of each challenge set, system and metric. Raises BadInput.
 
-    sets: for each test the files of its challenge sets, of which each line has the number of a sentence of the test
-    and, behind a tab, words of its reference. chosen: options that were chosen on dev.
+    sets: the files of its challenge sets, of which each line has the number of a sentence of the test and, behind a
+    tab, words of its reference. chosen: options that were chosen on dev.
     """
-    for size, test in dict.fromkeys((each.size, each.test) for each in outputs):
-        own = [each for each in outputs if (each.size, each.test) == (size, test)]
-        measured = Measured.of(own, metrics)
-        for name, part in {"": None, **sets.get(test, {})}.items():
-            for result in _compared(measured if part is None else measured.within(part)):
-                shown = f"{test}, {name}" if name else test
-                yield replace(result, size=size, test=shown, chosen=chosen.get((size, result.system), {}))
+    size, test = measured.outputs[0].size, measured.outputs[0].test
+    for name, part in {"": None, **sets}.items():
+        for result in _compared(measured if part is None else measured.within(part)):
+            shown, own = f"{test}, {name}" if name else test, chosen.get((size, result.system), {})
+            yield replace(result, size=size, test=shown, chosen=own, part=name)
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,10 @@ class Measured:
     metrics: Sequence[Metric[Any]]
     outputs: Sequence[Output]
     statistics: Mapping[str, Sequence[Sequence[Statistics]]]
+
+    @property
+    def sentences(self) -> int:
+        return len(next(iter(self.statistics.values()))[0][0])
 
     @classmethod
     def of(cls, outputs: Sequence[Output], names: Sequence[str]) -> Self:
@@ -124,8 +134,8 @@ class Measured:
         metric is how many of them the translations have."""
         rows = [line.text.split("\t") for line in read_lines([str(part)])]
         numbers = [int(row[0]) - 1 for row in rows]
-        if not numbers or not 0 <= min(numbers) <= max(numbers) < len(next(iter(self.statistics.values()))[0][0]):
-            raise BadInput("has no numbers of sentences of the test", str(part))
+        if not numbers or not 0 <= min(numbers) <= max(numbers) < self.sentences:
+            raise BadInput("must hold line numbers of the test", str(part))
         words = [row[1].lower().split() for row in rows if len(row) > 1]
         found: dict[str, list[list[Statistics]]] = {}
         for each, own in zip(self.outputs, self._in_order(), strict=True):
@@ -177,8 +187,7 @@ def found_words(path: Path, numbers: Sequence[int], words: Sequence[Sequence[str
 
 def _compared(measured: Measured) -> Iterator[Result]:
     """Yield the result of each system by each metric, compared with the first system."""
-    metrics, systems = measured.metrics, list(measured.statistics)
-    sentences = len(measured.statistics[systems[0]][0][0])
+    metrics, systems, sentences = measured.metrics, list(measured.statistics), measured.sentences
     found = [trained(metrics, models) for models in measured.statistics.values()]  # [systems][metrics]
     bases, others = found[0], found[1:]
     ps = [[p_value(*pair, sentences) for pair in zip(other, bases, strict=True)] for other in others]
@@ -188,6 +197,7 @@ def _compared(measured: Measured) -> Iterator[Result]:
             scores = found[number][column].scores
             shown = metric.score(measured.statistics[name][0][column].sum(axis=0))
             result = Result(None, "", name, shown.name, scores.tolist(), shown.signature)
+            result = replace(result, higher_is_better=metric.higher_is_better)
             if number:
                 difference = float(scores.mean() - bases[column].scores.mean())
                 better = difference * (1 if metric.higher_is_better else -1) > ROUNDING
@@ -202,6 +212,8 @@ Costs = Mapping[tuple[int | None, str], tuple[float, int | None]]  # of a size a
 def report(found: Sequence[Result], costs: Costs, form: str) -> Iterator[str]:
     """Return the results in a form: one table per size, test and challenge set; or one row of TSV or JSON per
     result."""
+    if form == "latex":
+        return _latex(found, costs)
     return in_form(form, _parts(found, costs), (_fields(each, costs) for each in found))
 
 
@@ -221,12 +233,10 @@ def costs_of(made: Mapping[Output, Made | None]) -> Costs:
 
 
 def _parts(found: Sequence[Result], costs: Costs) -> Iterator[Part]:
-    tables = list(dict.fromkeys((each.size, each.test) for each in found))
     systems = len({each.system for each in found})
-    for size, test in tables:
-        own = [each for each in found if (each.size, each.test) == (size, test)]
+    for own in _tables(found):
         metrics = list(dict.fromkeys(each.metric for each in own))
-        yield f"{test}, trained on {f'{size} pairs' if size else 'all pairs'}"
+        yield title_of(own[0])
         of_dev = list(own[0].chosen)
         ps = ["p", "Holm  "] if systems > 2 else ["p  "]
         header = ["system", *of_dev, *(cell for metric in metrics for cell in (metric, "Δ", *ps)), "CPU min", "MB"]
@@ -235,16 +245,21 @@ def _parts(found: Sequence[Result], costs: Costs) -> Iterator[Part]:
             of_system = [each for each in own if each.system == system]
             values = [f"{of_system[0].chosen[option]}" for option in of_dev]
             scores = [cell for each in of_system for cell in _cells(each, systems)]
-            minutes, megabytes = costs[size, system]
+            minutes, megabytes = costs[of_system[0].size, system]
             rows.append([system, *values, *scores, f"{minutes:.1f}", f"{megabytes or ''}"])
         yield Table([header, *rows])
-    for option in found[0].chosen:
-        yield f"{option}: chosen for each system by its mean score on dev over all seeds, by the first metric"
-    yield from _legend(found[0].system, len(found[0].scores), systems)
+    yield from chosen_on_dev(found[0])
+    yield from legend(found[0].system, len(found[0].scores), systems)
     yield from dict.fromkeys(f"{each.metric}|{each.signature}" for each in found)
 
 
-def _legend(first: str, seeds: int, systems: int) -> Iterator[str]:
+def _tables(found: Sequence[Result]) -> Iterator[list[Result]]:
+    """Yield the results of each size, test and challenge set."""
+    for table in dict.fromkeys((each.size, each.test) for each in found):
+        yield [each for each in found if (each.size, each.test) == table]
+
+
+def legend(first: str, seeds: int, systems: int) -> Iterator[str]:
     """Yield what the numbers are."""
     resampled = f"{RESAMPLES} bootstrap resamples, seed {SEED}"
     if seeds > 1:
@@ -268,6 +283,59 @@ def _cells(result: Result, systems: int) -> list[str]:
     mark = {"better": "+", "worse": "-"}.get(result.verdict, " ")
     difference = "" if result.difference is None else f"{result.difference:+.2f}"
     return [score, difference, *ps[:-1], f"{ps[-1]} {mark}" if ps[-1] else ""]
+
+
+def _latex(found: Sequence[Result], costs: Costs) -> Iterator[str]:
+    """Yield a table for each size, test and challenge set, with a caption and the rules of booktabs."""
+    yield r"% \usepackage{booktabs}"
+    for own in _tables(found):
+        systems, metrics = (list(dict.fromkeys(getattr(each, name) for each in own)) for name in ("system", "metric"))
+        of_dev = list(own[0].chosen)
+        scores = [cell for metric in metrics for cell in (latex_text(metric), "$p$")]
+        rows = [["System", *map(latex_text, of_dev), *scores, "CPU min"]]
+        for system in systems:
+            of_system = [each for each in own if each.system == system]
+            values = [latex_text(f"{of_system[0].chosen[option]}") for option in of_dev]
+            cells = [cell for each in of_system for cell in _latex_cells(each, own)]
+            rows.append([latex_text(system), *values, *cells, f"{costs[of_system[0].size, system][0]:.1f}"])
+        yield from (r"\begin{table}", r"\centering", rf"\caption{{{_caption(own, len(systems))}}}")
+        yield from tabular(rows)
+        yield r"\end{table}"
+    yield from (f"% {printable(line)}" for line in chosen_on_dev(found[0]))
+    yield from dict.fromkeys(f"% {printable(each.metric)}|{printable(each.signature)}" for each in found)
+
+
+def _latex_cells(result: Result, table: Sequence[Result]) -> list[str]:
+    """Return the cells of a score and of its p: the best mean of a metric is bold."""
+    means = [each.mean for each in table if each.metric == result.metric]
+    best = max(means) if result.higher_is_better else min(means)
+    score = f"{result.mean:.2f}"
+    score = rf"\textbf{{{score}}}" if abs(result.mean - best) <= ROUNDING else score
+    spread = rf" $\pm$ {result.deviation:.2f}" if len(result.scores) > 1 else ""
+    mark = r"$^{\dagger}$" if result.verdict else ""
+    return [f"{score}{spread}{mark}", latex_text(_shown(result.holm))]
+
+
+def _caption(table: Sequence[Result], systems: int) -> str:
+    """Return what the numbers of a table are."""
+    first, seeds = table[0], len(table[0].scores)
+    name, resampled = latex_text(first.system), f"{RESAMPLES} bootstrap resamples"
+    mean = rf"mean $\pm$ standard deviation over {seeds} seeds" if seeds > 1 else "score of one seed"
+    variance = "between seeds and between test sentences" if seeds > 1 else "between test sentences only"
+    corrected = f", corrected for {systems - 1} systems per metric (Holm)" if systems > 2 else ""
+    return (
+        rf"{latex_text(title_of(first))}: {mean}; the best is bold. $p$: two-sided $t$-test of the difference from"
+        rf" {name}, with its variance {variance} ({resampled}){corrected}. $\dagger$: $p < {LEVEL:g}$."
+    )
+
+
+def title_of(result: Result) -> str:
+    return f"{result.test}, trained on {f'{result.size} pairs' if result.size else 'all pairs'}"
+
+
+def chosen_on_dev(result: Result) -> Iterator[str]:
+    for option in result.chosen:
+        yield f"{option}: chosen for each system by its mean score on dev over all seeds, by the first metric"
 
 
 def _shown(p: float | None) -> str:

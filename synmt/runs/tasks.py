@@ -1,8 +1,8 @@
-"""The tasks of a run: each is a name, inputs, a place and the function that makes the place from the inputs.
+"""The tasks of a run. A task has a name, inputs, an output path and the function that makes the output.
 
-Before a task begins, a note records its inputs. Every start compares the notes with the run file, so a result of other
-inputs is neither continued nor taken for the right one. Tasks run in processes of their own, in any order that respects
-what they need.
+Before a task starts, a note records its inputs. Each start of the run compares the notes with the run file, so output
+that was made from other inputs is neither continued nor used. Tasks run in separate processes, in any order that
+respects their dependencies.
 """
 
 import fcntl
@@ -30,13 +30,13 @@ from synmt.streams import BadInput
 COMMAND = [sys.executable, "-m", "synmt.cli.child"]
 POLL = 0.1  # seconds between two attempts to lock a file
 REMEDY = "name another --out, or remove it"
-Of = Mapping[str, str]  # inputs by name: options as text, files with their checksums
+Of = Mapping[str, str]  # inputs by name: options as text, files as checksums
 
 
 @dataclass(frozen=True)
 class Made:
-    """The note of a result. of: its inputs; cpu_seconds: those of its last start, None while it is unfinished;
-    megabytes: the most memory that it took, None if no process of its own made it."""
+    """The note of an output. of: its inputs; cpu_seconds: of the last process that worked on it, None while unfinished;
+    megabytes: the peak memory of that process, None if it was made in this process."""
 
     of: dict[str, str]
     cpu_seconds: float | None = None
@@ -45,7 +45,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Cost:
-    """What making a result took."""
+    """Time and memory spent on an output."""
 
     cpu_seconds: float = 0.0
     megabytes: int | None = None
@@ -57,10 +57,10 @@ class Task:
 
     verb, what: its name in messages, such as "training" and "mask, seed 2".
     path: the file or folder that it makes.
-    needs: the tasks whose results it reads.
-    inputs: returns what the result depends on; a Path is a file, or the result of another task.
-    work: makes the result.
-    anew: whether a result of other inputs is made again instead of refused.
+    needs: the tasks whose output it reads.
+    inputs: returns everything that the output depends on; a Path is a file, or the output of another task.
+    work: makes the output.
+    anew: whether output from other inputs is made again instead of refused.
     """
 
     verb: str
@@ -92,7 +92,7 @@ class TaskList:
         needs: Sequence[Path] = (),
         anew: bool = False,
     ) -> Path:
-        """Add a task, and return its path. It needs the tasks that make its inputs, and those that make `needs`."""
+        """Add a task, and return its path. It depends on the tasks that make its inputs or `needs`."""
         given = {} if callable(inputs) else inputs
         needed = self.makers([*(each for value in given.values() for each in paths_in(value)), *needs])
         self.all.append(Task(*name, path, needed, inputs if callable(inputs) else lambda: given, work, anew))
@@ -103,9 +103,9 @@ class TaskList:
         return self.add(name, path, options, partial(self.place.write, path, call, options), anew=anew)
 
     def add_test(self, title: str, path: Path, file: Path, lengths: Mapping[str, int], test: str) -> None:
-        """Add a task that cuts the lines of a test out of a file.
+        """Add a task that extracts the lines of one test from a file of several.
 
-        lengths: the numbers of lines of all tests in the file, in order; they are its last lines.
+        lengths: number of lines of each test in the file, in order; together they are its last lines.
         """
         names = list(lengths)
         last = sum(lengths[each] for each in names[names.index(test) :])
@@ -128,16 +128,16 @@ def noted(path: Path, note: Path) -> Made | None:
     if not path.exists():
         return None
     if not note.exists():
-        raise BadInput(f"is not part of this run: there is no {note}; {REMEDY}", str(path))
+        raise BadInput(f"is not part of this run, since {note} does not exist; {REMEDY}", str(path))
     with naming(note):
         made = Made(**orjson.loads(note.read_bytes()))
         if not isinstance(made.of, dict) or not isinstance(made.cpu_seconds, float | None):
-            raise ValueError("is no note of a run")
+            raise ValueError("is not a note of a run")
     return made
 
 
 def check(path: Path, note: Path, of: Of) -> Made | None:
-    """Return the note of a path, as `noted`. Raises BadInput if it was made from, or begun with, other inputs."""
+    """Return the note of a path, as `noted`. Raises BadInput if the path was made, or started, from other inputs."""
     made = noted(path, note)
     if made:
         was = "was begun" if made.cpu_seconds is None else "was made"
@@ -147,9 +147,9 @@ def check(path: Path, note: Path, of: Of) -> Made | None:
 
 
 def make(path: Path, note: Path, of: Of, work: Callable[[], Cost], anew: bool = False) -> Made:
-    """Return the note of a path after doing the work that makes it, unless that is done.
+    """Do the work that makes a path, unless it is done, and return its note.
 
-    Raises BadInput as `check`; with `anew`, a result of other inputs is replaced instead.
+    Raises BadInput as `check`; with `anew`, output from other inputs is replaced instead.
     """
     made = noted(path, note) if anew else check(path, note, of)
     if made and made.cpu_seconds is not None and made.of == of:
@@ -165,13 +165,13 @@ def make(path: Path, note: Path, of: Of, work: Callable[[], Cost], anew: bool = 
 
 @dataclass
 class Workplace:
-    """The folder of a run. Each kind of thing has places of its own:
+    """The folder of a run:
 
-    SIZE/NAME.SEED: a model of a system, or an aligner; SIZE/NAME.SEED.TEST: its translation or links of a test, or the
-    projected trees.
-    data/: the data as systems read it, translations of dev, and links and trees of the training data.
-    notes/, locks/, logs/, unfinished/: under the place of each thing, its inputs, a lock that keeps it to one process,
-    what the process that made it reported, and the output of a process that has not ended.
+    SIZE/NAME.SEED: a system's model, or an aligner; SIZE/NAME.SEED.TEST: its translation, links or projected trees of a
+    test.
+    data/: the data in the form that systems read, translations of dev, and links and trees of the training data.
+    notes/, locks/, logs/, unfinished/: for each path above, its inputs, its lock against other processes, the messages
+    of the process that made it, and output that is still being written.
     """
 
     folder: Path
@@ -181,14 +181,14 @@ class Workplace:
 
     @contextmanager
     def opened(self, shared: bool = False) -> Iterator[None]:
-        """Make the folder, and keep it to this process, or to those that share it. Raises BadInput."""
+        """Make the folder and lock it for this process, or for all that share it. Raises BadInput."""
         with naming(self.folder):
             (self.folder / "data").mkdir(parents=True, exist_ok=True)
         with locked(self.folder, shared=shared):
             yield
 
     def beside(self, kind: str, path: Path, suffix: str) -> Path:
-        """Return the place of what belongs to a thing, in the folder of its kind."""
+        """Return the path that belongs to another path, in the subfolder for this kind of file."""
         place = self.folder / kind / path.relative_to(self.folder)
         return place.with_name(f"{place.name}{suffix}")
 
@@ -199,16 +199,16 @@ class Workplace:
         return self.beside("locks", path, "")
 
     def log(self, path: Path) -> Path:
-        """Return the file with the messages of the processes that made a thing."""
+        """Return the file with the messages of the processes that made a path."""
         return self.beside("logs", path, ".log")
 
     def unfinished(self, path: Path) -> Path:
-        """Return the file with what a process has written so far of a thing."""
+        """Return the file in which a process collects the output for a path."""
         return self.beside("unfinished", path, "")
 
     def identity(self, path: Path) -> str:
-        """Return the identity of an input: a checksum of the note of a folder that the run makes, such as a model, or
-        "none" before it is there; of anything else a checksum of its content. Raises BadInput."""
+        """Return the identity of an input: for a folder that the run makes, such as a model, a checksum of its note, or
+        "none" if it does not exist yet; for anything else a checksum of its content. Raises BadInput."""
         if path.is_relative_to(self.folder) and (path.is_dir() or not path.exists()):
             made = self.made(path)
             return digest(made.of) if made else "none"
@@ -217,7 +217,7 @@ class Workplace:
         return self.identities[path]
 
     def of(self, inputs: Options) -> dict[str, str]:
-        """Return inputs as a note has them."""
+        """Return the inputs as they are recorded in a note."""
         return {
             name: " ".join(map(self.identity, paths)) if (paths := paths_in(value)) else f"{value}"
             for name, value in inputs.items()
@@ -227,14 +227,14 @@ class Workplace:
         return noted(path, self.note(path))
 
     def make(self, path: Path, inputs: Callable[[], Options], work: Callable[[], Cost], anew: bool = False) -> Made:
-        """Make a thing, as `tasks.make`, while no other process does."""
+        """Make a path, as `tasks.make`, under a lock."""
         with self._kept(path):
             self.identities.pop(path, None)
             return make(path, self.note(path), self.of(inputs()), work, anew)
 
     @contextmanager
     def _kept(self, path: Path) -> Iterator[None]:
-        """Keep a thing to this process. Raises BadInput if the run is stopped while it waits for another process."""
+        """Lock a path for this process. Raises BadInput if the run is stopped while it waits for another process."""
         lock = self.lock(path)
         with naming(lock):
             lock.parent.mkdir(parents=True, exist_ok=True)
@@ -245,17 +245,17 @@ class Workplace:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     if self.stopped.wait(POLL):
-                        raise BadInput("another process makes it", str(path)) from None
+                        raise BadInput("another process is making it", str(path)) from None
                     continue
                 except OSError:
-                    pass  # a file system without locks
+                    pass  # the file system has no locks
                 break
             yield
         finally:
             os.close(descriptor)
 
     def call(self, name: str, options: Options, log: Path, output: Path | None = None) -> Cost:
-        """Call a function of `calls` in a process of its own. Raises BadInput with the last line that it reported.
+        """Call a function of `calls` in a new process. Raises BadInput with the last line that it printed to stderr.
 
         The process ends with this one: its standard input is a pipe that only this process can close.
         """
@@ -278,23 +278,33 @@ class Workplace:
             raise BadInput(f"synmt {name} ended with {process.returncode}: {said[0]}", str(log))
         return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
 
-    def write(self, path: Path, name: str, options: Options) -> Cost:
-        """Write the output of a call to a file, which appears once it is whole; as `call`."""
+    def write(self, path: Path, name: str, options: Options, trees: Path | None = None) -> Cost:
+        """Write the output of a call to a file, which appears once it is complete; as `call`.
+
+        trees: a file that the call itself writes, by the option of this name.
+        """
         part = self.unfinished(path)
-        cost = self.call(name, options, self.log(path), part)
+        if not trees:
+            cost = self.call(name, options, self.log(path), part)
+        else:
+            other = self.unfinished(trees)
+            for each in (other, trees):
+                each.parent.mkdir(parents=True, exist_ok=True)
+            cost = self.call(name, {**options, "trees": other}, self.log(path), part)
+            other.replace(trees)
         part.replace(path)
         return cost
 
     def stop(self) -> None:
-        """End all processes that are at work, as a signal does."""
+        """Interrupt all running processes, as a signal does."""
         self.stopped.set()
         for process in list(self.processes):
             process.terminate()
 
     def is_done(self, task: Task, known: dict[Path, bool]) -> bool:
-        """Return whether a task and all that it needs are done; known: the answers so far.
+        """Return whether a task and everything it needs are done. known: answers so far.
 
-        Raises BadInput for a result of other inputs that may not be replaced.
+        Raises BadInput for output from other inputs that may not be replaced.
         """
         if task.path not in known:
             known[task.path] = all(self.is_done(each, known) for each in task.needs) and self._is_made(task)
@@ -307,10 +317,10 @@ class Workplace:
 
 
 def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
-    """Do the tasks that are not done, up to `jobs` at a time; a parse uses as many processes itself.
+    """Do the tasks that are not done, up to `jobs` at a time; each parse uses that many processes itself.
 
-    Before the first task of a kind begins, all results of this kind are compared with their inputs. Raises BadInput,
-    and Interrupted once the processes at work have saved what they have.
+    Before the first task of a kind starts, all existing output of this kind is compared with its inputs. Raises
+    BadInput, and Interrupted once the running processes have saved their work.
     """
     for verb, group in groupby(tasks, key=lambda task: task.verb):
         known: dict[Path, bool] = {}
@@ -319,7 +329,7 @@ def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
 
 
 def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
-    """Do tasks, up to `jobs` at a time, and report each. A task waits for those among them that it needs. Raises as
+    """Do tasks, up to `jobs` at a time, and report each. A task waits for those of them that it needs. Raises as
     `do_all`."""
     progress = Progress(len(tasks), jobs)
     ended = {task: threading.Event() for task in tasks}
@@ -329,7 +339,7 @@ def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
             while each in ended and not ended[each].wait(POLL):
                 if place.stopped.is_set():
                     return
-        began = progress.begin(task)
+        began = progress.begin(task.name)
         place.make(task.path, task.inputs, task.work, task.anew)
         progress.end(began)
         ended[task].set()
@@ -348,14 +358,14 @@ def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
 
 
 class Progress:
-    """Reports on stderr which task begins, and estimates how long the remaining ones take."""
+    """Reports on stderr each task that starts, and estimates how long the remaining ones take."""
 
     def __init__(self, total: int, jobs: int) -> None:
         self._total, self._jobs, self._lock = total, jobs, threading.Lock()
         self._begun, self._seconds = 0, list[float]()
 
-    def begin(self, task: Task) -> float:
-        """Report that a task begins, and return the time."""
+    def begin(self, name: str) -> float:
+        """Report that a step starts, and return the time."""
         with self._lock:
             self._begun += 1
             place = f", {self._begun} of {self._total}" if self._total > 1 else ""
@@ -363,7 +373,7 @@ class Progress:
             if self._seconds:
                 mean = sum(self._seconds) / len(self._seconds)
                 left = f", about {_duration(mean * (self._total - self._begun + 1) / self._jobs)} left"
-            print(f"synmt run: {task.name}{place}{left}", file=sys.stderr, flush=True)
+            print(f"synmt run: {name}{place}{left}", file=sys.stderr, flush=True)
         return time.monotonic()
 
     def end(self, began: float) -> None:

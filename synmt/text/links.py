@@ -69,7 +69,7 @@ def _read(text: str, base: int) -> list[tuple[Link, str, float]]:
             raise LinkError(f"{item!r:.40} is not a link such as 3-4 or 3p4")
         link = (int(found[1]) - base, int(found[3]) - base)
         if min(link) < 0:
-            raise LinkError(f"link {item}, but words count from {base}")
+            raise LinkError(f"link {item} is invalid: words count from {base}")
         read.append((link, found[2], float(found[4][1:]) if found[4] else 1.0))
     return read
 
@@ -114,16 +114,16 @@ def read_a3(lines: Iterable[Line]) -> Iterator[tuple[Line, frozenset[Link], tupl
     iterator = iter(lines)
     for number, header in enumerate(iterator, 1):
         if not header.text.startswith(f"{HEADER} ({number})"):
-            raise header.error(f"not the line '{HEADER} ({number}) …' of an A3 file, whose pairs are in order")
+            raise header.error(f"expected the line '{HEADER} ({number}) …' of an A3 file")
         words, aligned = next(iterator, None), next(iterator, None)
         if words is None or aligned is None:
             raise header.error("the A3 file ends inside a sentence pair")
         cells = _WORD.findall(aligned.text)
         if not cells or not aligned.text.startswith("NULL "):
-            raise aligned.error("not a line of words with ({ numbers }) after each, NULL first")
+            raise aligned.error("expected words, NULL first, with ({ numbers }) after each")
         # Ten digits are enough to know that a number is too large.
         links = frozenset((place, int(n[:10]) - 1) for place, cell in enumerate(cells[1:]) for n in cell.split())
         lengths = len(cells) - 1, len(words.text.split())
         if any(not 0 <= target < lengths[1] for _, target in links):
-            raise aligned.error("the number of a word that the line above does not have")
+            raise aligned.error("a word number is too high for the line above")
         yield header, links, lengths

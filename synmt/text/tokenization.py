@@ -106,7 +106,7 @@ class TextConfig:
     source_language: str | None = setting(None, "language of the source (its file suffix, or en)", metavar="CODE")
     target_language: str | None = setting(None, "language of the target (the same)", metavar="CODE")
     tokenizer: TokenizerName | None = setting(
-        None, "moses tokenizes raw text (default); none: tokens are between spaces", unless="--init"
+        None, "moses tokenizes raw text (default); none: spaces separate tokens", unless="--init"
     )
 
     def __post_init__(self) -> None:
@@ -133,7 +133,7 @@ class Words:
         if self.tokenizer not in get_args(WordsName):
             raise ValueError(f"unknown tokenizer {self.tokenizer!r:.40}")
         if not isinstance(self.share, int | float) or not 0 <= self.share <= 1:
-            raise ValueError(f"a share of {self.share!r:.40}")
+            raise ValueError(f"the share cannot be {self.share!r:.40}")
 
 
 def with_languages(settings: Mapping[str, Any], source: str | None, target: str | None) -> dict[str, Any]:

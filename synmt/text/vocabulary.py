@@ -57,10 +57,10 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         if self.target[:2] != [END_TOKEN, UNKNOWN_TOKEN]:
-            raise ValueError("a target vocabulary begins with the end and unknown tokens")
+            raise ValueError("a target vocabulary must start with the end and unknown tokens")
         self.ids = {token: index for index, token in enumerate([*self.target, *self.source])}
         if len(self.ids) != len(self.target) + len(self.source):
-            raise ValueError("a vocabulary has a token twice")
+            raise ValueError("a vocabulary has a duplicate token")
         self._label_numbers = {
             name: {label: number for number, label in enumerate(labels, 1)} for name, labels in self.labels.items()
         }

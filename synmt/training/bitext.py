@@ -62,6 +62,14 @@ class Bitext:
             place = self._file.tell()
             yield rows
 
+    def spread(self, most: int) -> Iterator[SentencePair]:
+        """Yield at most so many pairs, as far from each other as may be; 0 is all."""
+        size, places = len(self), iter(range(len(self)))
+        most = min(most, size) or size
+        for window in self.windows():
+            chosen = ((number + 1) * most // size > number * most // size for number in places)
+            yield from pairs_of([row for row, kept in zip(window, chosen, strict=False) if kept])
+
     def words(self, jobs: int = 1) -> "tuple[Counter[str], Counter[str]]":
         """Return the frequency of each word in the sources, and in the targets."""
         source, target = Counter[str](), Counter[str]()
@@ -74,9 +82,9 @@ class Bitext:
     def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
         """Learn merges from the words of both sides together; there are none if every word has one character."""
         counts = Counter[str]()
-        for word, count in chain.from_iterable(side.items() for side in self.words(jobs)):
+        for word, times in chain.from_iterable(side.items() for side in self.words(jobs)):
             for part in word.split(" "):
-                counts[part] += count
+                counts[part] += times
         try:
             return Bpe(learn_bpe_of_words(counts, merges))
         except CodesError:

@@ -1,23 +1,28 @@
 """Data-parallel training with the processes that torchrun starts, or with one.
 
-Gradients are summed over the processes and divided by the tokens of all. So any number of processes computes the same
+Gradients are added over the processes and divided by the tokens of all. So any number of processes computes the same
 gradient as one process with the same global batch.
 """
 
+import atexit
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from synmt.device import local_device
+from synmt.nn.losses import Loss
 from synmt.streams import BadInput
 
-LONGEST_WAIT = timedelta(days=1)  # for the first process, which validates alone; NCCL's own limit is minutes
+T = TypeVar("T")
+LONGEST_WAIT = timedelta(days=1)  # for a host that prepares its pairs slowly; NCCL's own limit is minutes
 
 
 @dataclass(frozen=True)
@@ -32,20 +37,48 @@ class Processes:
     def first(self) -> bool:
         return self.rank == 0
 
-    def sum(self, tensors: Iterable[Tensor]) -> None:
-        """Replace each tensor by its sum over all processes, with one exchange for all tensors."""
+    def learner(self, model: nn.Module) -> nn.Module:
+        """Return a module that computes the losses of a model, and whose gradients are means over all processes.
+
+        They are exchanged while the backward pass still computes others. Ideas may leave parameters without a gradient
+        in any update, so each forward pass looks for them; one process does not.
+        """
+        learner = Learner(model, self.device)
+        if self.size == 1:
+            return learner
+        with _together():
+            return DistributedDataParallel(learner, find_unused_parameters=True, gradient_as_bucket_view=True)
+
+    def alone(self, learner: nn.Module) -> AbstractContextManager[None]:
+        """Return a context in which a learner adds up the gradients of this process only."""
+        return learner.no_sync() if isinstance(learner, DistributedDataParallel) else nullcontext()
+
+    def together(self) -> AbstractContextManager[None]:
+        """Return a context of work that fails with BadInput if another process has ended."""
+        return _together() if self.size > 1 else nullcontext()
+
+    def sum(self, tensor: Tensor) -> None:
+        """Replace a tensor by its sum over all processes."""
         if self.size > 1:
-            parts = list(tensors)
-            flat = torch.cat([part.flatten() for part in parts])
             with _together():
-                dist.all_reduce(flat)
-            for part, summed in zip(parts, flat.split([part.numel() for part in parts]), strict=True):
-                part.copy_(summed.view_as(part))
+                dist.all_reduce(tensor)
+
+    def divided(self, items: Iterable[T]) -> Iterator[tuple[bool, T]]:
+        """Yield each item of work, and whether it is this process's own."""
+        return ((number % self.size == self.rank, item) for number, item in enumerate(items))
+
+    def gathered(self, own: T) -> list[T]:
+        """Return the objects of all processes, in the order of ranks."""
+        found = [own] * self.size
+        if self.size > 1:
+            with _together():
+                dist.all_gather_object(found, own)
+        return found
 
     def from_first(self, value: float) -> float:
         """Return the first process's value in every process."""
         if self.size > 1:
-            shared = torch.tensor([value], dtype=torch.float64, device=self.device)
+            shared = torch.tensor([value], dtype=torch.float64)
             with _together():
                 dist.broadcast(shared, 0)
             return float(shared)
@@ -53,15 +86,34 @@ class Processes:
 
     def any(self, holds: bool) -> bool:
         """Return whether this holds in any process."""
-        if self.size > 1:
-            votes = torch.tensor(float(holds), device=self.device)
-            self.sum([votes])
-            return bool(votes)
-        return holds
+        votes = torch.tensor(float(holds))
+        self.sum(votes)
+        return bool(votes)
 
     def close(self) -> None:
         if self.size > 1:
             dist.destroy_process_group()
+
+
+class Learner(nn.Module):
+    """A model whose `forward` returns its losses, as DistributedDataParallel needs it; without a batch, they are 0."""
+
+    def __init__(self, model: nn.Module, device: torch.device) -> None:
+        super().__init__()
+        self.model: Any = model
+        # DistributedDataParallel warns if it looks for parameters without a gradient and every one has a gradient.
+        self.idle = nn.Parameter(torch.zeros(1, device=device))
+
+    def forward(self, *batch: Any) -> Loss:
+        if batch:
+            loss: Loss = self.model.loss(*batch)
+            return loss
+        nothing = 0 * self.idle.sum()
+        return Loss(nothing, 0, nothing)
+
+    def named_buffers(self, *_: Any, **__: Any) -> Iterator[tuple[str, Tensor]]:
+        """Return none: they are constants, which need no exchange."""
+        return iter(())
 
 
 @contextmanager
@@ -86,7 +138,10 @@ def _join(device_name: str) -> Processes:
     if device.type == "cuda":
         torch.cuda.set_device(device)
     with _together():
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=LONGEST_WAIT)
+        # Counts and votes are on the CPU, where exchanging them does not wait for the GPU.
+        dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=LONGEST_WAIT)
+    # The last reference to the group must not be that of DistributedDataParallel, whose end may wait for itself.
+    atexit.register(id, dist.group.WORLD)
     return Processes(dist.get_rank(), size, device)
 
 
@@ -96,4 +151,6 @@ def _together() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
+        if not isinstance(error, dist.DistError) and "gloo" not in str(error):
+            raise
         raise BadInput(f"another process of this training run has ended: {str(error).splitlines()[0]}") from None

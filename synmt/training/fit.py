@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 from torch import nn
@@ -23,10 +23,9 @@ from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.loop import Trainer
 from synmt.training.update import Examples
-from synmt.training.validation import ValidationScores
+from synmt.training.validation import Validate
 
 Config = TypeVar("Config", bound=FolderConfig)
-Validate = Callable[[Any], ValidationScores]
 # Options that a resumed run may not change.
 FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select", "subword_dropout"
 
@@ -57,7 +56,7 @@ class TrainingData(Protocol[Config]):
         """Return the training examples. Raises BadInput with the line of an unusable record."""
 
     def validation(self, folder: ModelFolder[Config], training: TrainingConfig) -> Validate | None:
-        """Return the function that scores a model, None without validation data."""
+        """Return what scores a model, None without validation data."""
 
 
 def fit(

@@ -7,8 +7,11 @@ import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import torch
 from torch import nn
@@ -21,11 +24,12 @@ from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.log import Events, Log
-from synmt.training.update import Examples, Updater, learning_rate
-from synmt.training.validation import ValidationScores
+from synmt.training.update import Examples, Step, Updater, learning_rate
+from synmt.training.validation import Validate, ValidationScores
 
 CHECKPOINTS = "checkpoint"
 ORDERED = 100  # first batches, whose checksum identifies the order of all
+T = TypeVar("T")
 LARGEST_LOSS = 700  # nats per token; the perplexity of more overflows
 
 
@@ -37,7 +41,7 @@ class Trainer:
         path: Path,
         new_model: Callable[[], nn.Module],
         corpus: Examples,
-        validation: Callable[[Any], ValidationScores] | None,
+        validation: Validate | None,
         config: TrainingConfig,
         processes: Processes,
         trained: bool = False,
@@ -95,13 +99,13 @@ class Trainer:
         self.interval = Interval(self.progress)
         if self.config.tensorboard and self.processes.first:
             self.events = Events(self.path, self.progress.update)
-        with Interruption() as interruption, self._progress_line() as line:
+        with Interruption() as interruption, self._progress_line() as line, ahead(self._steps()) as steps:
             self._validate_if_due(interruption)  # the last run may have been interrupted in a validation
-            for batches in self._updates():
-                rate, own = self._rate(), batches[self.processes.rank :: self.processes.size]
-                loss, tokens, norm = self.updater(own, self.progress.update + 1, rate)
+            while not self._has_ended() and (step := next(steps, None)):
+                rate = self._rate()
+                loss, tokens, norm = self.updater(step, rate)
                 self.progress.count_update(self._batches_an_update, self.batches_an_epoch)
-                self.progress.sentences += sum(map(len, batches))
+                self.progress.sentences += step.sentences
                 self.progress.all_tokens += tokens
                 self.interval.add(loss, tokens, norm)
                 line.update()
@@ -139,17 +143,18 @@ class Trainer:
         config = self.config
         return self.corpus.shuffled_batches(config.batch_tokens, config.seed, epoch, config.batch_by)
 
-    def _updates(self) -> Iterator[Sequence[list[int]]]:
-        """Yield the batches of all processes for each remaining update."""
-        size = self._batches_an_update
-        epoch = self.progress.epoch
-        batches = self._batches(epoch)
-        while self.progress.update < self.total and not self._has_ended():
-            if self.progress.epoch != epoch:
-                epoch = self.progress.epoch
-                batches = self._batches(epoch)
-            first = self.progress.batches_of_epoch
-            yield batches[first : first + size]
+    def _steps(self) -> Iterator[Step]:
+        """Yield each remaining update. Runs ahead of the updates, in another thread."""
+        if self.processes.device.type == "cuda":
+            torch.cuda.set_device(self.processes.device)  # for this thread
+        done = replace(self.progress)
+        epoch, batches = done.epoch, self._batches(done.epoch)
+        while done.update < self.total:
+            if done.epoch != epoch:
+                epoch, batches = done.epoch, self._batches(done.epoch)
+            first = done.batches_of_epoch
+            yield self.updater.step(batches[first : first + self._batches_an_update], done.update + 1)
+            done.count_update(self._batches_an_update, self.batches_an_epoch)
 
     def _rate(self) -> float:
         config = self.config
@@ -188,17 +193,8 @@ class Trainer:
             self._check_finite(parameters=True)
         else:
             self._save()  # since validation may take long
-        parameters, value, stopped = {}, 0.0, False
-        if processes.first:
-            try:
-                with interruption.at_once():
-                    parameters = self.state.average()
-                    value = self._score(parameters)
-            except Interrupted:
-                stopped = True
-        if processes.any(stopped):
-            raise self._interrupted(interruption, "in the validation after")
-        value = processes.from_first(value)
+        parameters = self.state.average()
+        value = self._score(parameters, interruption)
         if not math.isfinite(value):
             raise self._diverged(f"the validation gives {value}")
         if processes.first and value > progress.best:
@@ -238,21 +234,32 @@ class Trainer:
         cause = f"{received.name}: stopped {when} update {self.progress.update}; --resume continues from there"
         return Interrupted(cause, received)
 
-    def _score(self, parameters: dict[str, torch.Tensor]) -> float:
-        """Return the validation score of these parameters; without validation data, the number of updates."""
+    def _score(self, parameters: dict[str, torch.Tensor], interruption: Interruption) -> float:
+        """Return the validation score of these parameters; without validation data, the number of updates.
+
+        Each process computes its share. Raises Interrupted if a signal stops one of them.
+        """
         if self.validation is None:
             return float(self.progress.update)
-        own = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}
+        own, share = {name: tensor.clone() for name, tensor in self.model.state_dict().items()}, None
         self.model.load_state_dict(parameters)
-        scores = self.validation(self.model)
+        with suppress(Interrupted), interruption.at_once():
+            share = self.validation.share(self.model, self.processes)
+        shares = [each for each in self.processes.gathered(share) if each is not None]
+        if len(shares) < self.processes.size:
+            raise self._interrupted(interruption, "in the validation after")
         self.model.load_state_dict(own)
+        scores = self.validation.scores(shares)
+        if self.processes.first:
+            self._report(scores)
+        return scores.value if scores.decides else float(self.progress.update)
+
+    def _report(self, scores: ValidationScores) -> None:
         losses = {f"loss_{name}": loss for name, loss in scores.losses.items()}
         more = {"loss": scores.loss, **losses, **scores.metrics, **scores.measures}
         more["perplexity"] = math.exp(scores.loss) if scores.loss < LARGEST_LOSS else math.inf
-        row = {f"valid_{name}": value for name, value in more.items()}
-        self._write(row)
+        self._write({f"valid_{name}": value for name, value in more.items()})
         tqdm.write(f"update {self.progress.update}: validation {_in_words(scores)}", file=sys.stderr)
-        return scores.value if scores.decides else float(self.progress.update)
 
 
 def _in_words(scores: ValidationScores) -> str:
@@ -289,3 +296,17 @@ class Interval:
         progress.loss, progress.tokens = float(self.loss), self.tokens
         progress.norms, progress.updates = float(self.norms), self.updates
         progress.interval_seconds = time.monotonic() - self.started
+
+
+@contextmanager
+def ahead(items: Iterator[T]) -> Iterator[Iterator[T]]:
+    """Yield an iterator over items, each made by a thread while the one before it is used. Raises what they raise."""
+    with ThreadPoolExecutor(1) as thread:
+
+        def results() -> Iterator[T]:
+            upcoming = thread.submit(next, items, None)
+            while (item := upcoming.result()) is not None:
+                upcoming = thread.submit(next, items, None)
+                yield item
+
+        yield results()

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
 import numpy as np
@@ -21,14 +22,33 @@ class Examples(Protocol):
 
     def __len__(self) -> int: ...
 
-    def batch(self, indices: Sequence[int], device: torch.device) -> tuple[Any, ...]:
-        """Return the tensors of these examples."""
+    def batch(
+        self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
+    ) -> tuple[Any, ...]:
+        """Return the tensors of these examples; random: draws what differs each time, on the CPU."""
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
         """Split a batch into the parts that are computed one at a time."""
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Sequence[list[int]]:
         """Return each example once. The order depends only on the seed and the epoch."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Examples that are computed at once. seed: of what the model draws for them; batch: their tensors."""
+
+    seed: int
+    batch: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One update. number: from 1; sentences: those of all processes; parts: those of this process, if it has any."""
+
+    number: int
+    sentences: int
+    parts: list[Part]
 
 
 class Updater:
@@ -39,40 +59,56 @@ class Updater:
         self.config, self.processes = config, processes
         self.parameters = list(model.parameters())
         self.optimizer: Any = torch.optim.Adam(self.parameters, betas=(0.9, config.adam_beta2), fused=True)
+        self.learner = processes.learner(model)
 
     @property
     def gradients(self) -> list[Tensor]:
-        """Return the gradients of all parameters, zeros for those without any."""
+        """Return the gradients of all parameters, zeros for those without any; with several processes, the means."""
         for parameter in self.parameters:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
         return [cast(Tensor, parameter.grad) for parameter in self.parameters]
 
-    def __call__(
-        self, batches: Sequence[Sequence[int]], update: int, learning_rate: float
-    ) -> tuple[Tensor, int, Tensor]:
-        """Make update number `update` (from 1) with the batches of this process, if it has any.
+    def step(self, batches: Sequence[Sequence[int]], number: int) -> Step:
+        """Return update `number` (from 1), given the batches of all processes.
+
+        Seeds depend only on the update and the place of the batch in it. So a resumed run draws the same random numbers
+        as an uninterrupted one, and several processes the same as one.
+        """
+        size, rank, device = self.processes.size, self.processes.rank, self.processes.device
+        made = []
+        for place in range(rank, len(batches), size):
+            parts = self.corpus.parts(batches[place])
+            sequence = np.random.SeedSequence([self.config.seed, number, place])
+            *seeds, own = (int(each >> np.uint64(1)) for each in sequence.generate_state(len(parts) + 1, np.uint64))
+            random = torch.Generator().manual_seed(own)
+            for seed, part in zip(seeds, parts, strict=True):
+                made.append(Part(seed, self.corpus.batch(part, device, random)))
+        return Step(number, sum(map(len, batches)), made)
+
+    def __call__(self, step: Step, learning_rate: float) -> tuple[Tensor, int, Tensor]:
+        """Make an update.
 
         Return, over all processes, the translation loss summed over target tokens, the number of these tokens, and the
         norm of the gradient before clipping. The gradient is that of the total loss per target token.
         """
-        device = self.processes.device
         self.model.train()
         self.optimizer.zero_grad()
-        loss, tokens = torch.zeros((), device=device), 0
-        for place, indices in enumerate(batches):
-            torch.manual_seed(self._seed(update, place * self.processes.size + self.processes.rank))
-            for part in self.corpus.parts(indices):
-                done = self._learn(part)
-                loss += done.translation.detach()
-                tokens += done.tokens
-        tokens = self._sum_over_processes(loss, tokens)
+        *others, last = step.parts or [Part(0, ())]
+        with self.processes.alone(self.learner):
+            learned = [self._learn(part) for part in others]
+        with self.processes.together():
+            learned.append(self._learn(last))
+        losses, counts = zip(*learned, strict=True)
+        loss = torch.stack(losses).sum()
+        tokens = self._sum_over_processes(loss, sum(counts))
         if not tokens:
-            raise BadInput(f"update {update} has no target tokens to learn from")
-        norm = torch.nn.utils.get_total_norm(self.gradients) / tokens
+            raise BadInput(f"update {step.number} has no target tokens to learn from")
+        mean = tokens / self.processes.size  # tokens per process, since the gradients are means over the processes
+        norm = torch.nn.utils.get_total_norm(self.gradients) / mean
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
-        self.optimizer.grad_scale = tokens * self._excess(norm)  # Adam divides the gradients by it
+        self.optimizer.grad_scale = mean * self._excess(norm)  # Adam divides the gradients by it
         self.optimizer.step()
         return loss, tokens, norm
 
@@ -81,28 +117,21 @@ class Updater:
         clip = self.config.clip
         return ((norm + 1e-6) / clip).clamp(min=1.0) if clip else torch.ones_like(norm)
 
-    def _learn(self, indices: Sequence[int]) -> Loss:
-        """Add the gradient of these examples."""
-        model: Any = self.model
-        batch = self.corpus.batch(indices, self.processes.device)
+    def _learn(self, part: Part) -> tuple[Tensor, int]:
+        """Add the gradient of these examples; return their translation loss and the number of their target tokens."""
+        torch.manual_seed(part.seed)
+        more = (self.config.label_smoothing, self.config.word_dropout) if part.batch else ()
         with autocast(self.processes.device, self.config.precision):
-            loss: Loss = model.loss(*batch, self.config.label_smoothing, self.config.word_dropout)
+            loss: Loss = self.learner(*part.batch, *more)
         loss.total.backward()
-        return loss
-
-    def _seed(self, update: int, place: int) -> int:
-        """Return a seed that depends only on the update and the batch's place in it.
-
-        So a resumed run draws the same random numbers as an uninterrupted one, and several processes the same as one.
-        """
-        sequence = np.random.SeedSequence([self.config.seed, update, place])
-        return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+        return loss.translation.detach(), loss.tokens
 
     def _sum_over_processes(self, loss: Tensor, tokens: int) -> int:
         if self.processes.size == 1:
             return tokens
-        counted = torch.tensor(float(tokens), device=loss.device)
-        self.processes.sum([*self.gradients, loss, counted])
+        counted = torch.tensor(float(tokens))  # on the CPU, so that reading it does not wait for a GPU
+        self.processes.sum(counted)
+        self.processes.sum(loss)
         return int(counted)
 
 

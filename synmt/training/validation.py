@@ -1,14 +1,14 @@
 """Scores of a model on the validation data, during training."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
 
 from synmt.decoding.config import SearchConfig
-from synmt.decoding.translation import Translator
+from synmt.decoding.translation import Translation, Translator
 from synmt.device import autocast
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
@@ -16,11 +16,14 @@ from synmt.metrics.metric import corpus_score
 from synmt.model.config import ModelConfig
 from synmt.model.corpus import Corpus
 from synmt.model.folder import ModelFolder
+from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
 from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
+from synmt.training.distribution import Processes
 from synmt.trees.arc_tokens import is_arc
 
+T = TypeVar("T")
 # Tokenizations for BLEU, by language. 13a needs spaces between words.
 TOKENIZATIONS: dict[str, Any] = {"zh": "zh", **dict.fromkeys(["ja", "ko", "th", "lo", "km", "my"], "char")}
 
@@ -46,53 +49,105 @@ class ValidationScores:
         return next(iter(self.metrics.values()), -self.loss)
 
 
+class Validate(Protocol):
+    """Scores a model, in as many processes as train it."""
+
+    def share(self, model: Any, processes: Processes) -> Any:
+        """Return what this process computes; anything that can be pickled."""
+
+    def scores(self, shares: Sequence[Any]) -> ValidationScores:
+        """Return the scores, given the shares of all processes in the order of ranks."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a process computes in a validation; None in the place of what others compute.
+
+    losses: of each batch; translations: of each sentence, if the model is selected by them.
+    """
+
+    losses: "list[BatchLosses | None]"
+    translations: list[str | None]
+
+
+@dataclass(frozen=True)
+class BatchLosses:
+    """Sums over the target tokens of a batch, in nats. loss_of_arcs, arcs: of arcs among the words alone. accuracies:
+    by name, how many predictions of an idea are correct, and how many there are."""
+
+    loss: float
+    tokens: int
+    loss_of_arcs: float
+    arcs: float
+    accuracies: dict[str, tuple[int, int]]
+
+
 class Validation:
+    """Scores a translation model. Each process computes some batches, which are the same for any number of processes,
+    and so are the scores."""
+
     def __init__(
         self, bitext: Bitext, corpus: Corpus, folder: ModelFolder[ModelConfig], training: TrainingConfig
     ) -> None:
         self.bitext, self.corpus, self.folder, self.training = bitext, corpus, folder, training
+        self.is_arc = torch.tensor([is_arc(entry) for entry in corpus.vocabulary.target])
 
-    def __call__(self, model: TranslationModel) -> ValidationScores:
+    def share(self, model: TranslationModel, processes: Processes) -> Share:
         model.eval()
-        loss, losses, accuracies = self._losses(model)
-        name = self.training.select
-        metrics: dict[str, float] = {} if name == "loss" else {name: self._score(model, name)}
-        return ValidationScores(loss, metrics, accuracies, losses=losses)
+        batches = self.corpus.shuffled_batches(self.training.batch_tokens, seed=0, epoch=0)
+        parts = [part for batch in batches for part in self.corpus.parts(batch)]
+        losses = [self._losses(model, part) if own else None for own, part in processes.divided(parts)]
+        return Share(losses, [] if self.training.select == "loss" else self._translations(model, processes))
 
     @torch.inference_mode()
-    def _losses(self, model: TranslationModel) -> tuple[float, dict[str, float], dict[str, float]]:
+    def _losses(self, model: TranslationModel, indices: Sequence[int]) -> BatchLosses:
         device = model.network.embedding.device
-        is_one = torch.tensor([is_arc(entry) for entry in self.corpus.vocabulary.target], device=device)
-        loss, tokens = 0.0, 0
-        loss_of_arcs, arcs = 0.0, 0.0
-        right: Counter[str] = Counter()
-        predicted: Counter[str] = Counter()
-        batches = self.corpus.shuffled_batches(self.training.batch_tokens, seed=0, epoch=0)
-        for indices in (part for batch in batches for part in self.corpus.parts(batch)):
-            source, target = self.corpus.batch(indices, device)
-            with autocast(device, self.training.precision):
-                losses = model.loss(source, target)
-            loss += float(losses.translation)
-            tokens += target.tokens
-            if is_one.any():
-                these = is_one[target.gold] * (1.0 if target.counts is None else target.counts)
-                loss_of_arcs += float(losses.each @ these)
-                arcs += float(these.sum())
-            for name, accuracy in losses.accuracies.items():
-                counts = accuracy()
-                right[name] += counts[0]
-                predicted[name] += counts[1]
-        of_kinds = {"words": (loss - loss_of_arcs) / (tokens - arcs), "arcs": loss_of_arcs / max(1, arcs)}
-        accuracies = {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
-        return loss / tokens, of_kinds if is_one.any() else {}, accuracies
+        source, target = self.corpus.batch(indices, device)
+        with autocast(device, self.training.precision):
+            losses = model.loss(source, target)
+        loss_of_arcs = arcs = 0.0
+        if self.is_arc.any():
+            these = self.is_arc.to(device)[target.gold] * (1.0 if target.counts is None else target.counts)
+            loss_of_arcs, arcs = float(losses.each @ these), float(these.sum())
+        accuracies = {name: accuracy() for name, accuracy in losses.accuracies.items()}
+        return BatchLosses(float(losses.translation), target.tokens, loss_of_arcs, arcs, accuracies)
 
-    def _score(self, model: TranslationModel, name: str) -> float:
+    def _translations(self, model: TranslationModel, processes: Processes) -> list[str | None]:
         search, training = SearchConfig(beam=self.training.validation_beam), self.training
         translator = Translator(model, self.folder, search, training.batch_tokens, precision=training.precision)
+
+        def run(batches: Iterable[list[SourceFeatures] | None]) -> Iterator[list[list[Translation]]]:
+            for own, batch in processes.divided(batch for batch in batches if batch):
+                yield translator.translate_batch(batch) if own else [[] for _ in batch]
+
         sources = (translator.features(pair.source) for pair in self.bitext)
-        hypotheses = [translations[0].text for translations in translator.translate(sources)]
-        language = self.folder.config.languages[1]
-        return score_of_text(name, language, hypotheses, [pair.target.text for pair in self.bitext])
+        return [found[0].text if found else None for found in translator.translate(sources, run)]
+
+    def scores(self, shares: Sequence[Share]) -> ValidationScores:
+        batches = joined([share.losses for share in shares])
+        loss, tokens = sum(each.loss for each in batches), sum(each.tokens for each in batches)
+        right: Counter[str] = Counter()
+        predicted: Counter[str] = Counter()
+        for each in batches:
+            for name, counts in each.accuracies.items():
+                right[name] += counts[0]
+                predicted[name] += counts[1]
+        accuracies = {name: 100 * right[name] / max(1, total) for name, total in predicted.items()}
+        losses = {}
+        if self.is_arc.any():
+            loss_of_arcs, arcs = sum(each.loss_of_arcs for each in batches), sum(each.arcs for each in batches)
+            losses = {"words": (loss - loss_of_arcs) / (tokens - arcs), "arcs": loss_of_arcs / max(1, arcs)}
+        name, metrics = self.training.select, dict[str, float]()
+        if name != "loss":
+            hypotheses = joined([share.translations for share in shares])
+            language, references = self.folder.config.languages[1], [pair.target.text for pair in self.bitext]
+            metrics = {name: score_of_text(name, language, hypotheses, references)}
+        return ValidationScores(loss / tokens, metrics, accuracies, losses=losses)
+
+
+def joined(shares: Sequence[Sequence[T | None]]) -> list[T]:
+    """Return the items of all processes, given those of each, with None in the place of the items of others."""
+    return [next(each for each in column if each is not None) for column in zip(*shares, strict=True)]
 
 
 def score_of_text(metric: str, language: str, hypotheses: Sequence[str], references: Sequence[str]) -> float:

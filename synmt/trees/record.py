@@ -7,7 +7,8 @@ several sentences is one record, with the number of words in each under `"senten
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from reprlib import repr as shortened
 from typing import TypeVar
 
 import orjson
@@ -73,6 +74,11 @@ class ParseRecord:
     masks: dict[str, list[str]] = field(default_factory=dict)
     sent_id: str = ""
     conllu: str = ""
+
+    def __repr__(self) -> str:
+        """Return the fields that are not empty, shortened."""
+        given = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return f"ParseRecord({', '.join(f'{name}={shortened(value)}' for name, value in given if value)})"
 
     def without_trees(self) -> "ParseRecord":
         """Return the sentence as if it had not been parsed: its text and words."""

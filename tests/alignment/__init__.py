@@ -1,1 +1,1 @@
-"""Who aligns words, and how links come out of what they say."""
+"""Tests of word aligners, and of how links are extracted from their output."""

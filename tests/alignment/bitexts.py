@@ -1,4 +1,4 @@
-"""A bitext in an invented pair of languages whose links are known, and how to fit aligners to it in seconds."""
+"""A bitext in two invented languages with known links, and fixtures that fit aligners to it in seconds."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence, Set

@@ -1,10 +1,10 @@
-"""How well the confidence of links tells translations from other pairs.
+"""How well the confidence of links distinguishes translations from other pairs.
 
     python -m tests.alignment.noise ALIGNER PAIRS
 
-PAIRS is a file of `source TAB target`, which the aligner was not fitted to. In false pairs, the target, or its second
-half, is that of another pair. Printed is the area under the ROC curve: how often a true pair, drawn at random, has more
-confidence than a false one.
+PAIRS is a file of `source TAB target` that the aligner was not fitted to. A false pair has the target of another pair,
+or its second half. Prints the area under the ROC curve: how often a random true pair has more confidence than a random
+false one.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Agreement of the trees of a pair, by hand, and its laws."""
+"""Agreement between the trees of a pair: examples worked by hand, and laws."""
 
 import pytest
 from hypothesis import given

@@ -1,8 +1,8 @@
-"""The compiled twin of the chains: it finds what numpy finds, is built once, and is missed only in speed."""
+"""The compiled twin of the chains agrees with numpy, is built once, and is optional."""
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.hmm.bitext import IndexedBitext, Sentences
 from synmt.alignment.hmm.lexicon import Lexicon
 from synmt.alignment.hmm.model import Model
+from synmt.alignment.hmm.moves import Floats
 from tests.alignment.mask_align.test_model import CPU
 from tests.alignment.neural_hmm.test_model import model_of
 
@@ -69,19 +70,49 @@ def test_tables_are_read_as_numpy_reads_them(agreement: int, jumps: bool, in_num
 @needs_compiler
 @pytest.mark.parametrize("agreement", [0, 1, 2, 5])
 def test_scores_are_read_as_numpy_reads_them(agreement: int, in_numpy: Twins) -> None:
-    """Posteriors, the likelihood, and the gradient of what is minimized."""
+    """The likelihood, and the gradient of what is minimized."""
     model, corpus = model_of(agreement=agreement, jump=2)
 
     def read() -> list[Tensor]:
         x, y, _ = corpus.batch(range(4), CPU)
         loss = model.loss(x, y)
         gradients = torch.autograd.grad(loss.total, list(model.parameters()))
-        return [*model.posteriors(x, y, model.unknown_totals()), loss.translation, *gradients]
+        return [loss.translation, *gradients]
 
     fast = read()
     in_numpy()
     for one, two in zip(read(), fast, strict=True):
         torch.testing.assert_close(two, one, atol=1e-5, rtol=1e-4)
+
+
+@needs_compiler
+@pytest.mark.parametrize("agreement", [0, 1, 3])
+@pytest.mark.parametrize("width", [6, 50])
+def test_vectors_are_read_as_numpy_reads_scores(agreement: int, width: int) -> None:
+    """Of a model that learns no more, one pair at a time and all at once: to the bit the same."""
+    model, corpus = model_of(width, agreement=agreement, jump=2)
+    vectors, directions = model.by_vectors()
+    for expected, each in zip(model.totals(), directions, strict=True):
+        torch.testing.assert_close(torch.from_numpy(each.totals), expected, atol=1e-5, rtol=1e-5)
+
+    def read(pairs: Sequence[int], wider: int = 0) -> list[Floats]:
+        sides = [[side.subwords[pair] for pair in pairs] for side in (corpus.source, corpus.target)]
+        padded = [np.full((len(side), max(map(len, side)) + wider), -1, np.int64) for side in sides]
+        for rows, side in zip(padded, sides, strict=True):
+            for row, ids in zip(rows, side, strict=True):
+                row[: len(ids)] = ids
+        return compiled.read(directions, (padded[0], padded[1]), agreement, None, vectors=vectors)[1]
+
+    x, y, _ = corpus.batch(range(4), CPU)
+    together = read(range(4), wider=20)
+    for found, expected in zip(together, model.posteriors(x, y, model.totals()), strict=True):
+        for row, own in zip(found, expected.numpy(), strict=True):
+            np.testing.assert_allclose(row[: own.shape[0], : own.shape[1]], own, atol=1e-5)
+            assert not row[own.shape[0] :].any() and not row[:, own.shape[1] :].any()
+    for pair in range(4):
+        for alone, found in zip(read([pair]), together, strict=True):
+            (row,) = alone
+            assert row.tobytes() == found[pair][: row.shape[0], : row.shape[1]].tobytes()
 
 
 PROBE = "from synmt.alignment.compiled import library; print(library() is not None)"

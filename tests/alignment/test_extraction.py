@@ -98,5 +98,5 @@ def test_hard_links_are_symmetrized_and_scored_by_how_many_directions_have_them(
     found = DirectedLinks({(0, 0), (1, 1)}, {(0, 0)})
     assert extract(found, ["a", "b"], ["c", "d"], Extraction("union")).links == {(0, 0): 1.0, (1, 1): 0.5}
     assert word_scores(found, 2, 2).tolist() == [[1.0, 0.0], [0.0, 0.5]]
-    with pytest.raises(ValueError, match="links without weights have no mean"):
+    with pytest.raises(ValueError, match="only links with weights have a mean"):
         extract(found, ["a", "b"], ["c", "d"], Extraction())

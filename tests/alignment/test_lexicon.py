@@ -43,6 +43,6 @@ def test_it_is_written_beside_the_links(tmp_path: Path) -> None:
         "das\tthe\t2\t1.000000\t1.000000",
         "haus\thouse\t2\t1.000000\t1.000000",
     ]
-    assert is_one_line_of_error(synmt(*asked, tmp_path / "missing" / "words.tsv", text=pairs), "no file can be written")
+    assert is_one_line_of_error(synmt(*asked, tmp_path / "missing" / "words.tsv", text=pairs), "cannot write a file")
     with pytest.raises(BadInput):
         Lexicon(tmp_path)

@@ -1,4 +1,4 @@
-"""The name of an aligner stands in its own files, in the registry, in presets, and nowhere else in the package."""
+"""An aligner's name occurs only in its own files, the registry and presets."""
 
 import ast
 import re

@@ -58,7 +58,7 @@ BAD = ["no tab", "two\ttabs\there", "1 2 3 4 5 6\tx"]
     [
         (BAD[0], "in:2: expected `source TAB target`, found 1 column"),
         (BAD[1], "in:2: expected `source TAB target`, found 3 columns"),
-        (BAD[2], "in:2: a side of 6 words, over --max-words 5"),
+        (BAD[2], "in:2: a side has 6 words, more than --max-words 5"),
     ],
 )
 def test_a_bad_line_is_an_error_with_its_place(text: str, cause: str) -> None:
@@ -103,14 +103,14 @@ def test_links_of_two_files_are_each_of_its_direction(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("0-0\n\n", "links0: links of 2 sentence pairs, and there are more"),
-        ("0-0\n\n0-0\n0-0\n", "links0:4: links of more than 3 sentence pairs"),
+        ("0-0\n\n", "links0: has links for only 2 of the sentence pairs"),
+        ("0-0\n\n0-0\n0-0\n", "links0:4: links without a sentence pair: only 3 were given"),
         (
             "0-0\n\n0-2\n",
-            "links0:3: link 0-2 for 1 source and 2 target words in bitext:1; are they links of other words?",
+            "links0:3: link 0-2 for 1 source and 2 target words in bitext:1; do they belong to other words?",
         ),
         ("0-0\n1:1\n", "links0:2: '1:1' is not a link such as 3-4 or 3p4"),
-        ("", "links0: links of 0 sentence pairs, and there are more"),
+        ("", "links0: has links for only 0 of the sentence pairs"),
     ],
 )
 def test_links_that_do_not_fit_are_errors(text: str, cause: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Aligners by name: ours, and one of another package."""
+"""Aligners by name: our own, and one from another package."""
 
 from pathlib import Path
 

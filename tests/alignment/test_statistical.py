@@ -1,4 +1,4 @@
-"""The statistical aligners, where they are installed."""
+"""The statistical aligners, if they are installed."""
 
 import sys
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_links_are_found_and_inside(name: str, tmp_path: Path) -> None:
             if number < len(LINKS):
                 right, found = right + len(links.keys() & LINKS[number]), found + len(links)
         assert right > 0.6 * sum(map(len, LINKS)) and right > 0.6 * found
-    with pytest.raises(BadInput, match="begins anew"):
+    with pytest.raises(BadInput, match="cannot resume"):
         fitted(name, PAIRS, tmp_path / "model", {})
 
 
@@ -70,10 +70,10 @@ def test_a_damaged_folder_is_named(name: str, tmp_path: Path) -> None:
         open_aligner(tmp_path, None, "cpu")
     (tmp_path / "priors.tsv").write_text("LEX\tno number\n")
     other = "eflomal" if name == "systran-align" else "systran-align"
-    with pytest.raises(BadInput, match=f"a model of {name}, not of {other}"):
+    with pytest.raises(BadInput, match=f"expected a model of {other}, found one of {name}"):
         open_aligner(tmp_path, other, "cpu")
     if name == "eflomal":
-        with pytest.raises(BadInput, match=r"priors\.tsv: no list of priors"):
+        with pytest.raises(BadInput, match=r"priors\.tsv: not a list of priors"):
             open_aligner(tmp_path, None, "cpu")
 
 

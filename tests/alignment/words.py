@@ -1,4 +1,4 @@
-"""A bitext of two made-up languages: word n of one is word n of the other, in any order."""
+"""A bitext of two invented languages: word n of one means word n of the other, in any order."""
 
 import random
 from collections.abc import Sequence, Set

@@ -1,4 +1,4 @@
-"""Links in Python are those of the command."""
+"""Links from Python equal those of the command."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,9 @@ def test_pairs_are_aligned_as_by_the_command(tmp_path: Path) -> None:
     found = list(synmt.align([*PAIRS, ("", "")], tokenizer="none", out=tmp_path / "kept"))
     assert list(map(str, found)) == fitted
     assert [(" ".join(each.source), " ".join(each.target)) for each in found] == [*PAIRS, ("", "")]
-    again = synmt.Aligner.load(tmp_path / "kept").align(PAIRS, threshold=1.0)
+    aligner = synmt.Aligner.load(tmp_path / "kept")
+    assert repr(aligner) == "<Aligner hmms>"
+    again = aligner.align([(source.split(), target.split()) for source, target in PAIRS], threshold=1.0)
     expected = in_process("align", str(tmp_path / "kept"), "--threshold", "1", text=TEXT).decode().splitlines()
     assert [str(each) for each in again] == expected[:-1] != fitted[:-1]
 
@@ -43,15 +45,15 @@ def test_an_aligner_without_a_folder_is_fitted_at_once() -> None:
     ("wrong", "kind", "cause"),
     [
         (lambda: synmt.align(PAIRS, "hm"), ValueError, "unknown method 'hm'"),
-        (lambda: synmt.align(PAIRS, epoch=3), TypeError, "unknown setting 'epoch'"),
-        (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "hmm does not use --width; it belongs to hmms"),
-        (lambda: synmt.align(PAIRS, guide="links"), ValueError, "hmms does not use --guide; it belongs to mask-align"),
-        (lambda: synmt.align(PAIRS, links_by="posterior"), ValueError, "hmms does not use --links-by"),
-        (lambda: synmt.align(PAIRS, "embeddings", embeddings_alpha=0.5), ValueError, "needs --embeddings-rule itermax"),
+        (lambda: synmt.align(PAIRS, epoch=3), TypeError, "unknown setting 'epoch'"),  # type: ignore[call-arg]
+        (lambda: synmt.align(PAIRS, "hmm", width=3), ValueError, "hmm does not use width; it belongs to hmms"),
+        (lambda: synmt.align(PAIRS, guide="links"), ValueError, "hmms does not use guide; it belongs to mask-align"),
+        (lambda: synmt.align(PAIRS, links_by="posterior"), ValueError, "hmms does not use links_by"),
+        (lambda: synmt.align(PAIRS, "embeddings", embeddings_alpha=0.5), ValueError, "needs embeddings_rule itermax"),
         (lambda: synmt.align(PAIRS, threshold=3), ValueError, "threshold cannot be 3"),
         (lambda: synmt.align([]), synmt.BadInput, "no sentence pairs"),
         (lambda: synmt.align([("a", "b"), ("a", "")], max_words=0), ValueError, "max words cannot be 0"),
-        (lambda: synmt.align([("a b c", "b")], max_words=2), synmt.BadInput, "^pairs:1: a side of 3 words"),
+        (lambda: synmt.align([("a b c", "b")], max_words=2), synmt.BadInput, "^pairs:1: a side has 3 words"),
         (lambda: synmt.Aligner.load("nothing"), synmt.BadInput, "^nothing/config.json: "),
     ],
 )

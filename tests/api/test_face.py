@@ -1,15 +1,14 @@
-"""What `import synmt` gives: names that are loaded when they are asked for."""
+"""What `import synmt` provides: names that are loaded on first use."""
 
-import ast
+import inspect
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import synmt
+from tests.api.stub import STUB, stub
 
-STUB = Path(synmt.__file__).with_suffix(".pyi")
 HEAVY = "benepar", "click", "numpy", "orjson", "sacrebleu", "spacy", "torch", "transformers"
 
 
@@ -20,16 +19,15 @@ def loaded(program: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_each_name_is_where_its_types_say_it_is() -> None:
-    places = {
-        alias.name: node.module
-        for node in ast.parse(STUB.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    assert sorted([*places, "__version__"]) == dir(synmt)
-    for name, place in places.items():
-        assert getattr(synmt, name) is getattr(sys.modules[str(place)], name)
+def test_types_are_the_signatures() -> None:
+    assert STUB.read_text(encoding="utf-8") == stub(), "run python -m tests.api.stub"
+
+
+def test_every_setting_is_a_keyword() -> None:
+    translate, train = inspect.signature(synmt.translate).parameters, inspect.signature(synmt.train).parameters
+    assert translate["alpha"].default == 0.6 and translate["alpha"].annotation is float
+    assert train["pascal_heads"].annotation == int | None
+    assert not [each for each in [*translate.values(), *train.values()] if each.kind is each.VAR_KEYWORD]
 
 
 def test_an_unknown_name_is_none() -> None:

@@ -1,4 +1,4 @@
-"""Functions for Python leave all that belongs to the whole process as they found it."""
+"""The Python functions do not change the state of the process."""
 
 import gc
 import inspect
@@ -69,6 +69,7 @@ CASES: dict[str, list[Callable[[], Any]]] = {
         lambda: synmt.score(["a"], ["a"], ["b"]),
     ],
     "read_record": [lambda: synmt.read_record(RECORD)],
+    "significance": [lambda: synmt.significance({"one": ["a b"], "other": ["b a"]}, ["a b"], resamples=100)],
     "train": [lambda: synmt.train(PAIRS, out=TemporaryDirectory().name, **TINY)],
     "translate": [lambda: list(synmt.translate("good", [RECORD], device="cpu", beam=2))],
     "write_record": [lambda: synmt.write_record(synmt.read_record(RECORD))],

@@ -1,4 +1,4 @@
-"""Projected trees in Python are those of the command."""
+"""Projected trees from Python equal those of the command."""
 
 import pytest
 
@@ -25,6 +25,6 @@ def test_a_bad_pair_is_an_error_or_blank() -> None:
         found = list(synmt.project(bad, target_language="de", on_error="blank"))
     assert found[3] == synmt.ParseRecord()
     with pytest.raises(TypeError, match="unknown setting 'methods'"):
-        synmt.project(PAIRS, methods="votes")
+        synmt.project(PAIRS, methods="votes")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"a pair is \(source, target, links\)"):
         list(synmt.project([("a", "b")]))

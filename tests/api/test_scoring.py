@@ -1,11 +1,14 @@
-"""Scores in Python are sacreBLEU's, and those of the command."""
+"""Scores from Python equal those of sacreBLEU and of the command."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from sacrebleu import BLEU, CHRF, TER
 
 import synmt
+from tests.cli.commands import output_of
 
 HYPOTHESES = ["The dog bit the man.", "It was not unexpected.", "The man bit him first."]
 REFERENCES = [
@@ -28,6 +31,11 @@ def test_iterators_and_ends_of_lines_are_taken() -> None:
     assert bleu.score == pytest.approx(100)
 
 
+def test_words_are_taken_in_place_of_text() -> None:
+    words = [each.split() for each in HYPOTHESES]
+    assert synmt.score(words, *REFERENCES) == synmt.score(HYPOTHESES, *REFERENCES)
+
+
 def test_links_and_parses_are_scored() -> None:
     aer, precision = synmt.score(["0-0 1-1", ""], ["0-0 1p1", ""], metrics="aer,precision")
     assert (aer.score, precision.score) == (0, 100)
@@ -36,17 +44,33 @@ def test_links_and_parses_are_scored() -> None:
     assert [each.score for each in synmt.score([record, other], [record, record], metrics=["uas"])] == [50]
 
 
+def test_significance_is_that_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    systems = {"one": HYPOTHESES, "other": REFERENCES[1]}
+    found = synmt.significance(systems, REFERENCES[0], metrics="bleu,chrf", resamples=1000, seed=3)
+    for name, lines in (*systems.items(), ("references", REFERENCES[0])):
+        Path(name).write_text("".join(f"{line}\n" for line in lines))
+    asked = "significance one other --references references --metric bleu,chrf --resamples 1000 --seed 3 --format json"
+    rows = [json.loads(line) for line in output_of(*asked.split()).splitlines()]
+    assert [(each.system, each.score.score, each.difference, each.p) for each in found] == [
+        (row["system"], row["score"], row["difference"] or 0.0, 1.0 if row["p"] is None else row["p"]) for row in rows
+    ]
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind", "cause"),
     [
         (lambda: synmt.score(["a"], ["a", "b"]), synmt.BadInput, "^hypotheses: 1 lines, references: 2 lines$"),
         (lambda: synmt.score([], []), synmt.BadInput, "^no lines to score$"),
         (lambda: synmt.score(["1-x"], ["0-0"], metrics="aer"), synmt.BadInput, "^hypotheses:1: "),
-        (lambda: synmt.score("a", ["a"]), TypeError, "not one str"),
+        (lambda: synmt.score("a", ["a"]), TypeError, "not a single str"),
+        (lambda: synmt.score([synmt.ParseRecord(text="a")], ["a"]), TypeError, "not a ParseRecord"),
         (lambda: synmt.score(["a"]), TypeError, "no references"),
+        (lambda: synmt.significance({"a": ["a"]}, ["a"]), TypeError, "at least two systems"),
+        (lambda: synmt.significance({"a": ["a"], "b": ["b"]}, ["a"], test="sign"), ValueError, "tables of scores"),
         (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "unknown metric 'bleurt'; known: bleu, "),
         (lambda: synmt.score(["a"], ["a"], metrics="bleu,aer"), ValueError, "compare different things"),
-        (lambda: synmt.score(["a"], ["a"], lowercase=True), TypeError, "unknown setting 'lowercase'"),
+        (lambda: synmt.score(["a"], ["a"], lowercase=True), TypeError, "unknown setting 'lowercase'"),  # type: ignore[call-arg]
     ],
 )
 def test_wrong_arguments(wrong: Callable[[], object], kind: type[Exception], cause: str) -> None:

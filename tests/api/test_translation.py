@@ -1,4 +1,4 @@
-"""Translations in Python are those of the command."""
+"""Translations from Python equal those of the command."""
 
 import json
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def test_words_that_depend_on_no_tree_are_what_they_are(tmp_path: Path) -> None:
     pairs: list[Pair] = [("He is", tiny.target_records()[0]), ("", ""), ("He is my father", tiny.target_records()[3])]
     model = synmt.Model.load(write_model(tmp_path / "tags", "sequence", "tags").path)
     expected = [each.total(of_arcs=False) for each in model.log_probabilities(pairs)]
-    words: list[Pair] = [(source, target if isinstance(target, str) else target.text) for source, target in pairs]
+    words: list[Pair] = [(source, getattr(target, "text", str(target))) for source, target in pairs]
     found = [each.total() for each in model.log_probabilities(words, sum_trees=3)]
     assert found == pytest.approx(expected, abs=1e-5) and found[0] < 0
 
@@ -102,13 +102,17 @@ def test_a_bad_sentence_is_an_error_or_blank(folder: Path) -> None:
         (lambda model: model.translate(["a"], beams=3), TypeError, "unknown setting 'beams'; known: beam, "),
         (lambda model: model.translate(["a"], n_best=3), TypeError, "unknown setting 'n_best'"),
         (lambda model: model.translate(["a"], beam=0), ValueError, "beam cannot be 0"),
-        (lambda model: model.n_best(["a"], 5), ValueError, "needs --beam 5"),
-        (lambda model: model.translate([3]), TypeError, "a sentence is a str or a ParseRecord, not int"),
+        (lambda model: model.n_best(["a"], 5), ValueError, "needs beam 5"),
+        (
+            lambda model: model.translate([3]),
+            TypeError,
+            "a sentence is a str, a list of words or a ParseRecord, not int",
+        ),
         (lambda model: model.log_probabilities([("a",)]), TypeError, "a pair is"),
-        (lambda model: model.translate(["a"], sum_trees=2), ValueError, "--sum-trees needs --score"),
-        (lambda model: model.translate(["a"], seed=3), ValueError, "--seed needs --sample"),
-        (lambda model: model.translate(["a"], beam=3, sample=True), ValueError, "--beam has no effect with --sample"),
-        (lambda model: model.log_probabilities([("a", "b")], beam=3), ValueError, "--beam has no effect with --score"),
+        (lambda model: model.translate(["a"], sum_trees=2), ValueError, "sum_trees needs score"),
+        (lambda model: model.translate(["a"], seed=3), ValueError, "seed needs sample"),
+        (lambda model: model.translate(["a"], beam=3, sample=True), ValueError, "beam has no effect with sample"),
+        (lambda model: model.log_probabilities([("a", "b")], beam=3), ValueError, "beam has no effect with score"),
         (lambda model: model.translate(["a"], task="parse"), synmt.BadInput, "was not trained to parse"),
     ],
 )

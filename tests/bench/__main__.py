@@ -1,13 +1,15 @@
-"""`bin/bench [PART]...`: one table of speeds, each pair timed in turn on one thread or one GPU."""
+"""`bin/bench [PART]...`: prints one table of speeds. Both sides of a ratio are timed in turn, on one thread or GPU."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 import orjson
 import torch
 
 from synmt.device import local_device
+from tests.bench.aligners import compare_fits
 from tests.bench.alignment import compare_alignment
 from tests.bench.commands import measure_commands
 from tests.bench.pairs import Comparison, Measure
@@ -20,15 +22,16 @@ from tests.bench.trees import compare_relations
 
 Row = Comparison | Measure
 # What a part of the table is made of: timed pairs of each comparison, and where networks run.
-PARTS: dict[str, Callable[[int, torch.device], Iterable[Row]]] = {
-    "relations": lambda rounds, _: compare_relations(rounds),
-    "parsing": lambda rounds, _: compare_parsing(rounds),
-    "significance": lambda rounds, _: compare_significance(rounds),
-    "training": compare_training,
-    "translation": compare_translation,
-    "targets": lambda rounds, _: compare_targets(rounds),
-    "alignment": compare_alignment,
-    "commands": lambda rounds, _: measure_commands(rounds),
+PARTS: dict[str, Callable[[int, torch.device, Path | None], Iterable[Row]]] = {
+    "relations": lambda rounds, *_: compare_relations(rounds),
+    "parsing": lambda rounds, *_: compare_parsing(rounds),
+    "significance": lambda rounds, *_: compare_significance(rounds),
+    "training": lambda rounds, device, _: compare_training(rounds, device),
+    "translation": lambda rounds, device, _: compare_translation(rounds, device),
+    "targets": lambda rounds, *_: compare_targets(rounds),
+    "align": lambda rounds, _, data: compare_fits(rounds, data),
+    "alignment": lambda rounds, device, _: compare_alignment(rounds, device),
+    "commands": lambda rounds, *_: measure_commands(rounds),
 }
 
 
@@ -36,21 +39,25 @@ PARTS: dict[str, Callable[[int, torch.device], Iterable[Row]]] = {
 @click.argument("parts", nargs=-1, type=click.Choice(list(PARTS)))
 @click.option("--rounds", type=click.IntRange(1), default=7, show_default=True, help="Timed pairs.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:N.")
+@click.option(
+    "--data", type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="For align: a folder as in bin/replicate-alignment.toml; without it, only the demo's corpus.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
-def bench(parts: tuple[str, ...], rounds: int, device: str, as_json: bool) -> None:
+def bench(parts: tuple[str, ...], rounds: int, device: str, data: Path | None, as_json: bool) -> None:
     """All PARTs of the table, or those that are named.
 
     Rates are medians, in units a second of processor time, or on a GPU of the clock; ratios are of pairs run one
     after the other. On a GPU, networks have the papers' sizes and run in bf16.
     """
     torch.set_num_threads(1)
-    for row in rows(parts or tuple(PARTS), rounds, local_device(device)):
+    for row in rows(parts or tuple(PARTS), rounds, local_device(device), data):
         print(orjson.dumps(asdict(row)).decode() if as_json else line(row), flush=True)
 
 
-def rows(parts: Iterable[str], rounds: int, device: torch.device) -> Iterator[Row]:
+def rows(parts: Iterable[str], rounds: int, device: torch.device, data: Path | None) -> Iterator[Row]:
     for part in parts:
-        yield from PARTS[part](rounds, device)
+        yield from PARTS[part](rounds, device, data)
 
 
 def line(row: Row) -> str:

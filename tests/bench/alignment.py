@@ -1,4 +1,4 @@
-"""Word alignment of pairs with models that are there: ours, and those of others."""
+"""Word alignment with existing models: ours, and those of others."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice

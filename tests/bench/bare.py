@@ -1,4 +1,4 @@
-"""Loops as one writes them first: torch.nn.Transformer, padded batches, and what PyTorch offers to make them fast."""
+"""Plain PyTorch loops: torch.nn.Transformer, padded batches, and PyTorch's own ways to make them fast."""
 
 from typing import cast
 

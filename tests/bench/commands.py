@@ -1,4 +1,4 @@
-"""Commands as users start them: how soon they are there, lines a second, and how much memory they take."""
+"""Commands as users start them: start-up time, lines per second, and memory."""
 
 import statistics
 from collections.abc import Iterator

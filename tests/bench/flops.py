@@ -1,4 +1,4 @@
-"""How many operations a model's training needs, and how many a device can do."""
+"""The number of operations that training a model needs, and the rate of a device."""
 
 from collections.abc import Callable
 

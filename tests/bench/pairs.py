@@ -1,9 +1,9 @@
-"""Two things timed in turn, so that a machine that slows down slows both."""
+"""Times two things in turn, so that a slow moment of the machine slows both."""
 
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -64,7 +64,11 @@ def compare(
     for _ in range(warm_up):
         one()
         other()
-    rates = [(_rate(one, clock), _rate(other, clock)) for _ in range(rounds)]
+    return of_rates(name, unit, [(_rate(one, clock), _rate(other, clock)) for _ in range(rounds)])
+
+
+def of_rates(name: str, unit: str, rates: Sequence[tuple[float, float]]) -> Comparison:
+    """Returns what the rounds found, each with both rates."""
     ratios = [first / second for first, second in rates]
     rate, other_rate = (statistics.median(column) for column in zip(*rates, strict=True))
     return Comparison(name, f"{unit}/s", rate, other_rate, statistics.median(ratios), min(ratios), max(ratios))

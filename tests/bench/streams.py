@@ -1,6 +1,6 @@
-"""`python -m tests.bench.streams [--lines 10000,100000,1000000]`: memory and speed of text stages by lines read.
+"""`python -m tests.bench.streams [--lines 10000,100000,1000000]`: memory and speed of text stages by number of lines.
 
-Memory is flat where a stage streams. Sentences are those of the demo's grammar, with gold trees and links.
+A stage that streams uses constant memory. The sentences come from the demo's grammar, with gold trees and links.
 """
 
 from collections import defaultdict

@@ -1,6 +1,7 @@
-"""Decoders that write trees against `sequence`: training, what it keeps in memory, and translation.
+"""Decoders that write trees, compared with `sequence`: speed and memory of training, and speed of translation.
 
-All learn from the same sentences, and write as many words. Units are words, so arcs are what a system pays for.
+All learn from the same sentences and write the same number of words. Rates are per word, so they include the cost of
+arcs.
 """
 
 from collections.abc import Callable
@@ -90,7 +91,7 @@ def training(name: str, prefixes: int) -> Callable[[], int]:
 
     def work() -> int:
         batch = next(stream)
-        updater([batch], 1, 1e-4)
+        updater(updater.step([batch], 1), 1e-4)
         return words_of(batch)
 
     return work

@@ -1,4 +1,4 @@
-"""What the benchmarks stand on; the speeds themselves are `bin/bench`'s."""
+"""The parts that the benchmarks rely on; `bin/bench` measures the speeds themselves."""
 
 from dataclasses import replace
 from importlib.util import find_spec
@@ -12,13 +12,14 @@ from torch.utils.flop_counter import FlopCounterMode
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
 from synmt.trees.record import check_heads
+from tests.bench.aligners import OTHERS, Linked, aligner_rows, noisy
 from tests.bench.bare import BareSearch, BareTransformer
 from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences
 from tests.bench.flops import GIGA, training_flops
-from tests.bench.pairs import clock_of, compare
+from tests.bench.pairs import Comparison, Measure, clock_of, compare
 from tests.bench.training import NETWORK, SYSTEMS, TRAINING, Bench, Sizes, encoded
 from tests.bench.translation import Searches
-from tests.bench.usage import usage_of
+from tests.bench.usage import Usage, usage_of
 
 CPU = torch.device("cpu")
 TINY = Sizes(replace(NETWORK, width=32, feedforward=64), replace(TRAINING, batch_tokens=200), 2)
@@ -106,6 +107,30 @@ def test_a_commands_memory_is_its_own(tmp_path: Path) -> None:
     used = usage_of(["--version"], tmp_path)
     assert 5 < used.memory < 60
     assert 0 < used.seconds < 5
+
+
+def test_what_a_command_prints_is_kept(tmp_path: Path) -> None:
+    usage_of(["-c", "print(7)"], tmp_path, tmp_path / "printed", program=())
+    assert (tmp_path / "printed").read_text() == "7\n"
+
+
+def test_aligners_are_compared_on_links_of_the_last_pairs(tmp_path: Path) -> None:
+    bitext = Linked("two pairs of three", ["a\tb", "a b\tc d", "e\tf"], ["0-1 1-0", "0-0"], ("en", "en"))
+    (tmp_path / "links").write_text("0-5\n0-1 1-1\n0-0\n")
+    assert bitext.error_rate(tmp_path / "links") == pytest.approx(100 / 3)
+    used = {name: [Usage(seconds, 1.0)] for name, seconds in {"hmms": 2, "hmm": 1, **dict.fromkeys(OTHERS, 4)}.items()}
+    rows = list(aligner_rows(bitext, used, dict.fromkeys(used, 5.0)))
+    assert [row.ratio for row in rows if isinstance(row, Comparison)] == [2, 2, 4, 4]
+    assert [row.value for row in rows if isinstance(row, Measure)] == [5, 1] * 4
+
+
+def test_noise_changes_some_words() -> None:
+    pairs = [" ".join("abcdefgh") + "\t" + " ".join("ijklmnop")] * 3
+    found = list(noisy(pairs, 200))
+    assert len(found) == 200 and all(each.count("\t") == 1 for each in found)
+    words = [word for each in found for word in each.split()]
+    assert set(words) == set("abcdefghijklmnop") and 0.9 < len(words) / (200 * 16) < 1
+    assert 0 < sum(each == pairs[0] for each in found) < 150
 
 
 def test_ratios_are_of_pairs() -> None:

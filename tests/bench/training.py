@@ -1,4 +1,4 @@
-"""Training: `sequence` against the bare loop, every other system of the source side against `sequence`."""
+"""Training: `sequence` compared with the bare loop, and every other encoder with `sequence`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -76,7 +76,7 @@ class Training:
         done = 0.0
         for batch in self.batches():
             self.update += 1
-            self.updater([batch], self.update, 1e-4)
+            self.updater(self.updater.step([batch], self.update), 1e-4)
             done += sum(self.worth[index] for index in batch)
         return done
 

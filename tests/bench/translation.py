@@ -1,6 +1,6 @@
-"""Translation: batched beam search, `sequence` against a bare loop and Hugging Face's, every other system against it.
+"""Translation: batched beam search of `sequence` compared with a bare loop and Hugging Face's; others with `sequence`.
 
-Models are random, and made to say as many words as each source has: all searches have the same work to do.
+Models are random and forced to write as many words as the source has, so all searches do the same amount of work.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a command costs: processor seconds, and the most memory that it has held at once."""
+"""The cost of a command: processor time and peak memory."""
 
 import json
 import os
@@ -17,22 +17,26 @@ class Usage:
     memory: float
 
 
-def usage_of(arguments: Sequence[str], folder: Path) -> Usage:
-    """Runs `synmt` with these arguments in a folder, its output thrown away. Raises CalledProcessError.
+def usage_of(
+    arguments: Sequence[str], folder: Path, output: Path = Path(os.devnull), program: Sequence[str] = ("-m", "synmt")
+) -> Usage:
+    """Runs `synmt`, or another Python program, with these arguments in a folder, and writes what it prints to a file.
+    Raises CalledProcessError.
 
     Between it and this process stands a small one: Linux counts for a new process what its parent holds.
     """
-    command = [sys.executable, "-S", __file__, sys.executable, "-m", "synmt", *arguments]
+    command = [sys.executable, "-S", __file__, str(output), sys.executable, *program, *arguments]
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True)
     return Usage(*json.loads(done.stdout))
 
 
-def _run(command: list[str]) -> None:
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+def _run(output: str, command: list[str]) -> None:
+    with Path(output).open("wb") as file:
+        process = subprocess.Popen(command, stdout=file)
     _, status, used = os.wait4(process.pid, 0)
     print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
     sys.exit(os.waitstatus_to_exitcode(status))
 
 
 if __name__ == "__main__":
-    _run(sys.argv[1:])
+    _run(sys.argv[1], sys.argv[2:])

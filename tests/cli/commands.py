@@ -14,9 +14,9 @@ from time import sleep
 from synmt.cli.main import COMMANDS, cli
 from tests.cli import warm
 
-# Commands that take seconds to import what they need. Each is started cold somewhere, too: `parse` by README.md, `run`
-# by the replication of encoders, `train` where it is killed, and the others by `synmt(..., cold=True)`.
-SLOW = "align", "average", "inspect", "parse", "run", "train", "translate"
+# Commands that import large libraries. Each is started cold somewhere, too: `parse` by README.md, `run` by the
+# replication of encoders, `train` where it is killed, and the others by `synmt(..., cold=True)`.
+SLOW = "align", "average", "inspect", "parse", "run", "score", "significance", "train", "translate"
 COLD = f"{sys.executable} -m synmt"
 AT_THE_END = ExitStack()  # of all tests
 COMMAND_FILES = Path(__file__).parents[2] / "synmt" / "cli"
@@ -65,8 +65,7 @@ def start_synmt() -> str:
 def synmt(*arguments: object, text: str | bytes = b"", cold: bool = False) -> subprocess.CompletedProcess[str]:
     """The real command, with `text` on its standard input; bytes that are not UTF-8 come back as U+FFFD."""
     given = text.encode() if isinstance(text, str) else text
-    slow = bool(arguments) and arguments[0] in SLOW and not cold
-    command = [*(warm_command() if slow else [sys.executable, "-m", "synmt"]), *map(str, arguments)]
+    command = [*([sys.executable, "-m", "synmt"] if cold else warm_command()), *map(str, arguments)]
     done = subprocess.run(command, input=given, capture_output=True, timeout=HANGS, env=BUFFERED)
     stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     return subprocess.CompletedProcess(command, done.returncode, stdout, stderr)

@@ -1,4 +1,4 @@
-"""A model that the command line has trained, for the tests of what is done with one."""
+"""A model trained from the command line, for tests that need one."""
 
 from pathlib import Path
 from shlex import split

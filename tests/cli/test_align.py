@@ -164,7 +164,7 @@ def test_methods_share_translation_models_which_translate(tmp_path: Path) -> Non
         align("--fit", "--method", "shift-att", "--models", tmp_path / "naive")
     with pytest.raises(WrongUsage, match="--width has no effect with --models"):  # of models that are there already
         align("--fit", "--method", "shift-att", "--models", tmp_path / "naive", "--width", "8")
-    with pytest.raises(BadInput, match="text is in fi, but the model was fitted to en and en"):
+    with pytest.raises(BadInput, match="the text is in fi, but the aligner was fitted to en and en"):
         align(tmp_path / "naive", "--source-language", "fi")
     assert align(tmp_path / "shift") == links
     assert align(tmp_path / "shift", "--method", "naive-att") == align(tmp_path / "naive") != links
@@ -172,7 +172,7 @@ def test_methods_share_translation_models_which_translate(tmp_path: Path) -> Non
     assert in_process("translate", str(tmp_path / "shift" / "forward"), text=source.encode()).count(b"\n") == 2
     with pytest.raises(WrongUsage, match="shift-att does not use --predictions; it belongs to mask-align"):
         align(tmp_path / "shift", "--format", "jsonl", "--predictions")
-    with pytest.raises(BadInput, match="shift/forward: is no aligner; name a --method"):
+    with pytest.raises(BadInput, match="shift/forward: is not an aligner; name a --method"):
         align(tmp_path / "shift" / "forward")
 
 
@@ -202,7 +202,8 @@ def test_many_pairs_without_links_are_said(fitted: tuple[Path, str], capsys: pyt
     assert capsys.readouterr().err == ""
     assert align(fitted[0], "--threshold", "1").strip() == ""
     assert (
-        capsys.readouterr().err == f"synmt align: {len(LINES)} of {len(LINES)} pairs have no link: lower --threshold\n"
+        capsys.readouterr().err
+        == f"synmt align: most pairs have no link ({len(LINES)} of {len(LINES)}): lower --threshold\n"
     )
 
 
@@ -222,7 +223,7 @@ def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
     ):
         last = "1-1" if "talp" in options else "0-0"
         assert align(*command, *options.split(), text=text).splitlines() == [first, "", last]
-    with pytest.raises(BadInput, match="links without weights have no mean"):
+    with pytest.raises(BadInput, match="only links with weights have a mean"):
         align(*command, "--symmetrize", "harmonic", text=text)
     third = tmp_path / "third"
     third.write_text('{"links": [[0, 0, 0.5], [1, 1, 0.4], [2, 0, 0.9]]}\n{}\n{"links": []}\n')
@@ -237,7 +238,7 @@ def test_links_of_other_programs_are_symmetrized(tmp_path: Path) -> None:
     assert align(*command, "--symmetrize", "mean", text=text).splitlines() == ["0-0 1-1 1-2 2-3", "", "0-0"]
     one: list[str | Path] = ["--tokenizer", "none", "--links-from", third, "--symmetrize", "mean"]
     assert align(*one, text=text).splitlines() == ["0-0 2-0", "", ""]
-    with pytest.raises(BadInput, match="third:1: a score is not between 0 and 1"):
+    with pytest.raises(BadInput, match="third:1: a score must be between 0 and 1"):
         third.write_text('{"links": [[0, 0, 1.5]]}\n{}\n{}\n')
         align(*one, text=text)
     both = "--links-from forward --links-from backward"
@@ -265,7 +266,7 @@ def test_hard_lines_are_errors_or_blank(fitted: tuple[Path, str], capsys: pytest
         (2, "found 1 column"),
         (3, "NUL byte"),
         (4, "not UTF-8"),
-        (6, "2001 words, over --max-words"),
+        (6, "2001 words, more than --max-words"),
     ):
         with pytest.raises(BadInput, match=f":{number}: .*{cause}"):
             align(fitted[0], text=HARD[0] + b"\n" * (number - 1) + HARD[number - 1])
@@ -319,7 +320,7 @@ def test_trees_add_links_to_those_of_any_aligner(tmp_path: Path) -> None:
 
 def test_errors_are_one_line() -> None:
     assert is_wrong_usage(synmt("align"), "synmt align: give a file of pairs, a MODEL folder, --fit or --links-from")
-    with pytest.raises(BadInput, match="no sentence pairs to be fitted to"):
+    with pytest.raises(BadInput, match="no sentence pairs to learn from"):
         align("--fit", text="\n\tx\n")
 
 
@@ -346,8 +347,8 @@ A3 = (
             ["--tokenizer", "none"],
             "links:2: link 4-4 for 3 source and 4 target words in pairs:2",
         ),
-        ("0-0\n", "a\tb\na\tb\n", [], "links: links of 1 sentence pairs, and there are more"),
-        ("0-0\n\n0-0\n", "a\tb\n\n", [], "links:3: links of more than 2 sentence pairs"),
+        ("0-0\n", "a\tb\na\tb\n", [], "links: has links for only 1 of the sentence pairs"),
+        ("0-0\n\n0-0\n", "a\tb\n\n", [], "links:3: links without a sentence pair: only 2 were given"),
         (
             A3,
             "a b c\td e f\n",

@@ -1,4 +1,4 @@
-"""A command that stays: one line is sent, and its answer comes before the next one."""
+"""A command that keeps running answers each line before the next one is sent."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every example of the help runs as it stands, on files and models that have the names in it."""
+"""Every example in the help runs as written, on files and models with the names that it uses."""
 
 import re
 import shutil

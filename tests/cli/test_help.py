@@ -1,4 +1,4 @@
-"""Help fits a terminal, man pages say what help says, and the scripts explain themselves."""
+"""Help fits a terminal, man pages match it, and the scripts explain themselves."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Tables, pictures and pages by the command; its errors in one line each."""
+"""Tables, pictures and pages from the command line; errors of one line each."""
 
 import json
 from pathlib import Path
@@ -82,11 +82,11 @@ def test_alignments_and_curves() -> None:
         ("attention pascal in.jsonl --show strengths", "the model has no masks"),
         ("attention pascal in.jsonl --sentence 4", "in.jsonl: has no line 4, only 3 lines"),
         ("attention pascal in.jsonl --sentence 2", "in.jsonl:2: no sentence"),
-        ("attention pascal in.jsonl --head 3", "no layer 1 with a head 3: there are 2 layers with 2 heads each"),
-        ("attention pascal in.jsonl --layer 9", "no layer 9 with a head 1: there are 2 layers with 2 heads each"),
+        ("attention pascal in.jsonl --head 3", "no head 3 in layer 1: the model has 2 layers with 2 heads each"),
+        ("attention pascal in.jsonl --layer 9", "no head 1 in layer 9: the model has 2 layers with 2 heads each"),
         ("alignment links", "links:1: links without words"),
         ("alignment aligned.jsonl --sentence 2", "aligned.jsonl:2: no words in source or target"),
-        ("curves links", "links:2: not a row of a training log"),
+        ("curves links", "links:2: not a row of the log of a training run"),
         ("curves .", "log.tsv: No such file"),
     ],
 )

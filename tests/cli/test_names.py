@@ -1,4 +1,4 @@
-"""Names of files that are not UTF-8: each is a file like any other, or one line of error."""
+"""File names that are not UTF-8 either work or cause one line of error."""
 
 import os
 from contextlib import suppress

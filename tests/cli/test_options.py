@@ -1,7 +1,7 @@
-"""Every option is used or refused: for all commands, all methods, systems, metrics, tests and formats.
+"""Every option is used or refused, for all commands, methods, systems, metrics, tests and formats.
 
-Each command line that `lines` yields is parsed with each further option of its command. One that is accepted must
-change what the command would run with, which `resolved` finds without running it.
+Each command line from `lines` is parsed with each further option of its command. If the option is accepted, it must
+change what the command would run with, which `resolved` determines without running it.
 """
 
 import re
@@ -55,6 +55,7 @@ OF_THE_MACHINE = {
     "resume": "whether finished work is done again",
     "out": "where the result goes",
     "data": "where the files of a run file are",
+    "report": "a page besides",
     "prepared": "where pairs are kept between runs",
 }
 FILE = __file__

@@ -105,7 +105,7 @@ def test_a_format_without_its_parser_is_wrong_usage(options: str, cause: str) ->
 
 def test_more_models_than_parsers() -> None:
     done = synmt("parse", "--model", "a", "--model", "b", text="Go.\n")
-    assert is_wrong_usage(done, "synmt parse: 2 models (a, b) for one parser of --parser benepar")
+    assert is_wrong_usage(done, "synmt parse: --parser benepar takes one model per parser, not a, b")
 
 
 def test_a_device_that_is_not_there() -> None:

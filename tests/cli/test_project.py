@@ -76,7 +76,7 @@ def test_further_sources_stand_behind_the_links_of_the_first() -> None:
         (f'{GAVE}\tSie gibt\t{{"links": [[0, 0, 1.5]]}}', "is not a link such as"),
         (f'{GAVE}\tSie gibt\t{{"links": [[0, -1]]}}', "is not a link such as"),
         (f'{GAVE}\tSie gibt\t{{"links": 3}}', "is not a list of links"),
-        (f'{GAVE}\tSie gibt\t{{"target": ["Sie"], "links": []}}', "the links belong to other target words"),
+        (f'{GAVE}\tSie gibt\t{{"target": ["Sie"], "links": []}}', "the links belong to different target words"),
         (f"{GAVE}\tSie gibt\t{{", "links are not JSON"),
     ],
 )
@@ -194,7 +194,7 @@ EVERY_LINK = " ".join(f"{i}-{j}" for i in range(150) for j in range(150))
         ("a < b\tb\t", "does not begin a tag; write &lt;"),
         ("a\tb", "expected `source TAB target TAB links`, found 2 columns"),
         ("a\tb\t1-0", "link 1-0 for 1 source and 1 target words"),
-        ('a\tb\t{"source": ["c"], "links": []}', "the links belong to other source words"),
+        ('a\tb\t{"source": ["c"], "links": []}', "the links belong to different source words"),
         (f"{'a ' * 1001}\tb\t", "1001 words, but a line with markup may have at most 1000"),
         (f"{'a ' * 150}\t{'b ' * 150}\t{EVERY_LINK}", "22500 links, but a line with markup may have at most 20000"),
     ],

@@ -1,4 +1,4 @@
-"""`synmt run` from a file to its table, and again."""
+"""`synmt run` from a run file to the table, and run again."""
 
 import json
 import shutil
@@ -18,8 +18,8 @@ from synmt.model.files import locked
 from synmt.options import settings_of
 from synmt.runs import tasks
 from synmt.runs.file import OWN
-from synmt.streams import BadInput
-from synmt.trees.record import write_record
+from synmt.streams import BadInput, WrongUsage
+from synmt.trees.record import read_record, write_record
 from tests import tiny
 from tests.cli.commands import HANGS, is_one_line_of_error, is_wrong_usage, output_of, synmt, warm_command
 
@@ -80,8 +80,9 @@ def test_one_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     assert command[command.index("--seed") + 1] == "1"
 
     made = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
-    again = synmt("run", run, "--format", "json")
-    assert (again.stdout, again.stderr) == (done.stdout, "")
+    again = synmt("run", run, "--format", "json", "--report", run.parent / "report.html")
+    assert (again.stdout, again.stderr) == (done.stdout, "synmt run: scoring seen\n")
+    assert '"systems":["sequence","mask"]' in (run.parent / "report.html").read_text()
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == made
 
     run.write_text(RUN.replace("updates = 2", "updates = 3"))
@@ -129,6 +130,27 @@ def test_a_model_that_is_trained_anew_translates_anew(run: Path) -> None:
     assert after["sequence"] == before["sequence"] and after["mask"] > before["mask"]
 
 
+@pytest.mark.parametrize(
+    ("page", "cause"),
+    [
+        ("systems/report.html", "is inside systems, the folder of the run"),
+        ("no/report.html", "--report no/report.html: cannot write to the folder no"),
+        ("folder", "--report folder is not a file"),
+        ("train.de", "--report train.de would write over the input train.de"),
+        ("systems.toml", "--report systems.toml would write over the input systems.toml"),
+    ],
+)
+def test_a_report_that_cannot_be_written_is_refused_before_all_work(
+    run: Path, monkeypatch: pytest.MonkeyPatch, page: str, cause: str
+) -> None:
+    monkeypatch.chdir(run.parent)
+    Path("folder").mkdir()
+    with pytest.raises(WrongUsage) as error:
+        output_of("run", "systems.toml", "--report", page)
+    assert cause in str(error.value)
+    assert not (run.parent / "systems").exists()
+
+
 def test_two_runs_do_not_share_a_folder(run: Path) -> None:
     (run.parent / "systems").mkdir()
     with locked(run.parent / "systems"):
@@ -154,7 +176,7 @@ def test_records_are_no_reference_to_choose_by(run: Path) -> None:
     run.write_text(text.replace(DEV, 'dev = ["train.jsonl", "dev.jsonl"]'))
     done = synmt("run", run)
     assert is_one_line_of_error(done)
-    assert "dev.jsonl: holds records, and translations are scored to choose alpha as text" in done.stderr
+    assert "dev.jsonl: has records, but translations are scored to choose alpha as text" in done.stderr
     assert not (run.parent / "systems").exists()
 
 
@@ -229,20 +251,20 @@ def test_a_run_file_is_not_its_own_folder(run: Path) -> None:
 
 
 SEEN, TRAIN, DEV = (f'{name} = ["train.jsonl", "train.de"]' for name in ("seen", "train", "dev"))
-NO_TREE = ["bare.jsonl: no sentence has tree, and some system reads them"]
+NO_TREE = ["bare.jsonl: no sentence has tree, which some system needs"]
 SHORT = ["train.jsonl: 8 lines", "short.de: 1 lines"]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "causes"),
     [
-        ("[data]", "metrics = ['blue']\n[data]", ["systems.toml: metrics: 'blue' is none of bleu, chrf"]),
-        ("[data]", "metrics = []\n[data]", ["systems.toml: metrics has no names"]),
-        ("[data]", "metrics = ['bleu', 'bleu']\n[data]", ["systems.toml: metrics has a name twice"]),
-        ("[data]", "metrics = [1]\n[data]", ["systems.toml: metrics: 1 is none of bleu"]),
+        ("[data]", "metrics = ['blue']\n[data]", ["systems.toml: metrics: 'blue' is not one of bleu, chrf"]),
+        ("[data]", "metrics = []\n[data]", ["systems.toml: metrics is empty"]),
+        ("[data]", "metrics = ['bleu', 'bleu']\n[data]", ["systems.toml: metrics has a duplicate name"]),
+        ("[data]", "metrics = [1]\n[data]", ["systems.toml: metrics: 1 is not one of bleu"]),
         ("[data]", "metrics = ['aer']\n[data]", ["systems.toml: metrics: aer does not compare translations"]),
-        ("[data]", "sizes = [2, 9]\n[data]", ["train.jsonl: 8 lines, and a size of the run is 9"]),
-        ("[data]", "seeds = [4294967296]\n[data]", ["seeds holds what is no number from 0 to 4294967295"]),
+        ("[data]", "sizes = [2, 9]\n[data]", ["train.jsonl: has 8 lines, fewer than a size of the run, 9"]),
+        ("[data]", "seeds = [4294967296]\n[data]", ["seeds must be numbers from 0 to 4294967295"]),
         (SEEN, 'seen = ["train.jsonl", "no.de"]', ["no.de: No such file"]),
         (SEEN, 'seen = ["no.en", "train.de"]', ["no.en: No such file"]),
         (SEEN, 'seen = ["train.jsonl", "short.de"]', SHORT),
@@ -251,27 +273,27 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 lines"]
         (SEEN, 'seen = ["bare.jsonl", "train.de"]', NO_TREE),
         (TRAIN, 'train = ["bare.jsonl", "train.de"]', NO_TREE),
         (DEV, 'dev = ["train.jsonl", "short.de"]', SHORT),
-        ("mask = {}", '"ma\\tsk" = { model = "mask" }', ["systems.toml: 'ma\\tsk' is no name of a file"]),
-        ("mask = {}", '"ma\\nsk" = { model = "mask" }', ["is no name of a file"]),
-        ("mask = {}", '"mask.2" = { model = "mask" }', ["systems.toml: 'mask.2' is no name of a system: it has a dot"]),
-        ("mask = {}", f'{"x" * 101} = {{ model = "mask" }}', ["has 101 bytes, and a name has at most 100"]),
+        ("mask = {}", '"ma\\tsk" = { model = "mask" }', ["systems.toml: 'ma\\tsk' cannot be the name of a file"]),
+        ("mask = {}", '"ma\\nsk" = { model = "mask" }', ["cannot be the name of a file"]),
+        ("mask = {}", '"mask.2" = { model = "mask" }', ["'mask.2' cannot be the name of a system: it contains a dot"]),
+        ("mask = {}", f'{"x" * 101} = {{ model = "mask" }}', ["has 101 bytes, but a name may have at most 100"]),
         ("mask = {}", 'mask = { codes = "no.bpe" }', ["system mask: codes: no file no.bpe"]),
         ("mask = {}", "plain = { model = 'sequence', tree-dropout = 0.1 }", ["system plain: --tree-dropout"]),
         ("beam = 1", "help = true", ["translate: No such option '--help'"]),
-        ("beam = 1", "n-best = 1", ["translate: n-best is up to the run itself"]),
-        ("beam = 1", "n-best = [1, 2]", ["translate: n-best is up to the run itself"]),
-        ("beam = 1", 'format = "jsonl"', ["translate: format is up to the run itself"]),
-        ("beam = 1", "score = true", ["translate: score is up to the run itself"]),
-        ("beam = 1", 'task = "parse"', ["translate: task is up to the run itself"]),
-        ("beam = 1", 'tokenizer = "none"', ["translate: tokenizer is up to the run itself"]),
+        ("beam = 1", "n-best = 1", ["translate: n-best is set by the run itself"]),
+        ("beam = 1", "n-best = [1, 2]", ["translate: n-best is set by the run itself"]),
+        ("beam = 1", 'format = "jsonl"', ["translate: format is set by the run itself"]),
+        ("beam = 1", "score = true", ["translate: score is set by the run itself"]),
+        ("beam = 1", 'task = "parse"', ["translate: task is set by the run itself"]),
+        ("beam = 1", 'tokenizer = "none"', ["translate: tokenizer is set by the run itself"]),
         ("beam = 1", "device = true", ["translate: device takes a value"]),
         ("beam = 1", 'sample = "--help"', ["translate: sample takes no value"]),
         ("beam = 1", 'beam = "--help"', ["translate: beam cannot be '--help'; it is a whole number from 1 to 1000"]),
         ("[translate]", "[parse]\nhelp = true\n[translate]", ["parse: No such option '--help'"]),
-        ("[translate]", '[parse]\nformat = "conllu"\n[translate]', ["parse: format is up to the run itself"]),
+        ("[translate]", '[parse]\nformat = "conllu"\n[translate]', ["parse: format is set by the run itself"]),
         ("[translate]", "[parse]\nwidth = 3\n[translate]", ["parse: No such option '--width'"]),
         ('preset = "small"', "help = true", ["train: No such option '--help'"]),
-        ('preset = "small"', 'out = "elsewhere"', ["train: out is up to the run itself"]),
+        ('preset = "small"', 'out = "elsewhere"', ["train: out is set by the run itself"]),
     ],
 )  # fmt: skip
 def test_what_a_run_refuses_it_refuses_before_all_work(run: Path, old: str, new: str, causes: list[str]) -> None:
@@ -358,4 +380,7 @@ def test_targets_with_arcs_are_not_parsed(run: Path, warm: None) -> None:
         text = text.replace(f'{part} = ["train.jsonl", "train.de"]', f'{part} = ["train.jsonl", "arcs.de"]')
     run.write_text(text)
     assert [row["system"] for row in rows_of(run)] == ["transitions"] * 2
+    trees = (run.parent / "systems/data/trees/all/transitions.1.seen.jsonl").read_text().splitlines()
+    texts = (run.parent / "systems/all/transitions.1.seen").read_text().splitlines()
+    assert [read_record(line).text for line in trees] == texts
     assert not (run.parent / "systems/data/parsed").exists()

@@ -1,4 +1,4 @@
-"""Too little memory, and too few files that may be open: one line with the cause, wherever it strikes."""
+"""Too little memory or too few open files: one line with the cause, wherever it happens."""
 
 import json
 import sys

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synmt
+from tests.cli.commands import COLD, is_one_line_of_error, is_wrong_usage, shell, synmt
 
 REFERENCE = ["The cat is on the mat.", "He is my father.", ""]
 HYPOTHESES = {"base": ["A cat sat on the mat.", "He is father.", "x"], "mask": ["The cat is on the mat.", "He is", ""]}
@@ -20,7 +20,7 @@ def files(tmp_path: Path) -> Path:
 
 def test_one_system_from_stdin(files: Path) -> None:
     text = (files / "base").read_bytes()
-    done = synmt("score", "-r", files / "reference", text=text)
+    done = synmt("score", "-r", files / "reference", text=text, cold=True)
     bleu, chrf = done.stdout.splitlines()
     expected = sacrebleu.corpus_bleu(HYPOTHESES["base"], [REFERENCE])
     assert bleu.startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
@@ -97,7 +97,7 @@ def test_dependencies_against_gold_ones(tmp_path: Path) -> None:
 
 def test_metrics_of_different_things(files: Path) -> None:
     done = synmt("score", "--metric", "bleu,las", "-r", files / "reference", text="a")
-    assert is_wrong_usage(done, "synmt score: bleu and las compare different things")
+    assert is_wrong_usage(done, "synmt score: bleu and las cannot be combined, because they compare different things")
 
 
 def test_all_translation_metrics_with_their_choices(files: Path) -> None:
@@ -143,7 +143,7 @@ def test_links_against_gold_ones(tmp_path: Path) -> None:
     values = [line.split(" = ")[1].split()[0] for line in done.stdout.splitlines()]
     assert values == ["25.00", "80.00", "66.67", "72.73"]
     said = synmt(*arguments, "--link-base", "1", text="0-0 1-2\n\n")
-    assert is_one_line_of_error(said, "synmt score: stdin:1: link 0-0, but words count from 1")
+    assert is_one_line_of_error(said, "synmt score: stdin:1: link 0-0 is invalid: words count from 1")
     bad = synmt(*arguments, text="0-0 1~2\n\n")
     assert is_one_line_of_error(bad, "synmt score: stdin:1: '1~2' is not a link")
 
@@ -185,7 +185,7 @@ def test_reliability_of_the_scores_of_links(tmp_path: Path) -> None:
     assert [row["links"] for row in rows] == [1, 2, 3]
     assert [row["ece"] for row in rows] == [None, None, pytest.approx(12)]
     bad = synmt(*command[:-1], text='{"links": [[0, 0, 2]]}\n')
-    assert is_one_line_of_error(bad, "synmt score: stdin:1: a score is not between 0 and 1")
+    assert is_one_line_of_error(bad, "synmt score: stdin:1: a score must be between 0 and 1")
     assert is_wrong_usage(
         synmt(*command, "--by-sentence"), "synmt score: --by-sentence has no effect with --reliability"
     )
@@ -215,7 +215,7 @@ def test_references_of_sacrebleu(tmp_path: Path) -> None:
     for field in ("src", "ref", "docid", "genre", "origlang"):
         (kept / f"wmt17.en-de.{field}").write_text("Ein Satz.\nNoch einer, und ein langer.\n")
     (tmp_path / "found").write_text("Ein Satz.\nNoch einer und ein langer.\n")
-    command = "synmt score found --metric chrf --format tsv"
+    command = f"{COLD} score found --metric chrf --format tsv"
     by_name = "-r sacrebleu:wmt17/en-de --source sacrebleu:wmt17/en-de --by-length 2"
     by_file = by_name.replace("sacrebleu:wmt17/en-de", "kept/wmt17/wmt17.en-de.ref")
     one, other = (shell(f"{command} {by}", tmp_path, SACREBLEU=str(tmp_path / "kept")) for by in (by_name, by_file))

@@ -22,7 +22,8 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_a_better_system(files: Path) -> None:
-    done = synmt("significance", files / "base", files / "good", files / "base", "-r", files / "ref", "-m", "bleu,ter")
+    compared = [files / "base", files / "good", files / "base"]
+    done = synmt("significance", *compared, "-r", files / "ref", "-m", "bleu,ter", cold=True)
     assert done.stderr == ""
     header, base, good, same, *rest = done.stdout.splitlines()
     assert header.split() == ["system", "BLEU", "Δ", "p", "TER", "Δ", "p"]
@@ -63,7 +64,7 @@ def test_signs_over_tables_of_scores(files: Path) -> None:
     assert header.split()[:4] == ["system", "wins", "ties", "losses"]
     assert good.split() == ["good", "4", "0", "0", "0.062500", "0.125000"]
     bad = synmt("significance", "--test", "sign", text="system\tmetric\tscore\na\tBLEU\tNaN\n")
-    assert is_one_line_of_error(bad, "synmt significance: stdin:2: score of a is NaN")
+    assert is_one_line_of_error(bad, "synmt significance: stdin:2: the score of a is not a finite number: NaN")
 
 
 def test_what_cannot_be_tested(files: Path) -> None:
@@ -92,5 +93,5 @@ def test_too_few_resamples_for_the_level_are_refused(files: Path, test: str, res
     command = ["significance", files / "base", files / "good", "-r", files / "ref", "--test", test, "--level", level]
     done = synmt(*command, "--resamples", resamples)
     least = round(1 / level)
-    assert is_wrong_usage(done, f"--resamples {resamples} cannot show p < {level}: at least {least} can")
+    assert is_wrong_usage(done, f"--resamples {resamples} cannot show p < {level}: use at least {least}")
     assert synmt(*command, "--resamples", least).returncode == 0

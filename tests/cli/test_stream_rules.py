@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synmt.trees.constituency import Tree, read_brackets, write_brackets
@@ -59,6 +59,7 @@ DIRTY_LINES = st.one_of(
 
 
 @pytest.mark.parametrize(("command", "blank"), VARIANTS.items())
+@settings(max_examples=30)
 @given(lines=st.lists(DIRTY_LINES, max_size=8))
 def test_line_n_of_the_output_belongs_to_line_n_of_the_input(
     codes: Path, command: str, blank: bytes, lines: list[bytes]

@@ -110,7 +110,7 @@ def test_an_option_of_another_system_is_wrong_usage(tmp_path: Path) -> None:
 
 def test_a_model_of_words_writes_no_trees(mask_model: Path) -> None:
     done = synmt("translate", mask_model, "--format", "conllu", text=RECORDS[0])
-    assert is_one_line_of_error(done, f"synmt translate: {mask_model}: writes no dependency trees")
+    assert is_one_line_of_error(done, f"synmt translate: {mask_model}: does not write dependency trees")
 
 
 STRING = "Sie sieht LEFT-ARC:rel2 den Hund LEFT-ARC:rel0 RIGHT-ARC:rel2 ! RIGHT-ARC:rel0"

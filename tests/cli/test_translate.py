@@ -107,7 +107,7 @@ def test_a_model_beside_itself_is_the_model(mask_model: Path, tmp_path: Path) ->
         assert one["log_probability"] == pytest.approx(other["log_probability"], abs=1e-4)
     write_model(tmp_path / "tree", "mask", "transitions")
     done = synmt("translate", mask_model, tmp_path / "tree", text=jsonl(RECORDS))
-    assert is_one_line_of_error(done, "tree: writes trees, and models of an ensemble may write only words")
+    assert is_one_line_of_error(done, "tree: writes trees, but an ensemble needs models that write only words")
     done = synmt("translate", tmp_path / "tree", "--no-repeat", "3", text=jsonl(RECORDS))
     assert is_wrong_usage(done, "--no-repeat has no effect with a model that writes arcs among its words")
     write_model(tmp_path / "multitask", "multitask")

@@ -1,7 +1,8 @@
-"""Commands in processes forked from one that has imported PyTorch and other libraries, which takes seconds.
+"""Commands in processes forked from one that has already imported synmt and its libraries, which takes seconds.
 
-`python -IS tests/cli/warm.py SOCKET MODULE ARGUMENTS` calls the module's `main`, with the caller's directory,
-environment and standard streams. Nothing of synmt itself is imported before the fork.
+`python -IS tests/cli/warm.py SOCKET MODULE ARGUMENTS` calls the module's `main` with the caller's directory,
+environment and standard streams. If PYTHONPATH may contain packages that extend synmt, or if a module of another
+package changes what synmt imports, synmt is imported after the fork.
 """
 
 import json
@@ -10,6 +11,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, send_fds, socket
 
 LARGEST = 2**18  # bytes of a request
@@ -40,13 +42,20 @@ def ask(path: str, arguments: list[str], streams: list[int]) -> int:
     return code if code >= 0 else 128 - code
 
 
+def modules_of_synmt() -> list[str]:
+    """Return all that can be imported without running it."""
+    folder = str(Path(__file__).parents[2] / "synmt")
+    names = [module.name for module in walk_packages([folder], "synmt.")]
+    return [name for name in names if not name.endswith("__main__") and not name.startswith("synmt.parsers.training")]
+
+
 def serve(path: str) -> None:
     """Answer requests until standard input ends; kill the commands of clients that have gone."""
     from multiprocessing import get_context
     from multiprocessing.connection import wait
     from multiprocessing.process import BaseProcess
 
-    for name in LIBRARIES:
+    for name in (*LIBRARIES, *modules_of_synmt()):
         import_module(name)
     forks = get_context("fork")
     running: dict[int, tuple[BaseProcess, socket]] = {}
@@ -82,6 +91,9 @@ def _run(path: str, request: tuple[list[str], str, dict[str, str]], streams: lis
     os.environ.update(environment)
     sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep)
     module, *sys.argv[1:] = arguments
+    if "PYTHONPATH" in environment or not module.startswith("synmt."):
+        for name in [name for name in sys.modules if name.partition(".")[0] == "synmt"]:
+            del sys.modules[name]
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

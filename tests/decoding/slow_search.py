@@ -1,4 +1,4 @@
-"""Beam search as one would write it on a blackboard: one sentence, no cache, lists."""
+"""Beam search in its simplest form: one sentence, no cache, lists."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-"""The search of synmt.decoding.tree_search as one would write it on a blackboard: one sentence, no cache, lists; and
-all strings there are, for vocabularies in which these are few."""
+"""The search of synmt.decoding.tree_search in its simplest form: one sentence, no cache, lists. Also all possible
+strings, for vocabularies with few of them."""
 
 import math
 from collections.abc import Iterator

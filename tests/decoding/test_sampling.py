@@ -1,4 +1,4 @@
-"""Translations drawn at random: their distribution, and that each depends on its seed alone."""
+"""Random translations: their distribution, and that each depends only on its seed."""
 
 from collections import Counter
 from dataclasses import replace

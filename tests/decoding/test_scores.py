@@ -1,4 +1,4 @@
-"""Forced decoding: scores of given translations are what training and a search compute of them."""
+"""Forced decoding: scores of given translations equal those computed in training and search."""
 
 import math
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A beam of words against the blackboard, and against all translations there are."""
+"""A beam of words, compared with the slow search and with all possible translations."""
 
 import math
 from dataclasses import replace

@@ -9,7 +9,7 @@ import conllu
 import pytest
 
 from synmt.demo import english, kel
-from synmt.demo.corpus import ENDINGS, LENGTHS, RUN, Pair, draw_pairs, write_corpus
+from synmt.demo.corpus import ENDINGS, LENGTHS, READY, Pair, draw_pairs, write_corpus
 from synmt.demo.derivation import Sampler
 from synmt.demo.words import Sentence, Word
 from synmt.trees.constituency import read_brackets, write_brackets
@@ -53,7 +53,7 @@ def test_more_training_pairs_leave_the_test_set_as_it_is(tmp_path: Path) -> None
 def test_the_parts_share_no_sentence_and_line_n_belongs_to_line_n(tmp_path: Path) -> None:
     write_corpus(tmp_path, sentences=400, held_out=50, seed=1)
     files = read(tmp_path)
-    assert set(files) == {f"{part}.{ending}" for part in ("train", "dev", "test") for ending in ENDINGS} | {RUN}
+    assert set(files) == {f"{part}.{ending}" for part in ("train", "dev", "test") for ending in ENDINGS} | {*READY}
     sentences = [line for part in ("train", "dev", "test") for line in files[f"{part}.en"].splitlines()]
     assert len(set(sentences)) == len(sentences) == 500
     for side in ("en", "kel"):

@@ -1,7 +1,7 @@
-"""A stand-in for the calls of a run that costs next to nothing, and whose output shows any mixture.
+"""A nearly free stand-in for the calls of a run, whose output shows if anything was mixed up.
 
-A model is a checksum over its updates, each with the options and data of the start that made it. It resumes whatever
-it finds, and translates into letters of a checksum of model, source and options.
+A model is a checksum over its updates, each with the options and data of the start that made it. It resumes whatever it
+finds, and a translation is made of letters from a checksum of model, source and options.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ def main(command: str, given: str) -> None:
         train(options)
     elif command == "translate":
         model, source = Path(options.pop("model")), Path(options.pop("source"))
+        Path(options.pop("trees", "/dev/null")).write_text("")
         of = digest((model / "model").read_text(), source.read_text(), options)
         write(translated(of, line) for line in source.read_text().splitlines())
     elif command == "cut":

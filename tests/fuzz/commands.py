@@ -1,5 +1,5 @@
-"""Commands in processes of their own, forked from one that has the imports behind it, and what holds of each of them,
-whatever it was asked for."""
+"""Commands in separate processes, forked from one that has finished its imports, and laws that hold for all of
+them."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Random tiny corpora, with lines as nobody should write them and somebody does."""
+"""Random tiny corpora, including lines that no one should write but someone will."""
 
 import json
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Mutated files through every reader.
 
-A reader may accept a file, or refuse it with the errors that the commands turn into one line; anything else is a
-crash. What a reader of records accepts, it must write and read again as the same.
+A reader may accept a file, or refuse it with one of the errors that commands report in one line; anything else is a
+crash. A record that a reader accepts must survive writing and reading.
 """
 
 import gzip

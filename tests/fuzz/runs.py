@@ -1,7 +1,7 @@
-"""Runs that are killed at a random moment, edited, and started again: they give the table of a run that nobody killed,
-or refuse, and then nothing is spoilt: with the edit undone, they give the table of the file before.
+"""Runs that are killed at random moments, edited and started again. They give the same table as an undisturbed run,
+or refuse to continue; then undoing the edit still gives the old table.
 
-Trainings, translations and parses are those of tests/fuzz/cheap.py, or real ones, which take minutes.
+Training runs, translations and parses come from tests/fuzz/cheap.py, or are real ones, which takes minutes.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Sessions of random commands on a tiny corpus: each is run, and what it gives is checked against a slow twin."""
+"""Sessions of random commands on a tiny corpus; the output of each is checked against a slow twin."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Random command lines, from the settings that configs have: mostly what somebody might ask for, at times odd."""
+"""Random command lines from the settings of configs: mostly plausible, sometimes odd."""
 
 import math
 from collections.abc import Iterable, Mapping

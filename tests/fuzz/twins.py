@@ -1,6 +1,6 @@
-"""What commands compute, once more: slowly, from the papers and from docs/formats.md, one sentence at a time.
+"""Slow reimplementations of the commands, written from the papers and docs/formats.md, one sentence at a time.
 
-Nothing here calls what it checks: subwords are subword-nmt's, arrays are numpy's, files are read as formats.md
+Nothing here calls the code under test: subword-nmt makes subwords, numpy holds arrays, and files are read as formats.md
 describes them.
 """
 

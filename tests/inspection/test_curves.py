@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from synmt.inspection.curves import as_json, draw_curves, read_curves
+from synmt.inspection.curves import Curves, as_json, by_seed, draw_curves, mean_of, read_curves
 from synmt.inspection.matrix import picture
 from synmt.streams import BadInput
 from synmt.training.log import Log
@@ -41,28 +41,35 @@ def test_json_lines_have_an_update_each(tmp_path: Path) -> None:
 
 
 def test_a_picture_has_a_panel_for_each_column_and_names_the_runs(tmp_path: Path) -> None:
-    runs = [read_curves(write_log(tmp_path / name)) for name in ("one", "<two>")]
+    runs = [read_curves(write_log(tmp_path / name)) for name in ("one", "<two>", "three.1", "three.2")]
     svg = picture(lambda figure: draw_curves(figure, runs), "svg")
     shown = [node.text for node in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
-    titles = ["training loss (nats per token)", "validation loss (nats per token)", "validation BLEU"]
+    titles = ["training loss", "validation loss", "validation BLEU"]
     assert [text for text in shown if text in titles] == titles
-    assert shown.count("update") == 3
-    assert shown.count("one") == shown.count("<two>") == 1
+    assert (shown.count("update"), shown.count("nats per token"), shown.count("BLEU")) == (3, 2, 1)
+    assert shown.count("one") == shown.count("<two>") == shown.count("three, mean of 2 seeds") == 1
+
+
+def test_seeds_have_a_mean_where_all_of_them_have_values() -> None:
+    of = {"a.1": ([1, 2, 3], [1.0, 2.0, 3.0]), "b": ([1], [9.0]), "a.2": ([2, 3, 4], [4.0, 4.0, 4.0])}
+    groups = by_seed([Curves(name, {"loss": points}) for name, points in of.items()])
+    assert [[run.name for run in group] for group in groups] == [["a.1", "a.2"], ["b"]]
+    assert mean_of(groups[0]) == Curves("a", {"loss": ([2, 3], [3.0, 3.5])})
 
 
 @pytest.mark.parametrize(
     ("content", "cause"),
     [
-        ("", "log.tsv: a log without numbers"),
-        ("update\tloss\n", "log.tsv: a log without numbers"),
-        ("a\tb\n1\t2\n", "log.tsv:2: not a row of a training log"),
-        ("update\tloss\n1\t2\nx\t2\n", "log.tsv:3: not a row of a training log"),
-        ("update\tloss\n1\ty\n", "log.tsv:2: not a row of a training log"),
-        ("update\tloss\n\t\n", "log.tsv:2: not a row of a training log"),
-        ("update\tloss\n1\t1e300\n", "log.tsv:2: not a row of a training log"),
-        (f"update\tloss\n{10**400}\t1\n", "log.tsv:2: not a row of a training log"),
+        ("", "log.tsv: the log has no numbers"),
+        ("update\tloss\n", "log.tsv: the log has no numbers"),
+        ("a\tb\n1\t2\n", "log.tsv:2: not a row of the log of a training run"),
+        ("update\tloss\n1\t2\nx\t2\n", "log.tsv:3: not a row of the log of a training run"),
+        ("update\tloss\n1\ty\n", "log.tsv:2: not a row of the log of a training run"),
+        ("update\tloss\n\t\n", "log.tsv:2: not a row of the log of a training run"),
+        ("update\tloss\n1\t1e300\n", "log.tsv:2: not a row of the log of a training run"),
+        (f"update\tloss\n{10**400}\t1\n", "log.tsv:2: not a row of the log of a training run"),
         (f"update\tloss\n1\t{'1' * 200_000}\n", "log.tsv: field larger than field limit"),
-        ("update" + "\tvalid_x" * 60 + "\n", "log.tsv:1: more than 50 columns"),
+        ("update" + "\tvalid_x" * 60 + "\n", "log.tsv:1: too many columns: at most 50"),
     ],
 )
 def test_what_is_no_log_is_refused(tmp_path: Path, content: str, cause: str) -> None:

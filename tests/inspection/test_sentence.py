@@ -86,7 +86,7 @@ def test_heads_of_a_layer_or_one_of_them(tmp_path: Path) -> None:
     assert read.mask and (legend.low, legend.high) == (read.mask.least, read.mask.most)
     for layer, head in ((3, None), (1, 3)):
         with pytest.raises(
-            BadInput, match=f"no layer {layer} with a head {head or 1}: there are 2 layers with 2 heads each"
+            BadInput, match=f"no head {head or 1} in layer {layer}: the model has 2 layers with 2 heads each"
         ):
             head_matrices(read, "weights", layer, head)
 

@@ -1,4 +1,4 @@
-"""What the decoder makes of its own translation, against the decoder at work."""
+"""The decoder's attention on its own translation, compared with the decoder during search."""
 
 from pathlib import Path
 

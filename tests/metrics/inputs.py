@@ -1,4 +1,4 @@
-"""What the metrics score, without files."""
+"""Inputs of metrics in memory, without files."""
 
 from collections.abc import Sequence
 from typing import Any

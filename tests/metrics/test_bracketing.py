@@ -1,4 +1,4 @@
-"""evalb's counts, by hand and on evalb's own sample."""
+"""evalb's counts, worked out by hand and on evalb's own sample."""
 
 from pathlib import Path
 

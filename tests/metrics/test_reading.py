@@ -34,7 +34,7 @@ def test_the_base_of_links_is_found_or_said(tmp_path: Path) -> None:
     assert score(tmp_path, "aer", "1-1 2-2\n", "1-1 2-2\n")[1].endswith("|base:1|refbase:1")
     assert score(tmp_path, "aer", "1-1\n", "0-0 1-1\n", link_base=0)[0] == pytest.approx(100 / 3)
     assert score(tmp_path, "aer", "\n", "1-1\n")[1].endswith("|base:0|refbase:1")
-    with pytest.raises(BadInput, match="hypothesis:1: link 0-0, but words count from 1"):
+    with pytest.raises(BadInput, match="hypothesis:1: link 0-0 is invalid: words count from 1"):
         score(tmp_path, "aer", "0-0 1-1\n", "1-1\n", link_base=1)
 
 
@@ -91,12 +91,12 @@ def test_lengths_are_those_of_the_source_or_else_the_reference(tmp_path: Path) -
 
 def test_a_sentence_that_cannot_be_compared_is_named(tmp_path: Path) -> None:
     gold = '{"tokens": ["Go"], "upos": ["VERB"]}\n'
-    with pytest.raises(BadInput, match=r"hypothesis:3: tokens of another text"):
+    with pytest.raises(BadInput, match=r"hypothesis:3: the text differs from the reference"):
         score(tmp_path, "upos", gold * 2 + gold.replace("Go", "Stay"), gold * 3)
 
 
 def test_one_reference_for_all_but_translations() -> None:
     with pytest.raises(ValueError, match="aer takes one reference"):
         open_input(["aer"], Files(["a"], ["b", "c"]), MetricConfig())
-    with pytest.raises(ValueError, match="bleu and aer compare different things"):
+    with pytest.raises(ValueError, match="bleu and aer cannot be combined, because they compare different things"):
         open_input(["bleu", "aer"], Files(["a"], ["b"]), MetricConfig())

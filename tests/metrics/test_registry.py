@@ -1,4 +1,4 @@
-"""Metrics by name: ours, and one of another package."""
+"""Metrics by name: our own, and one from another package."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Relations by hand."""
+"""The report by relation, worked out by hand."""
 
 import json
 from collections import defaultdict
@@ -49,5 +49,5 @@ def test_a_table_a_system_and_a_row_a_relation(tmp_path: Path) -> None:
     assert {row["words"] for row in rows} == {2}
     other = ParseRecord(tokens=["z"], heads=[0], deprels=["root"])
     Path(files.hypotheses[1]).write_text(f"{write_record(GOLD)}\n{write_record(other)}\n")
-    with pytest.raises(BadInput, match="b:2: tokens of another text"):
+    with pytest.raises(BadInput, match="b:2: the text differs from the reference"):
         report_relations(files, MetricConfig(), "json")

@@ -1,4 +1,4 @@
-"""Calibration of scores of links, against the definitions."""
+"""Calibration of link scores, against the definitions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The test of systems with several seeds: against loops, known distributions, and systems that do not differ."""
+"""The test for systems with several seeds: against loops, known distributions, and systems without a difference."""
 
 import math
 from collections.abc import Sequence

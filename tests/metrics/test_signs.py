@@ -61,17 +61,17 @@ HEADER = "system\tmetric\tscore\n"
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("", "no scores of two systems"),
-        (HEADER, "no scores of two systems"),
-        (f"{HEADER}a\tBLEU\t1\n", "no scores of two systems"),
+        ("", "fewer than two systems"),
+        (HEADER, "fewer than two systems"),
+        (f"{HEADER}a\tBLEU\t1\n", "fewer than two systems"),
         ("a\tBLEU\t1\n", "scores.tsv:1: a table starts with the names of its columns"),
-        (f"{HEADER}a\tBLEU\tnan\n", "scores.tsv:2: score of a is nan"),
-        (f"{HEADER}a\tBLEU\tinf\n", "scores.tsv:2: score of a is inf"),
+        (f"{HEADER}a\tBLEU\tnan\n", "scores.tsv:2: the score of a is not a finite number: nan"),
+        (f"{HEADER}a\tBLEU\tinf\n", "scores.tsv:2: the score of a is not a finite number: inf"),
         (f"{HEADER}a\tBLEU\t\n", "scores.tsv:2: could not convert string to float: ''"),
         (f"{HEADER}a\tBLEU\n", "scores.tsv:2: 2 columns, but the header has 3"),
         (f"{HEADER}a\tBLEU\t1\na\tBLEU\t2\n", "scores.tsv:3: a second score of a for BLEU"),
         (f"{HEADER}a\tBLEU\t1\nb\tBLEU\t1\nb\tTER\t1\n", "no score of a for TER"),
-        (f"{HEADER}a\tBLEU\t1\nb\tBLEU\t1\n{HEADER}a\tBLEU\t1\n", "tables of 2 and of 1 systems"),
+        (f"{HEADER}a\tBLEU\t1\nb\tBLEU\t1\n{HEADER}a\tBLEU\t1\n", "tables of 2 and 1 systems cannot be compared"),
     ],
 )
 def test_what_cannot_be_compared(text: str, cause: str) -> None:

@@ -1,4 +1,4 @@
-"""Every encoder goes with every decoder."""
+"""Every encoder works with every decoder."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""An exported model says in CTranslate2 what it says here."""
+"""An exported model gives the same translations in CTranslate2."""
 
 import sys
 from dataclasses import replace

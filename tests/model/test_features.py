@@ -1,4 +1,4 @@
-"""What the encoder reads, by hand."""
+"""The encoder's input, worked out by hand."""
 
 import pytest
 

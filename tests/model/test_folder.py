@@ -95,7 +95,7 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("model", {"languages": ["../../etc/passwd", "de"]}, "not a code"),
     ("model", {"languages": 7}, ""),
     ("model", {"words": {"tokenizer": "shell"}}, "unknown tokenizer"),
-    ("model", {"words": {"tokenizer": "moses", "share": 2}}, "a share of 2"),
+    ("model", {"words": {"tokenizer": "moses", "share": 2}}, "the share cannot be 2"),
     ("model", {"words": ["moses"]}, ""),
     ("model", {"target": {"ideas": 5}}, ""),
     ("model", {"surprise": 1}, "unknown field 'surprise'"),

@@ -1,4 +1,4 @@
-"""Lines of text, parse records and mask records as the records that a model reads."""
+"""Lines of text, parse records and mask records become the records that a model reads."""
 
 from collections.abc import Iterable
 

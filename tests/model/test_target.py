@@ -1,4 +1,4 @@
-"""What decoders say, and the lines that say it."""
+"""The output of decoders, and the lines that it becomes."""
 
 from typing import Any
 

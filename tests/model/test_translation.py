@@ -1,4 +1,4 @@
-"""Laws that every system keeps."""
+"""Laws that hold for every system."""
 
 from dataclasses import replace
 from typing import get_args

@@ -1,4 +1,4 @@
-"""Sentences that were not parsed, in every encoder."""
+"""Sentences without a parse, in every encoder."""
 
 from dataclasses import replace
 

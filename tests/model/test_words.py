@@ -1,4 +1,4 @@
-"""The words of raw text are those of training, and what looks otherwise is said."""
+"""Raw text is split into words as in training, and text that looks different is reported."""
 
 from functools import cache
 
@@ -184,7 +184,7 @@ def test_words_from_strangers() -> None:
     with pytest.raises(ValueError, match="unknown tokenizer"):
         Words("rm -rf")  # type: ignore[arg-type]
     for share in (1.5, -1, float("nan"), "1", None):
-        with pytest.raises(ValueError, match="a share of"):
+        with pytest.raises(ValueError, match="the share cannot be"):
             Words("moses", share)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""The decoders as one would write them on a blackboard: one prefix, one head, one position at a time."""
+"""The decoders in their simplest form: one prefix, one head, one position at a time."""
 
 from collections.abc import Sequence
 

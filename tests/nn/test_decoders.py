@@ -1,4 +1,4 @@
-"""Decoders of whole prefixes against one prefix after the other."""
+"""Decoders of whole prefixes, compared with one prefix at a time."""
 
 from dataclasses import replace
 

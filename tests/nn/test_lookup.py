@@ -1,4 +1,4 @@
-"""Numbers looked up by kind: what indexing gives, and its gradient, in blocks of any size."""
+"""Looking up numbers by kind equals indexing, gradient included, in blocks of any size."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Which prefixes are computed, and when: nothing is lost, and samples are fair."""
+"""Which prefixes are computed, and when: none is lost, and samples are unbiased."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Products in int8 against the ones that they round, with the instructions of this CPU and of older ones."""
+"""Products in int8, compared with exact products, with the instructions of this CPU and of older ones."""
 
 import ast
 import os
@@ -131,7 +131,7 @@ def test_what_is_no_number_is_not_rounded() -> None:
 
 def test_a_pytorch_without_the_kernels_is_refused_before_the_model_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synmt.decoding.translation.ENGINE", "none")
-    with pytest.raises(BadInput, match="int8: needs a build of PyTorch with oneDNN"):
+    with pytest.raises(BadInput, match="int8: needs a PyTorch build with oneDNN"):
         load(cast(ModelFolder[ModelConfig], None), CPU, "int8")
 
 

@@ -1,4 +1,4 @@
-"""What a Recorder keeps of attention, and where it ends a run."""
+"""What a Recorder stores of attention, and where it stops a run."""
 
 import torch
 from torch import nn

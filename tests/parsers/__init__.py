@@ -1,1 +1,1 @@
-"""The parsers with the embedded models, loaded once a session."""
+"""The parsers with the embedded models, loaded once per session."""

@@ -1,4 +1,4 @@
-"""Parser processes that die, and whose command dies."""
+"""Parser processes that die, and commands that die before their parser processes."""
 
 import os
 import signal

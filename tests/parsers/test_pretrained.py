@@ -1,4 +1,4 @@
-"""benepar models over pretrained encoders, as its released ones are: small random exports, made here."""
+"""benepar models with pretrained encoders, like the released ones: small random exports."""
 
 import json
 from pathlib import Path
@@ -129,5 +129,5 @@ def test_a_safe_export_parses_the_same_and_runs_no_code(tmp_path: Path) -> None:
             BeneparParser(str(tmp_path / "safe"))
     code = {"auto_map": {"AutoConfig": "evil.Config"}}
     (tmp_path / "safe" / "config.json").write_text(json.dumps({**config, **code}))
-    with pytest.raises(ModelError, match=r"config\.json names code to run"):
+    with pytest.raises(ModelError, match=r"config\.json asks to run code"):
         BeneparParser(str(tmp_path / "safe"))

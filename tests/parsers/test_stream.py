@@ -1,4 +1,4 @@
-"""What holds for both parsers, line by line."""
+"""Laws of both parsers, line by line."""
 
 from collections.abc import Iterator
 from typing import Any

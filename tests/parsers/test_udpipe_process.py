@@ -1,4 +1,4 @@
-"""UDPipe with models from elsewhere: what the files say of themselves, and what becomes of those that are damaged."""
+"""UDPipe models from outside synmt: what their headers claim, and what happens if they are damaged."""
 
 import os
 import signal
@@ -124,7 +124,7 @@ def test_sizes_that_are_lies(tmp_path: Path) -> None:
         with pytest.raises(ModelError, match=r"lies\.udpipe: it would unpack to 4\d{9} bytes"):
             UDPipeProcess(path)
         path.write_bytes(with_block(model, block, packed(block.data, longer=2**31)))
-        with pytest.raises(ModelError, match=r"would take \d+ bytes, beyond the end of the file"):
+        with pytest.raises(ModelError, match=r"would reach beyond the end of the file, with \d+ bytes"):
             UDPipeProcess(path)
         path.write_bytes(model[: block.start + 4] + b"\0" + model[block.start + 5 :])
         with pytest.raises(ModelError, match=r"the checksum of its .* is wrong"):

@@ -1,4 +1,4 @@
-"""Grammars learnt from projected trees: by hand, against slow twins, and on a language whose rules are known."""
+"""Grammars learned from projected trees: worked by hand, against slow twins, and on a language with known rules."""
 
 import random
 from dataclasses import replace

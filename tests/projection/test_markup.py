@@ -1,4 +1,4 @@
-"""Inline markup carried over links: laws over random lines, and a slow twin of the placement."""
+"""Inline markup projected over links: laws for random lines, and a slow twin of the placement."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Projection by hand, and its laws."""
+"""Projection: examples worked by hand, and laws."""
 
 from collections.abc import Mapping
 from dataclasses import replace

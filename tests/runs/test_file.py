@@ -1,4 +1,4 @@
-"""Run files, and the plans that are made of them."""
+"""Run files, and the plans made from them."""
 
 from pathlib import Path
 from typing import Any
@@ -69,28 +69,32 @@ def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        ("seeds", "seed", "run.toml: 'seed' is none of seeds, sizes,"),
-        ("[1, 2]", "[1, 1]", "seeds has a number twice"),
-        ("[1, 2]", "[]", "seeds has no numbers"),
-        ("[1, 2]", "[-1]", "seeds holds what is no number from 0 to"),
-        ("[10, 20]", "[0]", "sizes holds what is no number from 1 to"),
-        ("[1, 2]", "1", "seeds is no list"),
+        ("seeds", "seed", "run.toml: 'seed' is not one of seeds, sizes,"),
+        ("[1, 2]", "[1, 1]", "seeds has a duplicate number"),
+        ("[1, 2]", "[]", "seeds is empty"),
+        ("[1, 2]", "[-1]", "seeds must be numbers from 0 to"),
+        ("[10, 20]", "[0]", "sizes must be numbers from 1 to"),
+        ("[1, 2]", "1", "seeds must be a list"),
         ("[1, 2]", "[1", "run.toml: "),
-        ('dev = ["dev.en", "/dev.de"]', "", "data has no train and dev"),
-        ('["dev.en", "/dev.de"]', '["dev.en"]', "dev is not [source file, target file]"),
+        ('dev = ["dev.en", "/dev.de"]', "", "data needs train and dev"),
+        ('["dev.en", "/dev.de"]', '["dev.en"]', "dev must be [source file, target file]"),
         ('flickr = ["test.en", "test.de"]', "", "names no tests"),
-        ("flickr", '"../flickr"', "'../flickr' is no name of a file"),
-        ("sequence = {}", "sequence = 1", "1 is no table of options"),
-        ("sequence = {}", "sequence = { split-arcs = false }", "split-arcs = false: leave it out"),
-        ("sequence = {}", "sequence = { heads = [1] }", "heads is no text, number or true"),
+        ("flickr", '"../flickr"', "'../flickr' cannot be the name of a file"),
+        ("sequence = {}", "sequence = 1", "1 is not a table of options"),
+        ("sequence = {}", "sequence = { split-arcs = false }", "split-arcs cannot be false: leave it out"),
+        ("sequence = {}", "sequence = { heads = [1] }", "heads must be a text, a number or true"),
         ("sequence = {}", "sequenze = {}", "system sequenze: no system has this name"),
-        ("sequence = {}", "sequence = { seed = 3 }", "system sequence: seed is up to the run itself"),
+        ("sequence = {}", "sequence = { seed = 3 }", "system sequence: seed is set by the run itself"),
         ("sequence = {}", "sequence = { rate = 3 }", "system sequence: No such option '--rate'."),
         ("sequence = {}", "sequence = { gcn-layers = 3 }", "system sequence: sequence does not use --gcn-layers"),
-        ("[systems]", "[translate]\nalpha = [1]\n[systems]", "translate: alpha has no two values"),
-        ("[systems]", "[translate]\nalpha = [1, 1]\n[systems]", "translate: alpha has no two values, or one twice"),
-        ("[systems]", "[translate]\nalpha = [1, []]\n[systems]", "alpha is no text, number or true"),
-        ("[systems]", "[translate]\nalpha = [1, 2]\nbeam = [1, 2]\n[systems]", "several values of alpha and of beam"),
+        ("[systems]", "[translate]\nalpha = [1]\n[systems]", "translate: alpha must be one value"),
+        (
+            "[systems]",
+            "[translate]\nalpha = [1, 1]\n[systems]",
+            "translate: alpha must be one value, or several different ones",
+        ),
+        ("[systems]", "[translate]\nalpha = [1, []]\n[systems]", "alpha must be a text, a number or true"),
+        ("[systems]", "[translate]\nalpha = [1, 2]\nbeam = [1, 2]\n[systems]", "several values, not alpha and beam"),
         ("0.01", "-1", "learning-rate cannot be -1; it is a number from 0 to 100"),
     ],
 )

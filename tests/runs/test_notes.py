@@ -1,4 +1,4 @@
-"""Notes of what made a path."""
+"""Notes that record what a path was made from."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -77,7 +77,9 @@ def test_what_was_removed_is_made_of_anything(path: Path, note: Path) -> None:
 def test_what_has_no_note_is_not_of_the_run(path: Path, note: Path) -> None:
     """Such as a model of a run before there were notes of what is unfinished."""
     path.mkdir(parents=True)
-    with pytest.raises(BadInput, match=r"model\.1: is not part of this run: there is no .*; name another --out"):
+    with pytest.raises(
+        BadInput, match=r"model\.1: is not part of this run, since .* does not exist; name another --out"
+    ):
         make(path, note, {}, writing(path))
 
 

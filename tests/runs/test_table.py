@@ -1,4 +1,4 @@
-"""The table of a run, from translations that are there."""
+"""The table of a run, from existing translations."""
 
 import json
 import statistics
@@ -8,7 +8,7 @@ import pytest
 import sacrebleu
 
 from synmt.metrics.significance import holm
-from synmt.runs.table import Output, Result, costs_of, report, results
+from synmt.runs.table import Measured, Output, Result, costs_of, report, results
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput
 
@@ -51,7 +51,7 @@ class Done:
         ]
 
     def found(self) -> list[Result]:
-        return list(results(self.outputs(), self.metrics))
+        return list(results(Measured.of(self.outputs(), self.metrics)))
 
     def report(self, form: str) -> list[str]:
         costs = costs_of({each: Made({}, 60.0 * each.seed, 100) for each in self.outputs()})
@@ -144,7 +144,27 @@ def test_forms_of_the_table(done: Done) -> None:
     ]  # fmt: skip
     assert rows[2]["seeds"] == 2 and rows[2]["cpu_minutes"] == 1.5 and rows[2]["megabytes"] == 100
     assert len(done.report("tsv")) == 5
-    assert r"\begin{tabular}{lrrrrrrrr}" in done.report("latex")
+    assert r"\begin{tabular}{lrrrrr}" in done.report("latex")
+
+
+@pytest.mark.parametrize("metric", ["bleu", "ter"])
+def test_latex_marks_the_best_and_says_what_its_numbers_are(done: Done, metric: str) -> None:
+    done.metrics, done.systems = [metric], ["base", "new", "50% & more"]
+    for seed in (1, 2):
+        done.write("base", seed, spoiled(2, seed))
+        done.write("new", seed, spoiled(9, seed))
+        done.write("50% & more", seed, spoiled(2, seed + 1))
+    base, new, other = done.found()
+    text = "\n".join(done.report("latex"))
+    assert text.count(r"\textbf") == text.count(r"$^{\dagger}$") == 1
+    assert rf"new & \textbf{{{new.mean:.2f}}} $\pm$ {new.deviation:.2f}$^{{\dagger}}$ & $<$0.0001 & 1.5 \\" in text
+    assert rf"50\% \& more & {other.mean:.2f} $\pm$ {other.deviation:.2f} & {other.holm:.4f} & 1.5 \\" in text
+    assert rf"base & {base.mean:.2f} $\pm$ {base.deviation:.2f} &  & 1.5 \\" in text
+    for part in (r"mean $\pm$ standard deviation over 2 seeds", "difference from base", "2 systems per metric (Holm)"):
+        assert part in text
+    done.seeds = [1]
+    text = "\n".join(done.report("latex"))
+    assert r"\pm" not in text and "score of one seed" in text and "between test sentences only" in text
 
 
 def test_several_systems_have_a_corrected_p(done: Done) -> None:
@@ -166,7 +186,8 @@ def test_a_challenge_set_has_scores_of_its_own(done: Done, tmp_path: Path) -> No
     (tmp_path / "set").write_text("".join(f"{number}\tcat sat\n" for number in numbers))
     (tmp_path / "bare").write_text("".join(f"{number}\n" for number in numbers))
     (tmp_path / "wrong").write_text("61\n")
-    found = list(results(done.outputs(), ["bleu"], {"flickr": {"cats": tmp_path / "set", "bare": tmp_path / "bare"}}))
+    measured = Measured.of(done.outputs(), ["bleu"])
+    found = list(results(measured, {"cats": tmp_path / "set", "bare": tmp_path / "bare"}))
     of_set = {(each.test, each.system, each.metric): each.scores for each in found}
     for system in ("base", "new"):
         own = [[TRANSLATIONS[system, seed][number - 1] for number in numbers] for seed in (1, 2)]
@@ -174,5 +195,5 @@ def test_a_challenge_set_has_scores_of_its_own(done: Done, tmp_path: Path) -> No
         assert of_set["flickr, cats", system, "BLEU"] == of_set["flickr, bare", system, "BLEU"] == pytest.approx(bleu)
         words = [100 * sum(("cat" in line) + 1 for line in lines) / (2 * len(lines)) for lines in own]
         assert of_set["flickr, cats", system, "found"] == pytest.approx(words)
-    with pytest.raises(BadInput, match="wrong: has no numbers of sentences of the test"):
-        list(results(done.outputs(), ["bleu"], {"flickr": {"wrong": tmp_path / "wrong"}}))
+    with pytest.raises(BadInput, match="wrong: must hold line numbers of the test"):
+        list(results(measured, {"wrong": tmp_path / "wrong"}))

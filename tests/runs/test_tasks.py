@@ -1,4 +1,4 @@
-"""Tasks of a run, done one at a time, by several processes, and after interruptions, give the table of the run."""
+"""The tasks of a run, done one at a time, in parallel or after interruptions, give the same table."""
 
 import json
 import time
@@ -71,7 +71,7 @@ def test_a_task_is_refused_before_those_that_it_needs(folder: Path) -> None:
             first = needs.split()[0]
             with pytest.raises(BadInput, match=f"^task {number}, {name}, needs task {first}, .*, which is not done$"):
                 opened(folder).do(int(number))
-    with pytest.raises(BadInput, match=f"the run has {len(lines)} tasks, and no task {len(lines) + 1}$"):
+    with pytest.raises(BadInput, match=f"the run has no task {len(lines) + 1}, only {len(lines)} tasks$"):
         opened(folder).do(len(lines) + 1)
 
 
@@ -103,7 +103,7 @@ def _do(folder: Path, number: int) -> None:
 def test_a_run_says_what_it_does(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     list(opened(folder).table())
     said = capfd.readouterr().err.splitlines()
-    assert len(said) == len(states(folder))
+    assert len([line for line in said if "scoring" not in line]) == len(states(folder))
     assert all(line.startswith("synmt run: ") for line in said)
     trained = [line for line in said if "training" in line]
     assert trained[0].endswith(f", 1 of {len(trained)}") and trained[0].startswith(
@@ -111,4 +111,4 @@ def test_a_run_says_what_it_does(folder: Path, capfd: pytest.CaptureFixture[str]
     )
     assert all(", about " in line and line.endswith(" s left") for line in trained[1:])
     list(opened(folder).table())
-    assert capfd.readouterr().err == ""
+    assert all("scoring seen" in line for line in capfd.readouterr().err.splitlines())

@@ -1,4 +1,4 @@
-"""What a run makes of its data."""
+"""How a run prepares its data."""
 
 import os
 from itertools import product
@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from synmt.runs.file import Pair, RunFile
-from synmt.runs.systems import Plan, Systems, Training, columns_of, model_of, translation_of, translation_of_dev
+from synmt.runs.systems import (
+    Plan,
+    Systems,
+    Training,
+    columns_of,
+    model_of,
+    translation_of,
+    translation_of_dev,
+    trees_of,
+)
 from synmt.runs.tasks import Workplace, do_all
 from synmt.streams import BadInput
 
@@ -29,7 +38,7 @@ def test_both_sides_may_have_one_name(tmp_path: Path) -> None:
     source, target = cuts(tmp_path, tmp_path / "en" / "train", tmp_path / "de" / "train", 2)
     assert source.read_text() == "en 1\nen 2\n"
     assert target.read_text() == "de 1\nde 2\n"
-    with pytest.raises(BadInput, match="3 lines, and a size of the run is 4"):
+    with pytest.raises(BadInput, match="has 3 lines, fewer than a size of the run, 4"):
         cuts(tmp_path, tmp_path / "en" / "train", tmp_path / "de" / "train", 4)
 
 
@@ -72,7 +81,8 @@ def test_no_two_things_of_a_run_have_one_place() -> None:
             for seed in (1, 11):
                 training = Training(system, seed, size, {})
                 things += [model_of(place, training)]
-                things += [translation_of(place, training, test) for test in TESTS]
+                translations = [translation_of(place, training, test) for test in TESTS]
+                things += [*translations, *(trees_of(place, each) for each in translations)]
                 things += [translation_of_dev(place, training, {"alpha": value}) for value in (1, 1.0, "../x", "1.")]
     things.append(columns_of(place))
     places = [

@@ -1,6 +1,6 @@
-"""What the heads of `compose` see, read off its table: word by word, with sets, over the text of a target string.
+"""What the heads of `compose` see, by its table: word by word, with sets, over the text of a target string.
 
-Nothing here is the product's: an arc is found by its spelling, and a stack is a list of words.
+It shares no code with synmt: it finds arcs by their spelling, and a stack is a list of words.
 """
 
 from collections.abc import Sequence

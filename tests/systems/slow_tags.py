@@ -1,4 +1,4 @@
-"""The decoder of `tags` as its definition says it: the states of `sequence`, each asked for what it predicts."""
+"""The decoder of `tags` by its definition: the states of `sequence`, and a prediction from each."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""`compose`: what its heads see, against the table of the idea."""
+"""`compose`: what its heads see, compared with the table of the idea."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Graphs that grow, against the worked numbers and the formula."""
+"""Growing graphs, compared with the worked numbers and the formula."""
 
 import pytest
 import torch

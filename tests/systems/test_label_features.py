@@ -1,4 +1,4 @@
-"""Labels beside the words of the encoder's input."""
+"""Labels next to the words of the encoder's input."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Masks by the label of the lowest node above two words, against walking the tree."""
+"""Masks by the label of the lowest node above two words, compared with walking the tree."""
 
 import pytest
 import torch

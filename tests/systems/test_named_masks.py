@@ -1,4 +1,4 @@
-"""Masks by name: the general formula of McDonald & Chiang, and whose rows are whose."""
+"""Masks by name: the general formula of McDonald & Chiang, and the words that rows belong to."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The name of an idea is written in its own place, and nowhere else in synmt."""
+"""An idea's name occurs only in its own files."""
 
 import ast
 import re

@@ -283,7 +283,7 @@ def test_patterns_and_places_that_are_none(teach: str) -> None:
 @pytest.mark.parametrize(
     ("ideas", "cause"),
     [
-        ({"supervised-heads": {"teach": "next@2.1+self@2.1"}}, "a head is taught twice"),
+        ({"supervised-heads": {"teach": "next@2.1+self@2.1"}}, "a head occurs more than once"),
         ({"supervised-heads": {"teach": "next@3"}}, "takes 1 heads of layer 3"),
         ({"supervised-heads": {"teach": "next+self+previous"}}, "takes 3 heads of layer 2"),
         ({"pascal": {"layer": 2, "heads": 2}, "supervised-heads": {}}, "both take head 1 of layer 2"),

@@ -1,4 +1,4 @@
-"""The search for the likeliest tree, against a trial of all tags."""
+"""The search for the likeliest tree, compared with trying all tags."""
 
 from collections.abc import Sequence
 from itertools import product

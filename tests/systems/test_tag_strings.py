@@ -1,4 +1,4 @@
-"""Tags of words against a reading of the tree itself, and against the strings of transitions."""
+"""The tags of words, compared with the tree itself and with strings of transitions."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""`tags`: words, and beside them what the tree says of each, against the definition."""
+"""`tags`: words, and a tag for each that encodes the tree, compared with the definition."""
 
 import pytest
 import torch

@@ -24,11 +24,11 @@ def test_words_of_the_third_line_are_linked_with_words_of_the_second() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "cause"),
     [
-        ("pair (2)", "pair (3)", "a3:4: not the line '# Sentence pair (2) …'"),
-        ("NULL ({ }) ", "", "a3:3: not a line of words"),
-        ("({ 2 3 })", "({ 2 4 })", "a3:3: the number of a word that the line above does not have"),
-        ("({ 2 3 })", "({ 0 3 })", "a3:3: the number of a word that the line above does not have"),
-        ("({ 2 3 })", f"({{ {'9' * 5000} }})", "a3:3: the number of a word that the line above does not have"),
+        ("pair (2)", "pair (3)", "a3:4: expected the line '# Sentence pair (2) …'"),
+        ("NULL ({ }) ", "", "a3:3: expected words, NULL first,"),
+        ("({ 2 3 })", "({ 2 4 })", "a3:3: a word number is too high for the line above"),
+        ("({ 2 3 })", "({ 0 3 })", "a3:3: a word number is too high for the line above"),
+        ("({ 2 3 })", f"({{ {'9' * 5000} }})", "a3:3: a word number is too high for the line above"),
         ("NULL ({ 1 }) ({ ({ 2 })\n", "", "a3:4: the A3 file ends inside a sentence pair"),
     ],
 )

@@ -65,7 +65,7 @@ def test_what_is_no_link_is_an_error(text: str) -> None:
 
 
 def test_links_to_words_that_are_not_there() -> None:
-    with pytest.raises(LinkError, match="link 0-3, but words count from 1"):
+    with pytest.raises(LinkError, match="link 0-3 is invalid: words count from 1"):
         read_links("1-1 0-3", base=1)
     check_inside(frozenset({(1, 2)}), 2, 3)
     with pytest.raises(LinkError, match="link 1-3 for 2 source and 3 target words"):

@@ -1,7 +1,7 @@
-"""`python -m tests.training.kill [--kills 30]`: a training that is killed at random moments and resumed.
+"""`python -m tests.training.kill [--kills 30]`: a training run that is killed at random moments and resumed.
 
-It must end with the parameters, the checkpoint and the log of a run that nobody killed. Every fifth time the
-newest checkpoint is torn besides, as a disk does that loses power.
+It must end with the parameters, the checkpoint and the log of an undisturbed run. Every fifth time, the newest
+checkpoint is also truncated, as after a power cut.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""A corpus on disk and a short run on it."""
+"""A corpus on disk, and a short training run on it."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sentence pairs on disk are those that were read."""
+"""Sentence pairs on disk equal those that were read."""
 
 from dataclasses import replace
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Nothing is lost when a training is stopped, killed, or runs out of disk."""
+"""Nothing is lost when a training run is stopped, killed, or runs out of disk space."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""The log for TensorBoard, as TensorBoard reads it."""
+"""The log for TensorBoard, read by TensorBoard."""
 
 import csv
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Columns on disk give the batches of those in memory, are computed once, and are found by what they are made from."""
+"""Columns on disk give the same batches as in memory, are computed once, and are found by their inputs."""
 
 import os
 import shutil

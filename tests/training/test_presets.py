@@ -1,4 +1,4 @@
-"""Presets against the papers' settings (spec/pascal.md, section 6), and how a system's own settings come in."""
+"""Presets, compared with the papers' settings (spec/pascal.md, section 6), and overrides by a system."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Trainings in processes of their own: several that share one, are killed, or want the same folder at once."""
+"""Training in several processes: sharing one run, being killed, or competing for a folder."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""No training ends well that did not go well: what diverges, changes under way or cannot be learned from is refused."""
+"""Training that diverges, or whose data changes or is useless, ends with an error."""
 
 import os
 import stat
@@ -138,7 +138,7 @@ def test_an_update_without_target_tokens_is_refused(tmp_path: Path) -> None:
     updater = Updater(tiny.model("sequence", vocabulary), made, SHORT, Processes(0, 1, torch.device("cpu")))
     before = [parameter.detach().clone() for parameter in updater.parameters]
     with pytest.raises(BadInput, match="update 7 has no target tokens to learn from"):
-        updater([], 7, 0.1)
+        updater(updater.step([], 7), 0.1)
     assert all(torch.equal(a, b) for a, b in zip(before, updater.parameters, strict=True))
 
 

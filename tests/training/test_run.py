@@ -4,10 +4,12 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -16,18 +18,22 @@ from safetensors.torch import load_file
 
 from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.decoding.translation import Translation, Translator
+from synmt.model.corpus import Corpus
 from synmt.model.folder import ModelFolder
+from synmt.process import Interrupted
 from synmt.streams import BadInput
 from synmt.training.checkpoint import checkpoints
-from synmt.training.distribution import Processes
+from synmt.training.distribution import Learner, Processes
 from synmt.training.loop import CHECKPOINTS
 from synmt.training.run import PairFiles
-from synmt.training.update import Updater
+from synmt.training.update import Step, Updater
 from synmt.trees.arc_tokens import write_entries
 from synmt.trees.record import ParseRecord
 from tests import tiny
 from tests.cli.commands import output_of
 from tests.training.runs import LEARNING, SHORT, UNTIMED, run, with_target_trees, write_corpus
+
+T = TypeVar("T")
 
 
 def log_rows(folder: ModelFolder) -> list[list[str]]:
@@ -110,7 +116,7 @@ def test_a_resumed_run_draws_the_prefixes_of_an_uninterrupted_one(tmp_path: Path
 def test_what_samples_cost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, config = with_target_trees(write_corpus(tmp_path, 2)), replace(SHORT, updates=1, prefixes=2)
     run(tmp_path / "gcn", data, "sequence", config, target="gcn")
-    assert "synmt train: an update learns from 2 tokens of each target, not from all\n" in capsys.readouterr().err
+    assert "synmt train: each update learns from 2 tokens of each target, not from all\n" in capsys.readouterr().err
     run(tmp_path / "compose", data, "sequence", config, target="compose")
     assert "an update learns" not in capsys.readouterr().err
 
@@ -187,7 +193,7 @@ def test_the_norm_is_that_of_the_whole_gradient(clip: float) -> None:
     data, vocabulary = tiny.corpus("sequence")
     config = replace(SHORT, word_dropout=0.0, clip=clip)
     updater = Updater(tiny.model("sequence", vocabulary), data, config, Processes(0, 1, torch.device("cpu")))
-    _, _, norm = updater([[0, 1]], 1, 0.0)
+    _, _, norm = updater(updater.step([[0, 1]], 1), 0.0)
     left = math.sqrt(sum(float((gradient**2).sum()) for gradient in updater.gradients))
     assert left == pytest.approx(clip or float(norm), rel=1e-3) and float(norm) > 1e-2
 
@@ -202,7 +208,7 @@ def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
         model: TranslationModel = tiny.model("mask", vocabulary)
         config = replace(SHORT, word_dropout=0.0, clip=0.0)
         updater = Updater(model, data, config, Processes(0, 1, torch.device("cpu")))
-        updater(batches, update=1, learning_rate=0.0)
+        updater(updater.step(batches, 1), learning_rate=0.0)
         return [gradient.clone() for gradient in updater.gradients]
 
     for apart, together in zip(gradients([[0], [1], [2], [3]]), gradients([[0, 1, 2, 3]]), strict=True):
@@ -240,8 +246,17 @@ class Late(Processes):
     def from_first(self, value: float) -> float:
         return 0.0
 
-    def sum(self, tensors: Iterable[torch.Tensor]) -> None:
+    def sum(self, tensor: torch.Tensor) -> None:
         pass
+
+    def learner(self, model: torch.nn.Module) -> torch.nn.Module:
+        return Learner(model, self.device)
+
+    def divided(self, items: Iterable[T]) -> Iterator[tuple[bool, T]]:
+        return ((True, item) for item in items)
+
+    def gathered(self, own: T) -> list[T]:
+        return [own, own]
 
 
 def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,8 +264,8 @@ def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatc
     folder = run(tmp_path / "model", data)
     updates: list[int] = []
 
-    def note(self: Updater, batches: object, update: int, rate: float) -> tuple[torch.Tensor, int, torch.Tensor]:
-        updates.append(update)
+    def note(self: Updater, step: Step, rate: float) -> tuple[torch.Tensor, int, torch.Tensor]:
+        updates.append(step.number)
         return torch.ones(()), 1, torch.ones(())
 
     monkeypatch.setattr("synmt.training.run.check_new", lambda path, resume: None)  # it looked before the first wrote
@@ -262,6 +277,37 @@ def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatc
     assert updates[:2] == [1, 2]
 
 
+class Stopped(Late):
+    """The first of two processes, the other of which a signal stops in each validation."""
+
+    def gathered(self, own: T) -> "list[T | None]":  # type: ignore[override]
+        return [own, None]
+
+
+def test_a_signal_to_one_process_stops_the_validation_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    processes = Stopped(0, 2, torch.device("cpu"))
+    monkeypatch.setattr("synmt.training.run.joined_processes", lambda name: nullcontext(processes))
+    with pytest.raises(Interrupted, match="stopped in the validation after update 3; --resume"):
+        run(tmp_path / "model", write_corpus(tmp_path), config=replace(SHORT, updates=3))
+    assert [path.name for path in checkpoints(tmp_path / "model" / CHECKPOINTS)] == ["update-3.safetensors"]
+
+
+def test_what_is_wrong_with_a_batch_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although a thread builds it, which ends with the run."""
+    build, built = Corpus.batch, list[None]()
+
+    def batch(self: Corpus, *arguments: Any) -> Any:
+        built.append(None)
+        if len(built) == 4:
+            raise BadInput("damaged", "columns")
+        return build(self, *arguments)
+
+    monkeypatch.setattr(Corpus, "batch", batch)
+    with pytest.raises(BadInput, match=r"^columns: damaged$"):
+        run(tmp_path / "model", write_corpus(tmp_path))
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("ThreadPoolExecutor")]
+
+
 def test_each_batch_is_read_once_an_epoch_whatever_the_number_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,15 +315,13 @@ def test_each_batch_is_read_once_an_epoch_whatever_the_number_of_processes(
     data = write_corpus(tmp_path)
     read: list[list[int]] = []
 
-    learn = Updater.__call__
+    step = Updater.step
 
-    def note(
-        self: Updater, batches: list[list[int]], update: int, rate: float
-    ) -> tuple[torch.Tensor, int, torch.Tensor]:
+    def note(self: Updater, batches: list[list[int]], number: int) -> Step:
         read.extend(batches)
-        return learn(self, batches, update, rate)
+        return step(self, batches, number)
 
-    monkeypatch.setattr(Updater, "__call__", note)
+    monkeypatch.setattr(Updater, "step", note)
     run(tmp_path / "model", data, config=replace(SHORT, epochs=2))
     whole = list(read)
     read.clear()

@@ -1,4 +1,4 @@
-"""Runs that begin with a trained model."""
+"""Training runs that start from a trained model."""
 
 from collections.abc import Mapping
 from contextlib import nullcontext

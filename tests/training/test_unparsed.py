@@ -1,4 +1,4 @@
-"""Training on sentences of which some were not parsed, or are read as if they were not."""
+"""Training on sentences of which some have no parse, or are read as if they had none."""
 
 from dataclasses import replace
 from pathlib import Path

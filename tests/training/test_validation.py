@@ -1,5 +1,4 @@
-"""Validations compute in the precision of their training, and compare words, or characters in languages without
-spaces."""
+"""Validation computes in the precision of training, and compares words, or characters in languages without spaces."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +8,10 @@ import pytest
 import torch
 
 from synmt.inspection.curves import read_curves
+from synmt.model.records import SentencePair
+from synmt.streams import Line
 from synmt.training.bitext import Bitext
+from synmt.training.distribution import Processes
 from synmt.training.validation import Validation, score_of_text
 from tests import tiny
 from tests.decoding.slow_search import next_logits, slow_arcs
@@ -65,7 +67,8 @@ def test_the_losses_of_words_and_of_arcs(target: str, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "model", "sequence", target)
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = folder.load_model(CPU)
-    scores = Validation(Bitext([]), corpus, folder, replace(SHORT, batch_tokens=10))(model)
+    validation = Validation(Bitext([]), corpus, folder, replace(SHORT, batch_tokens=10))
+    scores = validation.scores([validation.share(model, Processes(0, 1, CPU))])
     arcs = slow_arcs(folder.config.target, vocabulary)
     losses: dict[str, list[float]] = {"words": [], "arcs": []}
     for index, ids in enumerate(corpus.targets):
@@ -85,6 +88,25 @@ def test_the_log_has_them(tmp_path: Path) -> None:
     folder = run(tmp_path / "model", data, "sequence", replace(SHORT, updates=2), target="transitions")
     points = read_curves(folder.path).points
     assert points.keys() == {"loss", "valid_loss", "valid_loss_words", "valid_loss_arcs"}
+
+
+@torch.inference_mode()
+def test_several_processes_give_the_scores_of_one(tmp_path: Path) -> None:
+    """To the last bit: losses of words and arcs, the accuracies of an idea, and the score of translations."""
+    folder = write_model(tmp_path / "model", "lisa", "transitions")
+    corpus, line = tiny.corpus("lisa", "transitions")[0], Line("", "pairs", 1)
+    pairs = [SentencePair(*both, (line, line)) for both in zip(tiny.records(), tiny.target_records()[:4], strict=True)]
+    validation = Validation(Bitext(pairs), corpus, folder, replace(SHORT, batch_tokens=10, select="chrf"))
+    model = folder.load_model(CPU)
+    shares = {
+        size: [validation.share(model, Processes(rank, size, CPU)) for rank in range(size)] for size in (1, 2, 3, 9)
+    }
+    one, *others = map(validation.scores, shares.values())
+    assert one.metrics["chrf"] > 0 and one.losses.keys() == {"words", "arcs"} and one.measures
+    assert others == [one] * 3
+    for size, of_size in shares.items():
+        for column in zip(*(share.losses for share in of_size), strict=True):
+            assert sum(each is not None for each in column) == 1, size  # each batch is computed once
 
 
 @pytest.mark.parametrize("target", ["bitran", "parent"])

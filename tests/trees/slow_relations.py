@@ -1,4 +1,4 @@
-"""The nine relations by their definitions, pair by pair: the oracle of tests and the baseline of benches."""
+"""The nine relations by their definitions, pair by pair: a reference for tests and a baseline for benchmarks."""
 
 from collections.abc import Sequence
 

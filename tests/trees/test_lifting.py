@@ -1,4 +1,4 @@
-"""Trees whose arcs cross: the paper's example by hand, and laws on trees of any shape."""
+"""Trees with crossing arcs: the paper's example worked by hand, and laws on trees of any shape."""
 
 from itertools import product
 

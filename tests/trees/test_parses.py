@@ -1,4 +1,4 @@
-"""Trees over several lines, against the printer of NLTK."""
+"""Trees that span several lines, compared with NLTK's printer."""
 
 import re
 from itertools import count

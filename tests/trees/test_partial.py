@@ -1,4 +1,4 @@
-"""Partial trees: what reads them, and what refuses them."""
+"""Partial trees: which readers accept them, and which refuse."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Spanning trees against a search of all trees."""
+"""Spanning trees, compared with a search of all trees."""
 
 from itertools import product
 

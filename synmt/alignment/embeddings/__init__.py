@@ -1,1 +1,1 @@
-"""Links of words whose states in a pretrained multilingual encoder are alike."""
+"""Links between words with similar states in a pretrained multilingual encoder."""

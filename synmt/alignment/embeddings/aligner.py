@@ -1,16 +1,17 @@
-"""`embeddings`: links of words whose states in a pretrained multilingual encoder are alike; nothing is fitted.
+"""`embeddings`: links words with similar states in a pretrained multilingual encoder; nothing is fitted.
 
 Jalili Sabet, Dufter, Yvon & Schütze (2020), "SimAlign: High Quality Word Alignments without Parallel Training Data
 using Static and Contextualized Embeddings", Findings of EMNLP, and Dou & Neubig (2021), "Word Alignment by
-Fine-tuning Embeddings on Parallel Corpora", EACL (awesome-align). With h_j and g_i the states of the subwords of both
-sentences in one layer, each sentence read alone:
+Fine-tuning Embeddings on Parallel Corpora", EACL (awesome-align). h_j and g_i are the states of the subwords of both
+sentences in one layer; each sentence is encoded on its own:
 
-    argmax   S = cos(h_j, g_i); links are the cells that are the greatest of their row and of their column
-    itermax  argmax, again and again: S of the cells whose row or column has a link counts for α of itself, and that of
-             cells where both have one for nothing; new links are added
-    softmax  S = h_j · g_i; links are the cells whose softmax over the row and over the column both exceed a threshold
+    argmax   S = cos(h_j, g_i); a cell is a link if it is the maximum of its row and of its column
+    itermax  argmax, repeatedly: S is multiplied by α in cells whose row or column already has a link, and set to zero
+             if both have one; new links are added
+    softmax  S = h_j · g_i; a cell is a link if its softmax over the row and its softmax over the column both exceed a
+             threshold
 
-Words are linked where any of their subwords are. A folder holds the options alone; the encoder stays where it is.
+Words are linked if any of their subwords are. The folder holds only the options; the encoder is not copied.
 """
 
 from collections.abc import Sequence
@@ -49,10 +50,10 @@ class Embeddings:
         "pretrained encoder: its name on Hugging Face's hub, or a folder",
         metavar="NAME|PATH",
     )
-    layer: int = setting(8, "whose states are compared; 0 is the embeddings below the first", most=256)
-    rule: Rule = setting("softmax", "how likeness makes links")
+    layer: int = setting(8, "layer whose states are compared; 0: the embeddings", most=256)
+    rule: Rule = setting("softmax", "how to turn similarities into links")
     threshold: float = setting(0.001, "of softmax", 0, 1, needs="rule softmax")
-    iterations: int = setting(2, "of itermax, argmax being the first", 1, needs="rule itermax", most=1000)
+    iterations: int = setting(2, "passes of itermax, including argmax", 1, needs="rule itermax", most=1000)
     alpha: float = setting(0.9, "α of itermax", 0, 1, needs="rule itermax")
     trust_pickle: bool = setting(False, "load an encoder that is a pickle, which can run code")
     text: FittedText | None = None
@@ -71,7 +72,7 @@ class Embeddings:
         return NO_NEEDS
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
-        """Save the options; there is nothing to fit."""
+        """Save the options; nothing is fitted."""
         made = replace(self, text=bitext.text)._opened(how.device)
         with new_folder(self, how) as folder:
             made.save(folder)
@@ -83,7 +84,7 @@ class Embeddings:
 
     @classmethod
     def open(cls, folder: Path, device: str) -> Self:
-        """Open the aligner of a folder, which cannot ask for trust in a pickle."""
+        """Open the aligner of a folder. A folder cannot allow loading pickles."""
         saved = read_saved(folder, cls)
         with naming(folder / CONFIG_FILE):
             made = replace(cls(**saved["options"]), trust_pickle=False, text=FittedText.read(saved))
@@ -96,7 +97,7 @@ class Embeddings:
         return replace(self, network=Encoder(self.encoder, self.layer, local_device(device), self.trust_pickle))
 
     def align(self, pairs: Sequence[SentencePair]) -> list[DirectedLinks]:
-        """Return the links, the same for both directions."""
+        """Return the links, which are the same in both directions."""
         from synmt.alignment.embeddings.encoder import linked
 
         assert self.network

@@ -1,4 +1,4 @@
-"""States of the subwords of sentences in a pretrained encoder, and how their likeness makes links (see aligner.py).
+"""States of the subwords of sentences in a pretrained encoder, and links between similar states (see aligner.py).
 
 Shapes: J source and I target subwords, d width.
 """
@@ -18,14 +18,14 @@ from synmt.streams import BadInput
 if TYPE_CHECKING:
     from synmt.alignment.embeddings.aligner import Embeddings
 
-BATCH_TOKENS = 4096  # sentences × longest of a batch
+BATCH_TOKENS = 4096  # number of sentences × longest sentence
 LIBRARIES = "transformers", "huggingface_hub"
 Floats = NDArray[np.float32]
 Cells = NDArray[np.bool_]
 
 
 class States(NamedTuple):
-    """values [J,d]: of the subwords of a sentence; words [J]: the word that each is of."""
+    """values [J,d]: states of the subwords of a sentence; words [J]: index of each subword's word."""
 
     values: NDArray[np.float32]
     words: list[int]
@@ -34,7 +34,7 @@ class States(NamedTuple):
 class Encoder:
     @quiet(*LIBRARIES)
     def __init__(self, name: str, layer: int, device: torch.device, trust_pickle: bool = False) -> None:
-        """Load an encoder from a folder or the hub, and no code with it. Raises BadInput."""
+        """Load an encoder from a folder or the hub, without running code from it. Raises BadInput."""
         from transformers import AutoModel, AutoTokenizer
         from transformers.utils.logging import disable_progress_bar, enable_progress_bar, is_progress_bar_enabled
 
@@ -45,25 +45,25 @@ class Encoder:
             model: Any = AutoModel.from_pretrained(
                 name, use_safetensors=None if trust_pickle else True, trust_remote_code=False, dtype=torch.float32
             )
-        except Exception as error:  # transformers raises whatever a bad file makes it stumble over
+        except Exception as error:  # a bad file can make transformers raise any error
             raise BadInput(f"encoder {name}: {_first_line(error)}") from None
         finally:
             if has_bars:
                 enable_progress_bar()
         if not self._tokenizer.is_fast:
-            raise BadInput(f"encoder {name}: its tokenizer does not tell which word a subword is of")
+            raise BadInput(f"encoder {name}: its tokenizer does not tell which word a subword belongs to")
         layers = model.config.num_hidden_layers
         if layer > layers:
-            raise BadInput(f"encoder {name}: has {layers} layers, and no layer {layer}")
+            raise BadInput(f"encoder {name}: has no layer {layer}, only {layers} layers")
         if not all(bool(parameter.isfinite().all()) for parameter in model.parameters()):
-            raise BadInput(f"encoder {name}: holds what is no finite number")
+            raise BadInput(f"encoder {name}: contains a number that is not finite")
         self._model, self._layer, self._device = model.to(device).eval(), layer, device
         self._before, self._after = self._special()
         longest = min(self._tokenizer.model_max_length, model.config.max_position_embeddings)
         self._longest = int(longest) - len(self._before) - len(self._after)
 
     def _special(self) -> tuple[list[int], list[int]]:
-        """Return what the tokenizer puts before and after the subwords of any text."""
+        """Return the ids that the tokenizer adds before and after any text."""
         bare, whole = (self._tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
         first = next(start for start in range(len(whole)) if whole[start : start + len(bare)] == bare)
         return whole[:first], whole[first + len(bare) :]
@@ -71,7 +71,7 @@ class Encoder:
     @quiet(*LIBRARIES)
     @torch.inference_mode()
     def states(self, sentences: Sequence[Sequence[str]]) -> list[States]:
-        """Return the states of sentences as words; one that is too long for the encoder is read in pieces."""
+        """Return the states of sentences, given as words. A sentence too long for the encoder is encoded in pieces."""
         found = [
             self._tokenizer(list(words), is_split_into_words=True, add_special_tokens=False) for words in sentences
         ]
@@ -110,7 +110,7 @@ def _first_line(error: Exception) -> str:
 
 
 def linked(options: "Embeddings", source: Floats, target: Floats) -> Cells:
-    """Return which subwords are linked, [J,I], by their states [J,d] and [I,d]."""
+    """Return which subwords are linked, [J,I], given their states [J,d] and [I,d]."""
     if options.rule == "softmax":
         return softmax_links(source @ target.T, options.threshold)
     likeness = _of_length_one(source) @ _of_length_one(target).T
@@ -124,7 +124,7 @@ def _of_length_one(states: Floats) -> Floats:
 
 
 def argmax_links(likeness: Floats) -> Cells:
-    """Return the cells that are the first greatest of their row and of their column."""
+    """Return the cells that are the first maximum of their row and of their column."""
     links = np.zeros(likeness.shape, bool)
     best = likeness.argmax(axis=1)
     rows = np.arange(len(likeness))
@@ -133,13 +133,13 @@ def argmax_links(likeness: Floats) -> Cells:
 
 
 def itermax_links(likeness: Floats, iterations: int, alpha: float) -> Cells:
-    """Return the links of argmax, and those that it adds where words are still free."""
+    """Return the links of argmax, and those that further passes add for words without links."""
     links = np.zeros(likeness.shape, bool)
-    likeness = likeness - min(0.0, float(likeness.min()))  # so that α makes none more alike
+    likeness = likeness - min(0.0, float(likeness.min()))  # or α would increase negative values
     for _ in range(iterations):
         rows, columns = links.any(axis=1, keepdims=True), links.any(axis=0, keepdims=True)
         weighted = np.where(rows | columns, alpha, 1.0) * likeness
-        weighted[rows & columns] = -1  # less than all others, which are not negative
+        weighted[rows & columns] = -1  # below all other values, which are not negative
         more = links | (argmax_links(weighted.astype(np.float32)) & ~(rows & columns))
         if (more == links).all():
             break
@@ -148,7 +148,7 @@ def itermax_links(likeness: Floats, iterations: int, alpha: float) -> Cells:
 
 
 def softmax_links(likeness: Floats, threshold: float) -> Cells:
-    """Return the cells that get more than the threshold from their row and from their column."""
+    """Return the cells whose softmax over the row and over the column both exceed the threshold."""
     links: Cells = (_softmax(likeness, axis=0) > threshold) & (_softmax(likeness, axis=1) > threshold)
     return links
 

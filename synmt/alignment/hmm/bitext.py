@@ -1,8 +1,8 @@
-"""Sentence pairs as words, compounds cut into their parts, and in batches of similar lengths (see aligner.py).
+"""Sentence pairs as words, with compounds split into parts, in batches of similar lengths (see aligner.py).
 
-Compounds: Koehn & Knight (2003), "Empirical Methods for Compound Splitting", EACL. No list of words is needed: a word
-is cut where the geometric mean of the counts of its parts exceeds its own count. Of several ways to cut it, the one
-with the greatest mean wins. Letters that join words stay with the word before them.
+Compounds: Koehn & Knight (2003), "Empirical Methods for Compound Splitting", EACL. No word list is needed: a word is
+split if the geometric mean of its parts' counts exceeds its own count. Of several splits, the one with the greatest
+mean is used. Linking letters stay with the part before them.
 
 Shapes: B pairs of J source and I target words, padded; N types, pairs of a source and a target word.
 """
@@ -18,20 +18,20 @@ import numpy as np
 
 from synmt.alignment.hmm.lexicon import UNSEEN, Ids, Lexicon, Located, Places, distinct
 
-BATCH_CELLS = 1 << 17  # B × J² or B × I², whichever is more: moves are from any word to any other
-CHUNK_CELLS = 3 << 23  # J × I of the pairs that are indexed at once; each takes some 40 bytes
-JOINING = "s", "n", "es", "en", "-"  # of German and its kin; a hyphen is everyone's
+BATCH_CELLS = 1 << 17  # B × J² or B × I², whichever is greater: moves lead from any word to any other
+CHUNK_CELLS = 3 << 23  # J × I of the pairs that are indexed together; each cell takes about 40 bytes
+JOINING = "s", "n", "es", "en", "-"  # in German and related languages; the hyphen is universal
 LEAST_PART_COUNT = 3  # of a part
 MOST_PARTS = 3
-LONGEST = 100  # letters of a word that is cut
+LONGEST = 100  # letters of a word to split
 
 Parts = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Compounds:
-    """The words of one side. counts: how often each has been seen; letters: of a part, at least; 0 leaves all words
-    whole; parts: those of each known word."""
+    """The words of one side. counts: how often each occurred; letters: least length of a part, 0 to split nothing;
+    parts: of each known word."""
 
     counts: Mapping[str, float]
     letters: int
@@ -39,17 +39,17 @@ class Compounds:
 
     @classmethod
     def learn(cls, counts: Mapping[str, float], letters: int) -> "Compounds":
-        """Cut all words."""
+        """Split all words."""
         compounds = cls(counts, letters)
         compounds.parts.update((word, compounds.cut(word)) for word in counts)
         return compounds
 
     def of(self, word: str) -> Parts:
-        """Return the parts of a word, of which it is the sum."""
+        """Return the parts of a word, which spell it when joined."""
         return self.parts.get(word) or self.cut(word)
 
     def counts_of_parts(self) -> dict[str, float]:
-        """Return how often each part has been seen in the known words."""
+        """Return how often each part occurred in the known words."""
         counts: dict[str, float] = {}
         for word, parts in self.parts.items():
             for part in parts:
@@ -57,7 +57,7 @@ class Compounds:
         return counts
 
     def cut(self, word: str) -> Parts:
-        """Return the best way to cut a word, which may be not to."""
+        """Return the best split of a word; it may be the whole word."""
         best: Parts = (word,)
         most = log(self.counts.get(word, UNSEEN))
         if self.letters and 2 * self.letters <= len(word) <= LONGEST:
@@ -67,7 +67,7 @@ class Compounds:
         return best
 
     def _ways(self, word: str, most: int) -> Iterator[tuple[Parts, float]]:
-        """Yield ways to cut a word into at most so many known parts, each with the sum of the logarithms of counts."""
+        """Yield the splits of a word into at most `most` known parts, each with the sum of the logarithms of counts."""
         if (count := self.counts.get(word, 0)) >= LEAST_PART_COUNT:
             yield (word,), log(count)
         if most == 1:
@@ -79,7 +79,7 @@ class Compounds:
                     yield (part, *parts), log(count) + total
 
     def _joined(self, part: str) -> float:
-        """Return how often a part has been seen, with or without letters that join it to the next one."""
+        """Return how often a part occurred, with or without linking letters."""
         whole = self.counts.get(part, 0)
         if whole >= LEAST_PART_COUNT:
             return whole
@@ -89,8 +89,8 @@ class Compounds:
 
 @dataclass
 class Sentences:
-    """Those of one side, some bytes a word. words: each once; ids: of all words; ends: of each sentence; heads: of all
-    words in their sentence from 1, 0 of a root, or empty."""
+    """The sentences of one side, in a few bytes per word. words: distinct words; ids: of all words; ends: of each
+    sentence; heads: of all words, counted from 1 in their sentence, 0 for a root; or empty."""
 
     words: dict[str, int] = field(default_factory=lambda: defaultdict(count().__next__))
     ids: array = field(default_factory=lambda: array("i"))
@@ -110,8 +110,8 @@ class Sentences:
         self.ends.append(len(self.ids))
 
     def cut(self, cut: Callable[[str], Sequence[str]]) -> "Sentences":
-        """Return the same sentences with the parts of words in place of words. In trees, the last part takes the place
-        of its word, and the others depend on it."""
+        """Return the same sentences with the parts of words instead of words. In trees, the last part replaces its
+        word, and the other parts depend on it."""
         side = Sentences()
         parts = [list(map(side.words.__getitem__, cut(word))) for word in self.words]
         sizes, ids = np.array(list(map(len, parts)), np.int64), np.frombuffer(self.ids, np.int32)
@@ -122,7 +122,7 @@ class Sentences:
         places, ends = np.append(0, last), np.frombuffer(self.ends, np.int64)
         side.ends = array("q", places[ends].tobytes())
         if len(self.heads):
-            begin = np.repeat(ends[:-1], np.diff(ends))  # of each word's sentence
+            begin = np.repeat(ends[:-1], np.diff(ends))  # start of each word's sentence
             above = places[begin + np.frombuffer(self.heads, np.int32)]
             heads = np.where(
                 within + 1 < np.repeat(of_words, of_words), *(np.repeat(each, of_words) for each in (last, above))
@@ -137,7 +137,7 @@ class Sentences:
         return np.frombuffer(self.ids, np.int32)[self.ends[row] : self.ends[row + 1]]
 
     def heads_of(self, group: Sequence[int]) -> Ids | None:
-        """Return the heads of some sentences from 0, −1 of roots and where padded, [B,J], if there are any."""
+        """Return the heads of some sentences, counted from 0, −1 for roots and padding, [B,J]; None without trees."""
         heads = np.frombuffer(self.heads, np.int32)
         return _padded([heads[self.ends[row] : self.ends[row + 1]] - 1 for row in group]) if len(heads) else None
 
@@ -146,7 +146,7 @@ class Sentences:
         return ends[1:] - ends[:-1]
 
     def counts(self) -> dict[str, int]:
-        """Return how often each word is there."""
+        """Return how often each word occurs."""
         counts = np.bincount(np.frombuffer(self.ids, np.int32), minlength=len(self.words))
         return dict(zip(self.words, counts.tolist(), strict=True))
 
@@ -155,7 +155,7 @@ Sides = tuple[Sentences, Sentences]
 
 
 def chunks(sides: Sides) -> list[range]:
-    """Return the numbers of pairs in a row that are to be indexed at once."""
+    """Return ranges of pairs to index together."""
     source, target = (side.lengths() for side in sides)
     cells = np.cumsum(source * target)
     total = int(cells[-1]) if len(cells) else 0
@@ -166,9 +166,9 @@ def chunks(sides: Sides) -> list[range]:
 
 @dataclass
 class Batch:
-    """rows [B]: which pairs; sources [B,J] and targets [B,I]: their words, −1 where padded; types [B,I,J]: those of
-    their words with each other, N where padded; heads: those of either side, [B,J] and [B,I], −1 of roots and where
-    padded, if there are any."""
+    """rows [B]: indices of the pairs; sources [B,J] and targets [B,I]: ids of their words, −1 for padding; types
+    [B,I,J]: ids of pairs of words, N for padding; heads: of each side, [B,J] and [B,I], −1 for roots and padding, if
+    there are trees."""
 
     rows: list[int]
     sources: Ids
@@ -179,8 +179,8 @@ class Batch:
 
 @dataclass
 class IndexedBitext:
-    """words: those of either side, each once; keys [N]: of types, target × number of sources + source, in order;
-    types: where these are in the lexicon."""
+    """words: the distinct words of each side; keys [N]: of types, target × number of sources + source, ascending;
+    types: their positions in the lexicon."""
 
     words: tuple[list[str], list[str]]
     batches: list[Batch]
@@ -189,12 +189,11 @@ class IndexedBitext:
 
     @classmethod
     def index(cls, sides: Sides, rows: range, lexicon: Lexicon, new: bool = False) -> "IndexedBitext":
-        """Index some of the pairs. new: their types become those of the lexicon."""
-        words = list(sides[0].words), list(sides[1].words)
+        """Index some of the pairs. new: make the lexicon from their types."""
         batches, found = [], [np.zeros(0, np.int64)]
         for group in _grouped(sides, rows):
             source, target = (_padded([side[row] for row in group]) for side in sides)
-            keys = target[:, :, None] * len(words[0]) + source[:, None, :]
+            keys = target[:, :, None] * len(sides[0].words) + source[:, None, :]
             keys[(target < 0)[:, :, None] | (source < 0)[:, None, :]] = -1
             own, places = distinct(keys.ravel())
             found.append(own)
@@ -205,12 +204,18 @@ class IndexedBitext:
         for batch, own in zip(batches, found[1:], strict=True):
             numbers = np.where(own < 0, len(types), np.searchsorted(types, own)).astype(np.int32)
             batch.types = numbers[batch.types]
-        located = lexicon.locate(words, types % len(words[0]), types // len(words[0]), new)
-        return cls(words, batches, types, located)
+        return cls.of(sides, batches, types, lexicon, new)
+
+    @classmethod
+    def of(cls, sides: Sides, batches: list[Batch], keys: Ids, lexicon: Lexicon, new: bool = False) -> "IndexedBitext":
+        """Look types up in a lexicon."""
+        words = list(sides[0].words), list(sides[1].words)
+        targets, sources = np.divmod(keys, len(words[0]))
+        return cls(words, batches, keys, lexicon.locate(words, sources, targets, new))
 
 
 def _grouped(sides: Sides, rows: range) -> Iterator[list[int]]:
-    """Yield the numbers of pairs of similar lengths."""
+    """Yield groups of pairs of similar lengths, as indices."""
     sources, targets = (side.lengths().tolist() for side in sides)
     group: list[int] = []
     longest = 0, 0

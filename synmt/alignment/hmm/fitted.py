@@ -1,7 +1,7 @@
 """A pair of models that is ready to align, from a bitext or from a folder (see aligner.py)."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SIDES = ("source", "target")
 DIRECTIONS = ("forward", "backward")
 KINDS = ("jumps", "relations")  # of the weights of moves
-LEAST_COUNT = 1e-3  # of links that are saved
+LEAST_COUNT = 1e-3  # of links to save
 LARGEST_COUNT = 1e12  # sums stay finite
 
 
@@ -35,16 +35,16 @@ class FittedHmm:
 
     @classmethod
     def learn(cls, options: "Hmm", pairs: Bitext) -> Self:
-        """Fit both directions to pairs, and keep of them what a folder holds."""
-        sides = _sides(spread(pairs, options.pairs), options.trees)
+        """Fit both directions to pairs, and keep only what the folder will hold."""
+        sides = _sides(pairs.spread(options.pairs), options.trees)
         if len(sides[0]) < len(pairs):
-            print(f"synmt align: hmm learns from {len(sides[0])} of {len(pairs)} pairs", file=sys.stderr)
+            print(f"synmt align: hmm learns from some of the pairs ({len(sides[0])} of {len(pairs)})", file=sys.stderr)
         source, target = (Compounds.learn(side.counts(), options.compounds) for side in sides)
         learned = cls(fit(options, _cut(sides, (source, target))), (source, target))
         return cls._of(options, (source.parts, target.parts), learned._tensors())
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
-        """Return γ of both directions, of the parts of words."""
+        """Return γ of both directions, between the parts of words."""
         if not pairs:
             return []
         whole = _sides(pairs, self.model.options.trees)
@@ -63,7 +63,7 @@ class FittedHmm:
         return [found[row] for row in range(len(pairs))]
 
     def save(self, folder: Path) -> None:
-        """Write all but the config. Raises BadInput."""
+        """Write all files except the config. Raises BadInput."""
         for side, each in zip(SIDES, self.compounds, strict=True):
             words = "".join(f"{' '.join(parts)}\n" for parts in each.parts.values())
             write_aside(folder / f"{side}.txt", words.encode())
@@ -72,7 +72,7 @@ class FittedHmm:
 
     @classmethod
     def open(cls, options: "Hmm", folder: Path) -> Self:
-        """Raise BadInput, naming the file."""
+        """Load the files of a folder. Raises BadInput, naming the file."""
         source, target = (_read_words(folder, folder / f"{side}.txt") for side in SIDES)
         path = folder / PARAMETERS_FILE
         check_inside(folder, path)
@@ -97,7 +97,7 @@ class FittedHmm:
         """Raise ValueError or KeyError for tensors that do not fit the words of both sides, or hold no counts."""
         types = tensors["types"]
         if types.ndim != 2 or types.shape[1] != 2 or types.dtype != np.int32:
-            raise ValueError("tensor types holds no pairs of words")
+            raise ValueError("tensor types must have pairs of words")
         source, target = (
             Compounds(
                 dict(zip(parts, _counts(tensors, f"{name}.counts", len(parts)).tolist(), strict=True)),
@@ -111,7 +111,7 @@ class FittedHmm:
         sources, targets = types.T.astype(np.int64)
         for ids, side in zip((sources, targets), words, strict=True):
             if ((ids < 0) | (ids >= len(side))).any():
-                raise ValueError("tensor types holds a word that there is not")
+                raise ValueError("tensor types has a word that does not exist")
         links = _counts(tensors, "links", len(types))
         lexicon = Lexicon.new(seen, options.concentration)
         lexicon.learn(lexicon.locate(words, sources, targets, new=True), links)
@@ -137,17 +137,8 @@ def _sides(pairs: Iterable[SentencePair], trees: bool) -> Sides:
     return sides
 
 
-def spread(bitext: Bitext, most: int) -> Iterator[SentencePair]:
-    """Yield at most so many pairs, as far from each other as may be; 0 is all."""
-    size = len(bitext)
-    most = min(most, size) or size
-    for number, pair in enumerate(bitext):
-        if (number + 1) * most // size > number * most // size:
-            yield pair
-
-
 def _check_jumps(options: "Hmm", tensors: Mapping[str, Floats]) -> None:
-    """Raise ValueError or KeyError for other jumps than a folder holds, before they take memory."""
+    """Raise ValueError or KeyError if the jumps in the folder do not fit the options, before allocating memory."""
     for name in DIRECTIONS:
         kinds = tensors[f"{name}.jumps"].shape[1:]
         if kinds != (2 * options.jump + 1,):
@@ -161,15 +152,15 @@ def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
         words = [tuple(line.split(" ")) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
         parts = {"".join(each): each for each in words}
         if len(parts) < len(words) or not words:
-            raise ValueError("holds a word twice" if words else "holds no words")
+            raise ValueError("has a duplicate word" if words else "is empty")
         return parts
 
 
 def _counts(tensors: Mapping[str, Floats], name: str, shape: int | tuple[int, ...], least: float = 0.0) -> Floats:
-    """Return a tensor of a shape. Raises ValueError or KeyError for one that is missing or holds what is no count."""
+    """Return a tensor with this shape. Raises ValueError or KeyError if it is missing or contains a non-count."""
     counts, size = tensors[name], [shape] if isinstance(shape, int) else list(shape)
     if list(counts.shape) != size or counts.dtype != np.float32:
         raise ValueError(f"tensor {name} is {counts.dtype} {list(counts.shape)}, not float32 {size}")
     if not ((counts >= least) & (counts <= LARGEST_COUNT)).all():
-        raise ValueError(f"tensor {name} holds what is no count")
+        raise ValueError(f"tensor {name} must hold counts")
     return counts

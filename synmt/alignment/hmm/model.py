@@ -3,9 +3,11 @@
 Shapes: B pairs of J source and I target words, padded; N types, pairs of a source and a target word.
 """
 
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,13 +232,14 @@ def _diagonal(sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> Floats:
 
 @dataclass
 class Parts:
-    """Pairs that are indexed part by part, each time anew, so that memory does not grow with them; a single part is
-    indexed once."""
+    """Pairs that are indexed part by part. A single part stays in memory; several wait in temporary files, so that
+    memory does not grow with them, for what the lexicon knows to be looked up anew."""
 
     sides: Sides
     lexicon: Lexicon
     rows: list[range] = field(init=False)
     only: IndexedBitext | None = None
+    files: list[IO[bytes]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.rows = chunks(self.sides)
@@ -244,8 +247,18 @@ class Parts:
             self.only = IndexedBitext.index(self.sides, self.rows[0], self.lexicon, new=True)
 
     def __iter__(self) -> Iterator[IndexedBitext]:
-        for rows in self.rows:
-            yield self.only or IndexedBitext.index(self.sides, rows, self.lexicon)
+        if self.only:
+            yield self.only
+        for number, rows in enumerate([] if self.only else self.rows):
+            if number == len(self.files):
+                part = IndexedBitext.index(self.sides, rows, self.lexicon)
+                self.files.append(TemporaryFile())  # noqa: SIM115 (removed with the parts)
+                pickle.dump((part.batches, part.keys), self.files[number], protocol=5)
+                yield part
+            else:
+                self.files[number].seek(0)
+                batches, keys = pickle.load(self.files[number])
+                yield IndexedBitext.of(self.sides, batches, keys, self.lexicon)
 
     def learn(self, found: Iterable[tuple[IndexedBitext, Floats]]) -> None:
         """Let the lexicon learn how often the types [N] of each part have been linked."""
@@ -264,8 +277,10 @@ def fit(options: "Hmm", sides: Sides) -> Model:
     lexicon = Lexicon.new([side.counts() for side in sides], options.concentration)
     model, parts = Model.new(options, lexicon), Parts(sides, lexicon)
     parts.learn((bitext, _meetings(bitext)) for bitext in parts)
-    for number in tqdm(range(DIAGONAL_ROUNDS + options.rounds), unit="round", disable=None):
-        _learn(model, parts, jumps=number >= DIAGONAL_ROUNDS)
+    rounds = DIAGONAL_ROUNDS + options.rounds
+    with tqdm(total=rounds * len(sides[0]), unit=" pairs", desc="hmm", disable=None) as bar:
+        for number in range(rounds):
+            _learn(model, parts, number >= DIAGONAL_ROUNDS, bar)
     return model
 
 
@@ -278,10 +293,16 @@ def _meetings(bitext: IndexedBitext) -> Floats:
     return counts[:-1]
 
 
-def _learn(model: Model, parts: Parts, jumps: bool) -> None:
+def _learn(model: Model, parts: Parts, jumps: bool, bar: "tqdm[None]") -> None:
     """Learn from all pairs once."""
     counted = model.counted()
-    parts.learn((bitext, model.count(bitext, counted, jumps)) for bitext in parts)
+
+    def found() -> Iterator[tuple[IndexedBitext, Floats]]:
+        for bitext in parts:
+            yield bitext, model.count(bitext, counted, jumps)
+            bar.update(sum(len(batch.rows) for batch in bitext.batches))
+
+    parts.learn(found())
     for direction, found in zip(model.directions, counted, strict=True):
         found.unlinked[-1] = 0
         direction.unlinked = found.unlinked

@@ -1,1 +1,1 @@
-"""Mask-Align, whole: citation and options, networks, losses, corpus, presets, and how it fits and aligns."""
+"""Mask-Align: options and reference, networks, losses, validation, fitting and aligning."""

@@ -1,32 +1,32 @@
-"""`mask-align`: a model that aligns words by guessing each from all others and from its translation.
+"""`mask-align`: aligns words by predicting each word from all others and from the translation.
 
-Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL. A Transformer of each direction,
-trained together. The decoder's queries begin as positions, its keys and values are the embedded words and stay so
-through all layers, and no position sees its own word (static-KV attention, section 2.1): what predicts y_i never
-reads it, so one pass predicts all words. Only the last layer attends to the source, with a key and a value besides
-for words that have no counterpart (leaky attention). W_xy [I,J] are the weights of that attention, the mean of its
-heads, and
+Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL. Two Transformers, one per direction,
+are trained together. The decoder's queries start from positions alone. Its keys and values are the word embeddings in
+every layer, and no position sees its own word (static-KV attention, section 2.1). The prediction of y_i therefore never
+depends on y_i, and one pass predicts all words. Only the last layer attends to the source, with an additional key and
+value for words without a counterpart (leaky attention). W_xy [I,J] is the mean of that attention's weights over heads,
+and
 
     L = L_xy + L_yx + α ‖W_xy − W_yxᵀ‖² + β (H(W̃_xy) + H(W̃_yx)),   W̃ = (W + λ) / Σ_j (W + λ)
 
-The square is a mean over cells, and H the mean entropy of a row (`loss_form` paper). The paper's code, with which
-α and β were tuned, halves L_xy + L_yx and takes the entropy over cells instead of rows (`loss_form` code).
+The square is averaged over cells, and H is the mean entropy of a row (`loss_form` paper). The paper's code, with which
+α and β were tuned, halves L_xy + L_yx and averages the entropy over cells instead of rows (`loss_form` code).
 
-Ablations (Table 2): `causal` decoders, `no_leak`, `no_agreement` (neither α nor β; links are those of each word's
-best counterpart, symmetrized), and `--cross-attention all`.
+Ablations (Table 2): `causal` decoders, `no_leak`, `no_agreement` (neither α nor β; links go from each word to its best
+counterpart and are symmetrized), and `--cross-attention all`.
 
-Of our own, `diagonal` κ: the logits of the attention to the source are lowered by κ_h |(i+½)/I − (j+½)/J|, κ_h ≥ 0
-learnt by each head from κ on. Words that have not been learnt then link as fast_align's would (Dyer, Chahuneau & Smith
-2013), and those around them learn sooner.
+Our own addition is `diagonal` κ: it lowers the logits of attention to the source by κ_h |(i+½)/I − (j+½)/J|, where each
+head learns κ_h ≥ 0, starting from κ. Until a word is learned, it is linked as in fast_align (Dyer, Chahuneau & Smith
+2013), and the words around it are learned sooner.
 
-With links to learn from (a guide), as in the guided systems of Table 1, and of our own: + γ times the
-cross-entropy of W with the links of each word that has some, in both directions. What predicts y_i attends to where
-it expects y_i to come from; with few pairs it cannot know. So the W of a guided model is that of a second pass, as
-in Garg et al. (2019), that predicts nothing and in which every word sees itself; and what a subword attends to is
-words: W_ij is the weight of all subwords of the word of x_j.
+If there are links to learn from (a guide), as in the guided systems of Table 1, we add γ times the cross-entropy of W
+with the links of each linked word, in both directions (our own form of the loss). A position that has to predict y_i
+attends to where it expects y_i to come from; with few pairs it cannot know. So a guided model takes W from a second
+pass, as in Garg et al. (2019), which predicts nothing and in which every word sees itself. It attends to whole words:
+W_ij is the total weight of the subwords of x_j's word.
 
-What differs from the code: sides of one word are trained on and aligned; there, such a word saw itself. No softmax
-runs over padding; label smoothing is that of all systems here.
+Differences from the code: we also train on and align sides of one word; there, such a word sees itself. No softmax
+includes padding; label smoothing is the same as in all other systems.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from synmt.alignment.extraction import SoftLinks
     from synmt.alignment.mask_align.model import MaskAlignModel
 
-GUIDED_THRESHOLD = 0.4  # weights of whole words are larger than those of subwords; tuned on 40 pairs linked by hand
-# No link is known to be right, so no validation decides.
+GUIDED_THRESHOLD = 0.4  # higher than for subwords, because whole words weigh more; tuned on 40 hand-aligned pairs
+# No validation chooses a model, because there are no gold links.
 USED = ALL_OF_LINKS | {*option_names(TransformerConfig), "guide", "resume", "preset", *ENCODERS} | training_options(
     "patience", "select", "validation-beam", "prefixes", "prefix-tokens", "tree-dropout", "subword-dropout"
 ) - {"positions"}  # fmt: skip
@@ -68,13 +68,13 @@ class MaskAlign:
     agreement: float = setting(5.0, "α, the weight of both directions' agreement", unless="no_agreement")
     entropy: float = setting(1.0, "β, the weight of the entropy of attention", unless="no_agreement")
     entropy_smoothing: float = setting(
-        0.05, "λ, what is added to attention weights for their entropy", 1e-9, unless="no_agreement"
+        0.05, "λ, added to attention weights before their entropy is computed", 1e-9, unless="no_agreement"
     )
     guidance: float = setting(4.0, "γ, the weight of the links that --guide gives", needs="--guide")
-    diagonal: float = setting(0.0, "κ, how much attention begins by favouring the diagonal; 4 with few pairs")
-    causal: bool = setting(False, "words are predicted from those before them alone")
-    no_leak: bool = setting(False, "every word attends to the source with all its weight")
-    no_agreement: bool = setting(False, "two directions on their own: α and β are 0")
+    diagonal: float = setting(0.0, "κ, how strongly attention favours the diagonal at first; try 4 with few pairs")
+    causal: bool = setting(False, "predict each word only from the previous ones")
+    no_leak: bool = setting(False, "do without the key for words that have no counterpart")
+    no_agreement: bool = setting(False, "train the two directions independently: α and β are 0")
     text: FittedText | None = None
     links_by: LinksBy = "attention"
     opened: "Opened[MaskAlignConfig] | None" = field(default=None, repr=False, compare=False)
@@ -132,13 +132,13 @@ class MaskAlign:
 
     @classmethod
     def reading(cls, opened: "Opened[MaskAlignConfig]") -> Self:
-        """Return an aligner that reads links off this model."""
+        """Return an aligner that reads links from this model."""
         config = opened.folder.config
         return cls(**options_of(config.options), text=config.text, opened=opened)
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
-        """Return the weights of each pair, in order. Raises BadInput for a record that lacks what its side needs, and
-        for posteriors of a model that has learned links, whose attention has seen the word."""
+        """Return the weights of each pair in order. Raises BadInput for a record that lacks something its side needs,
+        and for posteriors of a model trained on links, whose attention has seen the word."""
         import torch
 
         from synmt.alignment.extraction import HARMONIC_THRESHOLD
@@ -146,14 +146,14 @@ class MaskAlign:
         assert self.opened
         guided, model = self.opened.folder.config.guided, self.opened.model
         if self.links_by == "posterior" and guided:
-            raise BadInput("--links-by posterior is of models that have learnt no links from others")
+            raise BadInput("--links-by posterior does not work with a model trained on links (--guide)")
         read = model.posteriors if self.links_by == "posterior" else model.weights
         threshold = GUIDED_THRESHOLD if guided else HARMONIC_THRESHOLD
         with torch.no_grad():
             return self.opened.links(pairs, read, threshold)
 
     def predicted(self, pairs: Sequence[SentencePair]) -> list[list[bool]]:
-        """Return what Predictor says (Chen, Sun & Liu 2021, section 4.4)."""
+        """Implement Predictor (Chen, Sun & Liu 2021, section 4.4)."""
         import torch
 
         from synmt.alignment.corpus import BATCH_TOKENS
@@ -182,8 +182,8 @@ class MaskAlign:
 
 @dataclass(frozen=True)
 class MaskAlignConfig:
-    """What a folder holds. guided: whether the model learned links from others; encoders: what those of source and
-    target read; text: what it was fitted to; network: all sizes. A FolderConfig."""
+    """The config in the folder. guided: whether the model learned from given links; encoders: of source and target;
+    text: that it was fitted to; network: all sizes. A FolderConfig."""
 
     options: MaskAlign
     guided: bool
@@ -194,11 +194,11 @@ class MaskAlignConfig:
     vocabulary_folders: ClassVar[tuple[str, ...]] = ("source", "target")
 
     def __post_init__(self) -> None:
-        """Raise ValueError for what does not go together."""
+        """Raise ValueError for incompatible fields."""
         if type(self.guided) is not bool:
             raise ValueError(f"guided cannot be {self.guided!r}")
         if self.guided and self.options.causal:
-            raise ValueError("a causal decoder learns no links from others")
+            raise ValueError("a causal decoder cannot learn from given links")
         for side in self.encoders:
             side.check_network(self.network)
 
@@ -223,8 +223,8 @@ class MaskAlignConfig:
 def fitting_config(
     settings: Mapping[str, Any],
 ) -> tuple[tuple[SourceSide, SourceSide], TransformerConfig, TrainingConfig]:
-    """Return the encoders, the network and the training of these settings. Raises WrongUsage for those that no model
-    can have."""
+    """Return the encoders, the network and the training config of these settings. Raises WrongUsage if no model can
+    have them."""
     try:
         encoders = encoders_of(settings)
         network, training = configs(resolve(PRESETS[settings.get("preset") or "small"], [], settings))

@@ -1,4 +1,4 @@
-"""A decoder that predicts every word of a sentence from all others at once: static-KV attention (see aligner.py).
+"""A decoder that predicts every word of a sentence from all others in one pass: static-KV attention (see aligner.py).
 
 Shapes: B sentences, I target and J source positions, d width, H heads, c = d/H, L layers.
 """
@@ -14,7 +14,7 @@ from synmt.nn.transformer import FeedForward, Residual, final_norm
 
 
 class StaticAttention(nn.Module):
-    """Attention of positions to the words of the others; keys and values come from the decoder, for all layers."""
+    """Attention of each position to the other words. The decoder computes keys and values once for all layers."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -31,14 +31,14 @@ class StaticAttention(nn.Module):
 
 
 class Sight:
-    """What each position of a batch may see: all words but its own, or with `full` all words.
+    """What each position of a batch may see: all words except its own, or with `full` all words.
 
-    bias [B,1,I,I]: −inf on a position's own word and on padding. alone [B,1,1,1]: sentences of one word, which see
-    nothing: their attention gives zero. None where there are none.
+    bias [B,1,I,I]: −inf at a position's own word and at padding. alone [B,1,1,1]: marks sentences of one word, which
+    see nothing, so their attention returns zero; None if there are none.
     """
 
     def __init__(self, padding: Tensor | None, words: Tensor, full: bool = False) -> None:
-        """padding [B,I]: True where there is no word, None if all sentences are full; words [B,I,d]."""
+        """padding [B,I]: True at padding, None if there is none; words [B,I,d]."""
         (batch, length), device = words.shape[:2], words.device
         own = torch.eye(length, dtype=torch.bool, device=device) & (not full)
         hidden = own.expand(batch, 1, length, length)
@@ -46,7 +46,7 @@ class Sight:
         if padding is not None:
             hidden = hidden | padding[:, None, None, :]
             alone = ((~padding).sum(dim=1) == 1)[:, None, None, None] & (not full)
-        hidden = hidden & ~alone  # a softmax needs something to see
+        hidden = hidden & ~alone  # a softmax over nothing is undefined
         self.bias = torch.zeros(hidden.shape, device=device).masked_fill_(hidden, float("-inf"))
         self.alone = alone if bool(alone.any()) else None
 
@@ -84,10 +84,10 @@ class StaticLayer(nn.Module):
 
 
 class StaticDecoder(nn.Module):
-    """Predicts each word from the other words, or with `causal` from those before it, and from the source.
+    """Predicts each word from the source and from the other words, or with `causal` from the previous words.
 
-    The last layer attends to the source, and with `config.cross_attention` all do. Keys and values of the words
-    are the same from layer to layer but for their projections, so one product gives those of all layers.
+    Only the last layer attends to the source, or with `config.cross_attention` all do. All layers derive keys and
+    values from the same word embeddings by projections of their own, so one product computes them all.
     """
 
     def __init__(self, config: TransformerConfig, causal: bool, leaky: bool) -> None:
@@ -103,13 +103,13 @@ class StaticDecoder(nn.Module):
 
     @property
     def last_crossing(self) -> nn.Module:
-        """Return the last layer's attention to the source, whose weights are the alignment."""
+        """Return the last layer's attention to the source. Its weights are the alignment."""
         crossing = cast(StaticLayer, self.layers[-1]).cross
         assert crossing is not None
         return crossing
 
     def reset_memories(self) -> None:
-        """Draw the projections of all layers, which are one matrix, each as if on its own."""
+        """Initialize the projections of all layers, which are one matrix, as if each were on its own."""
         if self.kv is not None:
             for part in self.kv.weight.chunk(2 * len(self.layers)):
                 nn.init.xavier_normal_(part, gain=0.5**0.5)
@@ -123,9 +123,9 @@ class StaticDecoder(nn.Module):
         bias: Tensor | None,
         full: bool = False,
     ) -> Tensor:
-        """queries [B,I,d]: vectors of the positions (causal: of the words before them); words [B,I,d]: of the words;
-        padding [B,I] or None; encoded [B,J,d] and bias [B,1,1,J] of the source; full: whether positions see their
-        own words, too → states [B,I,d] to predict the words from."""
+        """queries [B,I,d]: vectors of the positions (causal: of the previous words); words [B,I,d]: embedded words;
+        padding [B,I] or None; encoded [B,J,d] and bias [B,1,1,J]: of the source; full: whether positions also see their
+        own words → states [B,I,d] from which to predict the words."""
         sight = None if self.causal else Sight(padding, words, full)
         states = queries
         for layer, memory in zip(self.layers, self._memories(words), strict=True):

@@ -1,6 +1,6 @@
-"""The network of mask-align: both directions on two tables of embeddings (see aligner.py).
+"""The network of mask-align: both directions, which share two embedding tables (see aligner.py).
 
-Shapes: B pairs, J source and I target subwords, n tokens that an encoder reads, d width.
+Shapes: B pairs, J source and I target subwords, n input tokens of an encoder, d width.
 """
 
 from typing import TYPE_CHECKING, Literal
@@ -45,7 +45,7 @@ class DirectedModel(nn.Module):
         self.diagonal = nn.Parameter(torch.empty(config.heads)) if options.diagonal else None
 
     def encode(self, x: SideBatch, embeddings: Tensor, word_dropout: float) -> Tensor:
-        """Return states of the subwords [B,J,d]; embeddings [V,d] of x."""
+        """Return the states of the subwords [B,J,d]; embeddings [V,d] of x."""
         encoding = encoder_pass(self.source_parts, x.read, self.config.encoder_layers)
         vectors = self._embedded(drop_words(x.read.ids, word_dropout), embeddings)
         if encoding.features is not None:
@@ -59,9 +59,9 @@ class DirectedModel(nn.Module):
     def forward(
         self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], begin: int, word_dropout: float
     ) -> tuple[Tensor, Tensor]:
-        """Return states [B,I,d] to predict the subwords of y from, and the weights W_xy [B,I,J].
+        """Return states [B,I,d] from which to predict the subwords of y, and the weights W_xy [B,I,J].
 
-        tables: embeddings of x and y; begin: the id that stands before y.
+        tables: embeddings of x and y; begin: the id before the first word of y.
         """
         encoded, bias = self.encode(x, tables[0], word_dropout), self._bias(x, y)
         queries, words = self._inputs(drop_words(y.subwords, word_dropout), tables[1], begin)
@@ -72,7 +72,7 @@ class DirectedModel(nn.Module):
         return states, recorder.weights[0].mean(dim=1)
 
     def weights(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], begin: int) -> Tensor:
-        """Return W_xy alone, which costs less."""
+        """Return only W_xy, which is cheaper."""
         queries, words = self._inputs(y.subwords, tables[1], begin)
         encoded, bias = self.encode(x, tables[0], 0.0), self._bias(x, y)
         if self.guided:
@@ -82,7 +82,7 @@ class DirectedModel(nn.Module):
         return recorder.weights[0].mean(dim=1)
 
     def posteriors(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], vocabulary: Vocabulary) -> Tensor:
-        """Return what W_xy would be, were y_i known to its own position (see synmt.alignment.attention)."""
+        """Return W_xy as it would be if the prediction of y_i knew y_i (see synmt.alignment.attention)."""
         with torch.enable_grad():
             queries, words = self._inputs(y.subwords, tables[1], vocabulary.begin)
             encoded, bias = self.encode(x, tables[0], 0.0), self._bias(x, y)
@@ -93,7 +93,7 @@ class DirectedModel(nn.Module):
         return found[..., -encoded.shape[1] :]
 
     def _bias(self, x: SideBatch, y: SideBatch) -> Tensor | None:
-        """Return what is added to the logits of attention to x, broadcastable to [B,H,I,J]."""
+        """Return a bias for the logits of attention to x, broadcastable to [B,H,I,J]."""
         hidden = hiding_bias(x.padding)
         if self.diagonal is None:
             return hidden
@@ -103,7 +103,7 @@ class DirectedModel(nn.Module):
     def _guided_weights(
         self, x: SideBatch, y: SideBatch, words: Tensor, encoded: Tensor, bias: Tensor | None
     ) -> Tensor:
-        """Return the weights of a pass that predicts nothing: each position begins as its word and sees all words."""
+        """Return the weights of a pass without predictions: each position starts as its word and sees all words."""
         with Recorder([self.decoder.last_crossing], stop=True) as recorder:
             self.decoder(words, words, y.padding, encoded, bias, full=True)
         return weights_of_words(recorder.weights[0].mean(dim=1), x.words)
@@ -125,7 +125,7 @@ class DirectedModel(nn.Module):
 
 
 class MaskAlignModel(nn.Module):
-    """Source x and target y; the forward model predicts y from x, and the backward model x from y."""
+    """x is the source and y the target; the forward model predicts y from x, and the backward model x from y."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class MaskAlignModel(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw each product as one matrix by Xavier's normal distribution, embeddings and leaks from N(0, 1/d)."""
+        """Initialize each product as one matrix by normal Xavier, embeddings and leaks from N(0, 1/d)."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_normal_(module.weight)
@@ -162,21 +162,21 @@ class MaskAlignModel(nn.Module):
                 nn.init.constant_(directed.diagonal, self.options.diagonal)
 
     def weights(self, x: SideBatch, y: SideBatch) -> tuple[Tensor, Tensor]:
-        """Return W_xy [B,I,J] and W_yx [B,J,I], zero where padded."""
+        """Return W_xy [B,I,J] and W_yx [B,J,I], zero at padding."""
         (x_table, y_table), (x_vocabulary, y_vocabulary) = self.tables, self.vocabularies
         forward = self.forward_model.weights(x, y, (x_table, y_table), y_vocabulary.begin)
         backward = self.backward_model.weights(y, x, (y_table, x_table), x_vocabulary.begin)
         return forward * y.real.unsqueeze(2), backward * x.real.unsqueeze(2)
 
     def posteriors(self, x: SideBatch, y: SideBatch) -> tuple[Tensor, Tensor]:
-        """Return r_xy [B,I,J] and r_yx [B,J,I], zero where padded."""
+        """Return r_xy [B,I,J] and r_yx [B,J,I], zero at padding."""
         (x_table, y_table), (x_vocabulary, y_vocabulary) = self.tables, self.vocabularies
         forward = self.forward_model.posteriors(x, y, (x_table, y_table), y_vocabulary)
         backward = self.backward_model.posteriors(y, x, (y_table, x_table), x_vocabulary)
         return forward * y.real.unsqueeze(2), backward * x.real.unsqueeze(2)
 
     def predicted(self, x: SideBatch, y: SideBatch) -> Tensor:
-        """Return whether each subword of y is the most likely one in its place, [B,I] bool."""
+        """Return whether each subword of y is the most likely one at its position, [B,I] bool."""
         _, vocabulary = self.vocabularies
         states, _ = self.forward_model(x, y, tuple(self.tables), vocabulary.begin, 0.0)
         logits = F.linear(states, self.tables[1][: len(vocabulary.target)])
@@ -185,10 +185,10 @@ class MaskAlignModel(nn.Module):
     def loss(
         self, x: SideBatch, y: SideBatch, links: Tensor | None, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
-        """Return the losses of a batch: `translation` is of the subwords of both sides, and `total` their number
-        times the mean loss.
+        """Return the losses of a batch: `translation` is summed over the subwords of both sides, and `total` is their
+        number times the mean loss.
 
-        links [k,3]: batch row, target and source subword of each link to learn.
+        links [k,3]: batch row, target subword and source subword of each link to learn.
         """
         (x_table, y_table), (x_vocabulary, y_vocabulary) = self.tables, self.vocabularies
         states, forward = self.forward_model(x, y, (x_table, y_table), y_vocabulary.begin, word_dropout)
@@ -219,7 +219,7 @@ class MaskAlignModel(nn.Module):
 
 
 def distances(targets: Tensor, sources: Tensor) -> Tensor:
-    """Return |(i+½)/I − (j+½)/J|, [B,I,J], of positions that are there or not, [B,I] and [B,J]."""
+    """Return |(i+½)/I − (j+½)/J|, [B,I,J], given which positions are real, [B,I] and [B,J]."""
     i, j = (
         (torch.arange(side.shape[1], device=side.device) + 0.5) / side.sum(dim=1, keepdim=True)
         for side in (targets, sources)
@@ -228,13 +228,13 @@ def distances(targets: Tensor, sources: Tensor) -> Tensor:
 
 
 def _cross_entropy(states: Tensor, side: SideBatch, embeddings: Tensor, smoothing: float) -> Tensor:
-    """Return it summed over the subwords of a side; states [B,I,d], embeddings [T,d]."""
+    """Return the cross-entropy, summed over the subwords of a side; states [B,I,d], embeddings [T,d]."""
     bias = torch.zeros(len(embeddings), device=states.device)
     return smoothed_cross_entropy(states[side.real], embeddings, bias, side.subwords[side.real], smoothing)
 
 
 def _guided(forward: Tensor, backward: Tensor, links: Tensor) -> Tensor:
-    """Return the losses of both directions, each a mean over the words that have links."""
+    """Return the losses of both directions, each averaged over the linked words."""
     row, target, source = links.unbind(dim=1)
     flipped = torch.stack([row, source, target], dim=1)
     parts = [
@@ -245,17 +245,17 @@ def _guided(forward: Tensor, backward: Tensor, links: Tensor) -> Tensor:
 
 
 def agreement_loss(forward: Tensor, backward: Tensor, cells: Tensor) -> Tensor:
-    """Return the mean over cells of their squared difference: forward [B,I,J], backward [B,J,I]."""
+    """Return the squared difference, averaged over cells: forward [B,I,J], backward [B,J,I]."""
     return (forward - backward.transpose(1, 2)).square().sum() / cells.sum()
 
 
 def entropy_loss(weights: Tensor, cells: Tensor, smoothing: float, form: Literal["code", "paper"]) -> Tensor:
-    """Return −Σ W̃ log W̃ over the number of rows (`paper`) or of cells (`code`); W̃ = (W + λ) / Σ_j (W + λ).
+    """Return −Σ W̃ log W̃ divided by the number of rows (`paper`) or of cells (`code`); W̃ = (W + λ) / Σ_j (W + λ).
 
-    weights W [B,I,J]; cells [B,I,J]: True where neither position is padding; λ keeps rows of zeros from counting.
+    weights W [B,I,J]; cells [B,I,J]: True if neither position is padding; λ makes rows of zeros count nothing.
     """
     raised = (weights + smoothing) * cells
     shares = raised / raised.sum(dim=2, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny)
-    shares = shares.where(cells, 1.0)  # of which the logarithm and its gradient are finite
+    shares = shares.where(cells, 1.0)  # so that its logarithm and gradient are finite
     entropy = -(shares * shares.log()).sum()
     return entropy / (cells.sum() if form == "code" else cells.any(dim=2).sum())

@@ -1,4 +1,4 @@
-"""How the links of a model under training look, where nobody has linked the words by hand."""
+"""Statistics of a model's links during training, without gold links."""
 
 from collections.abc import Callable, Sequence
 from itertools import compress
@@ -13,6 +13,7 @@ from synmt.device import autocast
 from synmt.model.folder import ModelFolder
 from synmt.model.records import SentencePair
 from synmt.training.config import TrainingConfig
+from synmt.training.distribution import Processes
 from synmt.training.validation import ValidationScores
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ SAMPLE = 200  # pairs
 
 
 class LinkValidation:
-    """Scores the links of some training pairs. No link is known to be right, so that no model is chosen by them."""
+    """Measures the links of some training pairs. There are no gold links, so this does not choose a model."""
 
     def __init__(
         self,
@@ -31,16 +32,20 @@ class LinkValidation:
         folder: ModelFolder["MaskAlignConfig"],
         training: TrainingConfig,
     ) -> None:
-        """aligner: makes one that reads links off a model under training."""
+        """aligner: makes an aligner that reads links from a model in training."""
         self.aligner = aligner
         features = [features_of(pair, folder.config, folder.bpe) for pair in pairs]
         kept = [max(len(side.tokens) for side in each) <= training.max_length for each in features]
         self.pairs, self.folder, self.training = list(compress(pairs, kept)), folder, training
         self.corpus = encode(list(compress(features, kept)), folder.vocabularies)
 
-    def __call__(self, model: MaskAlignModel) -> ValidationScores:
+    def share(self, model: MaskAlignModel, processes: Processes) -> ValidationScores:
+        """Return all scores: the pairs are few, so every process reads them all."""
         opened = Opened(self.folder, model.eval(), model.tables[0].device)
         return ValidationScores(self._loss(opened), {}, self._measures(self.aligner(opened)), decides=False)
+
+    def scores(self, shares: Sequence[ValidationScores]) -> ValidationScores:
+        return shares[0]
 
     @torch.inference_mode()
     def _loss(self, opened: Opened["MaskAlignConfig"]) -> float:
@@ -54,8 +59,8 @@ class LinkValidation:
         return loss / max(1, tokens)
 
     def _measures(self, aligner: "MaskAlign") -> dict[str, float]:
-        """Return how many of the links of each word with its best counterpart both directions have, in percent (F1 of
-        one against the other); and links a word, of those that the model would give."""
+        """Return two statistics: the percentage of best-counterpart links that both directions share (F1 of one against
+        the other), and the number of links per word that the model would produce."""
         agreed = directed = links = words = 0
         for pair, found in zip(self.pairs, aligner.align(self.pairs), strict=True):
             forward, backward = directions(found)

@@ -6,24 +6,25 @@ Translation", ACL; the chain is that of Vogel, Ney & Tillmann (1996) and Och & N
 
     p(y, a | x) = Π_i  (1 − p₀) p(a_i | a_{i−1}) p(y_i | x_{a_i})   or   p₀ p(y_i | none), after which a_i = a_{i−1}
 
-Of our own is how little it takes. Each subword of either side has one vector, which both directions share:
+It is kept small (our own choice). Each subword of either side has one vector, which both directions share:
 
     p(v | u) = softmax_v(f_v · e_u + b_v),   p(u | v) = softmax_u(e_u · f_v + b′_u),   p(v | none) = softmax_v(n_v)
-    p(j | j′) = softmax_j(s_d + w_d · e_u),   u = x_j′, d = j − j′, all d beyond `jump` being one
+    p(j | j′) = softmax_j(s_d + w_d · e_u),   u = x_j′, d = j − j′, where all d beyond `jump` are one
 
-with s, w, b and n of each direction. The first word comes from a place near the beginning: p(j) ∝ exp(−κ j/J).
+Each direction has its own s, w, b and n. The first word probably comes from near the start: p(j) ∝ exp(−κ j/J).
 
-Both directions learn from the links that both believe in, as in Liang, Taskar & Klein (2006), "Alignment by
-Agreement", NAACL. Forward–backward gives γ_ij = p(a_i = j | x, y) of the one and γ′_ji of the other, with `agreement`
-steps (chains.py); then γ, γ′ and the ξ of jumps stay as they are for this update, and
+Both directions learn from the links that both support, as in Liang, Taskar & Klein (2006), "Alignment by Agreement",
+NAACL. Forward–backward computes γ_ij = p(a_i = j | x, y) of one direction and γ′_ji of the other, with `agreement`
+steps (chains.py). The update treats γ, γ′ and the ξ of jumps as constants and minimizes
 
     L = −Σ_ij γ_ij γ′_ji (log p(y_i | x_j) + log p(x_j | y_i)) − Σ_i γ_i0 log p(y_i | none) − Σ_jj′ ξ_jj′ log p(j | j′)
 
-with the last two sums of either direction. Without steps of agreement, and with γ and γ′ in place of their product, its
-gradient is that of −log p(y | x) − log p(x | y).
+with the last two sums over both directions. Without steps of agreement, and with γ and γ′ in place of their product,
+its gradient is that of −log p(y | x) − log p(x | y).
 
-Learning starts from counts (`start` in model.py): e and f are the factors of how much more often than by chance two
-subwords meet in a pair. From random vectors, the same model is far worse after twice the updates (docs/results.md).
+Learning starts from counts (`start` in model.py): e and f are factors of the association between subwords, that is, how
+much more often than by chance they occur in the same pair. From random vectors, the same model is far worse after twice
+the updates (docs/lab-notes.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,14 +53,15 @@ if TYPE_CHECKING:
     from synmt.alignment.corpus import Opened
     from synmt.alignment.extraction import SoftLinks
     from synmt.alignment.neural_hmm.model import NeuralHmmModel
+    from synmt.alignment.neural_hmm.saved import SavedModel
 
-BATCH_TOKENS = 8192  # sentences × longest side of a batch that is aligned
-ON_GPU = 8  # times as many
+BATCH_TOKENS = 8192  # number of sentences × longest side, in aligning
+ON_GPU = 8  # factor for BATCH_TOKENS
 SMALL = Preset(dict(
     width=128, dropout=0.1, merges=4000, batch_tokens=2048, max_length=256, word_dropout=0.0,
     learning_rate=1e-2, schedule="cosine", warmup=50, adam_beta2=0.98, clip=0.0,
 ))  # fmt: skip
-READ, MOST_EPOCHS = 15_000, 12  # pairs that are read in all, again and again if there are fewer
+READ, MOST_EPOCHS = 15_000, 12  # total number of pairs to read, repeatedly if there are fewer
 PRESETS = {"small": Preset({**SMALL.settings, "epochs": f"1 to {MOST_EPOCHS}: fewer for more pairs"})}  # in words
 USED = OF_WEIGHTS | {"width", "dropout", "resume"} | training_options(
     "label-smoothing", "word-dropout", "tree-dropout", "subword-dropout", "patience", "select", "validate-every",
@@ -71,11 +73,13 @@ USED = OF_WEIGHTS | {"width", "dropout", "resume"} | training_options(
 class NeuralHmm:
     cites: ClassVar[tuple[str, ...]] = ("wang2017hybrid", "wang2018neural", "liang2006alignment")
     agreement: int = setting(1, "steps towards the same links in both directions", 0, most=100)
-    null: float = rate(0.04, "p₀, the share of subwords that come from none")
-    jump: int = setting(10, "the longest jump with a probability of its own", 1, 1000)
+    null: float = rate(0.04, "p₀, the share of subwords without a counterpart")
+    jump: int = setting(10, "longest jump with its own probability", 1, 1000)
+    pairs: int = setting(50_000, "most pairs to learn from, spread over the bitext; 0: all")
     text: FittedText | None = None
     opened: "Opened[NeuralHmmConfig] | None" = field(default=None, repr=False, compare=False)
-    totals: "Sequence[Tensor]" = field(default=(), repr=False, compare=False)  # of the model, as far as they are known
+    saved: "SavedModel | None" = field(default=None, repr=False, compare=False)  # where compiled code reads it
+    totals: "Sequence[Tensor]" = field(default=(), repr=False, compare=False)  # of the model, where it does not
     heuristic: ClassVar[Heuristic] = "mean"
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
     several: ClassVar[bool] = True
@@ -84,7 +88,7 @@ class NeuralHmm:
         """Raise ValueError for options out of bounds."""
         check_settings(self)
         if not self.null:
-            raise ValueError("null cannot be 0: some subwords come from none")
+            raise ValueError("null cannot be 0: some subwords have no counterpart")
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
@@ -102,11 +106,14 @@ class NeuralHmm:
         from synmt.training.distribution import joined_processes
         from synmt.training.fit import fit
 
-        network, training = fitting_config({"epochs": epochs_for(len(bitext.pairs)), **how.settings})
+        learned = Bitext(map(in_lower_case, bitext.pairs.spread(self.pairs)))
+        if len(learned) < len(bitext.pairs):
+            how.notes.add(f"neural-hmm learns from {len(learned)} of {len(bitext.pairs)} pairs")
+        network, training = fitting_config({"epochs": epochs_for(len(learned)), **how.settings})
         config = NeuralHmmConfig(replace(self, text=None), bitext.text, network.width, network.dropout)
         check_new(how.out, how.resume)
         with joined_processes(how.device) as processes:
-            data = LearningBitext(Bitext(map(in_lower_case, bitext.pairs)), how.notes)
+            data = LearningBitext(learned, how.notes)
 
             def started(folder: Any) -> NeuralHmmModel:
                 model: NeuralHmmModel = folder.new_model()
@@ -124,29 +131,32 @@ class NeuralHmm:
     @classmethod
     def open(cls, folder: Path, device: str) -> Self:
         from synmt.alignment.corpus import Opened
+        from synmt.alignment.neural_hmm.saved import SavedModel
 
         opened = Opened.open(folder, NeuralHmmConfig, device)
-        config = opened.folder.config
-        totals = opened.model.unknown_totals()
-        return cls(**options_of(config.options), text=config.text, opened=opened, totals=totals)
+        saved, config = SavedModel.of(opened), opened.folder.config
+        totals = () if saved else opened.model.totals()
+        return cls(**options_of(config.options), text=config.text, opened=opened, saved=saved, totals=totals)
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
-        """Return γ of both directions, of subwords."""
+        """Return γ of both directions, between subwords."""
         assert self.opened
+        if self.saved:
+            return self.saved.align(pairs)
         read = partial(self.opened.model.posteriors, totals=self.totals)
         tokens = BATCH_TOKENS * (1 if self.opened.device.type == "cpu" else ON_GPU)
         return self.opened.links([in_lower_case(pair) for pair in pairs], read, batch_tokens=tokens)
 
 
 def in_lower_case(pair: SentencePair) -> SentencePair:
-    """Return the words of a pair as they are compared, and nothing else of it."""
+    """Return the lowercased words of a pair, without its other fields."""
     source, target = (ParseRecord(tokens=[word.lower() for word in each.tokens]) for each in (pair.source, pair.target))
     return SentencePair(source, target, pair.lines)
 
 
 @dataclass(frozen=True)
 class NeuralHmmConfig:
-    """What a folder holds: the options, the text that the model was fitted to, and sizes. A FolderConfig."""
+    """The config in the folder: the options, the text that the model was fitted to, and sizes. A FolderConfig."""
 
     options: NeuralHmm
     text: FittedText
@@ -156,12 +166,12 @@ class NeuralHmmConfig:
     vocabulary_folders: ClassVar[tuple[str, ...]] = ("source", "target")
 
     def __post_init__(self) -> None:
-        """Raise ValueError for what no model can have."""
+        """Raise ValueError for fields that no model can have."""
         TransformerConfig(width=self.width, heads=1, dropout=self.dropout)
 
     @property
     def encoders(self) -> tuple[SourceSide, SourceSide]:
-        """Return what is read of both sides: subwords and nothing else."""
+        """Return the encoders of both sides, which read only subwords."""
         plain = source_side({PLAIN: {}})
         return plain, plain
 
@@ -174,17 +184,17 @@ class NeuralHmmConfig:
         return cls(NeuralHmm(**fields["options"]), FittedText.read(fields), fields["width"], fields["dropout"])
 
     def new_model(self, vocabularies: Sequence[Vocabulary]) -> "NeuralHmmModel":
-        """Raise ValueError for vocabularies of more than subwords."""
+        """Raise ValueError for vocabularies with other tokens than subwords."""
         from synmt.alignment.neural_hmm.model import NeuralHmmModel
 
         source, target = vocabularies
         if source.source or target.source:
-            raise ValueError("a vocabulary holds what is only read")
+            raise ValueError("a vocabulary has tokens that cannot be predicted")
         return NeuralHmmModel(self.options, self.width, self.dropout, (source, target))
 
 
 def fitting_config(settings: Mapping[str, Any]) -> tuple[TransformerConfig, TrainingConfig]:
-    """Return the network and the training of these settings. Raises WrongUsage for those out of bounds."""
+    """Return the configs of the network and of training. Raises WrongUsage for settings out of bounds."""
     try:
         return configs(resolve(SMALL, [], {"heads": 1, **settings}))
     except ValueError as error:
@@ -192,5 +202,5 @@ def fitting_config(settings: Mapping[str, Any]) -> tuple[TransformerConfig, Trai
 
 
 def epochs_for(pairs: int) -> int:
-    """Return how often so many pairs are read where nothing else is asked for: measured, as in docs/results.md."""
+    """Return the default number of epochs for this number of pairs: measured, as in docs/results.md."""
     return min(max(round(READ / max(pairs, 1)), 1), MOST_EPOCHS)

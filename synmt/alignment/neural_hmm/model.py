@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 BEGINNING = 4.0  # κ, how much the first subword favours the beginning
 NEXT = 0.3  # how much less likely each step away from the next subword makes a jump, at first
 RAISED = 2.0
-CHUNK = 1000  # pairs counted at once
+CHUNK = 1000  # pairs counted at once, or subwords whose totals are
 ROWS = 64  # of scores that are worked on at once, which stay in a core's cache
 ROUNDS = 2  # of counting before the first update
 SMOOTHING = 0.1
@@ -179,42 +179,47 @@ class NeuralHmmModel(nn.Module):
             total = total - (unlinked * each.unlinked).sum() - (jumps * each.jumps).sum()
         return Loss(-found.likelihood, int(x.real.sum() + y.real.sum()), total)
 
-    def unknown_totals(self) -> list[Tensor]:
-        """Return what `posteriors` is to fill: totals of all that may be read, [V] of source and target."""
-        return [table.new_full(table.shape[:1], float("nan"), dtype=torch.float) for table in self.tables]
+    @torch.no_grad()
+    def totals(self) -> list[Tensor]:
+        """Return log Σ_v e^(f_v · e_u + b_v) [U], and the same of the backward direction, [V]."""
+        directions = self.forward_direction, self.backward_direction
+        both = zip(directions, self.tables, reversed(list(self.tables)), strict=True)
+        return [torch.cat([own.totals(rows, table) for rows in read.split(CHUNK)]) for own, read, table in both]
 
     @torch.no_grad()
     def posteriors(self, x: SideBatch, y: SideBatch, totals: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """Return γ [B,I,J] and γ′ [B,J,I], zero where padded.
-
-        totals: of this model, which does not learn any more; those that are not known yet are filled in.
-        """
+        """Return γ [B,I,J] and γ′ [B,J,I], zero where padded; totals: of this model, which does not learn any more."""
         sides = self._distinct(x, y)
-        chances = self._chances(sides, totals)
-        if _is_compiled(x.subwords):
-            directions = self._compiled([each.without_gradient(self.options.null) for each in chances])
-            places = sides[0].places.numpy(), sides[1].places.numpy()
-            there, back = compiled.read(directions, places, self.options.agreement, None)[1]
-            return torch.from_numpy(there), torch.from_numpy(back)
-        found = self._found(chances, sides)
+        found = self._found(self._chances(sides, totals), sides)
         return torch.as_tensor(found[0].links), torch.as_tensor(found[1].links)
+
+    @torch.no_grad()
+    def by_vectors(self) -> tuple[compiled.Vectors, list[compiled.ByVectors]]:
+        """Return what compiled code reads of a model on the CPU that does not learn any more. In fp64, whose rounding
+        leaves the same fp32 numbers on all processors but for one in millions."""
+        directions = self.forward_direction, self.backward_direction
+        vectors = compiled.Vectors(*(_numbers(table) for table in self.tables))
+        totals = vectors.totals((_numbers(directions[0].bias), _numbers(directions[1].bias)))
+        return vectors, [
+            compiled.ByVectors(
+                _numbers(own.none.double().log_softmax(dim=0) + log(self.options.null)),
+                _numbers(F.linear(table.double(), own.jumps.weight.double(), own.jumps.bias.double())),
+                _numbers(own.bias.double() + log1p(-self.options.null)),
+                total,
+            )
+            for own, table, total in zip(directions, self.tables, totals, strict=True)
+        ]
 
     def _distinct(self, x: SideBatch, y: SideBatch) -> tuple[Distinct, Distinct]:
         return Distinct.of(x, self.tables[0]), Distinct.of(y, self.tables[1])
 
     def _chances(self, sides: tuple[Distinct, Distinct], totals: Sequence[Tensor] = ()) -> list[Chances]:
-        """Return those of both directions; totals: as for `posteriors`, or none."""
+        """Return those of both directions; totals: those of the model, or none."""
         chances = []
         directions = self.forward_direction, self.backward_direction
         for number, (x, y, table) in enumerate(((*sides, self.tables[1]), (*sides[::-1], self.tables[0]))):
             direction, states = directions[number], dropout(x.vectors, self.dropout, self.training)
-            if totals:
-                known = totals[number]
-                new = known[x.ids].isnan()
-                known[x.ids[new]] = direction.totals(states[new], table)
-                of_states = known[x.ids]
-            else:
-                of_states = direction.totals(states, table)
+            of_states = totals[number][x.ids] if totals else direction.totals(states, table)
             chances.append(direction(x, y, states, of_states))
         return chances
 
@@ -302,6 +307,11 @@ def _is_compiled(tensor: Tensor) -> bool:
 def _array(tensor: Tensor) -> Array:
     """Return a tensor of the CPU as a numpy array, whose small matrices are multiplied several times faster."""
     return tensor.numpy() if tensor.device.type == "cpu" else tensor
+
+
+def _numbers(tensor: Tensor) -> Array:
+    """Return a tensor in fp32 as compiled code reads it."""
+    return tensor.detach().float().contiguous().numpy()
 
 
 @torch.no_grad()

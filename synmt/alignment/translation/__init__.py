@@ -1,1 +1,1 @@
-"""Aligners that read word links off two translation models, one of each direction."""
+"""Aligners that read word links from two translation models, one per direction."""

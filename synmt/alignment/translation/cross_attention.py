@@ -1,42 +1,42 @@
 """Word links from the cross-attention of translation models: `naive-att`, `naive-att-last`, `shift-att`, `mtl-fullc`.
 
-`naive-att`: word links from the attention of the step that predicts a word.
+`naive-att`: links from the attention of the step that predicts a word.
 
 The baseline of Garg, Peitz, Nallasamy & Paulik (2019), "Jointly Learning to Align and Translate with Transformer
-Models", EMNLP, and of Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL. With A the
-cross-attention of one decoder layer, averaged over its heads, and rows counted by what they predict:
+Models", EMNLP, and of Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL. A is the
+cross-attention of one decoder layer, averaged over its heads; rows are counted by the word that they predict:
 
     W_ij = (1/H) Σ_h A^h_{i−1,j}     row i−1 reads y_{i−1} and predicts y_i
 
-The layer is the last but one, which Garg et al. found best of six; of fewer, it is that on which the two directions
-agree best, as for `shift-att`. `naive-att-last` (Chen, Sun & Liu 2021) is the same
-with models whose last decoder layer alone attends to the source, and reads that layer.
+We read the second to last layer, which Garg et al. found best of six; with fewer than six, we read the layer on which
+the two directions agree best, as in `shift-att`. In `naive-att-last` (Chen, Sun & Liu 2021), only the last decoder
+layer attends to the source, and we read that layer.
 
-Where their models end a source with a token of its own, whose column they cut off, ours have none.
+Their models end each source with a special token, whose column they remove; ours have no such token.
 
-`shift-att`: word links from the attention of the step that reads a word.
+`shift-att`: links from the attention of the step that reads a word.
 
 Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from Neural Machine Translation", EMNLP.
-The same models as `naive-att`, one row further down, where y_i is known:
+The models are those of `naive-att`, but we read the next row, in which y_i is known:
 
     W_ij = (1/H) Σ_h A^h_{i,j}       row i reads y_i
 
-The layers are those two, one of each direction, whose links agree best: the lowest alignment error rate of one
-against the other on some of the bitext, so that no gold links are needed (synmt.alignment.translation.models).
-The paper's scripts fix the third of six.
+We read the two layers, one per direction, whose links agree best: they have the lowest alignment error rate against
+each other on part of the bitext, so no gold links are needed (synmt.alignment.translation.models). The paper's scripts
+always read the third of six.
 
 `mtl-fullc`: one attention head learns links while the model learns to translate.
 
 Garg, Peitz, Nallasamy & Paulik (2019), "Jointly Learning to Align and Translate with Transformer Models", EMNLP,
-section 4: multi-task learning with full target context. Each batch goes through the decoder twice, once under the
-causal mask to learn to translate, and once without it, where row i−1, which predicts y_i, sees all of y. Of that
+section 4: multi-task learning with full target context. Each batch goes through the decoder twice: once under the
+causal mask to learn to translate, and once without it, so that row i−1, which predicts y_i, sees all of y. In the
 second pass, the first head A of one layer is the alignment:
 
     L = L_translation − λ Σ_i Σ_j G_ij log A_{i−1,j}
 
-G: the links of `naive-att`, both directions symmetrized, uniform over the links of a word; words without links are
-not in the sum. With links of another aligner (`--guide`), such as GIZA++, this is the paper's Mtl-Fullc-GZ. Links
-are those of words, and all subwords of linked words count as linked; in the paper they are those of subwords.
+G: the links of `naive-att`, symmetrized, uniform over the links of a word; words without links do not count. With links
+of another aligner such as GIZA++ (`--guide`), this is the paper's Mtl-Fullc-GZ. We link words, so all subwords of
+linked words count as linked; the paper links subwords.
 """
 
 from dataclasses import dataclass, replace
@@ -58,7 +58,8 @@ class NaiveAtt(LinkIdea):
     cites: ClassVar[tuple[str, ...]] = ("garg2019jointly",)
     layer: int = setting(
         0,
-        "decoder layer that is read, counted from 1; 0 is the last but one of six, or of fewer the one that agrees",
+        "decoder layer to read, counted from 1; 0: the second to last of six, or with fewer, the one on which both"
+        " directions agree best",
         most=256,
     )
 
@@ -97,9 +98,7 @@ class NaiveAttLast(LinkIdea):
 @dataclass(frozen=True)
 class ShiftAtt(LinkIdea):
     cites: ClassVar[tuple[str, ...]] = ("chen2020accurate",)
-    layer: int = setting(
-        0, "decoder layer that is read, counted from 1; 0 is where the two directions agree best", most=256
-    )
+    layer: int = setting(0, "decoder layer to read, counted from 1; 0: where the two directions agree best", most=256)
 
     def fixed_layer(self, config: TransformerConfig) -> int:
         return self.layer
@@ -114,9 +113,9 @@ class MtlFullc(LinkIdea):
     guide = "naive-att"
     trains_model = True
     layer: int = setting(
-        0, "decoder layer whose first head learns links, counted from 1; 0 is the last but one", most=256
+        0, "decoder layer whose first head learns links, counted from 1; 0: the second to last", most=256
     )
-    weight: float = setting(0.05, "λ, the weight of the links' loss")
+    weight: float = setting(0.05, "λ, the weight of the loss over links")
 
     def fixed_layer(self, config: TransformerConfig) -> int:
         return self.layer or super().fixed_layer(config)
@@ -132,7 +131,7 @@ class MtlFullc(LinkIdea):
         from synmt.nn.encoding import hiding_bias
 
         end = forced.target.real.logical_not()
-        hidden = end.new_zeros(len(end), 1 + end.shape[1])  # the begin of sentence is always in sight
+        hidden = end.new_zeros(len(end), 1 + end.shape[1])  # the begin of sentence is always visible
         hidden[:, 1:] = end
         everything = AttentionEdit(bias=hiding_bias(hidden))
         return forced.weights(everything)[:, 0, :-1]

@@ -1,7 +1,7 @@
-"""Fits an aligner on translation models to a bitext: models of both directions, links to learn from, parts on top.
+"""Fits an aligner to a bitext: translation models of both directions, links to learn from, and parts on top.
 
-The aligner that it learns from is fitted first, into the folder `guide` within its own, an aligner in its own right.
-With the setting `models`, the translation models of another aligner are taken over as they are.
+If it learns from another aligner, that one is fitted first, into the subfolder `guide`, which is a complete aligner.
+With the setting `models`, it uses the translation models of another aligner unchanged.
 """
 
 import math
@@ -46,7 +46,7 @@ from synmt.training.preparation import Example, build_vocabulary, encode_corpus,
 if TYPE_CHECKING:
     from synmt.alignment.translation.idea import LinkIdea, TranslationFitConfig
 
-PART_SHARE = 5  # a part gets a fifth of the models' training: 10,000 of 50,000 updates in Chen et al. (2020)
+PART_SHARE = 5  # a part gets a fifth of the models' updates: 10,000 of 50,000 in Chen et al. (2020)
 Guide = Sequence[Set[Link]]
 
 
@@ -61,7 +61,7 @@ class FitModels:
         self.bitexts = {"forward": bitext.pairs, "backward": bitext.pairs.reversed()}
 
     def run(self) -> Models:
-        """Make models and parts, and open them at the layers that are read."""
+        """Make models and parts, and open them at the layers to read."""
         idea, out, base = self.idea, self.how.out, self.models
         guide, layers = self.bitext.guide, None
         if self.models:
@@ -83,17 +83,17 @@ class FitModels:
         return Models.open(out, idea, layers, self.how.device)
 
     def _check_words(self, models: Path) -> None:
-        """Raise BadInput if the models that are taken over were trained on other words than they are to read."""
+        """Raise BadInput if the models to reuse were trained on differently made words."""
         text = self.bitext.text
         for name, own, language in zip(DIRECTIONS, text.words, text.languages, strict=True):
             config = ModelFolder.open(models / name, ModelConfig).config
             known, of_model = config.words, config.languages[0]
             if own and known and own.share == known.share == 1 and (own, language) != (known, of_model):
                 theirs, ours = f"{known.tokenizer} {of_model}", f"{own.tokenizer} {language}"
-                raise BadInput(f"was fitted to other words ({theirs}) than those that are given ({ours})", str(models))
+                raise BadInput(f"was trained on other words ({theirs}) than given here ({ours})", str(models))
 
     def _teacher(self) -> "tuple[LinkIdea, Path]":
-        """Return the aligner whose links this one learns from, and its folder: `models` if that fits, or a new one."""
+        """Return the aligner whose links this one learns from, and its folder: `models` if suitable, or a new one."""
         name, how = self.idea.guide, self.how
         if self.models and read_config(self.models).get("aligner") == name:
             return ALIGNERS[name].open(self.models, how.device), self.models
@@ -107,7 +107,7 @@ class FitModels:
         ), path
 
     def _train_model(self, name: str, guide: Guide | None, base: Path | None) -> None:
-        """Train the translation model of one direction; it learns the links of `guide`, if there are any, too."""
+        """Train the translation model of one direction; with a guide, it learns the links too."""
         shared = base or (self.how.out if name == "backward" else None)
         codes = str(shared / "forward" / "codes.bpe") if shared else None
         text = self.bitext.text
@@ -121,7 +121,7 @@ class FitModels:
         fit_model(out, model, data, self.training, self.processes, codes, learner, lambda *_: notes.say())
 
     def _train_part(self, name: str, layer: int, guide: Guide | None) -> None:
-        """Train what the idea puts on top of one direction's model."""
+        """Train the idea's part on top of one direction's model."""
         below = ModelFolder.open(self.how.out / name, ModelConfig)
 
         def learner() -> PartOnTop:
@@ -139,7 +139,7 @@ class FitModels:
         trainer.run()
 
     def _layers(self, layers: tuple[int, int] | None) -> tuple[int, int]:
-        """Return which decoder layers are read: those of the idea, of its teacher, or those that agree."""
+        """Return the decoder layers to read: those of the idea, of its teacher, or those that agree best."""
         out = self.how.out
         fixed = self.idea.fixed_layer(ModelFolder.open(out / "forward", ModelConfig).config.network)
         if fixed:
@@ -151,7 +151,7 @@ class FitModels:
 
 
 def training_of_part(training: TrainingConfig) -> TrainingConfig:
-    """Return the training of what stands on top of models that have been trained so: all of it shorter alike."""
+    """Return the training config of a part, given that of the models under it: everything is shorter by one factor."""
     return replace(
         training,
         epochs=math.ceil(training.epochs / PART_SHARE),
@@ -163,7 +163,7 @@ def training_of_part(training: TrainingConfig) -> TrainingConfig:
 
 @dataclass(frozen=True)
 class LinkedData:
-    """What the models of one direction learn from, with the links of each pair if they learn these. A TrainingData."""
+    """The training data of one direction, with the links of each pair if the models learn them. A TrainingData."""
 
     bitext: Bitext
     links: Guide | None
@@ -180,7 +180,7 @@ class LinkedData:
         return encode_corpus(examples, folder.config, folder.vocabulary, training.max_length, self.notes)
 
     def _with_links(self, examples: Iterator[Example], guide: Guide, bpe: Bpe) -> Iterator[Example]:
-        """Link all subwords of two linked words."""
+        """Link all subwords of linked words."""
         for example, pair, links in zip(examples, self.bitext, guide, strict=True):
             words = [word for word, each in enumerate(pair.target.tokens) for _ in bpe.segment(each)]
             example.links = links_of_subwords(links, example.source.word_of, words)
@@ -191,14 +191,14 @@ class LinkedData:
 
 
 def directed(name: str, guide: Guide | None) -> Guide | None:
-    """Return the links of a guide as (source, target) of that direction."""
+    """Return the links of a guide as (source, target) in that direction."""
     if guide is None or name == "forward":
         return guide
     return [{(target, source) for source, target in links} for links in guide]
 
 
 def links_of(aligner: "LinkIdea", bitext: Bitext) -> list[Set[Link]]:
-    """Return the links of each pair, as the aligner's own heuristic takes them."""
+    """Return the links of each pair by the aligner's own heuristic."""
     how = Extraction(aligner.heuristic)
     links: list[Set[Link]] = []
     with tqdm(total=len(bitext), unit="pair", disable=not sys.stderr.isatty()) as line:
@@ -210,10 +210,10 @@ def links_of(aligner: "LinkIdea", bitext: Bitext) -> list[Set[Link]]:
 
 
 def _copy_model(base: Path, path: Path, idea: "LinkIdea") -> None:
-    """Copy the model of another aligner. Raises BadInput if it is none that the idea can read."""
+    """Copy the model of another aligner. Raises BadInput if the idea cannot read it."""
     config = ModelFolder.open(base, ModelConfig).config.network
     if idea.network(config) != config:
-        raise BadInput("is no model for this method, which needs other layers", str(base))
+        raise BadInput("does not suit this method, which needs other layers", str(base))
     path.mkdir(parents=True, exist_ok=True)
     for file in base.iterdir():
         if file.is_file() and file.name != "log.tsv":
@@ -221,7 +221,7 @@ def _copy_model(base: Path, path: Path, idea: "LinkIdea") -> None:
 
 
 class LinkedTranslation(TranslationModel):
-    """A translation model that learns the links of `target.links` too, as an idea says, at its decoder layer."""
+    """A translation model that also learns the links in `target.links`, at the decoder layer that the idea chooses."""
 
     def __init__(self, folder: ModelFolder[ModelConfig], idea: "LinkIdea") -> None:
         config = folder.config
@@ -236,17 +236,17 @@ class LinkedTranslation(TranslationModel):
 
 
 class PartOnTop(nn.Module):
-    """A part that learns on top of a translation model, which stays as it is and runs without dropout.
+    """A part that learns on top of a translation model, which is frozen and runs without dropout.
 
-    Parameters and state are those of the part alone.
+    Its parameters and state are only those of the part.
     """
 
     def __init__(self, idea: "LinkIdea", model: TranslationModel, part: nn.Module, layer: int) -> None:
         super().__init__()
         self.idea, self.part, self.layer = idea, part, layer
-        self._below = [model.eval().requires_grad_(False)]  # in a list, since no submodule
+        self._below = [model.eval().requires_grad_(False)]  # in a list, so that it is not a submodule
 
     def loss(self, source: SourceBatch, target: TargetBatch, smoothing: float = 0.0, word_dropout: float = 0.0) -> Loss:
-        """Return what the idea gives to its part; smoothing and word dropout are those of translation."""
+        """Return the idea's loss for its part; smoothing and word dropout affect only translation."""
         loss = self.idea.loss(Forced.run(self._below[0], self.part, self.layer, source, target))
         return Loss(loss, target.tokens, loss)

@@ -1,7 +1,7 @@
-"""Pairs with the target as forced output of a translation model. Free of torch, as `--help` is.
+"""Pairs with the target as forced output of a translation model. Imports no torch, so that `--help` is fast.
 
 Shapes: B pairs, I target tokens, J source tokens, t = I + 1 rows of the decoder: row 0 reads the begin of sentence and
-predicts y_1, row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
+predicts y_1; row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Forced:
-    """A batch of pairs on one model. part: what was trained on top of it; layer: the decoder layer that is read."""
+    """A batch of pairs in one model. part: trained on top of the model; layer: the decoder layer to read."""
 
     model: "TranslationModel"
     part: Any
@@ -37,9 +37,9 @@ class Forced:
         return cls(model, part, layer, source, target, model.encode(source))
 
     def crossing(self, context: "AttentionEdit | None" = None) -> "Recorder":
-        """Run the decoder up to the layer's attention to the source, and return what that recorded.
+        """Run the decoder up to the layer's attention to the source, and return the recorder of that attention.
 
-        Its inputs are [B,t,d], its weights [B,H,t,J]; each position sees those before it, or what `context` shows.
+        Inputs are [B,t,d], weights [B,H,t,J]; each position sees the previous ones, or what `context` shows.
         """
         from synmt.nn.attention import Recorder
 
@@ -56,8 +56,8 @@ class Forced:
         return self.crossing(context).weights[0]
 
     def posteriors(self) -> "Tensor":
-        """Return what the weights of the step that predicts y_i would be, were y_i known (synmt.alignment.attention),
-        [B,I,J]. Raises BadInput for a layer below the last, whose weights have a part in what later steps predict."""
+        """Return the weights as they would be if the step that predicts y_i knew y_i (synmt.alignment.attention),
+        [B,I,J]. Raises BadInput for a layer below the last, whose weights affect the predictions of later steps."""
         import torch
 
         from synmt.alignment.attention import first_order_posteriors
@@ -66,7 +66,7 @@ class Forced:
 
         network, real = self.model.network, self.target.real
         if self.layer != network.config.decoder_layers:
-            raise BadInput(f"--links-by posterior is of the last decoder layer, not of layer {self.layer}")
+            raise BadInput(f"--links-by posterior needs the last decoder layer, not layer {self.layer}")
         cross = network.decoder_layers[-1].cross
         assert cross is not None
         with torch.enable_grad():
@@ -77,6 +77,6 @@ class Forced:
         return first_order_posteriors(recorder.weights[0], -loss)[:, :-1]
 
     def states(self) -> "Tensor":
-        """Return what the decoder predicts from, [B,t,d]."""
+        """Return the states from which the decoder predicts, [B,t,d]."""
         network = self.model.network
         return network.decode(network.embed(self.target.inputs), self.encoded.states, self.encoded.bias)

@@ -1,14 +1,13 @@
-"""Word links from translation models: what every such aligner shares.
+"""Word links from translation models: the common part of all such aligners.
 
 A model of each direction reads a pair with the target as forced output; an idea decides which weights are the links.
-Each is a subclass of LinkIdea; its fields are its options.
+An idea is a subclass of LinkIdea; its fields are its options.
 
-A folder holds config.json, in `forward` and `backward` the translation models as folders of their own, in
-`forward-part` and `backward-part` what was trained on top of them, and in `guide` the aligner that this one learned
-from, if there was one.
+A folder holds config.json; in `forward` and `backward` the folders of the translation models; in `forward-part` and
+`backward-part` the parts trained on top of them; and in `guide` the aligner that this one learned from, if any.
 
 Shapes: B pairs, I target tokens, J source tokens, t = I + 1 rows of the decoder: row 0 reads the begin of sentence
-and predicts y_1, row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
+and predicts y_1; row i reads y_i and predicts y_{i+1}. Layers are counted from 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,11 +48,11 @@ OF_MODELS = frozenset({*option_names(TransformerConfig), *ENCODERS})
 
 @dataclass(frozen=True)
 class LinkIdea:
-    """One way to read links. What a subclass leaves out is that of the plain models' attention.
+    """A way to read links. By default, it reads the attention of plain models.
 
-    guide: the method whose links this one learns from, unless others are given; "" if it learns from none.
-    trains_model: whether it changes the translation models, or only learns a part on top of them.
-    ties_subwords: whether both models must read the same subwords, and nothing else.
+    guide: the method that supplies links to learn from, unless they are given; "" if it learns from none.
+    trains_model: whether it changes how the translation models are trained; otherwise it only trains a part on top.
+    ties_subwords: whether both models must read exactly the same subwords.
     """
 
     models: "Models | None" = field(default=None, kw_only=True, repr=False, compare=False)
@@ -70,8 +69,8 @@ class LinkIdea:
 
     @classmethod
     def uses(cls, given: Settings) -> frozenset[str]:
-        """Return the options that the method uses besides its own, as Aligner: with --models, only the training of what
-        is not taken over."""
+        """Return the options that the method uses besides its own, as Aligner; with --models, no options for training
+        the models that it reuses."""
         used = OF_WEIGHTS | {"models", "resume"}
         if not given.get("models"):
             used |= {"preset"} | OF_TRAINING | OF_MODELS
@@ -84,15 +83,15 @@ class LinkIdea:
         return used if cls.posteriors is LinkIdea.posteriors else used | {"links-by"}
 
     def network(self, config: TransformerConfig) -> TransformerConfig:
-        """Return the translation models' sizes, where the idea changes them."""
+        """Return the config of the translation models, if the idea changes it."""
         return config
 
     def fixed_layer(self, config: TransformerConfig) -> int:
-        """Return which decoder layer is read; 0 if that depends on how well the two directions agree."""
+        """Return the decoder layer to read, or 0 to choose it by the agreement of the two directions."""
         return max(1, config.decoder_layers - 1)
 
     def part(self, config: TransformerConfig) -> "nn.Module | None":
-        """Return what is trained on top of each model, which then stays as it is."""
+        """Return a part to train on top of each model, which is then frozen."""
         return None
 
     @property
@@ -100,15 +99,15 @@ class LinkIdea:
         return type(self).part is not LinkIdea.part
 
     def loss(self, forced: Forced) -> "Tensor":
-        """Return what the part learns from, or what a model learns besides translation; summed over the batch."""
+        """Return the loss of the part, or a model's additional loss, summed over the batch."""
         raise NotImplementedError
 
     def weights(self, forced: Forced) -> "Tensor":
-        """Return how much each target token is linked with each source token, [B,I,J]; padded rows are anything."""
+        """Return how strongly target and source tokens are linked, [B,I,J]; padded rows do not matter."""
         raise NotImplementedError
 
     def posteriors(self, forced: Forced) -> "Tensor":
-        """Return what the weights would be, were y_i known to the step that they are of, [B,I,J]. Raises BadInput."""
+        """Return the weights as they would be if their step knew y_i, [B,I,J]. Raises BadInput."""
         raise NotImplementedError
 
     def matrices(self, forward: Forced, backward: Forced) -> tuple["Tensor", "Tensor"]:
@@ -144,20 +143,20 @@ class LinkIdea:
 
     @classmethod
     def open(cls, folder: Path, device: str) -> Self:
-        """Open the aligner of a folder; or another one that reads the same models off a layer of its own.
+        """Open the aligner of a folder, or an aligner of another class that reads its models at a layer of its own.
 
-        Raises BadInput, naming the file, for a folder that is missing, incomplete, inconsistent or of no use.
+        Raises BadInput, naming the file, for a folder that is missing, incomplete, inconsistent or unsuitable.
         """
         from synmt.alignment.translation.models import Models, layers_of_another
 
         fields = read_config(folder)
         for name in DIRECTIONS:
-            check_inside(folder, folder / name / CONFIG_FILE)  # and not inside of its own folder alone
+            check_inside(folder, folder / name / CONFIG_FILE)  # not only inside its own folder
         with naming(folder / CONFIG_FILE):
             made_by, saved = fields["aligner"], fields.get("model", fields)
             layers = [int(layer) for layer in saved["layers"]]
             if len(layers) != len(DIRECTIONS):
-                raise ValueError(f"layers of {len(layers)} directions, not of {len(DIRECTIONS)}")
+                raise ValueError(f"expected a layer for each of {len(DIRECTIONS)} directions, found {len(layers)}")
             idea = link_idea(made_by, dict(saved["options"]))
         if not isinstance(idea, cls):
             idea = cls()
@@ -165,23 +164,23 @@ class LinkIdea:
         return replace(idea, models=Models.open(folder, idea, layers, device))
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":
-        """Return the weights of each pair, in order. Raises BadInput."""
+        """Return the weights of each pair in order. Raises BadInput."""
         assert self.models
         return self.models.align(self, pairs)
 
 
 def link_idea(name: str, options: Mapping[str, Any] | None = None) -> LinkIdea:
-    """Return the idea of a method. Raises ValueError or TypeError for one that reads no translation models."""
+    """Return the idea of a method. Raises ValueError or TypeError for a method that reads no translation models."""
     idea = ALIGNERS[name](**options or {}) if name in ALIGNERS else None
     if not isinstance(idea, LinkIdea):
-        raise ValueError(f"{name!r} is no method that reads translation models")
+        raise ValueError(f"{name!r} does not read translation models")
     return idea
 
 
 @dataclass(frozen=True)
 class TranslationFitConfig:
-    """Sizes and training of the translation models; what their encoders of source and target read; models: the folder
-    of the aligner whose translation models are taken over."""
+    """Sizes, training and encoders (of source and target) of the translation models; models: the folder of the aligner
+    whose translation models are reused."""
 
     network: TransformerConfig
     training: TrainingConfig
@@ -190,11 +189,11 @@ class TranslationFitConfig:
 
 
 def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFitConfig:
-    """Return what the settings ask for. Raises WrongUsage for what no such models can have."""
+    """Return the config for these settings. Raises WrongUsage if no such models can have them."""
     try:
         encoders = encoders_of(settings)
         if ties_subwords(idea) and not all(side.reads_subwords for side in encoders):
-            raise ValueError("this method needs encoders that read nothing but subwords")
+            raise ValueError("this method needs encoders that read only subwords")
         network, training = configs(resolve(PRESETS[settings.get("preset") or "small"], [], settings))
         network = idea.network(network)
         for side in encoders:
@@ -205,7 +204,7 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
     if models is None or idea.trains_model:
         layer = idea.fixed_layer(network)
         if layer > network.decoder_layers:
-            raise WrongUsage(f"this method reads decoder layer {layer}, which there is not")
+            raise WrongUsage(f"this method reads decoder layer {layer}, which does not exist")
         if not all(map(network.crosses, [layer] if layer else range(1, network.decoder_layers + 1))):
             raise WrongUsage(
                 "this method reads a decoder layer that does not attend to the source; --cross-attention all"
@@ -214,6 +213,6 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
 
 
 def ties_subwords(idea: LinkIdea) -> bool:
-    """Return whether a method, or one that it learns from, needs the same subwords in both directions."""
+    """Return whether a method, or the one that it learns from, needs the same subwords in both directions."""
     guide = ALIGNERS[idea.guide]() if idea.guide else None
     return idea.ties_subwords or (isinstance(guide, LinkIdea) and ties_subwords(guide))

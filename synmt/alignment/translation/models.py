@@ -1,8 +1,8 @@
-"""The translation models of both directions at work, and which of their layers are read (see idea.py).
+"""The translation models of both directions in use, and the choice of the layers to read (see idea.py).
 
-Layers without gold links: Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from Neural Machine
-Translation", EMNLP: of all layers of one model with all of the other, the two with the lowest alignment error rate of
-one's links against the other's. Both sides of that being sure, it is 1 − 2|F∩B| / (|F| + |B|).
+How layers are chosen without gold links: Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from
+Neural Machine Translation", EMNLP. Of all pairs of a layer of each model, take the pair whose links have the lowest
+alignment error rate against each other. As all links on both sides are sure, it is 1 − 2|F∩B| / (|F| + |B|).
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -41,7 +41,7 @@ SAMPLE = 1000  # pairs, the size of the paper's validation sets
 
 @dataclass
 class Direction:
-    """One of the two models, what was trained on top of it, and the decoder layer that is read."""
+    """One of the two models, the part on top of it, and the decoder layer to read."""
 
     folder: ModelFolder[ModelConfig]
     model: TranslationModel
@@ -49,7 +49,7 @@ class Direction:
     layer: int
 
     def sentences(self, pairs: Sequence[SentencePair], backward: bool = False) -> "Sentences":
-        """Return pairs as this direction sees them. Raises BadInput for a record that lacks what the encoder needs."""
+        """Return the pairs in this direction. Raises BadInput for a record that lacks something the encoder needs."""
         bpe, vocabulary, side = self.folder.bpe, self.folder.vocabulary, self.folder.config.source
         features, targets = [], []
         for pair in pairs:
@@ -68,7 +68,7 @@ class Direction:
 
 @dataclass
 class Sentences:
-    """Pairs as one direction sees them. word_of: for each source token the word that it is a subword of, or −1."""
+    """Pairs in one direction. word_of: the index of each source token's word, or −1."""
 
     corpus: Corpus
     word_of: list[np.ndarray]
@@ -92,7 +92,7 @@ class Models:
 
     @classmethod
     def open(cls, folder: Path, idea: "LinkIdea", layers: Sequence[int], device: str) -> Self:
-        """Open what an idea reads at these layers. Raises BadInput."""
+        """Open the models and parts that an idea reads at these layers. Raises BadInput."""
         forward, backward = (
             open_direction(folder, name, idea, layer, local_device(device))
             for name, layer in zip(DIRECTIONS, layers, strict=True)
@@ -100,7 +100,7 @@ class Models:
         return cls(folder, forward, backward)
 
     def align(self, idea: "LinkIdea", pairs: Sequence[SentencePair]) -> list[SoftLinks]:
-        """Return the weights of each pair, in order. Raises BadInput."""
+        """Return the weights of each pair in order. Raises BadInput."""
         forward, backward = self.forward.sentences(pairs), self.backward.sentences(pairs, backward=True)
         lengths = [max(len(x), len(y)) for x, y in zip(forward.word_of, backward.word_of, strict=True)]
 
@@ -122,7 +122,7 @@ class Models:
 
 
 def open_direction(path: Path, name: str, idea: "LinkIdea", layer: int, device: torch.device) -> Direction:
-    """Open the model, and the part if the idea has one. Raises BadInput."""
+    """Open the model, and its part if the idea has one. Raises BadInput."""
     folder = ModelFolder.open(path / name, ModelConfig)
     part = None
     if idea.has_part:
@@ -139,7 +139,7 @@ def open_direction(path: Path, name: str, idea: "LinkIdea", layer: int, device: 
 
 
 def _holder(idea: "LinkIdea", folder: ModelFolder[ModelConfig]) -> nn.ModuleDict:
-    """Return an untrained part, under the name by which its training knows it."""
+    """Return an untrained part, under the name that it has in training."""
     part = idea.part(folder.config.network)
     return nn.ModuleDict() if part is None else nn.ModuleDict({"part": part})
 
@@ -149,7 +149,7 @@ def part_folder(path: Path, direction: str) -> Path:
 
 
 def _soft_links(forward: np.ndarray, backward: np.ndarray, source: np.ndarray, target: np.ndarray) -> SoftLinks:
-    """Cut padding and structure out of weights [I,n] and [J,n']."""
+    """Remove padding and structure from the weights [I,n] and [J,n']."""
     x, y = source >= 0, target >= 0
     sources, targets = np.flatnonzero(x), np.flatnonzero(y)
     return SoftLinks(
@@ -158,19 +158,19 @@ def _soft_links(forward: np.ndarray, backward: np.ndarray, source: np.ndarray, t
 
 
 def layers_of_another(path: Path, method: str, idea: "LinkIdea", made_by: str) -> list[int]:
-    """Return where a method reads models that were not made for it. Raises BadInput if it cannot."""
+    """Return the layers at which a method reads models made by another. Raises BadInput if it cannot read them."""
     layers = []
     for name in DIRECTIONS:
         network = ModelFolder.open(path / name, ModelConfig).config.network
         fits = idea.network(network) == network and not idea.has_part and not idea.trains_model
         layers.append(idea.fixed_layer(network) if fits else 0)
     if not all(layers):
-        raise BadInput(f"was made by {made_by}; {method} must be fitted (--models takes its models over)", str(path))
+        raise BadInput(f"was made by {made_by}; to use {method}, fit it with --models", str(path))
     return layers
 
 
 def agreeing_layers(idea: "LinkIdea", models: Models, bitext: Bitext) -> tuple[int, int]:
-    """Return the layers of both models, from 1; of those that agree equally well, the lower ones."""
+    """Return the two layers that agree best, counted from 1; the lower ones if several agree equally well."""
     sample = list(islice(bitext, 0, None, max(1, len(bitext) // SAMPLE)))[:SAMPLE]
     links = []
     for layer in range(1, models.forward.folder.config.network.decoder_layers + 1):
@@ -186,6 +186,6 @@ def agreeing_layers(idea: "LinkIdea", models: Models, bitext: Bitext) -> tuple[i
 
 
 def disagreement(forward: Sequence[Set[Link]], backward: Sequence[Set[Link]]) -> float:
-    """Return the error rate of either against the other."""
+    """Return the error rate of one against the other."""
     common = sum(len(f & b) for f, b in zip(forward, backward, strict=True))
     return 1 - 2 * common / max(1, sum(map(len, forward)) + sum(map(len, backward)))

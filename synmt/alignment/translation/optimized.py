@@ -1,37 +1,37 @@
 """Attention that is optimized for the words of each pair: `add-sgd` and `bao`.
 
-`add-sgd`: a layer that sees only the source repredicts each word; its attention is optimized for the word.
+`add-sgd`: a layer that sees only the source predicts each word again; its attention is optimized for that word.
 
 Zenkel, Wuebker & DeNero (2019), "Adding Interpretable Attention to Neural Translation Models Improves Word
-Alignment". On top of a translation model that stays as it is, with s_i the decoder's output that predicts y_i, h_j
-the encoder's and e_j the embedding of x_j:
+Alignment". The layer is on top of a frozen translation model. With the decoder's output s_i that predicts y_i, the
+encoder's output h_j and the embedding e_j of x_j:
 
     m_j = (h_j + e_j) / 2,   a_ij = (W_Q s_i)·(W_K m_j) / √d,   c_i = Σ_j softmax(a_i)_j W_V m_j
     p(y_i) = softmax(E LN(W_O c_i) + b)
 
-which is trained like a translation model. To align, the logits a_i take `steps` steps of gradient descent on
-−log p(y_i), the word now known, and their softmax is the alignment.
+It is trained like a translation model. To align, y_i being known, gradient descent changes the logits a_i in `steps`
+steps to lower −log p(y_i), and their softmax is the alignment.
 
-Written after a description of the paper and not after its text or code: that the layer has a single head, so that
-its logits are the alignment's, the norm before the output, and that E and b are the model's own, are ours, and so
-may be the numbers of steps and their rate.
+We implemented this from a description of the paper, not from its text or code. Our own choices: the layer has a single
+head, so its logits are those of the alignment; there is a norm before the output; E and b are those of the model;
+perhaps the number of steps and their rate.
 
-`bao`: bidirectional attention optimization: one alignment for which both directions predict their words.
+`bao`: bidirectional attention optimization: finds one alignment with which both directions predict their words.
 
-Zenkel, Wuebker & DeNero (2020), "End-to-End Neural Word Alignment Outperforms GIZA++", ACL. The layers of `add-sgd`
-on both models; but the logits that are optimized are one matrix, which each direction normalizes its own way:
+Zenkel, Wuebker & DeNero (2020), "End-to-End Neural Word Alignment Outperforms GIZA++", ACL. Both models have the layer
+of `add-sgd`, but the optimized logits are one matrix, which each direction normalizes over its own side:
 
     S = (a_xy + a_yxᵀ) / 2,   W_xy = softmax_j(S),   W_yx = softmax_i(S)ᵀ
     L(S) = −Σ_i log p(y_i | W_xy) − Σ_j log p(x_j | W_yx) + λ (C(W_xy) + C(W_yx))
 
-C favours links whose neighbours are linked: with K a diagonal of 3×3 that sums to 1, or its mirror image,
+C favours links whose neighbours are linked. K is a 3×3 diagonal that sums to 1, or its mirror image:
 
     C(W) = −Σ_i log max_j (W ∗ K)_ij
 
-Written after a description of the paper and not after its text or code: that S begins as the mean, the kernel K,
-and the numbers of steps and their rate are ours. The queries see the words before y_i alone: with y_i in sight, a
-layer that is trained to predict y_i could pass it on through the weights. The paper's full target context
-belongs to the aligner that learns from these links (taught_heads.py).
+We implemented this from a description of the paper, not from its text or code. Our own choices: S starts as the mean;
+the kernel K; the number of steps and their rate. The queries see only the words before y_i: if they saw y_i, a layer
+trained to predict y_i could pass it on through the weights. The paper's full target context belongs to the aligner
+that learns from these links (taught_heads.py).
 """
 
 from collections.abc import Callable
@@ -108,7 +108,7 @@ def prediction_layer(config: TransformerConfig) -> "nn.ModuleDict":
 
 
 class Prediction:
-    """One batch on the layer. logits a [B,I,J], finite where padded, before any step."""
+    """One batch in the layer. logits a [B,I,J]: before any step, finite at padding."""
 
     def __init__(self, forced: Forced) -> None:
         import torch
@@ -142,7 +142,7 @@ class Prediction:
 
 
 def descend(logits: "Tensor", loss: "Callable[[Tensor], Tensor]", steps: int, rate: float) -> "Tensor":
-    """Return the logits after gradient descent on the loss; all else that the loss reads stays as it is."""
+    """Return the logits after gradient descent on the loss. Nothing else that the loss reads changes."""
     import torch
 
     with torch.enable_grad():
@@ -154,10 +154,10 @@ def descend(logits: "Tensor", loss: "Callable[[Tensor], Tensor]", steps: int, ra
 
 
 def contiguity_loss(weights: "Tensor", real: "Tensor") -> "Tensor":
-    """Return −Σ_i log max_j (A ∗ K)_ij over real rows: small where neighbours are linked with neighbours.
+    """Return −Σ_i log max_j (A ∗ K)_ij over real rows. It is small if neighbours are linked with neighbours.
 
-    weights A [B,I,J], zero where padded; real [B,I]; K is the diagonal of 3×3, or its mirror image where that
-    fits a row better.
+    weights A [B,I,J], zero at padding; real [B,I]; K is the 3×3 diagonal, or its mirror image if that fits a row
+    better.
     """
     import torch
 

@@ -1,28 +1,28 @@
-"""Attention heads of their own on top of translation models, taught by links: `shift-aet` and `bao-guided`.
+"""Separate attention heads on top of translation models that learn links: `shift-aet` and `bao-guided`.
 
-`shift-aet`: attention heads of their own, taught by the links of `shift-att`.
+`shift-aet`: attention heads that learn the links of `shift-att`.
 
 Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from Neural Machine Translation", EMNLP. The
-translation models stay as they are. Beside the cross-attention of decoder layer l, at the row that reads y_i, stand
-heads with queries and keys of their own, over what that attention reads (z: the states after the layer's
+translation models are frozen. Next to the cross-attention of decoder layer l, there are heads with their own queries
+and keys. At the row that reads y_i, they read the inputs of that attention (z: the states after the layer's
 self-attention, H: the encoder's output):
 
     W_i = (1/H) Σ_h softmax(z_i Q_h (H K_h)ᵀ / √c),   L = −Σ_i Σ_j G_ij log W_ij
 
-G: the links of `shift-att`, both directions symmetrized, uniform over the links of a word. l is the layer that
-`shift-att` has chosen. The frozen models run without dropout. Links are those of words, and all subwords of linked
-words count as linked; in the paper they are those of subwords.
+G: the links of `shift-att`, symmetrized, uniform over the links of a word. l is the layer that `shift-att` has chosen.
+The frozen models run without dropout. We link words, so all subwords of linked words count as linked; the paper links
+subwords.
 
-`bao-guided`: a layer that sees the whole target, taught by the links of `bao`.
+`bao-guided`: a layer that sees the whole target and learns the links of `bao`.
 
 Zenkel, Wuebker & DeNero (2020), "End-to-End Neural Word Alignment Outperforms GIZA++", ACL: guided alignment
-training with full target context, on translation models that stay as they are. Over the decoder's output s come an
-unmasked self-attention and heads with queries and keys of their own:
+training with full target context, on frozen translation models. The layer has an unmasked self-attention over the
+decoder's output s, and heads with their own queries and keys:
 
     z = LN(s + SelfAttention(s)),   W_i = (1/H) Σ_h softmax(z_i Q_h (h K_h)ᵀ / √c),   L = −Σ_i Σ_j G_ij log W_ij
 
-G: the links of `bao`, both directions symmetrized, uniform over the links of a word. Written after a description of
-the paper: that z_i is read off the row that reads y_i, which is certain to know the word, is ours.
+G: the links of `bao`, symmetrized, uniform over the links of a word. We implemented this from a description of the
+paper. Our own choice: z_i comes from the row that reads y_i, which certainly knows the word.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class ShiftAet(LinkIdea):
     cites: ClassVar[tuple[str, ...]] = ("chen2020accurate",)
     guide = "shift-att"
     layer: int = setting(
-        0, "decoder layer beside which the heads stand; 0 is where the two directions agree best", most=256
+        0, "decoder layer whose inputs the heads read; 0: where the two directions agree best", most=256
     )
 
     def fixed_layer(self, config: TransformerConfig) -> int:
@@ -92,7 +92,7 @@ class BaoGuided(LinkIdea):
 
 
 def attention_heads(config: TransformerConfig) -> "nn.ModuleDict":
-    """Return heads that only attend: queries and keys, no values."""
+    """Return heads that only attend: they have queries and keys, but no values."""
     from torch import nn
 
     from synmt.nn.transformer import reset_products
@@ -103,7 +103,7 @@ def attention_heads(config: TransformerConfig) -> "nn.ModuleDict":
 
 
 def mean_weights(forced: Forced, states: "Tensor") -> "Tensor":
-    """Return the mean of the heads of a part, asked with states [B,I,d] → [B,I,J] in fp32"""
+    """Return the mean weights of a part's heads, with states as queries → [B,I,J] in fp32"""
     from synmt.nn.attention import attention_weights, split_heads
 
     part, heads = forced.part, forced.model.network.config.heads

@@ -287,7 +287,7 @@ def evaluate_command(model: str | None, treebanks: tuple[Path, ...]) -> None:
         gold = list(read_trees(path))
         print(f"{path.name}\t{corpus_score(Bracketing(), predicted_trees(parser, gold), [gold]).line}", flush=True)
     if parser.unparsed:
-        print(f"{parser.unparsed} sentences were too long to parse")
+        print(f"too long to parse: {parser.unparsed}")
 
 
 if __name__ == "__main__":

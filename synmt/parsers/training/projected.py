@@ -92,7 +92,7 @@ def main(most: int, min_confidence: float, output: Path, paths: tuple[str, ...])
     blocks = (write_conllu(dictionary.complete(record)) for record in chosen)
     output.write_text("".join(f"{block}\n\n" for block in blocks), encoding="utf-8")
     words, least = sum(len(record.tokens) for record in chosen), min(record.confidence for record in chosen)
-    print(f"{output}: {len(chosen)} sentences, {words} words, confidence {least:.2f} or more")
+    print(f"{output}: trees: {len(chosen)}, words: {words}, confidence {least:.2f} or more")
 
 
 def _read(paths: Sequence[str]) -> Iterator[ParseRecord]:

@@ -42,8 +42,8 @@ class Compose(TargetIdea):
 
     heads: int = setting(1, "heads of a layer that compose: an arc sees the two words that it links", 0, 2**16)
     stack_heads: int = setting(1, "heads of a layer that see the words that wait for a head", 0, 2**16)
-    layers: int = setting(0, "how many decoder layers have them, the lowest first; 0 is all", 0, 256)
-    mask: Literal["tree", "random"] = setting("tree", "what they see; random: as many positions, as a control")
+    layers: int = setting(0, "how many decoder layers have such heads, lowest first; 0: all", 0, 256)
+    mask: Literal["tree", "random"] = setting("tree", "what they see; random: the same number of positions (a control)")
 
     runs = CAUSAL
     reads = "synmt.systems.compose.heads:StackReading"

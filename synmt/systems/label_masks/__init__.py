@@ -36,7 +36,7 @@ class LabelMasks(SourceIdea):
 
     cites: ClassVar[tuple[str, ...]] = ("mcdonald2021syntax",)
 
-    per_layer: bool = setting(False, "strengths of their own for each layer")
+    per_layer: bool = setting(False, "separate strengths for each layer")
 
     def needs(self, training: bool) -> frozenset[str]:
         return frozenset({"tree"})

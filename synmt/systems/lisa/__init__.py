@@ -32,13 +32,13 @@ class Lisa(SourceIdea):
 
     cites: ClassVar[tuple[str, ...]] = ("strubell2018linguistically", "bugliarello2020enhancing")
 
-    layer: int = setting(1, "encoder layer with the head", 1, 256)
-    weight: float = setting(1.0, "of the parser's loss: λ")
+    layer: int = setting(1, "encoder layer of the head", 1, 256)
+    weight: float = setting(1.0, "weight of the parser's loss: λ")
     train_parents: Literal["predicted", "gold", "mixed"] = setting(
         "predicted", "what the head attends to in training; mixed: half of the rows gold"
     )
     test_parents: Literal["predicted", "gold", "mixed"] = setting(
-        "predicted", "the same when translating; gold ones come from the record"
+        "predicted", "as in training, but for translation; gold ones come from the record"
     )
 
     def needs(self, training: bool) -> frozenset[str]:

@@ -52,10 +52,10 @@ class Mask(SourceIdea):
 
     cites: ClassVar[tuple[str, ...]] = ("mcdonald2021syntax",)
 
-    per_layer: bool = setting(False, "strengths of their own for each layer", unless="hard")
-    tree: Literal["constituency", "dependency"] = setting("constituency", "whose relations the masks are")
-    relations: str = setting("", f"those that have masks, joined by +, of {', '.join(RELATIONS)}")
-    hard: bool = setting(False, "in place of strengths, each head sees one of the relations, in turn, and itself")
+    per_layer: bool = setting(False, "separate strengths for each layer", unless="hard")
+    tree: Literal["constituency", "dependency"] = setting("constituency", "which tree the relations come from")
+    relations: str = setting("", f"relations that have masks, joined by +, of {', '.join(RELATIONS)}")
+    hard: bool = setting(False, "learn no strengths: each head sees one relation, in turn, and the token itself")
 
     def __post_init__(self) -> None:
         super().__post_init__()

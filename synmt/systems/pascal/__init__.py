@@ -37,13 +37,15 @@ class Pascal(SourceIdea):
     cites: ClassVar[tuple[str, ...]] = ("bugliarello2020enhancing",)
 
     layer: int = setting(1, "encoder layer whose attention is scaled", 1, unless="layers", most=256)
-    heads: int = setting(2, "how many of its heads", 1, most=2**16)
-    layers: str = setting("", "several layers in place of one, with their heads, as 1:2+3:1; without a number: as many")
+    heads: int = setting(2, "number of scaled heads", 1, most=2**16)
+    layers: str = setting(
+        "", "several layers instead of one, such as 1:2+3:1 with 2 and 1 heads; without a number: --pascal-heads"
+    )
     variance: float = setting(
-        1.0, "of the Gaussian around the parent, in squared tokens", 1e-3, unless="weighting parent-only"
+        1.0, "variance of the Gaussian around the parent, in squared tokens", 1e-3, unless="weighting parent-only"
     )
     dropout: float = rate(0.0, "share of rows that are plain in training: the paper's q")
-    weighting: Literal["multiply", "add-log-density", "parent-only"] = setting("multiply", "how the parent counts")
+    weighting: Literal["multiply", "add-log-density", "parent-only"] = setting("multiply", "how it changes the logits")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -52,7 +54,7 @@ class Pascal(SourceIdea):
         if not all(each.isascii() and each.isdigit() and int(each) > 0 for each in numbers):
             raise ValueError(f"layers cannot be {self.layers!r}")
         if len({int(layer) for layer, _, _ in parts}) < len(parts):
-            raise ValueError(f"layers cannot be {self.layers!r}: a layer occurs twice")
+            raise ValueError(f"layers cannot be {self.layers!r}: a layer occurs more than once")
 
     def _heads_of_layers(self) -> dict[int, int]:
         """Return how many heads are scaled in each scaled layer."""

@@ -57,7 +57,7 @@ class SupervisedHeads(SourceIdea):
         " records; parent@3 is in layer 3, parent@3.2 its second head",
     )
     layer: int = setting(2, "encoder layer of heads that name none", 1, 256)
-    weight: float = setting(0.3, "of the loss of attention: λ")
+    weight: float = setting(0.3, "weight of the loss of attention: λ")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,7 +107,7 @@ class SupervisedDecoderHeads(TargetIdea):
         " parent@3.2 its second head",
     )
     layer: int = setting(2, "decoder layer of heads that name none", 1, 256)
-    weight: float = setting(0.3, "of the loss of attention: λ")
+    weight: float = setting(0.3, "weight of the loss of attention: λ")
 
     def __post_init__(self) -> None:
         super().__post_init__()

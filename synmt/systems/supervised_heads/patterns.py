@@ -115,7 +115,7 @@ def read_taught(teach: str, layer: int, patterns: Mapping[str, Pattern], masks: 
             taken.add((where, head))
         found.append(Taught(pattern, where, head))
     if len({each[1:] for each in found}) < len(found):
-        raise ValueError(f"teach cannot be {teach!r}: a head is taught twice")
+        raise ValueError(f"teach cannot be {teach!r}: a head occurs more than once")
     return found
 
 

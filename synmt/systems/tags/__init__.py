@@ -83,7 +83,7 @@ class Tags(TargetIdea):
 
     cites: ClassVar[tuple[str, ...]] = ("synmt",)
 
-    share: float = setting(0.3, "of the loss of tags in what is minimized")
+    share: float = setting(0.3, "share of the loss of tags in the total")
 
     runs = CAUSAL
 

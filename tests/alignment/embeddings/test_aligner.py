@@ -95,7 +95,7 @@ def test_what_cannot_be_loaded_is_one_line(encoder: Path, tmp_path: Path) -> Non
             fitted("embeddings", PAIRS, tmp_path / "new", own)
         assert "\n" not in str(error.value)
 
-    refused("has 3 layers, and no layer 8", embeddings_layer=8)
+    refused("has no layer 8, only 3 layers", embeddings_layer=8)
     refused("encoder .*missing: ", tmp_path / "missing")
     (tmp_path / "empty").mkdir()
     refused("encoder .*empty: ", tmp_path / "empty")

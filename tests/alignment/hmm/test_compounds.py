@@ -1,4 +1,4 @@
-"""Compounds, against all ways to cut a word."""
+"""Compound splitting, against all possible splits."""
 
 from collections.abc import Iterator
 from math import prod

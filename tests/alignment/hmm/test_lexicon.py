@@ -1,4 +1,4 @@
-"""Probabilities of words, against their formula written out."""
+"""Word probabilities, against their formula."""
 
 from collections import Counter
 from itertools import product

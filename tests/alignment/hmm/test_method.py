@@ -1,4 +1,4 @@
-"""The aligner of hidden Markov models, fitted, kept and opened."""
+"""The `hmm` aligner: fitted, saved and opened."""
 
 import random
 import shutil
@@ -15,7 +15,6 @@ from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.hmm import bitext as bitexts
 from synmt.alignment.hmm import model
 from synmt.alignment.hmm.aligner import Hmm
-from synmt.alignment.hmm.fitted import spread
 from synmt.model.records import SentencePair
 from synmt.streams import BadInput, Line, WrongUsage
 from synmt.training.bitext import Bitext
@@ -60,7 +59,7 @@ def test_the_same_pairs_give_the_same_files(folder: Path, tmp_path: Path) -> Non
 
 
 def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="begins anew"):
+    with pytest.raises(BadInput, match="cannot resume"):
         fitted("hmm", PAIRS, folder, {})
     with pytest.raises(WrongUsage, match="null cannot be 1"):
         new_aligner("hmm", {"hmm_null": 1.0})
@@ -68,10 +67,10 @@ def test_what_it_does_not_take_is_refused(folder: Path, tmp_path: Path) -> None:
 
 
 def test_of_many_pairs_some_are_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert list(spread(Bitext(PAIRS[:7]), 3)) == [PAIRS[2], PAIRS[4], PAIRS[6]]
-    assert list(spread(Bitext(PAIRS[:7]), 0)) == list(spread(Bitext(PAIRS[:7]), 9)) == PAIRS[:7]
+    assert list(Bitext(PAIRS[:7]).spread(3)) == [PAIRS[2], PAIRS[4], PAIRS[6]]
+    assert list(Bitext(PAIRS[:7]).spread(0)) == list(Bitext(PAIRS[:7]).spread(9)) == PAIRS[:7]
     fitted("hmm", PAIRS, tmp_path / "some", {"hmm_pairs": 50})
-    assert capsys.readouterr().err.startswith("synmt align: hmm learns from 50 of 300 pairs\n")
+    assert capsys.readouterr().err.startswith("synmt align: hmm learns from some of the pairs (50 of 300)\n")
 
 
 def test_parts_learn_what_the_whole_does(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,13 +161,13 @@ def filled(name: str, value: float) -> Callable[[dict[str, np.ndarray]], object]
         (lambda tensors: tensors.pop("links"), "the field 'links' is missing"),
         (cut("links"), "tensor links is float32"),
         (cut("forward.jumps"), r"tensor forward.jumps is float32 \[\d+, 21\], not float32 \[\d+, 21\]"),
-        (filled("types", -1), "a word that there is not"),
-        (filled("types", 2**30), "a word that there is not"),
-        (filled("forward.unlinked", np.nan), "tensor forward.unlinked holds what is no count"),
-        (filled("source.counts", -1), "tensor source.counts holds what is no count"),
-        (filled("links", 3e38), "tensor links holds what is no count"),
-        (filled("backward.jumps", 0), "tensor backward.jumps holds what is no count"),
-        (lambda tensors: tensors.update(types=tensors["types"].ravel()), "no pairs of words"),
+        (filled("types", -1), "a word that does not exist"),
+        (filled("types", 2**30), "a word that does not exist"),
+        (filled("forward.unlinked", np.nan), "tensor forward.unlinked must hold counts"),
+        (filled("source.counts", -1), "tensor source.counts must hold counts"),
+        (filled("links", 3e38), "tensor links must hold counts"),
+        (filled("backward.jumps", 0), "tensor backward.jumps must hold counts"),
+        (lambda tensors: tensors.update(types=tensors["types"].ravel()), "must have pairs of words"),
     ],
 )
 def test_a_damaged_model_is_named(
@@ -195,11 +194,11 @@ def test_damaged_words_and_options_are_named(folder: Path, tmp_path: Path) -> No
     lines = (copy / "source.txt").read_text().count("\n")
     parts = "".join("a " * line + "a\n" for line in range(lines))  # each word is made of one and the same part
     for text, cause in (
-        ("", "holds no words"),
-        ("a\na\n", "holds a word twice"),
-        ("a a\naa\n", "holds a word twice"),
+        ("", "is empty"),
+        ("a\na\n", "has a duplicate word"),
+        ("a a\naa\n", "has a duplicate word"),
         ("a\n", "tensor source.counts is float32"),
-        (parts, "word that there is not"),
+        (parts, "word that does not exist"),
     ):
         (copy / "source.txt").write_text(text)
         with pytest.raises(BadInput, match=cause):

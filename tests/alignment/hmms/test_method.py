@@ -1,4 +1,4 @@
-"""Two hidden Markov models that speak together, fitted, kept and opened."""
+"""The average of two hidden Markov models: fitted, saved and opened."""
 
 import shutil
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""The network of mask-align, its losses, and a fitted one at work."""
+"""The network of mask-align, its losses, and a fitted aligner."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from synmt.alignment.aligner import open_aligner
 from synmt.alignment.corpus import Opened
@@ -12,6 +13,7 @@ from synmt.alignment.mask_align.validation import LinkValidation
 from synmt.inspection.curves import read_curves
 from synmt.streams import BadInput, WrongUsage
 from synmt.training.config import TrainingConfig
+from synmt.training.distribution import Processes
 from tests import tiny
 from tests.alignment.words import bitext, error_rate, fit, links, pair
 
@@ -68,7 +70,7 @@ def test_the_log_shows_that_links_become_better(fitted: MaskAlign) -> None:
 
 def test_what_the_log_says_is_said_of_the_links(fitted: MaskAlign) -> None:
     validation = LinkValidation(MaskAlign.reading, PAIRS[:7], running(fitted).folder, TrainingConfig(max_length=100))
-    measures = validation(running(fitted).model).measures
+    measures = validation.share(running(fitted).model, Processes(0, 1, torch.device("cpu"))).measures
     agreed = directed = given = 0
     for each, found in zip(PAIRS[:7], fitted.align(PAIRS[:7]), strict=True):
         forward = {(found.source_words[int(j)], i) for i, j in enumerate(found.forward.argmax(axis=0))}
@@ -81,7 +83,7 @@ def test_what_the_log_says_is_said_of_the_links(fitted: MaskAlign) -> None:
 
 def test_the_last_model_is_kept_whatever_its_links_look_like(fitted: MaskAlign) -> None:
     validation = LinkValidation(MaskAlign.reading, PAIRS[:7], running(fitted).folder, TrainingConfig(max_length=100))
-    assert not validation(running(fitted).model).decides
+    assert not validation.share(running(fitted).model, Processes(0, 1, torch.device("cpu"))).decides
 
 
 def test_the_same_seed_gives_the_same_links_and_another_one_others(tmp_path: Path) -> None:
@@ -138,5 +140,5 @@ def test_errors_are_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"config\.json: No such file"):
         open_aligner(tmp_path / "missing", None, "cpu")
     (tmp_path / "model" / "config.json").write_text('{"format": 2, "model": {}}')
-    with pytest.raises(BadInput, match="is no aligner; name a --method"):
+    with pytest.raises(BadInput, match="is not an aligner; name a --method"):
         open_aligner(tmp_path / "model", None, "cpu")

@@ -7,11 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SideBatch, build_vocabulary, links_of_subwords
+from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SeenTokens, SideBatch, links_of_subwords
 from synmt.alignment.mask_align.aligner import MaskAlign
 from synmt.alignment.mask_align.model import DirectedModel, MaskAlignModel
 from synmt.model.source import SourceFeatures, source_side
 from synmt.nn.config import TransformerConfig
+from synmt.text.vocabulary import Vocabulary
 from synmt.trees.record import ParseRecord
 from tests import tiny
 
@@ -35,12 +36,19 @@ def sides(system: str) -> tuple[list[SourceFeatures], list[SourceFeatures]]:
     )
 
 
+def vocabulary_of(sentences: list[SourceFeatures]) -> Vocabulary:
+    seen = SeenTokens()
+    for each in sentences:
+        seen.add(each)
+    return seen.vocabulary()
+
+
 def aligner(
     system: str = "sequence", config: TransformerConfig = CONFIG, guided: bool = False, **options: Any
 ) -> tuple[MaskAlignModel, AlignerCorpus]:
     """A random model and its pairs: four, one of them with a single word on either side."""
     read = sides(system)
-    vocabularies = build_vocabulary(read[0]), build_vocabulary(read[1])
+    vocabularies = vocabulary_of(read[0]), vocabulary_of(read[1])
     source, target = (EncodedSide.encode(each, vocabulary) for each, vocabulary in zip(read, vocabularies, strict=True))
     torch.manual_seed(1)
     ideas = source_side(tiny.SYSTEMS[system]), source_side({"sequence": {}})

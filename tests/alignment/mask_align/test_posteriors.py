@@ -1,4 +1,4 @@
-"""Attention with the word known, against finite differences of the words' probabilities; and the diagonal."""
+"""Attention given the word, against finite differences of word probabilities; and the diagonal."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The aligner of a neural hidden Markov model, fitted, kept and opened."""
+"""The `neural-hmm` aligner: fitted, saved and opened."""
 
 import json
 from pathlib import Path

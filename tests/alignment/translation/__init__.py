@@ -1,1 +1,1 @@
-"""What all aligners on translation models share, and the laws of each."""
+"""Aligners on translation models: what all of them share, and the laws of each."""

@@ -1,4 +1,4 @@
-"""Pairs of the tiny corpus, forced through a model of each direction."""
+"""Pairs of the tiny corpus as forced output of a model in each direction."""
 
 from collections.abc import Sequence
 

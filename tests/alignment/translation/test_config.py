@@ -56,7 +56,7 @@ def test_options_of_a_guide_are_known_and_others_are_not() -> None:
 
 
 def test_a_layer_that_is_not_there_is_named_before_anything_is_trained() -> None:
-    with pytest.raises(WrongUsage, match="this method reads decoder layer 5, which there is not"):
+    with pytest.raises(WrongUsage, match="this method reads decoder layer 5, which does not exist"):
         asked("shift-att", {"shift_att_layer": 5, "decoder_layers": 4})
     _, config = asked("shift-att", {"shift_att_layer": 5, "models": "folder"})
     assert config.models == Path("folder")

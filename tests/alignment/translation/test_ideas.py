@@ -145,7 +145,7 @@ def test_guided_methods_learn_their_links(name: str) -> None:
 def test_options_have_bounds(name: str, option: str) -> None:
     with pytest.raises(ValueError, match=option):
         link_idea(name, {option: -1})
-    with pytest.raises(ValueError, match="is no method that reads translation models"):
+    with pytest.raises(ValueError, match="does not read translation models"):
         link_idea("nothing")
 
 

@@ -1,1 +1,1 @@
-"""How the embedded models are made."""
+"""Training of the embedded models."""

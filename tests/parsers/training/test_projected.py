@@ -46,7 +46,7 @@ def test_a_treebank_is_written(tmp_path: Path) -> None:
     path, out = tmp_path / "in.jsonl", tmp_path / "out.conllu"
     path.write_text("".join(f"{write_record(record('a b c d', each))}\n" for each in (0.9, 0.2)) + "{}\n")
     done = CliRunner().invoke(main, ["--output", str(out), str(path)])
-    assert done.exit_code == 0 and "1 sentences, 4 words, confidence 0.90 or more" in done.output
+    assert done.exit_code == 0 and "trees: 1, words: 4, confidence 0.90 or more" in done.output
     assert read_conllu(out.read_text().strip()).heads == [0, 1, 1, 1]
 
 

@@ -1,0 +1,81 @@
+"""A model that learns no more, as compiled code reads it: γ of a pair depend on that pair and the model alone.
+
+torch and numpy round sums of products by the sizes of all that they multiply at once, and so by what else is in a
+batch; chains.c has one order for each sum.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+
+from synmt.alignment import compiled
+from synmt.alignment.corpus import Opened
+from synmt.alignment.extraction import SoftLinks
+from synmt.model.batches import in_batches
+from synmt.model.records import SentencePair
+from synmt.text.bpe import REMEMBERED, Bpe
+from synmt.text.vocabulary import Vocabulary
+
+BATCH_TOKENS = 8192  # sentences × longest side of what is read at once
+Subwords = tuple[list[int], Sequence[int]]  # their ids, and the word that each is of
+
+
+class Words:
+    """Cuts the words of one side, in lower case, into the ids of subwords."""
+
+    def __init__(self, bpe: Bpe, vocabulary: Vocabulary) -> None:
+        self._ids = lru_cache(REMEMBERED)(lambda word: tuple(vocabulary.encode(bpe.segment(word.lower()))))
+
+    def cut(self, words: Sequence[str]) -> Subwords:
+        parts = list(map(self._ids, words))
+        ids = list(chain.from_iterable(parts))
+        whole = len(ids) == len(words)
+        return ids, range(len(words)) if whole else [number for number, each in enumerate(parts) for _ in each]
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """words: of either side; the rest as for `compiled.read`."""
+
+    words: tuple[Words, Words]
+    vectors: compiled.Vectors
+    directions: Sequence[compiled.ByVectors]
+    agreement: int
+
+    @classmethod
+    def of(cls, opened: Opened[Any]) -> Self | None:
+        """Return None for a model that compiled code cannot read."""
+        if opened.device.type != "cpu" or not compiled.library():
+            return None
+        source, target = (Words(opened.folder.bpe, each) for each in opened.folder.vocabularies)
+        vectors, directions = opened.model.by_vectors()
+        return cls((source, target), vectors, directions, opened.model.options.agreement)
+
+    def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
+        """Return γ of both directions, of subwords."""
+        sources = [self.words[0].cut(pair.source.tokens) for pair in pairs]
+        targets = [self.words[1].cut(pair.target.tokens) for pair in pairs]
+        lengths = [max(len(x), len(y)) for (x, _), (y, _) in zip(sources, targets, strict=True)]
+
+        def of_batch(batch: list[int]) -> list[SoftLinks]:
+            x, y = ([side[number] for number in batch] for side in (sources, targets))
+            both = _padded(x), _padded(y)
+            _, (there, back) = compiled.read(self.directions, both, self.agreement, None, vectors=self.vectors)
+            return [
+                SoftLinks(forward[: len(v), : len(u)].T, backward[: len(u), : len(v)], own, other)
+                for forward, backward, (u, own), (v, other) in zip(there, back, x, y, strict=True)
+            ]
+
+        return in_batches(lengths, BATCH_TOKENS, of_batch)
+
+
+def _padded(sentences: Sequence[Subwords]) -> compiled.Ids:
+    """Return ids [B,J], −1 where padded."""
+    padded = np.full((len(sentences), max(len(ids) for ids, _ in sentences)), -1, np.int64)
+    for row, (ids, _) in zip(padded, sentences, strict=True):
+        row[: len(ids)] = ids
+    return padded

@@ -1,0 +1,334 @@
+"""The report of a run: one self-contained page with its tables, curves, scores by length, costs and sentences.
+
+The page is `inspection/report.html`; this module gathers its data.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from synmt import __version__
+from synmt.inspection.curves import Curves, mean_of, panels, read_curves
+from synmt.inspection.matrix import label
+from synmt.inspection.page import filled
+from synmt.metrics import METRICS
+from synmt.metrics.config import MetricConfig
+from synmt.metrics.metric import Metric
+from synmt.metrics.reading import LengthBuckets
+from synmt.model.records import source_form
+from synmt.runs.calls import pairs_of_words
+from synmt.runs.file import Pair, RunFile
+from synmt.runs.systems import trees_of
+from synmt.runs.table import COSTS, Measured, Output, Result, chosen_on_dev, legend, title_of
+from synmt.runs.tasks import Made, Workplace
+from synmt.streams import BadLines, read_lines
+from synmt.text.links import detect_base, read_links
+from synmt.trees.formats import read_parses
+from synmt.trees.record import ParseRecord, RecordError, read_record
+
+BUCKETS = 5  # of about the same number of sentences, by length
+MOST_OUTPUTS = 60_000  # on a page, about 10 MB; of more, we show the sentences on which systems differ most
+MOST_POINTS = 200  # of a curve
+LONGEST_LINE, LONGEST_WORD = 3000, 100  # characters
+DIGITS = 2  # decimals of scores
+CLOSEST = ("chrf", "las", "aer")  # metrics that judge a single sentence best
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run has found: its file, its folder, what was measured on each test, the results, and what each model
+    cost."""
+
+    run: RunFile
+    place: Workplace
+    measured: Sequence[Measured]
+    results: Sequence[Result]
+    made: Mapping[Output, Made | None]
+
+    @cached_property
+    def curves(self) -> dict[Path, Curves]:
+        """Return the curves of the models that have a log."""
+        models = dict.fromkeys(output.model for output in self.made)
+        return {model: read_curves(model) for model in models if (model / "log.tsv").exists()}
+
+
+def page(found: Found, file: Path) -> str:
+    """Return the report of the run of a file. Raises BadInput."""
+    first = found.results[0]
+    systems = list(dict.fromkeys(each.system for each in found.results))
+    sentences = sum(len(each.outputs) * each.sentences for each in found.measured)
+    share = min(1.0, MOST_OUTPUTS / max(1, sentences))
+    data = {
+        "version": __version__,
+        "kind": found.run.kind,
+        "systems": [label(each, LONGEST_WORD) for each in systems],
+        "seeds": len(first.scores),
+        "seed": list(dict.fromkeys(each.seed for each in found.made)),
+        "sizes": [size or "all" for size in found.run.sizes],
+        "tables": list(_tables(found, systems)),
+        "curves": list(_curves(found, systems)),
+        "lengths": [{**_by_length(each, found.run), **_systems(each, systems)} for each in found.measured],
+        "costs": list(_costs(found, systems)),
+        "tests": [
+            {**_sentences(each, found, max(1, int(share * each.sentences))), **_systems(each, systems)}
+            for each in found.measured
+        ],
+        "notes": [*chosen_on_dev(first), *legend(first.system, len(first.scores), len(systems))],
+        "signatures": list(dict.fromkeys(f"{each.metric}|{each.signature}" for each in found.results)),
+        "file": [label(line.text, LONGEST_LINE) for line in read_lines([str(file)])],
+    }
+    return filled("report.html", label(file.name, LONGEST_WORD), data)
+
+
+def _systems(measured: Measured, systems: Sequence[str]) -> dict[str, list[int]]:
+    """Return the numbers of the systems that a test has."""
+    return {"systems": list(map(systems.index, measured.statistics))}
+
+
+def _rounded(value: float | None, digits: int = DIGITS) -> float | None:
+    return None if value is None or not np.isfinite(value) else round(float(value), digits)
+
+
+def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield a table for each size, test and challenge set. A cell holds the numbers of a system by a metric."""
+    for key in dict.fromkeys((each.size, each.test) for each in found.results):
+        own = [each for each in found.results if (each.size, each.test) == key]
+        metrics = {each.metric: each.higher_is_better for each in own}
+        rows = dict[str, dict[str, Any]]()
+        for each in own:
+            row = rows.setdefault(each.system, {"system": systems.index(each.system), "cells": []})
+            row["chosen"] = [f"{option} {value}" for option, value in each.chosen.items()]
+            row["cells"].append(
+                {
+                    "scores": [_rounded(score) for score in each.scores],
+                    "mean": _rounded(each.mean),
+                    "deviation": _rounded(each.deviation),
+                    "difference": _rounded(each.difference),
+                    "p": each.p,
+                    "holm": each.holm,
+                    "verdict": each.verdict,
+                }
+            )
+        yield {
+            "title": label(title_of(own[0]), LONGEST_LINE),
+            "size": own[0].size,
+            "test": label(own[0].test.removesuffix(f", {own[0].part}") if own[0].part else own[0].test, LONGEST_WORD),
+            "part": label(own[0].part, LONGEST_WORD),
+            "metrics": [{"name": name, "higher": higher} for name, higher in metrics.items()],
+            "rows": list(rows.values()),
+        }
+
+
+def _curves(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield a panel for each size and column of the logs: for each system the curve of each seed, and their mean."""
+    for size in found.run.sizes:
+        models = dict.fromkeys((output.system, output.model) for output in found.made if output.size == size)
+        of_system: dict[str, list[Curves]] = {}
+        for system, model in models:
+            if model in found.curves:
+                of_system.setdefault(system, []).append(found.curves[model])
+        for column, (title, unit) in panels([each for runs in of_system.values() for each in runs]).items():
+            lines = [
+                {
+                    "system": systems.index(system),
+                    "seeds": [_points(run, column) for run in runs] if len(runs) > 1 else [],
+                    "mean": _points(mean_of(runs), column),
+                }
+                for system, runs in of_system.items()
+                if any(column in run.points for run in runs)
+            ]
+            yield {"size": size, "title": title, "unit": unit, "lines": lines}
+
+
+def _points(run: Curves, column: str) -> list[tuple[int, float | None]]:
+    """Return at most MOST_POINTS points of a curve, with its last."""
+    updates, values = run.points.get(column, ([], []))
+    points = [(update, _rounded(value, 4)) for update, value in zip(updates, values, strict=True)]
+    step = -(-len(points) // MOST_POINTS) or 1
+    return points[::-1][::step][::-1]
+
+
+def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield what learning took, for each size and system: minutes and updates of each model, and the most megabytes."""
+    for size in found.run.sizes:
+        for number, system in enumerate(systems):
+            own = {
+                output.model: made
+                for output, made in found.made.items()
+                if made and (output.size, output.system) == (size, system)
+            }
+            logs = [found.curves[model] for model in own if model in found.curves]
+            yield {
+                "size": size,
+                "system": number,
+                "minutes": [_rounded((made.cpu_seconds or 0.0) / 60) for made in own.values()],
+                "updates": [max(updates[-1] for updates, _ in log.points.values()) for log in logs],
+                "megabytes": max((made.megabytes or 0 for made in own.values()), default=0) or None,
+            }
+
+
+def _by_length(measured: Measured, run: RunFile) -> dict[str, Any]:
+    """Return scores by the number of source words: [metrics][systems][buckets] of the mean and its deviation."""
+    lengths = [len(each.tokens) for each in _sources(measured.outputs[0], run)]
+    quantiles = np.quantile(lengths, np.arange(1, BUCKETS) / BUCKETS, method="inverted_cdf").astype(int).tolist()
+    buckets = LengthBuckets(tuple(dict.fromkeys(each for each in quantiles if each < max(lengths))))
+    places = np.array([buckets.bucket(length) for length in lengths])
+    count = len(buckets.labels())
+
+    def scores(metric: Metric[Any], number: int, seeds: Sequence[Any]) -> Iterator[tuple[float | None, float | None]]:
+        for bucket in range(count):
+            of_seeds = [metric.score(seed[number][places == bucket].sum(axis=0)).score for seed in seeds]
+            deviation = float(np.std(of_seeds, ddof=1)) if len(of_seeds) > 1 else None
+            yield _rounded(float(np.mean(of_seeds))), _rounded(deviation)
+
+    return {
+        "size": measured.outputs[0].size,
+        "test": label(measured.outputs[0].test, LONGEST_WORD),
+        "buckets": [
+            f"{each.removesuffix('-')}+" if each.endswith("-") else each.replace("-", "–") for each in buckets.labels()
+        ],
+        "sentences": np.bincount(places, minlength=count).tolist(),
+        "scores": [
+            [list(scores(metric, number, seeds)) for seeds in measured.statistics.values()]
+            for number, metric in enumerate(measured.metrics)
+        ],
+        "metrics": [{"name": name, "higher": each.higher_is_better} for name, each in _named(measured)],
+    }
+
+
+def _named(measured: Measured) -> Iterator[tuple[str, Metric[Any]]]:
+    """Yield each metric with its name."""
+    first = next(iter(measured.statistics.values()))[0]
+    for metric, statistics in zip(measured.metrics, first, strict=True):
+        yield metric.score(statistics.sum(axis=0)).name, metric
+
+
+def _sentences(measured: Measured, found: Found, most: int) -> dict[str, Any]:
+    """Return the sentences of a test with all outputs and their scores, at most so many: those on which systems differ
+    most by their mean over seeds."""
+    first, run = measured.outputs[0], found.run
+    names = [name for name in run.metrics if name != COSTS.name]
+    scores = _of_sentences(measured, names)
+    judge = next((names.index(name) for name in CLOSEST if name in names), 0)
+    spread = np.ptp(np.nan_to_num(scores[judge]).mean(axis=1), axis=0)
+    chosen = sorted(np.argsort(-spread, kind="stable")[:most].tolist())
+    of_system = {system: [each for each in measured.outputs if each.system == system] for system in measured.statistics}
+    texts = [[_outputs(each, found) for each in own] for own in of_system.values()]
+    sources, references = _sides(first, run)
+    return {
+        "size": first.size,
+        "test": label(first.test, LONGEST_WORD),
+        "total": measured.sentences,
+        "judge": judge,
+        "metrics": [{"name": name, "higher": each.higher_is_better} for name, each in _named(measured)],
+        "items": [
+            {
+                "line": number + 1,
+                "source": sources[number],
+                "reference": references[number],
+                "outputs": [[seed[number] for seed in seeds] for seeds in texts],
+                "scores": [[[_rounded(each) for each in seeds] for seeds in of_metric] for of_metric in
+                           scores[:, :, :, number].tolist()],
+            }
+            for number in chosen
+        ],
+    }  # fmt: skip
+
+
+def _of_sentences(measured: Measured, names: Sequence[str]) -> Numbers:
+    """Return the score of each sentence, [metrics, systems, seeds, n]. Corpus metrics judge a sentence as
+    `synmt score --by-sentence` does."""
+    config = MetricConfig(effective_order=True, link_base=0)
+    metrics = [*(METRICS[name](config) for name in names), *measured.metrics[len(names) :]]
+    return np.array(
+        [
+            [[metric.scores(seed[number]) for seed in seeds] for seeds in measured.statistics.values()]
+            for number, metric in enumerate(metrics)
+        ]
+    )
+
+
+def _sources(output: Output, run: RunFile) -> Iterator[ParseRecord]:
+    """Yield the sources of a test, for projections the sentences whose trees are scored."""
+    assert output.pair
+    if run.kind == "aligners":
+        yield from (ParseRecord(tokens=words) for words, _ in _pairs(output.pair))
+    else:
+        yield from _records(output.pair.source)
+
+
+def _sides(output: Output, run: RunFile) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the sources and references of a test as the page shows them. A test without sources has empty ones."""
+    assert output.pair
+    sources = list(map(_shown, _sources(output, run)))
+    if run.kind != "aligners":
+        references = list(map(_shown, _records(output.reference)))
+        return ([{"text": ""}] * len(references) if output.pair.source == output.pair.target else sources), references
+    texts = [line.text for line in read_lines([str(output.reference)])]
+    links = [read_links(text, base) for base in [detect_base(texts)] for text in texts]
+    words = [[[label(word, LONGEST_WORD) for word in side] for side in pair] for pair in _pairs(output.pair)]
+    return (
+        [{**shown, "words": source} for shown, (source, _) in zip(sources, words, strict=True)],
+        [
+            {"words": target, "links": sorted(each.sure), "possible": sorted(each.possible - each.sure)}
+            for each, (_, target) in zip(links, words, strict=True)
+        ],
+    )
+
+
+def _pairs(pair: Pair) -> Iterator[list[list[str]]]:
+    """Yield the words of both sides of a test for aligners, which may be in one file."""
+    return pairs_of_words(list(dict.fromkeys(map(str, (pair.source, pair.target)))))
+
+
+def _outputs(output: Output, found: Found) -> list[Any]:
+    """Return the lines of an output as the page shows them: translations with their trees if they have any, links, or
+    trees."""
+    if found.run.kind == "aligners":
+        return [{"links": sorted(read_links(line.text, 0).possible)} for line in read_lines([str(output.path)])]
+    if found.run.kind == "projections":
+        return list(map(_shown, _records(output.path)))
+    texts = [line.text for line in read_lines([str(output.path)])]
+    trees = trees_of(found.place, output.path)
+    records = [_tree_of(line.text) for line in read_lines([str(trees)])] if trees.exists() else []
+    if len(records) != len(texts):
+        records = [ParseRecord()] * len(texts)
+    pairs = zip(texts, records, strict=True)
+    return [_shown(record if record.text == text else ParseRecord(text)) for text, record in pairs]
+
+
+def _tree_of(line: str) -> ParseRecord:
+    """Return the record of a translation, without anything if its words are not those of its text."""
+    try:
+        return read_record(line, partial=True)
+    except RecordError:
+        return ParseRecord()
+
+
+def _records(path: Path) -> Iterator[ParseRecord]:
+    """Yield the sentences of a file of text, records, whose trees may be partial, or CoNLL-U."""
+    form, lines = source_form(read_lines([str(path)], "blank"))
+    if form == "conllu":
+        yield from (record for _, record in read_parses(lines, BadLines("blank")))
+        return
+    for line in lines:
+        with line.naming():
+            record = read_record(line.text, partial=True) if form == "records" else ParseRecord(line.text)
+        yield record if form == "records" else replace(record, tokens=line.text.split())
+
+
+def _shown(record: ParseRecord) -> dict[str, Any]:
+    """Return the text of a record and its trees. Lists are empty where it has none."""
+    words = [label(word, LONGEST_WORD) for word in record.tokens]
+    shown: dict[str, Any] = {"text": label(record.text or " ".join(record.tokens), LONGEST_LINE)}
+    if record.heads:
+        shown["dependencies"] = {"words": words, "heads": record.heads, "deprels": list(map(label, record.deprels))}
+    if record.tree:
+        shown["tree"] = {"nodes": list(map(label, record.tree.nodes)), "parents": record.tree.parents}
+    return shown
