@@ -30,7 +30,7 @@ class Mean:
         return np.array([(number, 1.0) for number in hypotheses])
 
     def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
-        found: npt.NDArray[np.float64] = totals[:, 0] / totals[:, 1]
+        found: npt.NDArray[np.float64] = totals.astype(np.float64)[:, 0] / totals[:, 1]
         return found
 
     def score(self, totals: Statistics) -> Score:
