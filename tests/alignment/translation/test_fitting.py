@@ -100,7 +100,7 @@ def test_one_method_reads_the_models_of_another(folders: dict[str, Path], tmp_pa
     for folder, method in (
         ("naive-att", "shift-att"), ("naive-att", "naive-att-last"), ("shift-att", "bao"), ("shift-att", "naive-att")
     ):  # fmt: skip
-        with pytest.raises(BadInput, match=f"{method} must be fitted"):
+        with pytest.raises(BadInput, match=f"to use {method}, fit it"):
             open_aligner(folders[folder], method, "cpu")
 
 
