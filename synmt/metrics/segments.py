@@ -30,7 +30,8 @@ class Mean:
         return np.array([(number, 1.0) for number in hypotheses])
 
     def scores(self, totals: Statistics) -> npt.NDArray[np.float64]:
-        found: npt.NDArray[np.float64] = totals.astype(np.float64)[:, 0] / totals[:, 1]
+        total, count = totals.astype(np.float64).T
+        found: npt.NDArray[np.float64] = total / count
         return found
 
     def score(self, totals: Statistics) -> Score:
