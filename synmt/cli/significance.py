@@ -16,7 +16,6 @@ EPILOG = """
 \b
 Examples:
   synmt significance base.de mask.de --references test.de
-  synmt significance base.de mask.de -r test.de --test randomization
   synmt significance --test sign scores.tsv
   synmt significance --segments comet.tsv
 """
@@ -65,8 +64,8 @@ def command(
     sign: the probability of at least as many wins over test sets, without ties. Reads tables of scores from `synmt
     score --format tsv`, one after another, instead of hypotheses.
 
-    With --segments, the input is a table of sentence scores that another program has computed: a header with the names
-    of the systems, then one row per sentence, between tabs. The tests compare means.
+    With --segments, the input is a table of sentence scores: a header with the names of the systems, then one row per
+    sentence, between tabs. The tests compare means.
     """
     with usage():
         config = config_of(SignificanceConfig, settings)

@@ -65,7 +65,7 @@ def _rows(lines: Iterable[Line], systems: int) -> Iterator[Row[float]]:
 def _numbers(text: str, systems: int) -> list[float]:
     cells = text.split("\t")
     if len(cells) != systems:
-        raise ValueError(f"{len(cells)} columns, but the header has {systems}")
+        raise ValueError(f"row of {len(cells)}, but header of {systems}")
     numbers = list(map(float, cells))
     if not all(map(math.isfinite, numbers)):
         raise ValueError(f"a score is not finite: {text!r:.60}")

@@ -82,7 +82,8 @@ def test_a_signal_ends_a_run_that_goes_on_to_the_same_numbers(
 ) -> None:
     data, uninterrupted = whole
     with monkeypatch.context() as patch:
-        patch.setattr(owner, "__call__", on_call(call, owner.__call__, lambda: raise_signal(number)))
+        name = "__call__" if owner is Updater else "share"
+        patch.setattr(owner, name, on_call(call, getattr(owner, name), lambda: raise_signal(number)))
         with pytest.raises(Interrupted, match=rf"{number.name}: {said}; --resume continues from there") as stop:
             run(tmp_path / "model", data, config=CONFIG)
     assert stop.value.signal == number
