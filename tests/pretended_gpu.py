@@ -138,7 +138,7 @@ def in_every_thread() -> None:
         with EveryOperation():
             run(thread)
 
-    Thread.run = checked  # type: ignore[method-assign]
+    Thread.run = checked  # type: ignore[method-assign, assignment]
 
 
 def main() -> None:

@@ -1,16 +1,27 @@
 """The tasks of a run, done one at a time, in parallel or after interruptions, give the same table."""
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+from shlex import join
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from synmt.runs import tasks
 from synmt.runs.run import Run
 from synmt.streams import BadInput
+from synmt.training.checkpoint import checkpoints
+from tests.cli.commands import warm_command
 from tests.fuzz import runs
 from tests.fuzz.runs import Asked
 from tests.hostile import FORKS
@@ -95,9 +106,92 @@ def test_each_task_goes_on_after_any_signal(folder: Path) -> None:
     assert table(opened(folder)) == table(opened(folder, "at once"))
 
 
-def _do(folder: Path, number: int) -> None:
-    tasks.COMMAND[:] = runs.CHEAP
+def _do(folder: Path, number: int, command: list[str] = runs.CHEAP) -> None:
+    tasks.COMMAND[:] = command
     opened(folder).do(number)
+
+
+KILLED_AT_FIRST = """#!/bin/bash
+case "$*" in *--task*)
+    number="${!#}" RANDOM="${!#}"
+    signals=(TERM KILL)
+    mkdir "$KILLS/$number" 2> /dev/null && exec timeout -s ${signals[RANDOM % 2]} 0.$((RANDOM % 6)) PYTHON "$@"
+esac
+exec PYTHON "$@"
+"""
+CHEAPLY = "from synmt.runs import tasks; tasks.COMMAND[:] = {}; from synmt.cli.main import main; main()"
+SBATCH = """#!/bin/bash
+for word; do
+    case "$word" in --array=*) numbers="${word#--array=}";; esac
+done
+for SLURM_ARRAY_TASK_ID in ${numbers//,/ }; do
+    export SLURM_ARRAY_TASK_ID
+    sh -c "${!#}" || sh -c "${!#}" || exit
+done
+"""
+RECIPES = {"make": "make --jobs 2 || make --jobs 2 || make || make", "parallel": "", "sbatch": ""}
+
+
+@pytest.mark.parametrize("folder", ["records"], indirect=True)
+@pytest.mark.parametrize("tool", RECIPES)
+def test_the_recipes_give_the_table_although_every_task_is_killed_once(tool: str, folder: Path, tmp_path: Path) -> None:
+    """Those of docs/runs.md, word for word, with a stand-in for Slurm."""
+    if tool != "sbatch" and not shutil.which(tool):
+        pytest.skip(f"needs {tool}")
+    text = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
+    blocks = re.findall(r"^```(?:sh|make)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (block,) = (each for each in blocks if f"{tool} --" in each or (tool == "make" and ".PHONY" in each))
+    (folder / "systems.toml").write_text((folder / "run.toml").read_text().replace("[1, 2]", "[1]"))
+    (folder / "Makefile").write_text(block)
+    (folder / "cheap.py").write_text(CHEAPLY.format(runs.CHEAP))
+    bin, kills = folder / "bin", folder / "kills"
+    bin.mkdir()
+    kills.mkdir()
+    own = KILLED_AT_FIRST.replace("PYTHON", join([sys.executable, str(folder / "cheap.py")]))
+    for name, script in (("synmt", own), ("sbatch", SBATCH), ("srun", '#!/bin/sh\nexec "$@"\n')):
+        (bin / name).write_text(script)
+        (bin / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{bin}:{os.environ['PATH']}", "KILLS": str(kills), "HOME": str(folder)}
+    script = RECIPES[tool] or block
+    done = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = Run.open(folder / "systems.toml", folder / "systems")
+    lines = list(found.listed())
+    assert [line.split("\t")[1] for line in lines] == ["done"] * len(lines) and len(list(kills.iterdir())) == len(lines)
+    assert done.stdout.splitlines()[-1] == list(found.table())[-1]
+    assert table(found) == table(Run.open(folder / "systems.toml", folder / "at once"))
+
+
+def test_a_training_that_is_ended_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real one: SIGTERM leaves a checkpoint of that update, and two processes at once finish it."""
+    cold, warm = [sys.executable, "-m", "synmt.cli.child"], warm_command("synmt.cli.child")
+    monkeypatch.setattr(tasks, "COMMAND", warm)
+    asked = runs.of_records()
+    text = asked.text.replace("checkpoint-minutes = 0.00001", "report-every = 1\nvalidate-every = 1000\nepochs = 1000")
+    replace(asked, text=text.replace("updates = 12", "updates = 150")).write(tmp_path)
+    (number,) = (n for n, line in enumerate(opened(tmp_path).listed(), 1) if "training sequence, seed 1" in line)
+    whole, stopped = (tmp_path / name / "all" / "sequence.1" for name in ("whole", "out"))
+    opened(tmp_path, "whole").do(number)
+    process = FORKS.Process(target=_do, args=(tmp_path, number, cold))
+    process.start()
+    while not ((stopped / "log.tsv").exists() and (stopped / "log.tsv").read_text().count("\n") > 5):
+        assert process.is_alive()
+        time.sleep(0.01)
+    process.terminate()
+    process.join()
+    (checkpoint,) = checkpoints(stopped / "checkpoint")
+    update = int(checkpoint.stem.removeprefix("update-"))
+    assert 5 <= update < 150 and states(tmp_path)[number - 1] == "ready"
+    both = [FORKS.Process(target=_do, args=(tmp_path, number, warm)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    assert [process.exitcode for process in both] == [0, 0]
+    updates = [row.split("\t")[0] for row in (stopped / "log.tsv").read_text().splitlines()[1:]]
+    assert updates == [row.split("\t")[0] for row in (whole / "log.tsv").read_text().splitlines()[1:]]
+    mine, its = (load_file(each / "model.safetensors") for each in (stopped, whole))
+    assert all(torch.equal(mine[name], its[name]) for name in its)
 
 
 def test_a_run_says_what_it_does(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
