@@ -16,19 +16,20 @@ EPILOG = """
 \b
 Examples:
   synmt significance base.de mask.de --references test.de
+  synmt significance base.de mask.de -r test.de --test randomization
   synmt significance --test sign scores.tsv
   synmt significance --segments comet.tsv
 """
 
 
-COMMON = "references segments lower-is-better test resamples seed against level metric format"
+COMMON = "references segments test resamples seed against level metric format"
 
 
 @click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics, common=COMMON)
 @click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]", type=Reads())
 @references(required=False)
 @in_section("Input", unless="--test sign")(
-    "--segments", is_flag=True, help="Read a table of sentence scores, one column per system, instead of hypotheses.",
+    "--segments", is_flag=True, help="Read a table of sentence scores, such as COMET's.",
 )  # fmt: skip
 @in_section("Input", needs="--segments")("--lower-is-better", is_flag=True, help="These scores count errors.")
 @options_of(SignificanceConfig, "Test", short={"test": "-t"})
@@ -64,8 +65,7 @@ def command(
     sign: the probability of at least as many wins over test sets, without ties. Reads tables of scores from `synmt
     score --format tsv`, one after another, instead of hypotheses.
 
-    With --segments, the input is a table of sentence scores: a header with the names of the systems, then one row per
-    sentence, between tabs. The tests compare means.
+    With --segments, the input is a table of sentence scores: the names of the systems, then one row per sentence.
     """
     with usage():
         config = config_of(SignificanceConfig, settings)
