@@ -129,7 +129,7 @@ def checked_words(words: Sequence[str], line: Line) -> list[str]:
     """Return the words. Raises BadInput, which names the line, for one that is empty or has white space."""
     for word in words:
         if word.split() != [word]:
-            raise line.error(f"{word!r} is no word: it is empty or has white space")
+            raise line.error(f"{word!r} is not a word: it is empty or contains white space")
     return list(words)
 
 

@@ -98,7 +98,7 @@ class Query:
         """Return the place of a node in each match; that of the first for "". Raises ValueError for an unknown one."""
         names = self.shape.names
         if node and node not in names:
-            raise ValueError(f"{node!r} is no node of the query, whose nodes are {', '.join(names)}")
+            raise ValueError(f"{node!r} is not a node of the query, which has {', '.join(names)}")
         return names.index(node) if node else 0
 
 
@@ -110,7 +110,7 @@ class Shape:
         0, "the head is more than N positions away; that of a root is before the sentence", most=10**6
     )
     direction: Direction | None = setting(None, "where the word stands from it")
-    pattern: str | None = setting(None, "a pattern over several words, in place of all other conditions")
+    pattern: str | None = setting(None, "a pattern over several words, instead of all other conditions")
 
     def __post_init__(self) -> None:
         """Raise ValueError for a setting out of bounds, and for a pattern that cannot be read."""
@@ -129,7 +129,7 @@ def query_of(options: Mapping[str, Any]) -> Query:
     word, head = (config_of(WordQuery, options, prefix) for prefix in ("", "head-"))
     where = config_of(Shape, options)
     if where.pattern and Query(word, head, WordQuery(), where.min_distance, where.direction) != Query():
-        raise ValueError("pattern stands in place of all other conditions")
+        raise ValueError("--pattern replaces all other conditions")
     return Query(word, head, min_distance=where.min_distance, direction=where.direction, pattern=where.pattern)
 
 
@@ -215,7 +215,7 @@ class Counts:
     def __init__(self, query: Query, keys: Sequence[str]) -> None:
         node, parts = query.shape.names[0], [each.partition(".")[::2] for each in keys]
         if unnamed := [each for each, (_, key) in zip(keys, parts, strict=True) if not key]:
-            raise ValueError(f"{unnamed[0]!r} is no column of a node, such as {node}.lemma")
+            raise ValueError(f"{unnamed[0]!r} is not a column of a node, such as {node}.lemma")
         self._places = [(query.place(name), key) for name, key in parts]
         self._keys = keys
         self._matches, self._sentences = Counter[tuple[str, ...]](), Counter[tuple[str, ...]]()

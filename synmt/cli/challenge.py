@@ -35,7 +35,7 @@ set_format = click.option(
     "--format",
     "form",
     type=click.Choice(get_args(Form)),
-    help="Print numbers from 1, sent_ids, words with matches in stars, matches with what was asked for, or the input"
+    help="Print numbers from 1, sent_ids, words with matches in stars, matches with the values asked for, or the input"
     " sentences.",
 )
 

@@ -13,7 +13,8 @@ from synmt.metrics.testsets import reference_files
 from synmt.options import Scope, option_names
 
 DEFAULT = "bleu", "chrf"
-WITHOUT = "--errors", "--by-relation", "--reliability", "--test sign"  # reports and a test without metrics
+TABLES = "--test sign", "--segments"  # tests that read tables of scores
+WITHOUT = "--errors", "--by-relation", "--reliability", *TABLES  # reports and tests without metrics
 
 
 def metric_names(context: click.Context, parameter: click.Parameter, names: str) -> list[str]:
@@ -35,7 +36,7 @@ def metric_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="NAME,...",
         help=f"Any of {', '.join(METRICS)}.",
     )
-    return names(options_of(MetricConfig, "Metrics", unless=("--by-relation", "--test sign"))(command))
+    return names(options_of(MetricConfig, "Metrics", unless=("--by-relation", *TABLES))(command))
 
 
 def scope_of_metrics(given: Mapping[str, Any]) -> Scope:
@@ -48,7 +49,7 @@ def scope_of_metrics(given: Mapping[str, Any]) -> Scope:
 
 
 def references(required: bool) -> Callable[..., Any]:
-    return in_section("Input", unless="--test sign")(
+    return in_section("Input", unless=TABLES)(
         "-r",
         "--references",
         multiple=True,

@@ -7,7 +7,7 @@ import click
 from synmt.cli.metric_options import metric_options, output_format, references, scope_of_metrics
 from synmt.cli.options import bad_input, or_stdin, usage
 from synmt.cli.paths import Reads
-from synmt.cli.sections import SectionCommand, options_of
+from synmt.cli.sections import SectionCommand, in_section, options_of
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.options import config_of
 from synmt.streams import WrongUsage, read_lines, write_lines
@@ -18,20 +18,31 @@ Examples:
   synmt significance base.de mask.de --references test.de
   synmt significance base.de mask.de -r test.de --test randomization
   synmt significance --test sign scores.tsv
+  synmt significance --segments comet.tsv
 """
 
 
-COMMON = "references test resamples seed against level metric format"
+COMMON = "references segments test resamples seed against level metric format"
 
 
 @click.command(cls=SectionCommand, epilog=EPILOG, scope=scope_of_metrics, common=COMMON)
 @click.argument("systems", nargs=-1, metavar="[BASELINE SYSTEM...]", type=Reads())
 @references(required=False)
+@in_section("Input", unless="--test sign")(
+    "--segments", is_flag=True, help="Read a table of sentence scores, such as COMET's.",
+)  # fmt: skip
+@in_section("Input", needs="--segments")("--lower-is-better", is_flag=True, help="These scores count errors.")
 @options_of(SignificanceConfig, "Test", short={"test": "-t"})
 @metric_options
 @output_format("How to print the table")
 def command(
-    systems: tuple[str, ...], references: tuple[str, ...], metrics: list[str], form: str, **settings: Any
+    systems: tuple[str, ...],
+    references: tuple[str, ...],
+    segments: bool,
+    lower_is_better: bool,
+    metrics: list[str],
+    form: str,
+    **settings: Any,
 ) -> None:
     """Test whether systems differ significantly from a baseline.
 
@@ -53,19 +64,25 @@ def command(
 
     sign: the probability of at least as many wins over test sets, without ties. Reads tables of scores from `synmt
     score --format tsv`, one after another, instead of hypotheses.
+
+    With --segments, the input is a table of sentence scores: the names of the systems, then one row per sentence.
     """
     with usage():
         config = config_of(SignificanceConfig, settings)
     is_sign = config.test == "sign"
-    if not is_sign and not (references and len(systems) > 1):
+    if segments and len(systems) > 1:
+        raise WrongUsage("--segments reads one table")
+    if not is_sign and not segments and not (references and len(systems) > 1):
         raise WrongUsage("give the files of two or more systems, and --references")
 
-    from synmt.metrics.comparisons import compare_files, compare_tables
+    from synmt.metrics.comparisons import compare_files, compare_segments, compare_tables
     from synmt.metrics.reading import Files
 
     with bad_input():
         if is_sign:
             lines = compare_tables(read_lines(or_stdin(systems)), form)
+        elif segments:
+            lines = compare_segments(read_lines(or_stdin(systems)), not lower_is_better, config, form)
         else:
             files = Files(systems, references)
             lines = compare_files(metrics, files, config_of(MetricConfig, settings), config, form)

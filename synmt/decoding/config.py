@@ -35,8 +35,8 @@ class SearchConfig:
     seed: int = setting(1, "random seed of --sample", needs="sample")
     search: SearchName = setting(
         "tokens",
-        "if the model writes arcs, compare hypotheses with equally many tokens; with equally many words, adding up"
-        " trees of the same words; or with equally many words, each with its most likely arcs",
+        "if the model writes arcs, compare hypotheses with the same number of tokens; of words, adding up"
+        " trees of the same words; or of words, each with its most likely arcs",
         needs=AMONG_WORDS,
         unless="sample",
     )

@@ -1,4 +1,4 @@
-"""A beam search over trees: compares hypotheses with equally many words, not with equally many tokens.
+"""A beam search over trees: compares hypotheses with the same number of words, not of tokens.
 
 In a beam of tokens, a hypothesis that writes an arc competes with others that write a word instead, and the same words
 under other arcs fill the beam. Here hypotheses wait for each other at each subword, as in the word-level search of

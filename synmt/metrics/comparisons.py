@@ -12,8 +12,9 @@ from functools import cache
 
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, SignificanceConfig
-from synmt.metrics.reading import Files, open_input
+from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form, signatures
+from synmt.metrics.segments import read_segments
 from synmt.metrics.significance import TESTS, Comparison, Findings, compare
 from synmt.streams import BadInput, Line, counted
 
@@ -123,7 +124,10 @@ def findings_as_text(findings: Findings, level: float) -> Iterator[Part]:
     for row in findings.comparisons:
         cells = [row[0].system]
         for comparison in row:
-            cells += [f"{comparison.score.score:.2f}", *_difference(comparison, level, findings.resamples)]
+            cells += [
+                f"{comparison.score.score:.{comparison.score.decimals}f}",
+                *_difference(comparison, level, findings.resamples),
+            ]
         rows.append(cells)
     yield Table([header, *rows])
     others = {comparison.against for row in findings.comparisons for comparison in row} - {None}
@@ -138,7 +142,7 @@ def _difference(comparison: Comparison, level: float, resamples: int) -> tuple[s
         return "", ""
     p = f"{comparison.p:.4f}" if comparison.p else f"<{1 / resamples:.4f}"
     mark = {"better": "+", "worse": "-"}.get(verdict(comparison, level), " ")
-    return f"{comparison.difference:+.2f}", f"{p} {mark}"
+    return f"{comparison.difference:+.{comparison.score.decimals}f}", f"{p} {mark}"
 
 
 def verdict(comparison: Comparison, level: float) -> str:
@@ -202,7 +206,17 @@ def compare_files(
 
     Raises BadInput, and ValueError as `open_input`.
     """
-    given = open_input(names, files, metrics)
+    return _compared(open_input(names, files, metrics), config, form)
+
+
+def compare_segments(
+    lines: Iterable[Line], higher_is_better: bool, config: SignificanceConfig, form: str
+) -> Iterator[str]:
+    """Compare the systems of a table of sentence scores, as `compare_files`. Raises BadInput."""
+    return _compared(read_segments(lines, higher_is_better), config, form)
+
+
+def _compared(given: Input, config: SignificanceConfig, form: str) -> Iterator[str]:
     findings = compare(given, config.test, config.resamples, config.seed, config.against)
     return report_findings(findings, config.level, form)
 

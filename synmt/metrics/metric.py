@@ -30,6 +30,7 @@ class Score:
     signature: as sacreBLEU's: references, case, tokenization and version.
     details: further numbers of the metric.
     interval: the bounds of the confidence interval, on request.
+    decimals: how many to print.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Score:
     signature: str
     details: str = ""
     interval: tuple[float, float] | None = None
+    decimals: int = 2
 
     @property
     def number(self) -> str:

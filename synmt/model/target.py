@@ -123,7 +123,7 @@ def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool]
     """Return the side with these ideas and options. Raises ValueError or TypeError for invalid ones."""
     style = ArcStyle(**(arcs or {}))
     if not all(type(value) is bool for value in asdict(style).values()):
-        raise ValueError("arcs are split or not, and the root has one or not")
+        raise ValueError("split and root_arc must be true or false")
     return TargetSide(ideas_of(TARGET_IDEAS, ideas), style)
 
 

@@ -222,7 +222,7 @@ def _by_heads(query: Tensor, key: Tensor, edit: AttentionEdit, run: Callable[...
     heads = query.shape[1]
     owned = {head for own in edit.heads for head in own.heads}
     if max(owned) >= heads:
-        raise ValueError(f"edits head {max(owned)}, where there are {heads}")
+        raise ValueError(f"edits head {max(owned)}, but there are only {heads}")
     others = tuple(head for head in range(heads) if head not in owned)
     groups = sorted([*edit.heads, *[HeadEdit(others)] * bool(others)], key=lambda own: own.heads)
     parts = []

@@ -65,7 +65,7 @@ def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
 
 @cache
 def owners() -> dict[str, tuple[str, ...]]:
-    """Return for each option of an idea what uses it, such as `--model mask`."""
+    """Return for each option of an idea what uses it, such as `--model NAME`."""
     ideas = [*SOURCE_IDEAS.items(), *TARGET_IDEAS.items()]
     return {option: (f"--model {name}",) for name, idea in ideas for option in option_names(idea, f"{name}-")}
 

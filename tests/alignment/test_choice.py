@@ -22,7 +22,7 @@ def test_the_default_is_the_same_whatever_is_given(tmp_path: Path) -> None:
 def test_methods_that_one_process_fits_say_which_ones_several_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(
-        WrongUsage, match="hmms cannot be fitted by several processes: use --method neural-hmm or mask-align"
+        WrongUsage, match="hmms cannot be fitted by several processes: use method neural-hmm or mask-align"
     ):
         list(align([("a", "b")]))
 

@@ -31,7 +31,7 @@ def test_tokens_are_kept() -> None:
         (lambda: synmt.parse("He is."), TypeError, "not a single str"),
         (lambda: synmt.parse(["a", "b\nc"], "udpipe"), synmt.BadInput, "^sentences:2: an end of line in a sentence$"),
         (lambda: synmt.parse(["a\0"], "udpipe"), synmt.BadInput, "^sentences:1: NUL in a sentence$"),
-        (lambda: synmt.parse([["New York"]], "udpipe"), synmt.BadInput, "'New York' is not a token"),
+        (lambda: synmt.parse([["New York"]], "udpipe"), synmt.BadInput, "'New York' is not a word"),
         (lambda: synmt.parse([], "udpipe", model="nothing"), synmt.BadInput, "nothing: No such file"),
         (lambda: synmt.parse([], "udpipe", language="fr"), synmt.BadInput, "'fr'"),
         (lambda: synmt.parse([], "udpip"), ValueError, "parser cannot be 'udpip'"),  # type: ignore[arg-type]

@@ -37,7 +37,7 @@ BLAME = ParseRecord(
 )
 
 
-def occurrences(record: ParseRecord, phenomenon: Phenomenon, min_distance: int) -> list[tuple[int, int]]:
+def occurrences(record: ParseRecord, phenomenon: Phenomenon, min_distance: int) -> list[tuple[int, ...]]:
     return words_of_query(record, replace(phenomenon.query, min_distance=min_distance))
 
 

@@ -158,9 +158,7 @@ def test_methods_share_translation_models_which_translate(tmp_path: Path) -> Non
     fit = ["--fit", "--tokenizer", "none", *TINY]
     align(*fit, "--method", "naive-att", "--out", tmp_path / "naive")
     links = align(*fit[:3], "--method", "shift-att", "--models", tmp_path / "naive", "--out", tmp_path / "shift")
-    with pytest.raises(
-        BadInput, match=r"naive: was fitted to other words \(none en\) than those that are given \(moses en\)"
-    ):
+    with pytest.raises(BadInput, match=r"naive: was trained on other words \(none en\) than given here \(moses en\)"):
         align("--fit", "--method", "shift-att", "--models", tmp_path / "naive")
     with pytest.raises(WrongUsage, match="--width has no effect with --models"):  # of models that are there already
         align("--fit", "--method", "shift-att", "--models", tmp_path / "naive", "--width", "8")
@@ -398,7 +396,7 @@ def test_links_that_seem_to_count_from_one_are_said(tmp_path: Path) -> None:
         (tmp_path / "links").write_text(links)
         done = shell("synmt align --links-from links pairs", tmp_path)
         assert (done.returncode, done.stdout) == (0, links)
-        assert ("links links no word 0; it seems to count from 1" in done.stderr) == said
+        assert ("links has no link to a word 0, so it seems to count words from 1" in done.stderr) == said
 
 
 def test_text_without_an_aligner_is_fitted_to(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ TEXTS = {
     "3\the\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n\n",
     "train.arcs.en": "He sleeps LEFT-ARC:nsubj\n",
     "codes.bpe": CODES,
+    "comet.tsv": "base\tmask\n0.5\t0.75\n0.25\t0.5\n",
     "scores.tsv": "system\tmetric\tscore\nbase\tBLEU\t20\nmask\tBLEU\t21\n",
     "systems.toml": RUN,
     "gold.ptb": "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))\n" + "(NP (NN x))\n" * 3,

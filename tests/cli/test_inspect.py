@@ -84,7 +84,7 @@ def test_alignments_and_curves() -> None:
         ("attention pascal in.jsonl --sentence 2", "in.jsonl:2: no sentence"),
         ("attention pascal in.jsonl --head 3", "no head 3 in layer 1: the model has 2 layers with 2 heads each"),
         ("attention pascal in.jsonl --layer 9", "no head 1 in layer 9: the model has 2 layers with 2 heads each"),
-        ("alignment links", "links:1: links without words"),
+        ("alignment links", "links:1: no file has words"),
         ("alignment aligned.jsonl --sentence 2", "aligned.jsonl:2: no words in source or target"),
         ("curves links", "links:2: not a row of the log of a training run"),
         ("curves .", "log.tsv: No such file"),
@@ -135,5 +135,5 @@ def test_a_page_of_the_links_of_a_bitext() -> None:
     page = inspect("links aligned.jsonl").decode()
     assert page.startswith("<!doctype html>") and "<title>Links of aligned.jsonl</title>" in page
     assert '[1,["my","father"],["mein","Vater"],[[0,0,0.75],[1,1,0.5]],0.625],[3,' in page
-    with pytest.raises(BadInput, match="links without words"):
+    with pytest.raises(BadInput, match="no file has words"):
         inspect("links links")

@@ -107,6 +107,7 @@ def lines(folder: Path) -> Iterator[Line]:
         for more in ([], ["--by-sentence"], ["--confidence"], ["--by-length", "3"]):
             yield "score", [*minimal["score"], "--metric", metric, *more]
         yield "significance", [*minimal["significance"], "--metric", metric]
+    yield "significance", [FILE, "--segments"]
     for report in ("--errors", "--by-relation", "--reliability"):
         yield "score", [*minimal["score"], report]
     for test in next(each for each in settings_of(SignificanceConfig) if each.name == "test").choices:

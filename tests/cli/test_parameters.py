@@ -95,7 +95,8 @@ def test_every_path_declares_whether_it_is_read_or_written() -> None:
     """The folder of a run's data is neither: its files are, which the run file names."""
     assert {name for name, each in parameters(click.Path) if not isinstance(each.type, Reads)} == {"run --data"}
     assert {name for name, _ in parameters(Writes)} == {
-        "align --out", "align --lexicon", "average --out", "export --out", "run --out", "train --out",
+        "align --out", "align --lexicon", "average --out", "export --out", "run --out", "run --report",
+        "train --out",
         "train --prepared",
     }  # fmt: skip
 

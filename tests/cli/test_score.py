@@ -220,5 +220,5 @@ def test_references_of_sacrebleu(tmp_path: Path) -> None:
     by_file = by_name.replace("sacrebleu:wmt17/en-de", "kept/wmt17/wmt17.en-de.ref")
     one, other = (shell(f"{command} {by}", tmp_path, SACREBLEU=str(tmp_path / "kept")) for by in (by_name, by_file))
     assert one.returncode == 0 and one.stdout == other.stdout, one.stderr
-    for name, cause in (("wmt17/en-xx", "wmt17 has "), ("wmt1/en-de", "no test set 'wmt1'")):
+    for name, cause in (("wmt17/en-xx", "the language pairs of wmt17 are "), ("wmt1/en-de", "no test set 'wmt1'")):
         assert is_wrong_usage(shell(f"{command} -r sacrebleu:{name}", tmp_path), cause)

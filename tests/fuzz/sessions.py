@@ -301,7 +301,7 @@ def translations(folder: Path, source: Random, trees: bool) -> Session:
     if form == "jsonl" and "--n-best" not in asked:
         for found, row in zip(done.lines, rows, strict=True):
             expect(is_close(json.loads(found), without(row, "n_best")), "jsonl is another:", found, "and", row)
-    if asked.get("--precision") in ("bf16", "int8"):  # which depend on the lines beside a line
+    if asked.get("--precision") in ("bf16", "int8"):  # which depend on neighbouring lines
         return
     if source.random() < 0.5:
         yield from in_another_order(whole, lines, rows, folder, source)

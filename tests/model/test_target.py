@@ -65,7 +65,7 @@ def test_settings_make_the_side_again(target: str) -> None:
         ({"bitran": {}}, {"root_arc": True}, "bitran writes no arcs"),
         ({"gcn": {"layers": 0}}, None, "layers cannot be 0"),
         ({"gcn": {"labels": 1}}, None, "labels cannot be 1"),
-        ({"gcn": {}}, {"split": "yes"}, "arcs are split or not"),
+        ({"gcn": {}}, {"split": "yes"}, "split and root_arc must be true or false"),
     ],
 )
 def test_sides_that_are_none(ideas: dict[str, Any], arcs: dict[str, Any] | None, cause: str) -> None:

@@ -144,7 +144,7 @@ def test_a_head_has_one_owner() -> None:
     with pytest.raises(ValueError, match="two edits of one head"):
         AttentionEdit(heads=(first,)) + AttentionEdit(heads=(second,))
     query = torch.randn(1, 1, 2, 4)
-    with pytest.raises(ValueError, match="an edit of head 1, where there are 1"):
+    with pytest.raises(ValueError, match="edits head 1, but there are only 1"):
         edited_attention(query, query, query, AttentionEdit(heads=(second,)), None, 0.0)
 
 

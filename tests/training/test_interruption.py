@@ -64,11 +64,11 @@ def on_call(number: int, method: Callable[..., Any], act: Callable[[], object]) 
 
 
 @pytest.mark.parametrize(
-    ("owner", "method", "call", "number", "said"),
+    ("owner", "call", "number", "said"),
     [
-        (Updater, "__call__", 3, SIGTERM, "stopped after update 3"),
-        (Updater, "__call__", 15, SIGINT, "stopped in the validation after update 15"),
-        (Validation, "share", 2, SIGHUP, "stopped in the validation after update 30"),
+        (Updater, 3, SIGTERM, "stopped after update 3"),
+        (Updater, 15, SIGINT, "stopped in the validation after update 15"),
+        (Validation, 2, SIGHUP, "stopped in the validation after update 30"),
     ],
 )
 def test_a_signal_ends_a_run_that_goes_on_to_the_same_numbers(
@@ -76,14 +76,14 @@ def test_a_signal_ends_a_run_that_goes_on_to_the_same_numbers(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     owner: type,
-    method: str,
     call: int,
     number: Signals,
     said: str,
 ) -> None:
     data, uninterrupted = whole
     with monkeypatch.context() as patch:
-        patch.setattr(owner, method, on_call(call, getattr(owner, method), lambda: raise_signal(number)))
+        name = "__call__" if owner is Updater else "share"
+        patch.setattr(owner, name, on_call(call, getattr(owner, name), lambda: raise_signal(number)))
         with pytest.raises(Interrupted, match=rf"{number.name}: {said}; --resume continues from there") as stop:
             run(tmp_path / "model", data, config=CONFIG)
     assert stop.value.signal == number

@@ -81,7 +81,7 @@ class Level:
         return targets.astype(np.int64) * len(self.words[0].counts) + sources
 
     def find(self, types: Ids) -> Places:
-        """Return where types are; N for one that is not there."""
+        """Return the positions of types; N for unknown ones."""
         places = np.searchsorted(self.types, types)
         there = np.append(self.types, -1)[places] == types
         return np.where(there, places, len(self.types)).astype(np.int32)

@@ -297,12 +297,12 @@ def _learn(model: Model, parts: Parts, jumps: bool, bar: "tqdm[None]") -> None:
     """Learn from all pairs once."""
     counted = model.counted()
 
-    def found() -> Iterator[tuple[IndexedBitext, Floats]]:
+    def linked() -> Iterator[tuple[IndexedBitext, Floats]]:
         for bitext in parts:
             yield bitext, model.count(bitext, counted, jumps)
             bar.update(sum(len(batch.rows) for batch in bitext.batches))
 
-    parts.learn(found())
+    parts.learn(linked())
     for direction, found in zip(model.directions, counted, strict=True):
         found.unlinked[-1] = 0
         direction.unlinked = found.unlinked

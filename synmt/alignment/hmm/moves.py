@@ -1,4 +1,4 @@
-"""Moves between the source words of successive target words, in a row or in a dependency tree (see aligner.py).
+"""Moves between the origins of successive target words, in a sentence or in a dependency tree (see aligner.py).
 
 Shapes: B pairs of I target and J source words, padded; C classes of source words; K kinds of moves between them.
 """
@@ -12,38 +12,37 @@ from synmt.alignment.chains import Found, columns
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.intp]
-SHARED = 50.0  # τ, how many moves what is common to all words counts for
-RAREST = 1e-6  # the share of a kind of move, at least
+SHARED = 50.0  # τ, the number of moves that the statistics of all words count as
+RAREST = 1e-6  # least share of a kind of move
 NEAR, FAR = 3, 8  # words
-# what a word is to another: itself; a dependent, head or sibling before or after it; a dependent's dependent or the
-# head's head; another word that is near, far or farther
+# the relation of a word to another: the same word; a dependent, head or sibling before or after it; a dependent's
+# dependent or the head's head; any other word that is near, far or farther
 FIRST_WEIGHTS = 1, 6, 6, 1, 1, 1, 1, 0.5, 0.3, 0.3, 0.1, 0.05
 TINY = np.float32(1e-37)
 
 
 @dataclass
 class Jumps:
-    """How likely one moves from a word to another. weights [C,K]: by the class of the word that is left, and by the
-    kind of move; between words in a row, s_c(d) for d from −K to K, where the first and the last are those of longer
-    jumps, too."""
+    """Probabilities of moves between words. weights [C,K]: by the class of the first word and the kind of move. Between
+    words of a sentence, s_c(d) for d from −K to K; the first and the last also serve longer jumps."""
 
     weights: Floats
 
     @classmethod
     def new(cls, classes: int, longest: int) -> "Jumps":
-        """Favour short jumps, and most of all the next word."""
+        """Favour short jumps, and the next word most of all."""
         distances = np.arange(-longest, longest + 1)
         weights = np.exp(-0.3 * np.abs(distances - 1))
         return cls(np.tile((weights / weights.sum()).astype(np.float32), (classes, 1)))
 
     def between(self, classes: Numbers, real: Floats) -> "Moves":
-        """Return the moves between words in a row; classes [B,J]."""
+        """Return the moves between the words of sentences; classes [B,J]."""
         size, words = self.weights.shape[1], np.arange(classes.shape[1])
         kinds = (words[None, :] - words[:, None]).clip(-(size // 2), size // 2) + size // 2
         return Moves(self.weights, classes[:, :, None] * size + kinds, real)
 
     def learn(self, taken: "JumpCounts") -> None:
-        """Take what is most likely by the counts, and by τ moves more of each class as all others move."""
+        """Estimate the weights from the counts, with a prior of τ moves per class distributed as those of all words."""
         general = (taken.seen.sum(axis=0) + self.weights.mean(axis=0)) / (taken.possible.sum(axis=0) + 1)
         general = np.maximum(general / general.sum(), RAREST)
         weights = (taken.seen + SHARED * general) / (taken.possible + SHARED)
@@ -52,9 +51,8 @@ class Jumps:
 
 @dataclass
 class JumpCounts:
-    """How often moves have been taken, of the shape of their weights; possible: Σ 1 / Σ_k s(j′, k) over all departures
-    from j′ that might have been such a move, so that weights · possible is how often they would be taken by their
-    weights alone."""
+    """How often moves are taken, in the shape of their weights. possible: Σ 1 / Σ_k s(j′, k) over all departures from
+    j′ for which the move exists, so weights · possible is the expected number of moves by the weights alone."""
 
     seen: NDArray[np.float64]
     possible: NDArray[np.float64]
@@ -68,8 +66,8 @@ class JumpCounts:
 class Moves:
     """Moves between the source words of pairs of similar lengths.
 
-    places [B,J,J]: where in the weights, as one row, the move from j′ to j is; real [B,J]: 1 where there is a word, or
-    0. likely [B,J,J]: p(j | j′).
+    places [B,J,J]: index of the move from j′ to j in the flattened weights; real [B,J]: 1 for a word, 0 for padding.
+    likely [B,J,J]: p(j | j′).
     """
 
     weights: Floats
@@ -83,7 +81,7 @@ class Moves:
         self.likely = table / self._mass[:, :, None]
 
     def counts(self, taken: Floats) -> JumpCounts:
-        """Return how often moves of each kind are taken, by how often each place is left for each other [B,J,J]."""
+        """Return how often moves of each kind are taken, given how often each word is followed by each [B,J,J]."""
         possible = (taken.sum(axis=2) / self._mass)[:, :, None] * self.real[:, None, :]
         return JumpCounts(self._by_weight(taken), self._by_weight(possible))
 
@@ -93,15 +91,15 @@ class Moves:
 
 
 def relations(heads: Numbers) -> Numbers:
-    """Return what each word k is to each word j, [B,J,J], by its place in FIRST_WEIGHTS.
+    """Return the relation of word k to word j, [B,J,J], as an index into FIRST_WEIGHTS.
 
-    heads [B,J]: −1 of a root, and where padded.
+    heads [B,J]: −1 for roots and padding.
     """
     words = np.arange(heads.shape[1])
     distance = np.broadcast_to(words[None, :] - words[:, None], (len(heads), len(words), len(words)))
     after = (distance > 0).astype(np.intp)
     above = _heads_of(heads, heads)
-    head, grandhead = (each[:, :, None] == words for each in (heads, above))  # k is that of j
+    head, grandhead = (each[:, :, None] == words for each in (heads, above))  # k is the head, or grandhead, of j
     sibling = (heads[:, :, None] == heads[:, None, :]) & (heads >= 0)[:, :, None]
     return np.select(
         [distance == 0, head.transpose(0, 2, 1), head, sibling, grandhead.transpose(0, 2, 1), grandhead],
@@ -111,12 +109,12 @@ def relations(heads: Numbers) -> Numbers:
 
 
 def _heads_of(words: Numbers, heads: Numbers) -> Numbers:
-    """Return the heads [B,J] of words [B,J]; −1 of none."""
+    """Return the heads [B,J] of words [B,J]; −1 if there is none."""
     return np.where(words < 0, -1, np.take_along_axis(heads, words.clip(0), axis=1))
 
 
 def upwards(heads: Numbers) -> Numbers:
-    """Return words in an order in which all dependents come before their heads, [B,I]."""
+    """Return the words in an order in which all dependents come before their heads, [B,I]."""
     depth, above = np.zeros_like(heads), heads
     while (above >= 0).any():
         depth += above >= 0
@@ -126,10 +124,10 @@ def upwards(heads: Numbers) -> Numbers:
 
 @dataclass
 class Trees:
-    """Targets of pairs of similar lengths, in which each word depends on where its head comes from.
+    """Targets of pairs of similar lengths, in which the origin of each word depends on the origin of its head.
 
-    likely [B,I,J]: (1 − p₀) t(y_i | x_j), 0 where padded; unlinked [B,I]: p₀ t(y_i | no word), 1 where padded;
-    start [B,J]: p(j) of a root; heads [B,I]: −1 of a root, and where padded.
+    likely [B,I,J]: (1 − p₀) t(y_i | x_j), 0 at padding; unlinked [B,I]: p₀ t(y_i | no word), 1 at padding;
+    start [B,J]: p(j) of a root; heads [B,I]: −1 for roots and padding.
     """
 
     moves: Moves
@@ -139,10 +137,10 @@ class Trees:
     heads: Numbers
 
     def posteriors(self) -> Found:
-        """Return what the pairs say."""
+        """Return the posteriors of the pairs."""
         batch, length, size = self.likely.shape
         pairs, order = np.arange(batch), upwards(self.heads)
-        heads = np.where(self.heads < 0, length, self.heads)  # above the roots is a word that nothing is made of
+        heads = np.where(self.heads < 0, length, self.heads)  # above the roots is an artificial word
         inside, message, belief = np.ones((3, batch, length + 1, size), np.float32)
         likelihood = np.zeros(batch, np.float32)
         for words in order.T:
@@ -172,6 +170,6 @@ class Trees:
 
 
 def _scaled(states: Floats) -> tuple[Floats, Floats]:
-    """Return states [B,J] of which the greatest is 1, and the logarithm of what they were divided by, [B]."""
+    """Return states [B,J], scaled so that the greatest is 1, and the logarithm of the factor, [B]."""
     most = states.max(axis=1, keepdims=True)
     return states / most, np.log(most[:, 0])

@@ -108,7 +108,7 @@ class NeuralHmm:
 
         learned = Bitext(map(in_lower_case, bitext.pairs.spread(self.pairs)))
         if len(learned) < len(bitext.pairs):
-            how.notes.add(f"neural-hmm learns from {len(learned)} of {len(bitext.pairs)} pairs")
+            how.notes.add(f"neural-hmm learns from some of the pairs ({len(learned)} of {len(bitext.pairs)})")
         network, training = fitting_config({"epochs": epochs_for(len(learned)), **how.settings})
         config = NeuralHmmConfig(replace(self, text=None), bitext.text, network.width, network.dropout)
         check_new(how.out, how.resume)

@@ -207,7 +207,7 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
             raise WrongUsage(f"this method reads decoder layer {layer}, which does not exist")
         if not all(map(network.crosses, [layer] if layer else range(1, network.decoder_layers + 1))):
             raise WrongUsage(
-                "this method reads a decoder layer that does not attend to the source; --cross-attention all"
+                "this method reads a decoder layer that does not attend to the source: add --cross-attention all"
             )
     return TranslationFitConfig(network, training, encoders, models)
 

@@ -35,7 +35,7 @@ def test_a_layer_that_does_not_attend_to_the_source_is_refused_before_anything_i
         asked(name, settings)
     else:
         with pytest.raises(
-            WrongUsage, match="a decoder layer that does not attend to the source; --cross-attention all"
+            WrongUsage, match="a decoder layer that does not attend to the source: add --cross-attention all"
         ):
             asked(name, settings)
 

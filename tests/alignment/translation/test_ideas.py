@@ -180,6 +180,6 @@ def test_posteriors_are_those_of_finite_differences(name: str, monkeypatch: pyte
 
 def test_posteriors_are_of_the_last_layer_and_of_attention_that_predicts() -> None:
     idea = link_idea("naive-att")
-    with pytest.raises(BadInput, match="not of layer 1"):
+    with pytest.raises(BadInput, match="not layer 1"):
         idea.posteriors(force(idea, models(idea), layer=1)[0])
     assert [name for name in IDEAS if "links-by" in used_by(name, {})] == ["naive-att", "naive-att-last"]
