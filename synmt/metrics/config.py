@@ -77,19 +77,17 @@ OF_READING: Mapping[Compared, tuple[str, ...]] = {
 
 def using(*options: str) -> Callable[[Maker], Maker]:
     """Declare the options of MetricConfig that a metric reads."""
-
-    def declare(make: Maker) -> Maker:
-        vars(make)["uses"] = options
-        return make
-
-    return declare
+    return _declaring("uses", options)
 
 
 def citing(*papers: str) -> Callable[[Maker], Maker]:
     """Declare the papers of a metric, as synmt.citations."""
+    return _declaring("cites", papers)
 
+
+def _declaring(name: str, values: tuple[str, ...]) -> Callable[[Maker], Maker]:
     def declare(make: Maker) -> Maker:
-        vars(make)["cites"] = papers
+        vars(make)[name] = values
         return make
 
     return declare

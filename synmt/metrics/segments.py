@@ -13,7 +13,7 @@ from synmt import __version__
 from synmt.metrics.config import Compared
 from synmt.metrics.metric import Row, Score, Statistics
 from synmt.metrics.reading import Input
-from synmt.streams import BadInput, Line
+from synmt.streams import BadInput, Line, counted
 
 DECIMALS = 4  # most such metrics give scores around 0 to 1
 
@@ -65,7 +65,7 @@ def _rows(lines: Iterable[Line], systems: int) -> Iterator[Row[float]]:
 def _numbers(text: str, systems: int) -> list[float]:
     cells = text.split("\t")
     if len(cells) != systems:
-        raise ValueError(f"row of {len(cells)}, but header of {systems}")
+        raise ValueError(f"{counted(len(cells), 'column')}, but the header has {systems}")
     numbers = list(map(float, cells))
     if not all(map(math.isfinite, numbers)):
         raise ValueError(f"a score is not finite: {text!r:.60}")

@@ -58,7 +58,7 @@ def test_sentence_scores_of_ribes_give_what_ribes_gives(tmp_path: Path) -> None:
         ("a\n1\n", "stdin:1: a table of sentence scores starts with"),
         ("a\ta\n1\t2\n", "stdin:1: a table of sentence scores starts with"),
         ("a\tb\n", "no lines to score"),
-        ("a\tb\n1\t2\n1\n", "stdin:3: row of 1, but header of 2"),
+        ("a\tb\n1\t2\n1\n", "stdin:3: 1 column, but the header has 2"),
         ("a\tb\n1\tx\n", "stdin:2: could not convert"),
         ("a\tb\n1\tnan\n", "stdin:2: a score is not finite"),
     ],
