@@ -25,7 +25,7 @@ class Examples(Protocol):
     def batch(
         self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
     ) -> tuple[Any, ...]:
-        """Return the tensors of these examples; random: draws what differs each time, on the CPU."""
+        """Return the tensors of these examples; random: the generator, on the CPU, for anything random in them."""
 
     def parts(self, indices: Sequence[int]) -> list[list[int]]:
         """Split a batch into the parts that are computed one at a time."""
@@ -36,7 +36,7 @@ class Examples(Protocol):
 
 @dataclass(frozen=True)
 class Part:
-    """Examples that are computed at once. seed: of what the model draws for them; batch: their tensors."""
+    """Examples to compute together. seed: for the random numbers that the model draws; batch: the tensors."""
 
     seed: int
     batch: tuple[Any, ...]
