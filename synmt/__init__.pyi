@@ -5,17 +5,17 @@ import pathlib
 from typing import Literal, Self
 
 import synmt.api.alignment
-import synmt.decoding.scores
-import synmt.decoding.translation
 import synmt.metrics.metric
 import synmt.metrics.significance
+import synmt.search.scores
+import synmt.search.translation
 import synmt.training.run
 import synmt.trees.record
 from synmt.api.alignment import WordLinks as WordLinks
 from synmt.api.parsing import parse as parse
-from synmt.decoding.translation import Translation as Translation
 from synmt.metrics.metric import Score as Score
 from synmt.runs.run import Run as Run
+from synmt.search.translation import Translation as Translation
 from synmt.streams import BadInput as BadInput
 from synmt.trees.record import ParseRecord as ParseRecord
 from synmt.trees.record import read_record as read_record
@@ -90,7 +90,7 @@ class Model:
         tokenizer: Literal["moses", "none"] | None = None,
         batch_tokens: int = 4096,
         max_tokens: int = 2000,
-    ) -> collections.abc.Iterator[synmt.decoding.translation.Translation]: ...
+    ) -> collections.abc.Iterator[synmt.search.translation.Translation]: ...
     def n_best(
         self,
         sentences: collections.abc.Iterable[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]],
@@ -113,7 +113,7 @@ class Model:
         tokenizer: Literal["moses", "none"] | None = None,
         batch_tokens: int = 4096,
         max_tokens: int = 2000,
-    ) -> collections.abc.Iterator[list[synmt.decoding.translation.Translation]]: ...
+    ) -> collections.abc.Iterator[list[synmt.search.translation.Translation]]: ...
     def log_probabilities(
         self,
         pairs: collections.abc.Iterable[
@@ -128,7 +128,7 @@ class Model:
         tokenizer: Literal["moses", "none"] | None = None,
         batch_tokens: int = 4096,
         max_tokens: int = 2000,
-    ) -> collections.abc.Iterator[synmt.decoding.scores.ForcedTarget]: ...
+    ) -> collections.abc.Iterator[synmt.search.scores.ForcedTarget]: ...
 
 def align(
     pairs: collections.abc.Iterable[
@@ -471,6 +471,6 @@ def translate(
     tokenizer: Literal["moses", "none"] | None = None,
     batch_tokens: int = 4096,
     max_tokens: int = 2000,
-) -> collections.abc.Iterator[synmt.decoding.translation.Translation]: ...
+) -> collections.abc.Iterator[synmt.search.translation.Translation]: ...
 
 __version__: str

@@ -22,10 +22,10 @@ for part in train dev test; do synmt parse --input conllu $part.en.conllu > $par
 SEARCHED_AND_FORCED = """
 from pathlib import Path
 import torch
-from synmt.decoding.beam import beam_search
-from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.scores import ForcedPair, force
-from synmt.decoding.translation import Translator
+from synmt.search.beam import beam_search
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.scores import ForcedPair, force
+from synmt.search.translation import Translator
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.trees.record import read_record

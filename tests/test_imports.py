@@ -9,15 +9,16 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "synmt"
 # From the ground; those of one floor do not import each other.
 FLOORS = [
-    ["inputs", "process"],
-    ["streams", "registry"],
+    ["streams"],
+    ["registry"],
     ["citations", "options"],
-    ["device", "parameters", "pool", "text"],
+    ["device", "parameters", "text"],
     ["trees", "nn"],
     ["metrics", "demo"],
-    ["challenge", "parsers", "systems"],
+    ["challenge", "parsers", "ideas"],
     ["model"],
-    ["decoding", "projection"],
+    ["data"],
+    ["projection", "search"],
     ["training"],
     ["alignment", "inspection"],
     ["api"],
@@ -26,19 +27,7 @@ FLOORS = [
     ["__main__"],
 ]
 FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
-FREE_OF_TORCH = [
-    "inputs",
-    "process",
-    "streams",
-    "pool",
-    "citations",
-    "options",
-    "registry",
-    "text",
-    "trees",
-    "metrics",
-    "challenge",
-]
+FREE_OF_TORCH = ["streams", "citations", "options", "registry", "text", "trees", "metrics", "challenge"]
 
 
 def files(name: str) -> list[Path]:

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.inputs import COMPRESSIONS, PAUSE, Pipe
 from synmt.streams import BadInput, LineWriter, read_lines
+from synmt.streams.inputs import COMPRESSIONS, PAUSE, Pipe
 
 TEXT = b"one\ntwo\n\nfour\n"
 

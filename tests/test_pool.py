@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import psutil
 import pytest
 
-from synmt.pool import Pool, processes
 from synmt.streams import BadInput
+from synmt.streams.pool import Pool, processes
 
 DIED = "a process died, perhaps out of memory; all lines so far are complete"
 

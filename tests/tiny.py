@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
-from synmt.model.batches import Sources
-from synmt.model.corpus import Corpus
+from synmt.data.batches import Sources
+from synmt.data.corpus import Corpus
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel

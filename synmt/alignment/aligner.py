@@ -24,15 +24,15 @@ from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
 from synmt.model.words import read_words
 from synmt.options import chosen, settings_of
-from synmt.process import random_numbers_kept
 from synmt.streams import BadInput, Notes, WrongUsage
+from synmt.streams.process import random_numbers_kept
 from synmt.text.links import DirectedLinks, Link
 from synmt.text.tokenization import TokenizerName, Words
 
 if TYPE_CHECKING:
     from synmt.alignment.extraction import SoftLinks
-    from synmt.model.records import SentencePair
-    from synmt.training.bitext import Bitext
+    from synmt.data.bitext import Bitext
+    from synmt.data.records import SentencePair
 
 KnownWords = tuple[Words | None, Words | None]  # of source and target
 Needs = tuple[frozenset[str], frozenset[str]]  # fields that the records of a source and of a target must have

@@ -9,12 +9,12 @@ from typing import Any
 
 from synmt.alignment import ALIGNERS, DEFAULT
 from synmt.alignment.config import ALL_OF_LINKS, OF_LINKS, OF_WEIGHTS, AlignConfig, AlignerConfig
+from synmt.ideas import SOURCE_IDEAS
 from synmt.model.files import CONFIG_FILE, read_config
 from synmt.model.source import ENCODERS, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Known, Preset, Scope, known_in, option_names
 from synmt.streams import BadInput
-from synmt.systems import SOURCE_IDEAS
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import TREES, VALIDATION, TrainingConfig
 from synmt.training.presets import bringing

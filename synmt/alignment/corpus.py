@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
+from synmt.data.batches import Batches, Ids, Sources, batch_links, in_batches, pad, shuffled_batches
+from synmt.data.bitext import Bitext
+from synmt.data.corpus import counted_by
+from synmt.data.preparation import count_labels
+from synmt.data.records import SentencePair
 from synmt.device import autocast, local_device
-from synmt.model.batches import Batches, Ids, Sources, batch_links, in_batches, pad, shuffled_batches
 from synmt.model.config import BatchBy
-from synmt.model.corpus import counted_by
 from synmt.model.folder import ModelFolder
-from synmt.model.records import SentencePair
 from synmt.model.source import SourceFeatures, SourceSide
 from synmt.nn.encoding import SourceBatch
 from synmt.streams import Line, Notes
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
-from synmt.training.preparation import count_labels
 from synmt.training.validation import Validate
 
 BATCH_TOKENS = 4096  # number of sentences × longest side

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from synmt.alignment.config import Heuristic, Symmetrization
+from synmt.data.records import SentencePair
 from synmt.metrics.reliability import tempered
-from synmt.model.records import SentencePair
 from synmt.text.links import DirectedLinks, Link
 from synmt.text.tokenization import is_punctuation
 

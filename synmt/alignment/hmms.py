@@ -15,8 +15,8 @@ from synmt.alignment.aligner import FitBitext, FittedText, Fitting, Needs, Setti
 from synmt.alignment.config import Heuristic
 from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.neural_hmm.aligner import NeuralHmm, epochs_for
+from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, naming
-from synmt.model.records import SentencePair
 from synmt.options import chosen
 from synmt.streams import WrongUsage
 

@@ -12,7 +12,7 @@ from synmt.alignment.aligner import NO_NEEDS, Aligner, Needs, Predictor, Setting
 from synmt.alignment.config import AlignConfig, Heuristic
 from synmt.alignment.derived import agreement, chunks, phrases, tree_links
 from synmt.alignment.extraction import ExtractedLinks, Extraction, SoftLinks, extract
-from synmt.model.records import SentencePair
+from synmt.data.records import SentencePair
 from synmt.projection.stream import Linker
 from synmt.streams import BadInput, WrongUsage
 from synmt.text.links import DirectedLinks, Link, write_links, write_scores

@@ -35,10 +35,10 @@ from synmt.alignment.aligner import (
     write_saved,
 )
 from synmt.alignment.config import OF_LINKS, Heuristic
+from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, check_inside, naming
-from synmt.model.records import SentencePair
-from synmt.process import quiet
 from synmt.streams import BadInput
+from synmt.streams.process import quiet
 from synmt.text.links import DirectedLinks, read_links
 
 EFLOMAL, PRIORS_FILE = "eflomal", "priors.tsv"

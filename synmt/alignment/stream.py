@@ -16,11 +16,10 @@ from synmt.alignment.config import AlignConfig, FitConfig
 from synmt.alignment.derived import TREES, Lexicon
 from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
 from synmt.alignment.pairs import are_parallel, check_links, note_bases, pair_lines, read_pairs, with_known_links
+from synmt.data.bitext import Bitext
+from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE
-from synmt.model.records import SentencePair
 from synmt.model.words import Sides, note_doubts, sides_of, words_of
-from synmt.pool import Run, processes
-from synmt.process import random_numbers_kept
 from synmt.streams import (
     BadInput,
     BadLines,
@@ -34,9 +33,10 @@ from synmt.streams import (
     windows,
     with_progress,
 )
+from synmt.streams.pool import Run, processes
+from synmt.streams.process import random_numbers_kept
 from synmt.text.links import Link
 from synmt.text.tokenization import TextConfig, note_tokenizers
-from synmt.training.bitext import Bitext
 from synmt.trees.record import ParseRecord
 
 WINDOW = 1000  # pairs to sort by length

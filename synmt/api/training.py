@@ -8,8 +8,8 @@ from synmt.api.given import Pair, lines_of_pairs, not_given, takes
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.options import check_keywords, check_used
-from synmt.process import random_numbers_kept
 from synmt.streams import Notes, OnError, WrongUsage
+from synmt.streams.process import random_numbers_kept
 from synmt.training.presets import DEFAULT, scope_of
 from synmt.training.run import PairFiles
 from synmt.training.run import train as train_pairs

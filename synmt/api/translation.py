@@ -8,18 +8,18 @@ from typing import Any, Self
 import torch
 
 from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
-from synmt.decoding.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
-from synmt.decoding.scores import ForcedTarget, forced_pairs, forced_targets
-from synmt.decoding.stream import open_batches, source_sentences, words_of_sides
-from synmt.decoding.translation import WINDOW, Translation, Translator, load
 from synmt.device import Precision, local_device
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.model.words import note_doubts
 from synmt.options import check_used, options_in, settings_of
-from synmt.pool import processes
+from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
+from synmt.search.scores import ForcedTarget, forced_pairs, forced_targets
+from synmt.search.stream import open_batches, source_sentences, words_of_sides
+from synmt.search.translation import WINDOW, Translation, Translator, load
 from synmt.streams import BadLines, Latest, Line, OnError, windows
+from synmt.streams.pool import processes
 
 OWN = ("n_best", "score", "format", "precision", "jobs", "markup")  # settings that Model's methods decide themselves
 Opened = tuple[tuple[Path, ...], SearchConfig, TranslateConfig, str]

@@ -15,11 +15,11 @@ from synmt.alignment.translation.idea import LinkIdea
 from synmt.cli.options import on_error, or_stdin, usage
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
+from synmt.ideas import SOURCE_IDEAS
 from synmt.model.files import CONFIG_FILE
 from synmt.nn.config import TransformerConfig
 from synmt.options import Option, config_of
 from synmt.streams import OnError, WrongUsage
-from synmt.systems import SOURCE_IDEAS
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import VALIDATION, TrainingConfig
 

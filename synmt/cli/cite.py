@@ -9,10 +9,10 @@ from synmt.alignment import ALIGNERS
 from synmt.citations import SYNMT, entries
 from synmt.cli.options import bad_input
 from synmt.cli.sections import SectionCommand
+from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.metrics import METRICS
 from synmt.parsers.config import CITES
 from synmt.streams import write_lines
-from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 
 EPILOG = """
 \b

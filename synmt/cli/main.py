@@ -12,8 +12,8 @@ from click.shell_completion import shell_complete
 from synmt import __version__
 from synmt.cli.scarcity import watch_limit
 from synmt.cli.sections import SectionGroup
-from synmt.process import Interrupted, search_rarely
 from synmt.streams import A_FOLDER, BadInput, WrongUsage, complain, discard_output
+from synmt.streams.process import Interrupted, search_rarely
 
 GROUPS = {
     "Commands": {

@@ -9,10 +9,10 @@ import click
 
 from synmt.cli.paths import Reads, Writes
 from synmt.cli.sections import SectionCommand, in_section, options_of, options_of_ideas
+from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.model.config import ModelConfig
 from synmt.nn.config import TransformerConfig
 from synmt.options import MOST_JOBS, Scope
-from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import VALIDATION, TrainingConfig
 from synmt.training.presets import scope_of

@@ -8,9 +8,9 @@ import click
 from synmt.cli.options import input_files, on_error, or_stdin, usage
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionCommand, check_given, in_section, options_of
-from synmt.decoding.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
 from synmt.options import config_of
 from synmt.projection.config import DOUBTFUL
+from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
 from synmt.streams import BadLines, OnError, WrongUsage
 
 EPILOG = """
@@ -65,10 +65,10 @@ def command(
     opened, _ = read_folder_config(model, ModelConfig)
     check_given(scope_of(opened.target, config))
     if config.score:
-        from synmt.decoding.scores import score_stream
+        from synmt.search.scores import score_stream
 
         return score_stream(model, or_stdin(files), config, device, on_error)
-    from synmt.decoding.stream import translate_stream
+    from synmt.search.stream import translate_stream
 
     bad = BadLines(on_error)
     carrier = None

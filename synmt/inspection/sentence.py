@@ -13,20 +13,20 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from synmt.decoding.beam import beam_search
-from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.translation import Translator
+from synmt.data.batches import Sources
+from synmt.data.records import source_records
+from synmt.ideas.source import Layout
 from synmt.inspection.matrix import Legend, Matrix
 from synmt.inspection.strengths import Strengths, mask_parts, mask_strengths, strengths_legend
-from synmt.model.batches import Sources
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
-from synmt.model.records import source_records
 from synmt.model.translation import TranslationModel
 from synmt.nn.attention import Recorder
 from synmt.nn.encoding import SourceBatch, combined
+from synmt.search.beam import beam_search
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.translation import Translator
 from synmt.streams import BadInput, Line
-from synmt.systems.idea import Layout
 from synmt.text.bpe import JOINER
 from synmt.text.vocabulary import is_structural
 from synmt.trees.record import ParseRecord

@@ -12,12 +12,12 @@ import numpy.typing as npt
 import orjson
 import torch
 
+from synmt.ideas.source.mask.attention import Masks
 from synmt.inspection.matrix import Legend, Matrix, decimals
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
 from synmt.streams import BadInput, readable
-from synmt.systems.mask.attention import Masks
 
 Array = npt.NDArray[np.float32]
 

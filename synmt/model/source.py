@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from synmt.nn.config import TransformerConfig
-from synmt.systems import PLAIN, SOURCE_IDEAS
-from synmt.systems.idea import (
+from synmt.ideas import PLAIN, SOURCE_IDEAS
+from synmt.ideas.source import (
     Layout,
     Segment,
     SourceIdea,
@@ -18,6 +17,7 @@ from synmt.systems.idea import (
     subwords,
     unparsed,
 )
+from synmt.nn.config import TransformerConfig
 from synmt.trees.record import ParseRecord
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from synmt.ideas import PLAIN, TARGET_IDEAS
+from synmt.ideas.source import Segment, ideas_of, options_of, owners_of_heads
+from synmt.ideas.target import CAUSAL, PREFIXES, Reading, Spelling, TargetIdea
 from synmt.nn.config import TransformerConfig
 from synmt.registry import attribute
-from synmt.systems import PLAIN, TARGET_IDEAS
-from synmt.systems.idea import Segment, ideas_of, options_of, owners_of_heads
-from synmt.systems.target import CAUSAL, PREFIXES, Reading, Spelling, TargetIdea
 from synmt.text.vocabulary import Vocabulary
 from synmt.trees.arc_tokens import ArcStyle
 from synmt.trees.record import ParseRecord

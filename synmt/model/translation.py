@@ -10,6 +10,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from synmt.ideas.source import task_mark
 from synmt.model.source import SourceSide
 from synmt.model.target import TargetSide
 from synmt.nn.config import TransformerConfig
@@ -17,7 +18,6 @@ from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import EncoderPass, SourceBatch, combined, hiding_bias, plain_pass, with_hidden_keys
 from synmt.nn.losses import Classes, Loss, cross_entropies, joined_accuracies, smoothed_cross_entropy
 from synmt.nn.transformer import Transformer
-from synmt.systems.idea import task_mark
 from synmt.text.vocabulary import UNKNOWN, Vocabulary
 
 

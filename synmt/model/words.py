@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, get_args
 
+from synmt.ideas.source import lacking
 from synmt.streams import BadInput, Notes
-from synmt.systems.idea import lacking
 from synmt.text.tokenization import TokenizerName, Words, WordsName
 from synmt.trees.record import ParseRecord
 

@@ -106,7 +106,7 @@ def one_vocabulary(network: Transformer, gold: Tensor) -> list[Classes]:
 class CausalDecoder(nn.Module):
     """A decoder in which no position sees a later one.
 
-    readings: what the decoder reads from targets in addition to tokens, as synmt.systems.target.Reading.
+    readings: what the decoder reads from targets in addition to tokens, as synmt.ideas.target.Reading.
     parts: modules of ideas, by name. The decoder calls each with the tensors of the reading that its attribute `reads`
     names (None if that is ""), the positions of the queries, [Q], and the TargetBatch, which is None in a search. Each
     returns a DecoderPass. A module whose attribute `training_only` is true is called only in training.

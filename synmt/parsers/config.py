@@ -16,8 +16,8 @@ from synmt.parsers.parser import (
     embedded_model,
     tokenize,
 )
-from synmt.process import random_numbers_kept
 from synmt.streams import WrongUsage
+from synmt.streams.process import random_numbers_kept
 from synmt.text.tokenization import WordsName, open_tokenizer
 from synmt.trees.record import ParseRecord
 

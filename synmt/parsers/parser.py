@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from synmt.process import random_numbers_kept
+from synmt.streams.process import random_numbers_kept
 from synmt.text.tokenization import spaces_after
 from synmt.trees.record import ParseRecord
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 from synmt.parsers.config import ParserConfig, open_parser
 from synmt.parsers.parser import ModelError, Parser, ParserInput, Tokenized
-from synmt.pool import Pool, one_thread
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, never, read_lines, windows, with_progress
+from synmt.streams.pool import Pool, one_thread
 from synmt.trees.formats import WRITERS, blank, write_conllu
 from synmt.trees.record import ParseRecord
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, compress, pairwise
 from math import inf
 
-from synmt.model.records import SentencePair
+from synmt.data.records import SentencePair
 from synmt.model.words import Sides, note_doubts
 from synmt.projection.config import MarkupConfig, ProjectionConfig
 from synmt.projection.stream import FIRST_WINDOW, WINDOW, Linker, sides_of_links

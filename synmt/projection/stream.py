@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from synmt.model.records import SentencePair
+from synmt.data.records import SentencePair
 from synmt.model.words import Sides, SideWords, note_doubts, sides_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.grammar import Grammar

@@ -14,7 +14,7 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.choice import scope_of
 from synmt.alignment.config import AlignConfig
 from synmt.api.given import RuntimeConfig
-from synmt.model.records import source_form
+from synmt.data.records import source_form
 from synmt.options import Scope, config_of, keywords_of, refusal
 from synmt.runs.calls import known_of
 from synmt.runs.file import OF_ALIGNERS, Options, Pair, RunFile, check_together

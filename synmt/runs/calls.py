@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import orjson
 
 from synmt.api.given import RuntimeConfig
+from synmt.data.records import columns_of_pairs, source_form
 from synmt.model.files import CONFIG_FILE
-from synmt.model.records import columns_of_pairs, source_form
 from synmt.options import Known, keywords_of, known_in
 from synmt.streams import BadInput, BadLines, counted, read_lines, write_lines
 from synmt.text.links import write_links
@@ -21,7 +21,7 @@ from synmt.trees.formats import read_parses
 from synmt.trees.record import ParseRecord, write_record
 
 if TYPE_CHECKING:
-    from synmt.decoding.translation import Translation
+    from synmt.search.translation import Translation
 
 OF_RUNTIME = known_in(RuntimeConfig)
 
@@ -48,7 +48,7 @@ def known_of(name: str) -> dict[str, Known]:
         from synmt.challenge import query
 
         return query.known()
-    from synmt.decoding.config import OF_SEARCHES, SearchConfig, TranslateConfig
+    from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig
 
     return {**OF_RUNTIME, **known_in(SearchConfig, unless=OF_SEARCHES), **known_in(TranslateConfig)}
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from synmt.alignment import DEFAULT
-from synmt.model.records import source_form
+from synmt.data.records import source_form
 from synmt.runs.aligners import Row, check_test, rows_of, sets_of
 from synmt.runs.file import Options, Pair, RunFile
 from synmt.runs.systems import add_parse, check_size, count_pairs

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
+from synmt.data.records import source_form
 from synmt.inspection.curves import Curves, mean_of, panels, read_curves
 from synmt.inspection.matrix import label
 from synmt.inspection.page import filled
@@ -20,7 +21,6 @@ from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import Metric
 from synmt.metrics.reading import LengthBuckets
-from synmt.model.records import source_form
 from synmt.runs.calls import pairs_of_words
 from synmt.runs.file import Pair, RunFile
 from synmt.runs.systems import trees_of

@@ -12,13 +12,14 @@ from urllib.parse import quote
 
 import numpy as np
 
-from synmt.inputs import without_compression
+from synmt.data.records import Form, source_form, target_form
+from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.ideas.source import lacking
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
 from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE
-from synmt.model.records import Form, source_form, target_form
 from synmt.model.words import parser_of
 from synmt.options import check_used, config_of, keywords_of
 from synmt.runs.calls import known_of
@@ -26,8 +27,7 @@ from synmt.runs.file import COST, Options, Pair, RunFile, check_together
 from synmt.runs.table import Chosen, Output
 from synmt.runs.tasks import Cost, TaskList, Workplace
 from synmt.streams import BadInput, Line, counted, read_lines, read_parallel
-from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
-from synmt.systems.idea import lacking
+from synmt.streams.inputs import without_compression
 from synmt.text.tokenization import TokenizerName
 from synmt.trees.record import read_record
 
@@ -120,7 +120,7 @@ def _model_of(options: Options, run: RunFile) -> ModelConfig:
 
 def _check_translate(options: Options, model: ModelConfig) -> None:
     """Raise ValueError for options of `synmt translate` that are incompatible with each other or with the model."""
-    from synmt.decoding.config import SearchConfig, TranslateConfig, scope_of
+    from synmt.search.config import SearchConfig, TranslateConfig, scope_of
 
     keywords = keywords_of(options, known_of("translate"))
     config = config_of(TranslateConfig, keywords)

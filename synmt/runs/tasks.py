@@ -23,9 +23,9 @@ import orjson
 
 from synmt.model.files import locked, naming, write_aside
 from synmt.model.made import check_same, digest, identity
-from synmt.process import Interruption
 from synmt.runs.file import Options
 from synmt.streams import BadInput
+from synmt.streams.process import Interruption
 
 COMMAND = [sys.executable, "-m", "synmt.cli.child"]
 POLL = 0.1  # seconds between two attempts to lock a file

@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Literal, Protocol, get_args
 
-from synmt.inputs import without_compression
 from synmt.options import check_settings, setting
 from synmt.streams import Notes
+from synmt.streams.inputs import without_compression
 
 REMEMBERED = 200_000  # chunks; bounds the memory of a long stream
 _WORD = "xQx"  # not an abbreviation in any language

@@ -18,8 +18,8 @@ from torch import nn
 from tqdm import tqdm
 
 from synmt.model.files import PARAMETERS_FILE, check_inside, remove_unfinished, save_tensors
-from synmt.process import Interrupted, Interruption
 from synmt.streams import BadInput
+from synmt.streams.process import Interrupted, Interruption
 from synmt.training.checkpoint import Progress, TrainingState, checkpoints
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes

@@ -5,15 +5,15 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from synmt.ideas import PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
+from synmt.ideas.source.mask import PRESETS as MASK
+from synmt.ideas.source.pascal import PRESETS as PASCAL
+from synmt.ideas.target.transitions import PRESETS as TRANSITIONS
 from synmt.model.config import ModelConfig
 from synmt.model.source import SourceSide, source_side_of
 from synmt.model.target import TargetSide, target_side_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, Scope, config_of, option_names
-from synmt.systems import PLAIN, SOURCE_IDEAS, TARGET_IDEAS, systems
-from synmt.systems.mask import PRESETS as MASK
-from synmt.systems.pascal import PRESETS as PASCAL
-from synmt.systems.transitions import PRESETS as TRANSITIONS
 from synmt.text.tokenization import TextConfig
 from synmt.training.config import OTHER_IDEAS, PREFIXES, SPELLED_ARCS, TREES, TrainingConfig
 

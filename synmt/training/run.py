@@ -8,26 +8,26 @@ from pathlib import Path
 
 from torch import nn
 
+from synmt.data.bitext import Bitext, read_bitext
+from synmt.data.columns import TextPairs
+from synmt.data.corpus import Corpus
+from synmt.data.preparation import encode_corpus, training_examples, unseen_relations
+from synmt.data.prepared import PreparedPairs, made_of, make_folder, opened_pairs
+from synmt.data.records import columns_of_pairs
 from synmt.model.config import ModelConfig
-from synmt.model.corpus import Corpus
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
-from synmt.model.records import columns_of_pairs
 from synmt.model.words import note_doubts, words_of
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, WrongUsage, counted, read_lines, read_parallel
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import note_tokenizers
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.bitext import Bitext, read_bitext
 from synmt.training.checkpoint import Progress
-from synmt.training.columns import TextPairs
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
 from synmt.training.fit import fit, merges_of
 from synmt.training.log import check_installed
-from synmt.training.preparation import encode_corpus, training_examples, unseen_relations
-from synmt.training.prepared import PreparedPairs, made_of, make_folder, opened_pairs
 from synmt.training.validation import Validation
 
 

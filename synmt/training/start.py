@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.model.config import ModelConfig
 from synmt.model.source import source_side
 from synmt.model.target import target_side
 from synmt.nn.config import TransformerConfig
 from synmt.options import Known, Preset, chosen, config_of, known_in, setting
-from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig, with_languages
 from synmt.training.config import OTHER_IDEAS, SPELLED_ARCS, VALIDATION, TrainingConfig
 from synmt.training.presets import DEFAULT, PRESETS, model_and_training, resolve

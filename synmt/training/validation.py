@@ -7,18 +7,18 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
-from synmt.decoding.config import SearchConfig
-from synmt.decoding.translation import Translation, Translator
+from synmt.data.bitext import Bitext
+from synmt.data.corpus import Corpus
 from synmt.device import autocast
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import corpus_score
 from synmt.model.config import ModelConfig
-from synmt.model.corpus import Corpus
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.model.translation import TranslationModel
-from synmt.training.bitext import Bitext
+from synmt.search.config import SearchConfig
+from synmt.search.translation import Translation, Translator
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.trees.arc_tokens import is_arc

@@ -9,9 +9,9 @@ import numpy as np
 
 from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, new_aligner
 from synmt.alignment.extraction import Extraction, SoftLinks, extract
-from synmt.model.records import SentencePair
+from synmt.data.bitext import Bitext
+from synmt.data.records import SentencePair
 from synmt.text.links import Link
-from synmt.training.bitext import Bitext
 from tests.alignment.words import pair
 
 WORDS = ["alpha", "beta", "gamma", "delta", "kappa", "sigma", "omega", "theta"]

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from synmt.alignment.pairs import read_pairs, with_known_links
-from synmt.model.records import SentencePair
+from synmt.data.records import SentencePair
 from synmt.model.words import sides_of
 from synmt.streams import BadInput, BadLines, Line
 from synmt.text.links import Link

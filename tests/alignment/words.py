@@ -8,12 +8,12 @@ from typing import Any
 from synmt.alignment.aligner import FitBitext, FittedText, Fitting, new_aligner
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.mask_align.aligner import MaskAlign
+from synmt.data.bitext import Bitext
+from synmt.data.records import SentencePair
 from synmt.metrics.links import LinkMetric
 from synmt.metrics.metric import corpus_score
-from synmt.model.records import SentencePair
 from synmt.streams import Line
 from synmt.text.links import Link, Links
-from synmt.training.bitext import Bitext
 from synmt.trees.record import ParseRecord
 
 TINY: dict[str, Any] = {

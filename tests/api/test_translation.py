@@ -9,7 +9,7 @@ import pytest
 
 import synmt
 from synmt.api.given import Pair
-from synmt.decoding.scores import ForcedTarget
+from synmt.search.scores import ForcedTarget
 from tests import tiny
 from tests.cli.commands import in_process
 from tests.inspection.models import write_model

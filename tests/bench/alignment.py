@@ -10,11 +10,11 @@ import torch
 
 from synmt.alignment.aligner import Aligner, FitBitext, FittedText, Fitting, new_aligner
 from synmt.alignment.extraction import Extraction, extract
+from synmt.data.bitext import Bitext
+from synmt.data.records import SentencePair
 from synmt.demo.corpus import draw_pairs
-from synmt.model.records import SentencePair
 from synmt.streams import Line
 from synmt.text.links import write_links
-from synmt.training.bitext import Bitext
 from tests.bench.pairs import Comparison, clock_of, compare
 from tests.bench.streams import record_of
 

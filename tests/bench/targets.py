@@ -13,16 +13,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from synmt.decoding.beam import beam_search
-from synmt.decoding.config import SearchConfig, SearchName
-from synmt.decoding.tree_search import tree_search
-from synmt.model.batches import Sources
-from synmt.model.corpus import Corpus
+from synmt.data.batches import Sources
+from synmt.data.corpus import Corpus
+from synmt.ideas import systems
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import TargetSide, target_side
 from synmt.model.translation import TranslationModel
 from synmt.nn.prefixes import PrefixPlan
-from synmt.systems import systems
+from synmt.search.beam import beam_search
+from synmt.search.config import SearchConfig, SearchName
+from synmt.search.tree_search import tree_search
 from synmt.text.vocabulary import END, END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.training.distribution import Processes
 from synmt.training.update import Updater

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide
 from synmt.alignment.mask_align.aligner import MaskAlign
 from synmt.alignment.mask_align.model import MaskAlignModel
-from synmt.model.batches import Sources
-from synmt.model.corpus import Corpus
+from synmt.data.batches import Sources
+from synmt.data.corpus import Corpus
 from synmt.model.source import SourceSide, source_side
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from synmt.decoding.beam import beam_search
-from synmt.decoding.config import SearchConfig
 from synmt.device import autocast
 from synmt.model.export import write_network
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel
 from synmt.nn.config import TransformerConfig
 from synmt.nn.quantization import quantize
+from synmt.search.beam import beam_search
+from synmt.search.config import SearchConfig
 from synmt.text.vocabulary import END
 from tests.bench.bare import BareSearch, BareTransformer
 from tests.bench.corpus import MEAN_LENGTH, VOCABULARY, random_sentences

@@ -10,9 +10,9 @@ from pybtex.database import BibliographyData, parse_string
 from synmt.alignment import ALIGNERS
 from synmt.citations import entries, papers
 from synmt.cli.cite import of_all
+from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.metrics import METRICS
 from synmt.parsers.config import CITES, ParserName
-from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS
 from tests.cli.commands import synmt
 
 ROOT = Path(__file__).parents[2]

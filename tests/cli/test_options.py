@@ -29,7 +29,7 @@ from synmt.cli.inspect import PICTURES
 from synmt.cli.main import cli
 from synmt.cli.manual import root, with_those_below
 from synmt.cli.sections import SectionCommand, SectionOption
-from synmt.decoding.config import SearchConfig, TranslateConfig, scope_of
+from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig, SignificanceConfig
 from synmt.metrics.config import scope_of as scope_of_metrics
@@ -39,8 +39,8 @@ from synmt.model.folder import read_folder_config
 from synmt.model.target import target_side
 from synmt.options import check_used, config_of, options_in, settings_of
 from synmt.parsers.config import ParserConfig
+from synmt.search.config import SearchConfig, TranslateConfig, scope_of
 from synmt.streams import WrongUsage
-from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.text.tokenization import TextConfig
 from synmt.training.presets import owners as owners_of_ideas
 from synmt.training.start import configs_of

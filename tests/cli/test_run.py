@@ -13,11 +13,11 @@ import psutil
 import pytest
 import sacrebleu
 
-from synmt.decoding.config import SearchConfig, TranslateConfig
 from synmt.model.files import locked
 from synmt.options import settings_of
 from synmt.runs import tasks
 from synmt.runs.file import OWN
+from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.streams import BadInput, WrongUsage
 from synmt.trees.record import read_record, write_record
 from tests import tiny

@@ -20,12 +20,12 @@ from safetensors.torch import save
 
 from synmt.alignment.mask_align.aligner import MaskAlignConfig
 from synmt.alignment.pairs import with_known_links
+from synmt.data.records import SentencePair, columns_of_pairs
 from synmt.metrics.links import read_prediction
 from synmt.metrics.parses import read_parse
 from synmt.model.config import ModelConfig
 from synmt.model.files import naming
 from synmt.model.folder import ModelFolder
-from synmt.model.records import SentencePair, columns_of_pairs
 from synmt.parsers import benepar_models, udpipe
 from synmt.parsers.parser import ModelError
 from synmt.streams import BadInput, BadLines, Line, read_lines

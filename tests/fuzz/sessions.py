@@ -23,20 +23,20 @@ from synmt.alignment.aligner import TwoReadings, open_aligner
 from synmt.alignment.choice import used_by
 from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.pairs import read_pairs
-from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.translation import Translator
-from synmt.model.batches import Sources
+from synmt.data.batches import Sources
+from synmt.data.records import source_records
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
-from synmt.model.records import source_records
 from synmt.model.words import sides_of
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.translation import Translator
 from synmt.streams import BadLines, read_lines
 from synmt.training.fit import FIXED
-from tests.decoding.slow_search import slow_arcs, slow_beam_search
 from tests.fuzz import settings
 from tests.fuzz.commands import Done, Wrong, ended, run, start
 from tests.fuzz.corpora import Corpus, columns_of, words_of, write_corpus, write_links
 from tests.fuzz.twins import END, PlainModel, best_links, links_of, mean_scores, penalty, punctuation
+from tests.search.slow_search import slow_arcs, slow_beam_search
 
 CPU = torch.device("cpu")
 CLOSE = 1e-4

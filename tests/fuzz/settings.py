@@ -11,11 +11,11 @@ from synmt.cli.align import command as align
 from synmt.cli.sections import SectionCommand, SectionOption
 from synmt.cli.train import command as train
 from synmt.cli.translate import command as translate
-from synmt.decoding.config import SearchConfig, TranslateConfig
+from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.model.target import target_side
 from synmt.nn.config import TransformerConfig
 from synmt.options import Setting, refusal, settings_of
-from synmt.systems import SOURCE_IDEAS, TARGET_IDEAS
+from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.training.config import VALIDATION, TrainingConfig
 
 ODD = [

@@ -5,9 +5,9 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
+from synmt.data.batches import Sources
 from synmt.inspection.sentence import head_matrices, read_sentence, source_of
 from synmt.inspection.strengths import mask_parts
-from synmt.model.batches import Sources
 from synmt.model.folder import ModelFolder
 from synmt.nn.attention import Recorder
 from synmt.nn.encoding import combined

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.translation import Translator
 from synmt.inspection.sentence import BEGIN, head_matrices, read_translation, source_of
 from synmt.nn.attention import Recorder
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.translation import Translator
 from synmt.trees.arc_tokens import is_arc, write_entries
 from tests import tiny
+from tests.ideas.slow_compose import slow_sets
 from tests.inspection.models import SENTENCE, write_model
-from tests.systems.slow_compose import slow_sets
 
 CPU = torch.device("cpu")
 

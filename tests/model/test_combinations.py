@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from synmt.decoding.beam import beam_search
-from synmt.decoding.config import SearchConfig
+from synmt.search.beam import beam_search
+from synmt.search.config import SearchConfig
 from tests import tiny
 
 CPU = torch.device("cpu")

@@ -8,15 +8,15 @@ from typing import Any, Literal
 import pytest
 import torch
 
-from synmt.decoding.config import SearchConfig
-from synmt.decoding.scores import ForcedPair, force
-from synmt.decoding.translation import Translator
 from synmt.model.config import ModelConfig
 from synmt.model.export import export
 from synmt.model.files import save_tensors
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.nn.config import TransformerConfig
+from synmt.search.config import SearchConfig
+from synmt.search.scores import ForcedPair, force
+from synmt.search.translation import Translator
 from synmt.streams import BadInput
 from synmt.text.bpe import Bpe, join_subwords
 from tests import tiny

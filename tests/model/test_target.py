@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from synmt.model.records import target_records
+from synmt.data.records import target_records
+from synmt.ideas.target import TargetIdea
 from synmt.model.target import TargetSide, target_side
 from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Line
-from synmt.systems.target import TargetIdea
 from synmt.text.tokenization import SpaceTokenizer, Words, open_tokenizer
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
 from synmt.trees.record import ParseRecord
@@ -75,7 +75,7 @@ def test_sides_that_are_none(ideas: dict[str, Any], arcs: dict[str, Any] | None,
 
 def test_a_module_belongs_to_a_decoder() -> None:
     class Lost(TargetIdea):
-        reads = "synmt.systems.target:Reading"
+        reads = "synmt.ideas.target:Reading"
 
     with pytest.raises(TypeError, match="Lost has a module, so it must set `runs`"):
         Lost()

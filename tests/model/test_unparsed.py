@@ -7,14 +7,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.model.batches import Sources
-from synmt.model.corpus import Corpus
+from synmt.data.batches import Sources
+from synmt.data.corpus import Corpus
+from synmt.ideas.source import subwords
+from synmt.ideas.source.lisa.attention import ParentHead
 from synmt.model.source import source_side
 from synmt.model.translation import EncodedSource
 from synmt.nn.attention import PLAIN
 from synmt.nn.encoding import SourceBatch
-from synmt.systems.idea import subwords
-from synmt.systems.lisa.attention import ParentHead
 from synmt.trees.record import UNATTACHED, ParseRecord
 from tests import tiny
 

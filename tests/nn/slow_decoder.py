@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from synmt.ideas.target.gcn.convolution import GraphConvolution, GraphConvolutions
 from synmt.model.translation import EncodedSource, TranslationModel
 from synmt.nn.prefixes import PrefixDecoder
 from synmt.nn.transformer import DecoderLayer
-from synmt.systems.gcn.convolution import GraphConvolution, GraphConvolutions
 
 Edge = tuple[int, int, int, int]  # parent, child, label, birth
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from synmt.model.corpus import Corpus
+from synmt.data.corpus import Corpus
+from synmt.ideas.target.arcs.graph import COLUMNS
 from synmt.model.translation import TranslationModel
 from synmt.nn.attention import PLAIN, AttentionEdit, HeadWatch, KeyCache, Recorder
 from synmt.nn.config import TransformerConfig
 from synmt.nn.decoders import CausalDecoder, DecoderPass, TargetBatch
-from synmt.systems.arcs.graph import COLUMNS
 from synmt.text.vocabulary import Vocabulary
 from tests import tiny
 from tests.nn.slow_decoder import Edge, slow_state

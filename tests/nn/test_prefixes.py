@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from synmt.model.corpus import Corpus
+from synmt.data.corpus import Corpus
 from synmt.nn.prefixes import PrefixPlan
 from tests import tiny
 

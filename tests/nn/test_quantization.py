@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from synmt.decoding.translation import load
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.nn.quantization import Int8Linear, quantize
+from synmt.search.translation import load
 from synmt.streams import BadInput
 from tests import tiny
 
@@ -130,7 +130,7 @@ def test_what_is_no_number_is_not_rounded() -> None:
 
 
 def test_a_pytorch_without_the_kernels_is_refused_before_the_model_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synmt.decoding.translation.ENGINE", "none")
+    monkeypatch.setattr("synmt.search.translation.ENGINE", "none")
     with pytest.raises(BadInput, match="int8: needs a PyTorch build with oneDNN"):
         load(cast(ModelFolder[ModelConfig], None), CPU, "int8")
 

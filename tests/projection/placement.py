@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from synmt.alignment.linking import linker_of
-from synmt.model.records import SentencePair
+from synmt.data.records import SentencePair
 from synmt.projection.config import DOUBTFUL
 from synmt.projection.markup import placed
 from synmt.streams import Line

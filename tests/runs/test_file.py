@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from synmt.ideas.source import SOME_HEADS
 from synmt.options import arguments
 from synmt.runs.file import RunFile, read_run, with_options
 from synmt.runs.systems import Plan, plan
 from synmt.streams import BadInput
-from synmt.systems.idea import SOME_HEADS
 
 RUN = """
 seeds = [1, 2]

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from synmt.model.folder import ModelFolder
-from synmt.process import Interrupted, Interruption
 from synmt.streams import BadInput
+from synmt.streams.process import Interrupted, Interruption
 from synmt.training.checkpoint import checkpoints
 from synmt.training.loop import CHECKPOINTS
 from synmt.training.run import PairFiles

@@ -4,8 +4,8 @@ import pytest
 
 from synmt.api import training as api
 from synmt.cli.train import command
+from synmt.ideas.source.pascal import Pascal
 from synmt.model.config import ModelConfig
-from synmt.systems.pascal import Pascal
 from synmt.training.config import TrainingConfig
 from synmt.training.presets import PRESETS, configs
 from synmt.training.update import learning_rate

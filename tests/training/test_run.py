@@ -16,12 +16,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.translation import Translation, Translator
-from synmt.model.corpus import Corpus
+from synmt.data.corpus import Corpus
 from synmt.model.folder import ModelFolder
-from synmt.process import Interrupted
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.translation import Translation, Translator
 from synmt.streams import BadInput
+from synmt.streams.process import Interrupted
 from synmt.training.checkpoint import checkpoints
 from synmt.training.distribution import Learner, Processes
 from synmt.training.loop import CHECKPOINTS, Trainer, ahead
@@ -352,7 +352,7 @@ def test_a_run_whose_batches_would_come_in_another_order_is_not_resumed(
 ) -> None:
     data = write_corpus(tmp_path)
     run(tmp_path / "model", data, config=replace(SHORT, updates=1))
-    monkeypatch.setattr("synmt.model.batches.order_by_lengths", lambda source, _: np.arange(len(source)))
+    monkeypatch.setattr("synmt.data.batches.order_by_lengths", lambda source, _: np.arange(len(source)))
     with pytest.raises(BadInput, match="ordered the batches differently"):
         run(tmp_path / "model", data, resume=True)
 

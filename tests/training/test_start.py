@@ -12,14 +12,14 @@ from safetensors.torch import load_file
 
 from synmt.cli.sections import SectionOption
 from synmt.cli.train import command
-from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.translation import Translator
 from synmt.model.average import average
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.model.target import target_side
 from synmt.options import Preset, check_used
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.translation import Translator
 from synmt.streams import BadInput, Notes, WrongUsage
 from synmt.training.presets import scope_of
 from synmt.training.run import PairFiles

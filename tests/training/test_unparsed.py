@@ -7,9 +7,9 @@ import orjson
 import pytest
 import torch
 
-from synmt.decoding.config import SearchConfig, TranslateConfig
-from synmt.decoding.translation import Translator
 from synmt.model.folder import ModelFolder
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.translation import Translator
 from synmt.streams import BadInput
 from synmt.training.run import PairFiles
 from tests import tiny

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import torch
 
+from synmt.data.bitext import Bitext
+from synmt.data.records import SentencePair
 from synmt.inspection.curves import read_curves
-from synmt.model.records import SentencePair
 from synmt.streams import Line
-from synmt.training.bitext import Bitext
 from synmt.training.distribution import Processes
 from synmt.training.validation import Validation, score_of_text
 from tests import tiny
-from tests.decoding.slow_search import next_logits, slow_arcs
 from tests.inspection.models import write_model
+from tests.search.slow_search import next_logits, slow_arcs
 from tests.training.runs import SHORT, run, with_target_trees, write_corpus
 
 CPU = torch.device("cpu")
@@ -39,7 +39,7 @@ def test_a_validation_has_the_precision_of_its_training(
     select: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the loss, which differs a little between models that are the same; and in the search."""
-    from synmt.decoding import translation
+    from synmt.search import translation
 
     data, losses, seen = write_corpus(tmp_path), [], list[bool]()
     search = translation.beam_search

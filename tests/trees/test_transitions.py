@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synmt.systems.arcs.graph import COLUMNS, GraphReading
+from synmt.ideas.target.arcs.graph import COLUMNS, GraphReading
 from synmt.text.bpe import JOINER
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
 from synmt.trees.arc_tokens import ArcStyle, Kind, Token, arc_labels, is_arc, read_entries, write_entries

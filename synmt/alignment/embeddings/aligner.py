@@ -31,8 +31,8 @@ from synmt.alignment.aligner import (
     write_saved,
 )
 from synmt.alignment.config import OF_LINKS, Heuristic
+from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, naming
-from synmt.model.records import SentencePair
 from synmt.options import check_settings, setting
 from synmt.text.links import DirectedLinks
 

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from synmt.data.batches import in_batches, pad
 from synmt.device import autocast
-from synmt.model.batches import in_batches, pad
-from synmt.process import quiet
 from synmt.streams import BadInput
+from synmt.streams.process import quiet
 
 if TYPE_CHECKING:
     from synmt.alignment.embeddings.aligner import Embeddings

@@ -14,9 +14,9 @@ from synmt.alignment.hmm.bitext import Compounds, IndexedBitext, Parts, Sentence
 from synmt.alignment.hmm.lexicon import Floats, Lexicon
 from synmt.alignment.hmm.model import Model, fit
 from synmt.alignment.statistical import plain_words
+from synmt.data.bitext import Bitext
+from synmt.data.records import SentencePair
 from synmt.model.files import LARGEST_TEXT, PARAMETERS_FILE, check_inside, naming, write_aside
-from synmt.model.records import SentencePair
-from synmt.training.bitext import Bitext
 
 if TYPE_CHECKING:
     from synmt.alignment.hmm.aligner import Hmm

@@ -39,8 +39,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from synmt.alignment.aligner import FitBitext, FittedText, Fitting, Needs, Settings, copy_saved, options_of
 from synmt.alignment.config import ALL_OF_LINKS, Heuristic, LinksBy
 from synmt.alignment.presets import MASK_ALIGN as PRESETS
+from synmt.data.records import SentencePair
 from synmt.model.files import check_new
-from synmt.model.records import SentencePair
 from synmt.model.source import ENCODERS, SourceSide, encoders_of, source_side
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, check_settings, option_names, setting
@@ -157,8 +157,8 @@ class MaskAlign:
         import torch
 
         from synmt.alignment.corpus import BATCH_TOKENS
+        from synmt.data.batches import in_batches
         from synmt.device import autocast
-        from synmt.model.batches import in_batches
 
         assert self.opened
         opened, corpus = self.opened, self.opened.encode(pairs)

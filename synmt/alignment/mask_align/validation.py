@@ -9,9 +9,9 @@ import torch
 from synmt.alignment.corpus import BATCH_TOKENS, Opened, encode, features_of
 from synmt.alignment.extraction import Extraction, directions, extract
 from synmt.alignment.mask_align.model import MaskAlignModel
+from synmt.data.records import SentencePair
 from synmt.device import autocast
 from synmt.model.folder import ModelFolder
-from synmt.model.records import SentencePair
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.validation import ValidationScores

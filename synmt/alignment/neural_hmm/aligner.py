@@ -35,13 +35,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from synmt.alignment.aligner import NO_NEEDS, FitBitext, FittedText, Fitting, Needs, Settings, copy_saved, options_of
 from synmt.alignment.config import OF_WEIGHTS, Heuristic
+from synmt.data.records import SentencePair
+from synmt.ideas import PLAIN
 from synmt.model.files import check_new
-from synmt.model.records import SentencePair
 from synmt.model.source import SourceSide, source_side
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, check_settings, rate, setting
 from synmt.streams import WrongUsage
-from synmt.systems import PLAIN
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig, training_options
 from synmt.training.presets import configs, resolve
@@ -102,7 +102,7 @@ class NeuralHmm:
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         from synmt.alignment.corpus import LearningBitext
         from synmt.alignment.neural_hmm.model import NeuralHmmModel, start
-        from synmt.training.bitext import Bitext
+        from synmt.data.bitext import Bitext
         from synmt.training.distribution import joined_processes
         from synmt.training.fit import fit
 

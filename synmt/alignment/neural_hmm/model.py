@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from synmt.alignment import compiled
 from synmt.alignment.chains import Array, Chains, Found, Scores, agreed
 from synmt.alignment.corpus import AlignerCorpus, EncodedSide, SideBatch
-from synmt.model.batches import Ids, token_batches
+from synmt.data.batches import Ids, token_batches
 from synmt.nn.dropout import dropout
 from synmt.nn.losses import Loss
 from synmt.text.vocabulary import Vocabulary

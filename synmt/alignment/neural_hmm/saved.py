@@ -15,8 +15,8 @@ import numpy as np
 from synmt.alignment import compiled
 from synmt.alignment.corpus import Opened
 from synmt.alignment.extraction import SoftLinks
-from synmt.model.batches import in_batches
-from synmt.model.records import SentencePair
+from synmt.data.batches import in_batches
+from synmt.data.records import SentencePair
 from synmt.text.bpe import REMEMBERED, Bpe
 from synmt.text.vocabulary import Vocabulary
 

@@ -21,9 +21,12 @@ from synmt.alignment.corpus import links_of_subwords
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.translation.forced import Forced
 from synmt.alignment.translation.models import DIRECTIONS, Models, agreeing_layers, part_folder
+from synmt.data.bitext import Bitext
+from synmt.data.corpus import Corpus
+from synmt.data.preparation import Example, build_vocabulary, encode_corpus, training_examples
 from synmt.device import local_device
+from synmt.ideas.source import Task
 from synmt.model.config import ModelConfig
-from synmt.model.corpus import Corpus
 from synmt.model.files import read_config
 from synmt.model.folder import ModelFolder
 from synmt.model.target import WORDS
@@ -32,16 +35,13 @@ from synmt.nn.decoders import TargetBatch
 from synmt.nn.encoding import SourceBatch
 from synmt.nn.losses import Loss
 from synmt.streams import BadInput, Notes, windows
-from synmt.systems.idea import Task
 from synmt.text.bpe import Bpe
 from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
-from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.fit import fit as fit_model
 from synmt.training.loop import Trainer
-from synmt.training.preparation import Example, build_vocabulary, encode_corpus, training_examples
 
 if TYPE_CHECKING:
     from synmt.alignment.translation.idea import LinkIdea, TranslationFitConfig

@@ -20,8 +20,8 @@ from synmt.alignment.aligner import FitBitext, FittedText, Fitting, Needs, Setti
 from synmt.alignment.config import OF_WEIGHTS, Heuristic, LinksBy
 from synmt.alignment.presets import TRANSLATION as PRESETS
 from synmt.alignment.translation.forced import Forced
+from synmt.data.records import SentencePair
 from synmt.model.files import CONFIG_FILE, check_inside, check_new, locked, naming, read_config
-from synmt.model.records import SentencePair
 from synmt.model.source import ENCODERS, SourceSide, encoders_of
 from synmt.nn.config import TransformerConfig
 from synmt.options import Preset, check_settings, option_names

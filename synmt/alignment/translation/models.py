@@ -18,18 +18,18 @@ from torch import nn
 from synmt.alignment.aligner import FittedText
 from synmt.alignment.extraction import SoftLinks, directions
 from synmt.alignment.translation.forced import Forced
+from synmt.data.batches import Sources, in_batches
+from synmt.data.bitext import Bitext
+from synmt.data.corpus import Corpus
+from synmt.data.records import SentencePair
 from synmt.device import autocast, local_device
-from synmt.model.batches import Sources, in_batches
 from synmt.model.config import ModelConfig
-from synmt.model.corpus import Corpus
 from synmt.model.files import CONFIG_FILE, PARAMETERS_FILE, check_inside, naming
 from synmt.model.folder import ModelFolder
-from synmt.model.records import SentencePair
 from synmt.model.translation import TranslationModel
 from synmt.parameters import load_parameters
 from synmt.streams import BadInput
 from synmt.text.links import Link
-from synmt.training.bitext import Bitext
 
 if TYPE_CHECKING:
     from synmt.alignment.translation.idea import LinkIdea

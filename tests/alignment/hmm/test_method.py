@@ -15,9 +15,9 @@ from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.hmm import bitext as bitexts
 from synmt.alignment.hmm import model
 from synmt.alignment.hmm.aligner import Hmm
-from synmt.model.records import SentencePair
+from synmt.data.bitext import Bitext
+from synmt.data.records import SentencePair
 from synmt.streams import BadInput, Line, WrongUsage
-from synmt.training.bitext import Bitext
 from synmt.trees.record import ParseRecord
 from tests.alignment.bitexts import assert_batches_change_nothing, assert_links_found, bitext, fitted
 from tests.alignment.words import pair

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from synmt.alignment.aligner import FittedText, new_aligner, open_aligner
 from synmt.alignment.extraction import SoftLinks
-from synmt.model.records import SentencePair
+from synmt.data.records import SentencePair
 from synmt.streams import BadInput, WrongUsage
 from tests.alignment.bitexts import QUICK_NEURAL, STRANGE, assert_links_found, bitext, fitted
 

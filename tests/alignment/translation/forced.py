@@ -7,8 +7,8 @@ import torch
 
 from synmt.alignment import ALIGNERS
 from synmt.alignment.translation.idea import Forced, LinkIdea
-from synmt.model.batches import Sources
-from synmt.model.corpus import Corpus
+from synmt.data.batches import Sources
+from synmt.data.corpus import Corpus
 from synmt.model.source import SourceFeatures, source_side
 from synmt.model.target import target_side
 from synmt.model.translation import TranslationModel

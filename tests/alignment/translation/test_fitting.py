@@ -15,10 +15,10 @@ from synmt.alignment.extraction import Extraction, SoftLinks, extract
 from synmt.alignment.translation.fitting import links_of, training_of_part
 from synmt.alignment.translation.idea import LinkIdea
 from synmt.alignment.translation.models import disagreement
+from synmt.data.bitext import Bitext
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.streams import BadInput, WrongUsage
-from synmt.training.bitext import Bitext
 from synmt.training.config import TrainingConfig
 from tests.alignment.bitexts import bitext, fit_to
 from tests.alignment.translation.forced import IDEAS

@@ -1,0 +1,251 @@
+"""Source sentences as columns, batches of similar lengths, and their tensors."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, overload
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from synmt.data.rows import Rows, add_row
+from synmt.device import sent
+from synmt.model.source import SourceFeatures
+from synmt.nn.encoding import SourceBatch
+from synmt.streams import never, windows
+from synmt.streams.pool import Run
+from synmt.text.vocabulary import Vocabulary
+
+Ids = NDArray[np.int32]
+Matrix = NDArray[np.bool_]
+T = TypeVar("T")
+U = TypeVar("U")
+COLUMN, MATRIX = "column ", "matrix "  # prefixes of the names of rows
+
+
+@dataclass
+class Sources:
+    """Source sentences: ids, each [n]; words, [sentences]; columns and labels by name, as numbers, each [n]; and
+    matrices by name, each [n,n]."""
+
+    ids: Sequence[Ids] = field(default_factory=list)
+    words: Sequence[int] = field(default_factory=list)
+    columns: dict[str, Sequence[Ids]] = field(default_factory=dict)
+    matrices: dict[str, Sequence[Matrix]] = field(default_factory=dict)
+
+    @classmethod
+    def encode(cls, sentences: Iterable[SourceFeatures], vocabulary: Vocabulary) -> "Sources":
+        sources = cls()
+        for sentence in sentences:
+            sources.append(sentence, vocabulary)
+        return sources
+
+    def append(self, sentence: SourceFeatures, vocabulary: Vocabulary) -> None:
+        add_row(self.ids, np.array(vocabulary.encode(sentence.tokens), np.int32))
+        add_row(self.words, sentence.words)
+        labels = {name: vocabulary.encode_labels(name, column) for name, column in sentence.labels.items()}
+        for name, column in (sentence.columns | labels).items():
+            add_row(self.columns.setdefault(name, []), np.array(column, np.int32))
+        for name, matrix in sentence.matrices.items():
+            add_row(self.matrices.setdefault(name, []), matrix)
+
+    def copy(self, other: "Sources", index: int) -> None:
+        """Add a sentence of other sources."""
+        add_row(self.ids, other.ids[index])
+        add_row(self.words, other.words[index])
+        for name, column in other.columns.items():
+            add_row(self.columns.setdefault(name, []), column[index])
+        for name, matrix in other.matrices.items():
+            add_row(self.matrices.setdefault(name, []), matrix[index])
+
+    def rows(self) -> dict[str, Sequence[NDArray[Any]]]:
+        """Return the rows of the sentences by name, as `of_rows` reads them from disk."""
+        return {
+            "ids": self.ids,
+            "words": [np.array([words], np.int32) for words in self.words],
+            **{f"{COLUMN}{name}": rows for name, rows in self.columns.items()},
+            **{f"{MATRIX}{name}": rows for name, rows in self.matrices.items()},
+        }
+
+    @classmethod
+    def of_rows(cls, rows: Mapping[str, Rows[Any]], vocabulary: Vocabulary) -> "Sources":
+        """Return the sources of rows on disk. Raises ValueError or KeyError if they are not the rows of sentences."""
+        ids, words = rows["ids"], rows["words"]
+        ids.check_inside(len(vocabulary.ids))
+        for name, labels in vocabulary.labels.items():
+            rows[COLUMN + name].check_inside(1 + len(labels))
+        columns, matrices = (
+            {name.removeprefix(kind): each for name, each in rows.items() if name.startswith(kind)}
+            for kind in (COLUMN, MATRIX)
+        )
+        lengths = ids.lengths
+        for kind, expected in ((columns, lengths), (matrices, lengths**2), ({"words": words}, np.ones_like(lengths))):
+            for name, each in kind.items():
+                if not np.array_equal(each.lengths, expected):
+                    raise ValueError(f"{name} do not have the lengths of the sentences")
+        count: Any = words.values
+        return cls(ids, count, dict(columns), dict(matrices))
+
+    def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SourceBatch:
+        ids, lengths = pad([self.ids[i] for i in indices], padding)
+        is_padding = None
+        if lengths.min() < ids.shape[1]:
+            is_padding = torch.arange(ids.shape[1]).unsqueeze(0) >= lengths.unsqueeze(1)
+            is_padding = sent(is_padding, device)
+        return SourceBatch(
+            ids=sent(ids, device),
+            padding=is_padding,
+            words=sent(torch.tensor([int(self.words[i]) for i in indices]), device),
+            columns={
+                name: sent(pad([column[i] for i in indices], 0)[0], device) for name, column in self.columns.items()
+            },
+            matrices={
+                name: sent(pad_square([column[i] for i in indices], ids.shape[1]), device)
+                for name, column in self.matrices.items()
+            },
+        )
+
+
+def cuts(lengths: NDArray[np.int64], batch_tokens: int) -> list[int]:
+    """Return the ends of batches of at most `batch_tokens` = sentences × longest length, filled in this order."""
+    ends = []
+    begin = 0
+    while begin < len(lengths):
+        most = batch_tokens // max(1, lengths[begin]) + 1 if lengths[begin] else len(lengths)
+        longest = np.maximum.accumulate(lengths[begin : begin + most])
+        too_many = longest * np.arange(1, len(longest) + 1) > batch_tokens
+        fitting = int(too_many.argmax()) if too_many.any() else len(longest)
+        begin += max(1, fitting)
+        ends.append(begin)
+    return ends
+
+
+def token_batches(order: Sequence[int], lengths: NDArray[np.int64], batch_tokens: int) -> list[list[int]]:
+    """Split an order of sentences into batches of at most `batch_tokens` = sentences × longest length."""
+    ends = cuts(lengths[order], batch_tokens)
+    return [list(order[begin:end]) for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+class Batches(Sequence[list[int]]):
+    """Batches of pairs: an order of all pairs, [n], split at `ends`; `places` is the order of the batches."""
+
+    def __init__(
+        self, order: NDArray[np.int32 | np.int64], ends: Sequence[int] | NDArray[Any], places: NDArray[np.int64]
+    ) -> None:
+        self._order, self._places = order, places
+        self._ends = np.array([0, *ends])
+
+    def renumbered(self, number: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> "Batches":
+        """Return the same batches with other numbers for the pairs."""
+        return Batches(number(self._order.astype(np.int64)), self._ends[1:], self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> list[int]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[list[int]]: ...
+    def __getitem__(self, index: int | slice) -> list[int] | list[list[int]]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        place = self._places[index]
+        batch: list[int] = self._order[self._ends[place] : self._ends[place + 1]].tolist()
+        return batch
+
+
+def in_batches(lengths: Sequence[int], batch_tokens: int, run: Callable[[list[int]], Iterable[T]]) -> list[T]:
+    """Run batches of sentences of similar lengths, the longest first; return the results in the original order."""
+    sizes = np.array(lengths, np.int64)
+    results: dict[int, T] = {}
+    for batch in token_batches(sizes.argsort(kind="stable")[::-1].tolist(), sizes, batch_tokens):
+        results |= zip(batch, run(batch), strict=True)
+    return [results[number] for number in range(len(lengths))]
+
+
+def in_windows(
+    items: Iterable[T],
+    size: int,
+    length: Callable[[T], int],
+    batch_tokens: int,
+    run: Run[list[T], Iterable[U]],
+    pauses: Callable[[], bool] = never,
+) -> Iterator[U]:
+    """Yield the results of all items in order. If the input pauses, yield all pending results before reading more.
+
+    run: maps batches of items of similar lengths, the longest of a window first, to the results of their items.
+    """
+    under_way: deque[tuple[int, list[list[int]]]] = deque()  # per window: its size, and the places of each batch
+
+    def batches() -> Iterator[list[T] | None]:
+        for window in windows(items, size, pauses=pauses):
+            lengths = np.array([length(item) for item in window], np.int64)
+            places = token_batches(lengths.argsort(kind="stable")[::-1].tolist(), lengths, batch_tokens)
+            under_way.append((len(window), places))
+            for batch in places:
+                yield [window[place] for place in batch]
+            if pauses():
+                yield None
+
+    given = run(batches())
+    for first in given:
+        count, places = under_way.popleft()
+        results = dict(zip(places[0], first, strict=True))
+        for batch in places[1:]:
+            results |= zip(batch, next(given), strict=True)
+        yield from (results[place] for place in range(count))
+
+
+def shuffled_batches(
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    counted: NDArray[np.int64],
+    batch_tokens: int,
+    seed: int,
+    epoch: int,
+) -> Batches:
+    """Return pairs of these lengths, each once, in batches of similar lengths, given only seed and epoch.
+
+    counted: the sizes of pairs for `cuts`.
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(source)).astype(np.int32)
+    order = order[order_by_lengths(source[order], target[order])]
+    ends = cuts(counted[order], batch_tokens)
+    return Batches(order, ends, random.permutation(len(ends)))
+
+
+def order_by_lengths(source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return an order of pairs in which neighbours have similar lengths on both sides, so that there is little padding.
+
+    Pairs are sorted by their longer side, with sources scaled to have as many tokens in total as targets. Pairs of one
+    such length are sorted by the difference of their sides, in alternating directions.
+    """
+    scaled = source * (target.sum() / max(1, source.sum()))
+    longer = np.rint(np.maximum(scaled, target)).astype(np.int64)
+    excess = scaled - target
+    return np.lexsort((np.where(longer % 2, -excess, excess), longer))
+
+
+def batch_links(rows: Sequence[Ids], device: torch.device) -> torch.Tensor:
+    """Return the links of sentences, (target, source), each [k,2], as a tensor [K,3] of (sentence, target, source)."""
+    places = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    links = np.column_stack([places, np.concatenate(rows)]).astype(np.int64)
+    return sent(torch.from_numpy(links), device)
+
+
+def pad(rows: Sequence[Ids], filler: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return rows of ids as an int64 tensor [B,longest], padded on the right, and their lengths, [B]."""
+    lengths = np.array([len(row) for row in rows])
+    padded = np.full((len(rows), lengths.max()), filler, np.int64)
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = np.concatenate(rows)
+    return torch.from_numpy(padded), torch.from_numpy(lengths)
+
+
+def pad_square(matrices: Sequence[Matrix], size: int) -> torch.Tensor:
+    """Return matrices, each [n,n], as a tensor [B,size,size], padded with False."""
+    padded = np.zeros((len(matrices), size, size), np.bool_)
+    for row, matrix in zip(padded, matrices, strict=True):
+        row[: len(matrix), : len(matrix)] = matrix
+    return torch.from_numpy(padded)

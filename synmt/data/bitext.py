@@ -1,0 +1,234 @@
+"""Sentence pairs as records. A large bitext is stored in a temporary file."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import chain, islice, tee
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+import orjson
+
+from synmt.data.records import Form, SentencePair, source_form, source_records, target_form, target_records
+from synmt.model.config import ModelConfig
+from synmt.model.words import Sides
+from synmt.streams import BadLines, Line, Notes, OnError, windows
+from synmt.streams.pool import Pool, processes
+from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe_of_words
+from synmt.trees.constituency import Tree
+from synmt.trees.record import ParseRecord
+
+IN_MEMORY = 2**24  # bytes
+WINDOW = 2000  # pairs that a process works on at a time
+UNLEARNED = "lemmas", "xpos", "conllu"  # but lemmas are learned if there are any
+LEARNED = [field.name for field in fields(ParseRecord) if field.name not in UNLEARNED]
+
+
+class Bitext:
+    """Pairs without empty sides, which can be read any number of times. Many pairs are stored in a temporary file."""
+
+    def __init__(self, pairs: Iterable[SentencePair]) -> None:
+        self._count, self._checksum = 0, hashlib.blake2b(digest_size=16)
+        self._file = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (removed with the bitext)
+        self.extend(map(row_of, pairs))
+
+    def extend(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Add pairs in the form that `row_of` returns."""
+        for sentences, lines in rows:
+            self._checksum.update(sentences)
+            self._file.write(b"[%s,%s]\n" % (sentences, lines))
+            self._count += 1
+
+    @property
+    def checksum(self) -> str:
+        """Return a checksum of all pairs in order, which --resume compares."""
+        return self._checksum.hexdigest()
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        """Yield the pairs in order. Several iterations may run at the same time."""
+        for window in self.windows():
+            yield from pairs_of(window)
+
+    def windows(self, size: int = 100) -> Iterator[list[bytes]]:
+        """Yield `size` pairs at a time, in the form that `pairs_of` reads."""
+        place = 0
+        for begin in range(0, self._count, size):
+            self._file.seek(place)
+            rows = [self._file.readline() for _ in range(min(size, self._count - begin))]
+            place = self._file.tell()
+            yield rows
+
+    def spread(self, most: int) -> Iterator[SentencePair]:
+        """Yield at most so many pairs, as far from each other as may be; 0 is all."""
+        size, places = len(self), iter(range(len(self)))
+        most = min(most, size) or size
+        for window in self.windows():
+            chosen = ((number + 1) * most // size > number * most // size for number in places)
+            yield from pairs_of([row for row, kept in zip(window, chosen, strict=False) if kept])
+
+    def words(self, jobs: int = 1) -> "tuple[Counter[str], Counter[str]]":
+        """Return the frequency of each word in the sources, and in the targets."""
+        source, target = Counter[str](), Counter[str]()
+        with processes(jobs, words_of_rows, open_counter) as run:
+            for found in run(self.windows(WINDOW)):
+                source.update(found[0])
+                target.update(found[1])
+        return source, target
+
+    def joint_bpe(self, merges: int, jobs: int = 1) -> Bpe:
+        """Learn merges from the words of both sides together; there are none if every word has one character."""
+        counts = Counter[str]()
+        for word, times in chain.from_iterable(side.items() for side in self.words(jobs)):
+            for part in word.split(" "):
+                counts[part] += times
+        try:
+            return Bpe(learn_bpe_of_words(counts, merges))
+        except CodesError:
+            return Bpe(NO_MERGES)
+
+    def reversed(self) -> "Bitext":
+        """Return the pairs with source and target exchanged."""
+        return Bitext(SentencePair(pair.target, pair.source, pair.lines[::-1]) for pair in self)
+
+
+def row_of(pair: SentencePair) -> tuple[bytes, bytes]:
+    """Return a pair as JSON on one line: both sentences, and the lines that they came from."""
+    return b"%s,%s" % (_sentence(pair.source), _sentence(pair.target)), orjson.dumps(pair.lines)
+
+
+def pairs_of(rows: Iterable[bytes]) -> Iterator[SentencePair]:
+    """Yield the pairs of a bitext's lines."""
+    for row in rows:
+        source, target, (left, right) = orjson.loads(row)
+        yield SentencePair(_record(source), _record(target), (Line(**left), Line(**right)))
+
+
+def words_of_rows(rows: Iterable[bytes]) -> tuple[Counter[str], Counter[str]]:
+    """Return the frequency of each word in the sources and in the targets of a bitext's lines."""
+    source, target = Counter[str](), Counter[str]()
+    for pair in pairs_of(rows):
+        source.update(pair.source.tokens)
+        target.update(pair.target.tokens)
+    return source, target
+
+
+def open_counter() -> Callable[[Iterable[bytes]], tuple[Counter[str], Counter[str]]]:
+    """Return the function that counts words in a process of its own."""
+    return words_of_rows
+
+
+def _sentence(record: ParseRecord) -> bytes:
+    """Return what models learn from a record. The checksums of earlier runs depend on these bytes."""
+    lemmas = ["lemmas"] if record.lemmas else []
+    return orjson.dumps({name: getattr(record, name) for name in [*LEARNED, *lemmas]})
+
+
+def _record(known: dict[str, Any]) -> ParseRecord:
+    """Return the record with these fields, without the checks of `read_record`."""
+    tree = known.pop("tree")
+    return ParseRecord(**known, tree=tree and Tree(**tree))
+
+
+@dataclass(frozen=True)
+class WindowRead:
+    """The pairs of some lines.
+
+    rows: the pairs, in the form that `row_of` returns; left_out: sources of pairs with an empty side.
+    bad: the number of bad lines, by kind; sentences: for each side, their number, and how many lack a field, by name.
+    """
+
+    rows: list[tuple[bytes, bytes]]
+    left_out: list[Line]
+    bad: Counter[str]
+    sentences: list[tuple[int, Counter[str]]]
+
+
+class Reader:
+    """Turns parallel lines into records. forms: of both sides; None for one that the lines must tell."""
+
+    def __init__(
+        self, config: ModelConfig, on_error: OnError, forms: tuple[Form | None, Form | None], words: Sides
+    ) -> None:
+        self.config, self.on_error, self.forms = config, on_error, forms
+        self.words, self.tokenizer = words, config.open_tokenizers()[1]
+
+    def __call__(self, lines: Iterable[tuple[Line, ...]]) -> WindowRead:
+        """Return the pairs of some lines. Raises BadInput."""
+        bad, left_out = BadLines(self.on_error), list[Line]()
+        for side in self.words:
+            side.sentences, side.missing = 0, Counter()
+        rows = list(map(row_of, self.pairs(lines, bad, left_out)))
+        return WindowRead(rows, left_out, bad.counts, [(side.sentences, side.missing) for side in self.words])
+
+    def pairs(self, lines: Iterable[tuple[Line, ...]], bad: BadLines, left_out: list[Line]) -> Iterator[SentencePair]:
+        """Yield each pair with words on both sides, and add the sources of the others to `left_out`."""
+        config, words = self.config, self.words
+        lefts, rights = tee(lines)
+        needs = config.source.needs(training=True)
+        sources = source_records((left for left, _ in lefts), needs, words[0], bad, form=self.forms[0])
+        targets = target_records(
+            (right for _, right in rights), config.target, self.tokenizer, words[1], bad, self.forms[1], training=True
+        )
+        for (left, source), (right, target) in zip(sources, targets, strict=True):
+            if source.tokens and target.tokens:
+                yield SentencePair(source, target, (replace(left, text=""), replace(right, text="")))
+            else:
+                left_out.append(replace(left, text=""))
+
+
+def read_bitext(
+    lines: Iterable[tuple[Line, ...]],
+    config: ModelConfig,
+    notes: Notes,
+    bad: BadLines | None = None,
+    words: Sides | None = None,
+    jobs: int = 1,
+) -> Bitext:
+    """Return the records of parallel lines. Pairs with an empty side are left out, and counted in the notes. A bad line
+    counts as empty unless `bad` raises it.
+
+    words: both sides, which collect doubts about the text; with several jobs, only about the first WINDOW lines.
+    jobs: the number of processes that read. One process reads text that must be parsed.
+    """
+    bad, words = bad or BadLines(), words or config.sides()
+    left_out: list[Line] = []
+    lines = iter(lines)
+    first = list(islice(lines, WINDOW)) if jobs > 1 else []
+    forms = _forms(first, config)
+    if len(first) < WINDOW or None in forms:
+        bitext = Bitext(Reader(config, bad.on_error, (None, None), words).pairs(chain(first, lines), bad, left_out))
+    else:
+        reader = Reader(config, bad.on_error, forms, words)
+        bitext = Bitext(reader.pairs(first, bad, left_out))
+        settings = orjson.dumps(config.fields())
+        with Pool(jobs, open_reader, settings, bad.on_error, forms) as pool:
+            for read in pool.map(windows(lines, WINDOW)):
+                bitext.extend(read.rows)
+                left_out += read.left_out
+                bad.counts.update(read.bad)
+                for side, (count, missing) in zip(words, read.sentences, strict=True):
+                    side.sentences += count
+                    side.missing.update(missing)
+    notes.left_out("pairs with an empty side", left_out)
+    return bitext
+
+
+def _forms(lines: Sequence[tuple[Line, ...]], config: ModelConfig) -> tuple[Form | None, Form | None]:
+    """Return the forms of both sides, told by their first lines; None if those are empty or must be parsed."""
+    sources, targets = [left for left, _ in lines], [right for _, right in lines]
+    forms: list[Form | None] = [source_form(sources)[0], target_form(targets, bool(config.target.spelling.trees))[0]]
+    needs = config.source.needs(training=True), config.target.needs(training=True)
+    for side, texts in enumerate((sources, targets)):
+        if not any(line.text.strip() for line in texts) or (forms[side] == "text" and needs[side]):
+            forms[side] = None
+    return forms[0], forms[1]
+
+
+def open_reader(settings: bytes, on_error: OnError, forms: tuple[Form, Form]) -> Reader:
+    """Return the reader for a process of its own, with the fields of a config as JSON."""
+    config = ModelConfig.read(orjson.loads(settings))
+    return Reader(config, on_error, forms, config.sides())

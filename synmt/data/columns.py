@@ -1,0 +1,242 @@
+"""Columns of sentence pairs on disk: computed once, by one process or several, and read through memory maps."""
+
+import pickle
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from synmt.data.bitext import WINDOW, Bitext, pairs_of
+from synmt.data.corpus import SOURCE, TARGET, Corpus, is_matrix
+from synmt.data.preparation import Counts, Remarks, encode, segmentations, training_examples
+from synmt.data.rows import ArrayWriter, open_array
+from synmt.ideas.source import Task
+from synmt.model.config import ModelConfig
+from synmt.model.files import naming
+from synmt.nn.prefixes import PrefixPlan
+from synmt.streams import BadInput, Notes
+from synmt.streams.pool import processes
+from synmt.text.bpe import Bpe
+from synmt.text.tokenization import Words
+from synmt.text.vocabulary import UNKNOWN, Vocabulary
+
+T = TypeVar("T")
+MUCH_UNKNOWN = 1e-3  # a larger share of unknown tokens is reported
+TaskRows = tuple[Task, list[bytes]]  # a task, and the lines of a bitext for its examples
+
+
+class ColumnOptions(Protocol):
+    """The options of a training run that its columns and their reading depend on, described where they are declared."""
+
+    @property
+    def merges(self) -> int: ...
+    @property
+    def max_length(self) -> int: ...
+    @property
+    def tree_dropout(self) -> float: ...
+    @property
+    def subword_dropout(self) -> float: ...
+    @property
+    def prefixes(self) -> int: ...
+    @property
+    def prefix_tokens(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class TextPairs:
+    """Sentence pairs for which `jobs` processes compute columns. dropout: the share of BPE merges to skip."""
+
+    bitext: Bitext
+    words: Words
+    notes: Notes
+    jobs: int
+    dropout: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.bitext)
+
+    @property
+    def checksum(self) -> str:
+        return self.bitext.checksum
+
+    def joint_bpe(self, merges: int) -> Bpe:
+        return self.bitext.joint_bpe(merges, self.jobs)
+
+    def write(
+        self, place: Path, config: ModelConfig, bpe: Bpe, training: ColumnOptions, known: Vocabulary | None = None
+    ) -> tuple[Vocabulary, dict[str, Any]]:
+        """Write the columns of all pairs into a folder; return the vocabulary, and what `open_corpus` needs to know.
+
+        known: the vocabulary of a trained model, instead of a new one for the pairs. The ideas read each pair once per
+        task. Their features wait in a temporary file until the vocabulary is known. Raises BadInput.
+        """
+        how = training.tree_dropout > 0, self.dropout
+        counts, remarks = Counts(), Remarks()
+        unknown, tokens = Counter[str](), Counter[str]()
+        with naming(place), TemporaryFile(dir=place) as drafts:
+            here, settings = DraftWindow(config, bpe, *how), settings_of(config)
+            with processes(self.jobs, here, DraftWindow.open, settings, bpe.codes, *how) as run:
+                sizes = []
+                for draft, found in self._with_progress(run(self._windows(config)), "examples", config):
+                    sizes.append(drafts.write(draft))
+                    counts.add(found)
+            vocabulary = known or counts.vocabulary(config.target)
+            drafts.seek(0)
+            encoding = EncodeWindow(config, vocabulary, training.max_length)
+            entries = orjson.dumps([vocabulary.target, vocabulary.source, vocabulary.labels])
+            opening = EncodeWindow.open, settings, entries, training.max_length
+            with CorpusWriter(place) as writer, processes(self.jobs, encoding, *opening) as run_encoding:
+                windows = run_encoding(map(drafts.read, sizes))
+                for each in self._with_progress(windows, "columns", config):
+                    writer.append(each.arrays)
+                    remarks.add(each.remarks)
+                    unknown.update(each.unknown)
+                    tokens.update(each.tokens)
+                arrays = writer.finish()
+        remarks.note(self.notes, training.max_length)
+        for side, count in unknown.items():
+            if count > MUCH_UNKNOWN * tokens[side]:
+                share = f"{count / tokens[side]:.1%} of the {side} tokens"
+                self.notes.add(f"{share} are not in the vocabulary, and become unknown tokens")
+        return vocabulary, arrays
+
+    def _with_progress(self, windows: Iterable[T], of: str, config: ModelConfig) -> Iterable[T]:
+        """Return the results, with a progress line on stderr if that is a terminal."""
+        count = len(config.source.tasks) * -(-len(self.bitext) // WINDOW)
+        watched: Iterable[T] = tqdm(
+            windows, of, count, leave=False, unit=" sentences", unit_scale=WINDOW, disable=not sys.stderr.isatty()
+        )
+        return watched
+
+    def _windows(self, config: ModelConfig) -> Iterator[TaskRows]:
+        for task in config.source.tasks:
+            for rows in self.bitext.windows(WINDOW):
+                yield task, rows
+
+
+def settings_of(config: ModelConfig) -> bytes:
+    """Return the config as JSON, for another process."""
+    return orjson.dumps(config.fields())
+
+
+@dataclass(frozen=True)
+class DraftWindow:
+    """Makes the examples of some pairs, pickled until the vocabulary is known, and counts their entries and labels."""
+
+    config: ModelConfig
+    bpe: Bpe
+    bare: bool
+    dropout: float
+
+    def __call__(self, item: TaskRows) -> tuple[bytes, Counts]:
+        task, rows = item
+        pairs = list(pairs_of(rows))
+        examples = list(training_examples(pairs, self.config, self.bpe, [task], self.bare, self.dropout))
+        return pickle.dumps(examples), Counts.of(examples)
+
+    @classmethod
+    def open(cls, settings: bytes, codes: str, bare: bool, dropout: float) -> "DraftWindow":
+        return cls(ModelConfig.read(orjson.loads(settings)), Bpe(codes), bare, dropout)
+
+
+@dataclass(frozen=True)
+class WindowEncoded:
+    """arrays: by name, the numbers and the lengths of all rows; unknown, tokens: how many each side has."""
+
+    arrays: dict[str, tuple[NDArray[Any], NDArray[np.int64]]]
+    remarks: Remarks
+    unknown: dict[str, int]
+    tokens: dict[str, int]
+
+
+@dataclass(frozen=True)
+class EncodeWindow:
+    """Makes the columns of the examples of a DraftWindow."""
+
+    config: ModelConfig
+    vocabulary: Vocabulary
+    max_length: int
+
+    def __call__(self, draft: bytes) -> WindowEncoded:
+        corpus, remarks = encode(pickle.loads(draft), self.config, self.vocabulary, self.max_length)
+        arrays = {name: _flat(rows) for name, rows in corpus.rows().items()}
+        names = {"source": SOURCE + "ids", "target": TARGET}
+        ids = {side: arrays[name][0] for side, name in names.items() if name in arrays}
+        unknown = {side: int((each == UNKNOWN).sum()) for side, each in ids.items()}
+        return WindowEncoded(arrays, remarks, unknown, {side: len(each) for side, each in ids.items()})
+
+    @classmethod
+    def open(cls, settings: bytes, vocabulary: bytes, max_length: int) -> "EncodeWindow":
+        return cls(ModelConfig.read(orjson.loads(settings)), Vocabulary(*orjson.loads(vocabulary)), max_length)
+
+
+def _flat(rows: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    return np.concatenate([row.ravel() for row in rows]), np.array([row.size for row in rows], np.int64)
+
+
+class CorpusWriter:
+    """A context manager that writes the arrays of a corpus, some rows at a time."""
+
+    def __init__(self, place: Path) -> None:
+        self._place, self._open = place, ExitStack()
+        self._writers: dict[str, tuple[ArrayWriter, ArrayWriter]] = {}
+        self._ends: Counter[str] = Counter()
+
+    def append(self, arrays: Mapping[str, tuple[NDArray[Any], NDArray[np.int64]]]) -> None:
+        """Add rows by name, as in `Corpus.rows`."""
+        for name, (values, lengths) in arrays.items():
+            if name not in self._writers:
+                files = _files(self._place, len(self._writers))
+                writers = ArrayWriter(files[0], _kind(name)), ArrayWriter(files[1], "int64")
+                self._writers[name] = self._open.enter_context(writers[0]), self._open.enter_context(writers[1])
+            of_values, of_ends = self._writers[name]
+            of_values.append(values)
+            of_ends.append(self._ends[name] + lengths.cumsum())
+            self._ends[name] += len(values)
+
+    def finish(self) -> dict[str, Any]:
+        """Complete the files; return the checksums of both files of each array, by name, in the order of the files."""
+        return {name: [writer.finish() for writer in both] for name, both in self._writers.items()}
+
+    def __enter__(self) -> "CorpusWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+
+def open_corpus(
+    place: Path, arrays: Mapping[str, Any], config: ModelConfig, vocabulary: Vocabulary, training: ColumnOptions
+) -> Corpus:
+    """Return the corpus in a folder, memory-mapped; arrays: as `CorpusWriter.finish` returns them.
+
+    Raises BadInput for missing or damaged files, and for files that are no corpus.
+    """
+    found = {}
+    for number, (name, checksums) in enumerate(arrays.items()):
+        files = zip(_files(place, number), (_kind(name), "int64"), checksums, strict=True)
+        values, ends = (open_array(*each) for each in files)
+        found[name] = values, ends
+    if not found:
+        raise BadInput("no sentence pairs to train on")
+    plan = PrefixPlan(training.prefixes, training.prefix_tokens)
+    with naming(place):
+        each = segmentations(training.subword_dropout)
+        return Corpus.of_rows(found, vocabulary, config.target, plan, training.tree_dropout, each)
+
+
+def _files(place: Path, number: int) -> tuple[Path, Path]:
+    return place / f"{number}.npy", place / f"{number}.ends.npy"
+
+
+def _kind(name: str) -> str:
+    return "bool" if is_matrix(name) else "int32"

@@ -1,0 +1,239 @@
+"""Sentence pairs as columns, in memory or on disk, and their batches as tensors."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from synmt.data.batches import MATRIX, Batches, Ids, Sources, batch_links, pad, shuffled_batches
+from synmt.data.rows import Rows, add_row, as_row, as_square, lengths_of, open_rows
+from synmt.device import sent
+from synmt.model.config import BatchBy
+from synmt.model.source import SourceFeatures
+from synmt.model.target import TargetSide
+from synmt.nn.decoders import TargetBatch
+from synmt.nn.encoding import SourceBatch
+from synmt.nn.prefixes import Prefixes, PrefixPlan
+from synmt.text.vocabulary import Vocabulary
+from synmt.trees.record import ParseRecord
+
+SOURCE, BARE, TARGET, OF_TARGET = "source ", "bare ", "target", "target "  # in the names of rows
+
+
+@dataclass
+class Corpus:
+    """Sentence pairs: sources, and target ids, each [t], with their end of sentence.
+
+    plan: for a decoder that reads prefixes; unread: the number of entries at the end of the target vocabulary that the
+    decoder never reads.
+    readings: what else the decoder reads; columns: the readings' numbers, and columns for losses, by name, each [c].
+    links: between the tokens of a pair, (target, source), each [k,2], for a model that learns them.
+    bare: the sources without their trees; a batch has each with probability `tree_dropout`.
+    segmentations: the number of consecutive rows per pair, each with other subwords of the same words.
+    """
+
+    vocabulary: Vocabulary
+    sources: Sources
+    targets: Sequence[Ids]
+    plan: PrefixPlan | None = None
+    unread: int = 0
+    readings: Sequence[Any] = ()
+    columns: dict[str, Sequence[Ids]] = field(default_factory=dict)
+    links: Sequence[Ids] = field(default_factory=list)
+    bare: Sources = field(default_factory=Sources)
+    tree_dropout: float = 0.0
+    segmentations: int = 1
+
+    @classmethod
+    def empty(
+        cls, vocabulary: Vocabulary, side: TargetSide, plan: PrefixPlan | None = None, tree_dropout: float = 0.0
+    ) -> "Corpus":
+        """Return an empty corpus for a target side, with the plan if it reads prefixes."""
+        plan = plan if side.reads_prefixes else None
+        unread, readings = side.spelling.unread(vocabulary), side.readings(vocabulary)
+        return cls(vocabulary, Sources(), [], plan, unread, readings, tree_dropout=tree_dropout)
+
+    def append(
+        self,
+        source: SourceFeatures,
+        target: Sequence[str],
+        columns: Mapping[str, Sequence[int]] | None = None,
+        bare: SourceFeatures | None = None,
+    ) -> None:
+        """Add a pair: what the encoder reads, and the vocabulary entries that the decoder should write.
+
+        columns: of the target, for losses; bare: the source without its trees, for `tree_dropout`.
+        """
+        self.sources.append(source, self.vocabulary)
+        if bare is not None:
+            self.bare.append(bare, self.vocabulary)
+        ids = np.array(self.vocabulary.encode_target(target), np.int32)
+        add_row(self.targets, ids)
+        if self.readings and self.unread:
+            target = [entry for entry, is_read in zip(target, self._are_read(ids), strict=False) if is_read]
+        for found in (*(reading.columns(target) for reading in self.readings), columns or {}):
+            for name, numbers in found.items():
+                add_row(self.columns.setdefault(name, []), np.asarray(numbers, np.int32))
+
+    def _are_read(self, ids: Ids) -> NDArray[np.bool_]:
+        """Return which entries of a target the decoder reads."""
+        return ids < len(self.vocabulary.target) - self.unread
+
+    def rows(self) -> dict[str, Sequence[NDArray[Any]]]:
+        """Return the rows of the pairs by name, without links, as `of_rows` reads them from disk."""
+        found: dict[str, Sequence[NDArray[Any]]] = {
+            **{SOURCE + name: rows for name, rows in self.sources.rows().items()},
+            **{BARE + name: rows for name, rows in self.bare.rows().items()},
+            TARGET: self.targets,
+            **{OF_TARGET + name: rows for name, rows in self.columns.items()},
+        }
+        return {name: rows for name, rows in found.items() if len(rows)}
+
+    @classmethod
+    def of_rows(
+        cls,
+        arrays: Mapping[str, tuple[NDArray[Any], NDArray[Any]]],
+        vocabulary: Vocabulary,
+        side: TargetSide,
+        plan: PrefixPlan | None = None,
+        tree_dropout: float = 0.0,
+        segmentations: int = 1,
+    ) -> "Corpus":
+        """Return the corpus of rows, given their numbers and ends by name.
+
+        Raises ValueError or KeyError if they are not the rows of a corpus.
+        """
+        corpus = cls.empty(vocabulary, side, plan, tree_dropout)
+        corpus.segmentations = segmentations
+        rows: dict[str, Rows[Any]] = {name: open_rows(*each, _reader(name)) for name, each in arrays.items()}
+        corpus.targets = targets = rows[TARGET]
+        targets.check_inside(len(vocabulary.target))
+        if wrong := [name for name, each in rows.items() if len(each) != len(targets)]:
+            raise ValueError(f"{len(rows[wrong[0]])} rows of {wrong[0]}, but {len(targets)} targets")
+        if len(targets) % segmentations:
+            raise ValueError(f"{len(targets)} targets, but {segmentations} per pair")
+        corpus.sources = Sources.of_rows(_named(SOURCE, rows), vocabulary)
+        if tree_dropout:
+            corpus.bare = Sources.of_rows(_named(BARE, rows), vocabulary)
+        of_losses = side.columns(ParseRecord(), [])
+        names = [name for found in (*(each.columns([]) for each in corpus.readings), of_losses) for name in found]
+        corpus.columns = {name: rows[OF_TARGET + name] for name in names}
+        return corpus
+
+    def __len__(self) -> int:
+        return len(self.targets) // self.segmentations
+
+    def batch(
+        self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
+    ) -> tuple[SourceBatch, TargetBatch]:
+        """Return the tensors of pairs; random: draws trees to drop, and prefixes, on the CPU."""
+        source, golds = self._source(indices, device, random), [self.targets[i] for i in indices]
+        target = self._unread_apart(golds, device) if self.unread else self._target(golds, device, random)
+        target.columns = {
+            name: sent(pad([rows[i] for i in indices], 0)[0], device) for name, rows in self.columns.items()
+        }
+        if self.links:
+            target.links = batch_links([self.links[i] for i in indices], device)
+        return source, target
+
+    def _target(self, golds: Sequence[Ids], device: torch.device, random: torch.Generator | None) -> TargetBatch:
+        """Return targets whose entries the decoder reads all, each after the ones before it."""
+        vocabulary = self.vocabulary
+        gold, lengths = pad(golds, vocabulary.padding)
+        inputs = torch.empty_like(gold)
+        inputs[:, 0] = vocabulary.begin
+        inputs[:, 1:] = gold[:, :-1]
+        if self.plan is None:
+            real = torch.arange(gold.shape[1]).unsqueeze(0) < lengths.unsqueeze(1)
+            positions = real.flatten().nonzero().squeeze(1)
+            counts = prefixes = None
+        else:
+            sentences, ends, weights = self.plan.choose(lengths.numpy(), random)
+            positions = torch.from_numpy(sentences * gold.shape[1] + ends - 1)
+            counts = None if (weights == 1).all() else sent(torch.from_numpy(weights), device)
+            prefixes = Prefixes.pack(sentences, ends, gold.shape, device)
+        return TargetBatch(
+            sent(inputs, device),
+            sent(positions, device),
+            sent(gold.flatten()[positions], device),
+            int(lengths.sum()),
+            counts,
+            prefixes=prefixes,
+        )
+
+    def _source(self, indices: Sequence[int], device: torch.device, random: torch.Generator | None) -> SourceBatch:
+        """Return the sources, some of them, drawn at random, without their trees."""
+        padding = self.vocabulary.padding
+        if not self.tree_dropout:
+            return self.sources.batch(indices, padding, device)
+        drawn = (torch.rand(len(indices), generator=random) < self.tree_dropout).tolist()
+        sources = Sources()
+        for index, is_bare in zip(indices, drawn, strict=True):
+            sources.copy(self.bare if is_bare else self.sources, index)
+        return sources.batch(range(len(indices)), padding, device)
+
+    def _unread_apart(self, golds: Sequence[Ids], device: torch.device) -> TargetBatch:
+        """Return targets with entries that the decoder predicts, after the tokens before them, but never reads."""
+        vocabulary, are_read = self.vocabulary, [self._are_read(gold) for gold in golds]
+        tokens = [gold[each] for gold, each in zip(golds, are_read, strict=True)]
+        inputs, _ = pad([np.concatenate([[vocabulary.begin], each[:-1]]) for each in tokens], vocabulary.padding)
+        before = [row * inputs.shape[1] + each.cumsum() - each for row, each in enumerate(are_read)]
+        gold, read = np.concatenate(golds).astype(np.int64), np.concatenate(are_read)
+        places = [sent(torch.from_numpy(each.nonzero()[0]), device) for each in (read, ~read)]
+        return TargetBatch(
+            sent(inputs, device),
+            sent(torch.from_numpy(np.concatenate(before)), device),
+            sent(torch.from_numpy(gold), device),
+            len(gold),
+            unread=(places[0], places[1]),
+        )
+
+    def parts(self, indices: Sequence[int]) -> list[list[int]]:
+        """Split a batch into the parts that are computed one at a time; only a plan of prefixes needs several."""
+        if self.plan is None:
+            return [list(indices)]
+        return self.plan.parts(indices, np.array([len(self.targets[i]) for i in indices]))
+
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
+        """Return one row per pair, in batches of similar lengths. The order depends only on the seed and the epoch.
+
+        If pairs have several rows, the first one decides the batches, so that all epochs have the same number of them.
+        The others take turns in the epochs.
+        """
+        every = self.segmentations
+        source, target = lengths_of(self.sources.ids)[::every], lengths_of(self.targets)[::every]
+        counted = counted_by(by, source, target, np.array(self.sources.words, np.int64)[::every])
+        batches = shuffled_batches(source, target, counted, batch_tokens, seed, epoch)
+        if every == 1:
+            return batches
+        return batches.renumbered(lambda pairs: pairs * every + 1 + (pairs + seed + epoch) % (every - 1))
+
+
+def is_matrix(name: str) -> bool:
+    """Return whether rows of this name hold booleans."""
+    return name.startswith((SOURCE + MATRIX, BARE + MATRIX))
+
+
+def _named(prefix: str, rows: Mapping[str, Rows[Any]]) -> dict[str, Rows[Any]]:
+    return {name.removeprefix(prefix): each for name, each in rows.items() if name.startswith(prefix)}
+
+
+def _reader(name: str) -> Callable[[NDArray[Any]], Any]:
+    """Return the function that turns the numbers of a row into the row."""
+    return as_square if is_matrix(name) else as_row
+
+
+def counted_by(
+    by: BatchBy, source: NDArray[np.int64], target: NDArray[np.int64], words: Sequence[int] | NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the size of each pair for batches, [n]; source, target: lengths in tokens; words: subwords of sources."""
+    counted: dict[BatchBy, NDArray[np.int64]] = {
+        "tokens": np.maximum(source, target),
+        "target-tokens": target,
+        "source-words": np.asarray(words, np.int64),
+        "sentences": np.ones_like(source),
+    }
+    return counted[by]

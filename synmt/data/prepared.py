@@ -1,0 +1,274 @@
+"""Saved columns of sentence pairs. The name of their folder is a checksum of everything that they were made from.
+
+A folder holds codes.bpe, the vocabulary, two .npy files per array, and prepared.json, which lists what the columns were
+made from, notes, and the checksum of each array. It holds neither code nor pickles.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import orjson
+
+import synmt
+from synmt.data.columns import ColumnOptions, TextPairs, open_corpus
+from synmt.data.corpus import Corpus
+from synmt.model.config import ModelConfig
+from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, locked, naming, write_aside
+from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
+from synmt.model.made import check_same, digest
+from synmt.streams import BadInput, BadLines, Notes, OnError, readable
+from synmt.text.bpe import Bpe
+from synmt.text.tokenization import Words
+from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
+
+DESCRIPTION, FORMAT = "prepared.json", 3
+POLL = 0.01  # seconds between two looks at a lock
+CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
+
+
+@dataclass(frozen=True)
+class PreparedPairs:
+    """Columns in a folder.
+
+    pairs, checksum: the number and the checksum of the pairs as text; words: the tokenizer of the sources.
+    notes: doubts about the text; bad: the number of bad lines, by kind; arrays: as `CorpusWriter.finish` returns them.
+    """
+
+    folder: Path
+    pairs: int
+    checksum: str
+    words: Words
+    notes: list[str]
+    bad: dict[str, int]
+    arrays: dict[str, list[str]]
+    bpe: Bpe
+    only_vocabulary: Vocabulary
+
+    def __len__(self) -> int:
+        return self.pairs
+
+    def joint_bpe(self, merges: int) -> Bpe:
+        return self.bpe
+
+    def vocabulary(self, config: ModelConfig, bpe: Bpe) -> Vocabulary:
+        return self.only_vocabulary
+
+    def corpus(self, folder: ModelFolder[ModelConfig], training: ColumnOptions) -> Corpus:
+        """Return the columns, memory-mapped. Raises BadInput."""
+        if folder.bpe.codes != self.bpe.codes or folder.vocabulary != self.only_vocabulary:
+            raise BadInput(f"has other subwords than the model in {folder.path}", str(self.folder))
+        return open_corpus(self.folder, self.arrays, folder.config, folder.vocabulary, training)
+
+
+def made_of(
+    files: Mapping[str, str],
+    model: ModelConfig,
+    training: ColumnOptions,
+    codes: str | None,
+    start: ModelFolder[ModelConfig] | None,
+    on_error: OnError,
+) -> dict[str, str]:
+    """Return everything that the columns depend on, by option. files: the files of the text, by option.
+
+    Raises BadInput for an unreadable file.
+    """
+    learned = not (codes or start)
+    return {
+        **{option: f"{readable(path)} {_checksum_of_file(path)}" for option, path in files.items()},
+        "--codes": _checksum(Bpe.load(codes).codes) if codes else "",
+        "--init": _checksum(start.bpe.codes, *start.vocabulary.files().values()) if start else "",
+        "--merges": str(training.merges) if learned else "",
+        "--max-length": str(training.max_length),
+        "--tree-dropout": "above 0" if training.tree_dropout else "0",
+        "--subword-dropout": str(training.subword_dropout),
+        "--on-error": on_error,
+        "--tokenizer": model.tokenizer,
+        "language": " ".join(model.languages),
+        "words of the model in --init": repr(model.words),
+        "system, or other options of its ideas": _checksum(
+            orjson.dumps([model.source.settings(), model.target.settings()]).decode()
+        ),
+        "version of synmt": synmt.__version__,
+        "code": digest({name: _code(name) for name in sorted({synmt.__name__, *_packages(model)})}),
+    }
+
+
+def _packages(model: ModelConfig) -> set[str]:
+    """Return the packages that hold the ideas of a model."""
+    ideas = [*model.source.ideas.values(), *model.target.ideas.values()]
+    return {type(each).__module__.partition(".")[0] for each in ideas}
+
+
+@cache
+def _code(package: str) -> str:
+    """Return a checksum of a package's code and of the names and sizes of its data: other code makes other columns."""
+    module = sys.modules[package]
+    roots = [Path(each) for each in getattr(module, "__path__", [module.__file__])]
+    files = [(root, each) for root in roots for each in (root, *root.rglob("*")) if each.is_file()]
+    return digest(
+        {
+            str(file.relative_to(root)): _checksum_of_file(file) if file.suffix == ".py" else file.stat().st_size
+            for root, file in files
+            if file.suffix != ".pyc"
+        }
+    )
+
+
+def cache_folder() -> Path:
+    """Return the folder of all columns of this user. Raises OSError for a user without a home."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "synmt" / "columns"
+    except RuntimeError as error:
+        raise OSError(str(error)) from None
+
+
+@contextmanager
+def opened_pairs(
+    place: Path | None, known: Mapping[str, str] | None, make: Callable[[Path], None], notes: Notes
+) -> Iterator[PreparedPairs]:
+    """Yield the columns: saved ones that were made from the same things, or new ones that `make` writes.
+
+    Only one process at a time makes them. place: the folder of all columns, None for the user's cache, from which the
+    least recently used are removed if it is full. known: what they are made from, None for pairs that can be read only
+    once; their columns are removed afterwards. Raises BadInput.
+    """
+    folder = None
+    if known is not None:
+        try:
+            folder = (place or cache_folder()) / digest(known)
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            if place:
+                raise BadInput(error.strerror or str(error), str(folder)) from None
+            why = f"the cache cannot be written: {error.strerror or error}"
+            notes.add(f"the columns are not saved, since {why}; --prepared names another folder")
+            folder = None
+    if folder is None:
+        with TemporaryDirectory(prefix="synmt-") as temporary:
+            make(Path(temporary))
+            yield open_pairs(Path(temporary), known or {})
+        return
+    assert known is not None
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(
+            folder, wait=True, shared=True
+        ):  # waits for the process that makes them, and keeps others from removing them
+            if is_made(folder):
+                with suppress(OSError):
+                    os.utime(folder)
+                yield open_pairs(folder, known)
+                return
+        with ExitStack() as alone:
+            try:
+                alone.enter_context(locked(folder))
+            except BadInput:  # others may hold the lock for days, so do not wait for it
+                time.sleep(POLL)
+                continue
+            if not is_made(folder):
+                make(folder)
+                if not place:
+                    with suppress(OSError):  # another process may be removing the same files
+                        limit(folder.parent, CACHE_LIMIT, folder)
+
+
+def limit(root: Path, size: int, kept: Path) -> None:
+    """Remove the least recently used columns that are not in use, until all together have at most `size` bytes."""
+    folders = sorted((each for each in root.iterdir() if each.is_dir()), key=lambda each: each.stat().st_mtime)
+    sizes = {each: sum(file.stat().st_size for file in each.iterdir()) for each in folders}
+    total = sum(sizes.values())
+    for folder in folders:
+        if total > size and folder != kept:
+            with suppress(BadInput, OSError), locked(folder):
+                (folder / DESCRIPTION).unlink(missing_ok=True)
+                shutil.rmtree(folder)
+                total -= sizes[folder]
+
+
+def _checksum(*texts: str) -> str:
+    return hashlib.sha256(orjson.dumps(texts)).hexdigest()
+
+
+def _checksum_of_file(path: str | Path) -> str:
+    with naming(Path(path)), Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def is_made(folder: Path) -> bool:
+    return (folder / DESCRIPTION).exists()
+
+
+def make_folder(
+    folder: Path,
+    pairs: TextPairs,
+    known: Mapping[str, str],
+    model: ModelConfig,
+    bpe: Bpe,
+    training: ColumnOptions,
+    bad: BadLines,
+    vocabulary: Vocabulary | None = None,
+) -> None:
+    """Write columns into a folder, and their description last, so that a folder with one is complete. Raises BadInput.
+
+    known: as `made_of` returns it; bad: counts of bad lines; vocabulary: of a trained model, instead of a new one.
+    """
+    with naming(folder):
+        for path in folder.iterdir():  # left by a killed process
+            path.unlink()
+    vocabulary, arrays = pairs.write(folder, model, bpe, training, vocabulary)
+    texts = {CODES_FILE: bpe.codes, **vocabulary.files()}
+    for name, text in texts.items():
+        write_aside(folder / name, text.encode())
+    description = {
+        "format": FORMAT,
+        "made_of": known,
+        "pairs": len(pairs),
+        "data": pairs.checksum,
+        "words": asdict(pairs.words),
+        "notes": list(pairs.notes),
+        "bad": bad.counts,
+        "texts": _checksum(*texts.values()),
+        "arrays": arrays,
+    }
+    write_aside(folder / DESCRIPTION, orjson.dumps(description, option=orjson.OPT_INDENT_2))
+
+
+def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
+    """Open a folder of columns. Raises BadInput if it is damaged or was made from other things."""
+    path = folder / DESCRIPTION
+    check_inside(folder, path, LARGEST_CONFIG)
+    with naming(path):
+        said = dict(orjson.loads(path.read_bytes()))
+        if said["format"] != FORMAT:
+            cause = f"was prepared in format {said['format']!r:.40}, but this synmt reads format {FORMAT}"
+            raise ValueError(f"{cause}: remove the folder to prepare the pairs again")
+        check_same(folder, dict(said["made_of"]), known, "was prepared", "; remove the folder")
+    for name in (CODES_FILE, *VOCABULARY_FILES):
+        check_inside(folder, folder / name, LARGEST_TEXT)
+    with naming(path):
+        bpe, vocabulary = Bpe.load(str(folder / CODES_FILE)), Vocabulary.load(folder, MOST_TOKENS)
+        if _checksum(bpe.codes, *vocabulary.files().values()) != said["texts"]:
+            raise ValueError("codes or a vocabulary have changed: their checksum does not match")
+        if type(said["pairs"]) is not int or said["pairs"] < 1:
+            raise ValueError(f"the number of pairs is {said['pairs']!r:.40}")
+        counts = {str(kind): int(count) for kind, count in said["bad"].items()}
+        return PreparedPairs(
+            folder,
+            said["pairs"],
+            str(said["data"]),
+            Words(**said["words"]),
+            list(map(str, said["notes"])),
+            counts,
+            {str(name): list(checksums) for name, checksums in said["arrays"].items()},
+            bpe,
+            vocabulary,
+        )

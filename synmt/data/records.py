@@ -1,0 +1,231 @@
+"""From input lines to parse records: raw text is tokenized or parsed; records and target strings are read."""
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Literal
+
+from synmt.ideas.source import check_needs, lacking
+from synmt.model.target import TargetSide
+from synmt.model.words import SideWords
+from synmt.streams import BadInput, BadLines, Latest, Line, counted, sniff, windows
+from synmt.text.links import Link
+from synmt.text.tokenization import Tokenizer
+from synmt.trees.arc_tokens import ArcStyle, is_arc, read_entries
+from synmt.trees.dependency import realigned
+from synmt.trees.formats import written
+from synmt.trees.record import ParseRecord, RecordError, is_record, read_record
+from synmt.trees.transitions import read_transitions
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """Two sentences, each with its words and the trees that its side needs.
+
+    lines: where they came from, without their text; links: with scores, from each of several files.
+    """
+
+    source: ParseRecord
+    target: ParseRecord
+    lines: tuple[Line, Line]
+    links: Sequence[Mapping[Link, float]] = ()
+
+
+_CONLLU = re.compile(r"# (sent_id|text|newdoc|global\.columns)\b|1\t([^\t]*\t){8}")
+
+
+def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Line, Line]]:
+    """Yield both columns of `source TAB target` lines, or of `source ||| target`, which other aligners read.
+
+    An empty or bad line has two empty columns.
+    """
+    for line in lines:
+        columns = line.text.split("\t" if "\t" in line.text else BARS)
+        cause = line.fault
+        if not cause and line.text.strip() and len(columns) != 2:
+            cause = f"expected `source TAB target`, found {counted(len(columns), 'column')}"
+        if cause:
+            bad.add(line.error(cause))
+        left, right = columns if len(columns) == 2 and not cause else ("", "")
+        yield replace(line, text=left, fault=""), replace(line, text=right, fault="")
+
+
+BARS = " ||| "  # as in the files of Moses and fast_align
+Form = Literal["text", "records", "strings", "conllu"]  # the content of a file's lines
+STRINGS_AHEAD = 100  # a file of target strings has an arc among so many first lines
+
+
+def source_form(lines: Iterable[Line]) -> tuple[Form, Iterator[Line]]:
+    """Return the form of a file of sources, which its first non-empty line tells, and the lines."""
+    first, lines = sniff(lines)
+    return _form_of(first), lines
+
+
+def target_form(lines: Iterable[Line], with_arcs: bool) -> tuple[Form, Iterator[Line]]:
+    """Return the form of a file of targets, and the lines. If one of the first lines has arcs, all are strings.
+
+    with_arcs: whether targets can have arcs.
+    """
+    lines = iter(lines)
+    latest = Latest()
+    ahead = next(windows(latest.follow(lines), STRINGS_AHEAD, pauses=latest.pauses), []) if with_arcs else []
+    if any(map(_has_arcs, ahead)):
+        return "strings", chain(ahead, lines)
+    before: list[Line] = []
+    for line in chain(ahead, lines):
+        before.append(line)
+        if line.text.strip() and not _has_arcs(line):
+            break
+    first = before[-1].text if before and not _has_arcs(before[-1]) else ""
+    return _form_of(first), chain(before, ahead[len(before) :], lines)
+
+
+def _form_of(first: str) -> Form:
+    if first.startswith("{"):
+        return "records"
+    return "conllu" if _CONLLU.match(first) else "text"
+
+
+def source_records(
+    lines: Iterable[Line],
+    needs: frozenset[str],
+    words: SideWords,
+    bad: BadLines | None = None,
+    strict: bool = False,
+    form: Form | None = None,
+) -> Iterator[tuple[Line, ParseRecord]]:
+    """Return one record per line of raw text, or of parse or mask records. form: None if the lines must tell it.
+
+    Raw text is tokenized, or parsed by the embedded parsers of the language if trees are needed. Without `bad`, a bad
+    line is an error; with it, the record of a bad line may be empty. `words` counts records that lack a needed field;
+    if `strict`, they are bad lines. Raises BadInput for CoNLL-U, and for a language without parsers.
+    """
+    bad = bad or BadLines()
+    if form is None:
+        form, lines = source_form(lines)
+    good = _without_faults(lines, bad)
+    if form == "records":
+        return ((line, words.check(_read(line, needs, words, bad, strict))) for line in good)
+    if form == "conllu":
+        line = next(line for line in good if line.text.strip())
+        raise line.error("CoNLL-U is not text: convert it with synmt parse --input conllu")
+    if needs:
+        return _parsed(_texts(good, bad), needs, words, bad, strict)
+    return ((line, ParseRecord(text=line.text, tokens=words.of_text(line.text))) for line in _texts(good, bad))
+
+
+def target_records(
+    lines: Iterable[Line],
+    side: TargetSide,
+    tokenizer: Tokenizer,
+    words: SideWords,
+    bad: BadLines | None = None,
+    form: Form | None = None,
+    training: bool = False,
+) -> Iterator[tuple[Line, ParseRecord]]:
+    """Yield one record per line, with words, text and the fields that the side needs, as `source_records`.
+
+    If targets have trees, the lines may also be strings that `synmt transitions` wrote. Trees are transferred to the
+    tokenizer's words, so that all target sides generate the same words, which it can detokenize.
+    """
+    needs = side.needs(training)
+    strict = needs == side.spelling.needs
+    bad = bad or BadLines()
+    if form is None:
+        form, lines = target_form(lines, bool(side.spelling.trees))
+    if form == "strings":
+        for line in _without_faults(lines, bad):
+            yield line, ParseRecord() if line.fault else _read_string(line, side.style, tokenizer, bad)
+    else:
+        for line, record in source_records(_without_arcs(lines, side, bad), needs, words, bad, strict, form):
+            own_words = not needs and not line.text.startswith("{")
+            yield line, record if own_words else _on_words(line, record, tokenizer)
+
+
+def _has_arcs(line: Line) -> bool:
+    return not line.text.startswith("{") and any(map(is_arc, read_entries(line.text)))
+
+
+def _without_arcs(lines: Iterable[Line], side: TargetSide, bad: BadLines) -> Iterator[Line]:
+    """Yield the lines of text or records; a string with arcs is a bad line."""
+    why = f"none of the first {STRINGS_AHEAD} lines has any" if side.spelling.trees else "the model writes none"
+    for line in lines:
+        if _has_arcs(line):
+            bad.add(line.error(f"arcs of synmt transitions, but {why}"))
+            line = replace(line, text="")
+        yield line
+
+
+def _read_string(line: Line, style: ArcStyle, tokenizer: Tokenizer, bad: BadLines) -> ParseRecord:
+    record = bad.read(line, lambda text: read_transitions(read_entries(text), style), ParseRecord())
+    record.text = tokenizer.detokenize(record.tokens)
+    return record
+
+
+def _on_words(line: Line, record: ParseRecord, tokenizer: Tokenizer) -> ParseRecord:
+    """Return the record over the tokenizer's words of its text, or unchanged if its tokens do not spell that text."""
+    if not record.text:
+        record.text = written(record).rstrip() if record.spaces else tokenizer.detokenize(record.tokens)
+    with line.naming():
+        try:
+            return realigned(record, tokenizer.tokenize(record.text))
+        except RecordError:
+            return record
+
+
+def _without_faults(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
+    for line in lines:
+        if line.fault:
+            bad.add(line.error(line.fault))
+        yield line
+
+
+def _texts(lines: Iterable[Line], bad: BadLines) -> Iterator[Line]:
+    """Yield the lines of text; a record is a bad line, since its keys would become words."""
+    for line in lines:
+        if line.text.startswith("{") and is_record(line.text):
+            bad.add(line.error("a record among lines of text"))
+            line = replace(line, text="")
+        yield line
+
+
+def _read(line: Line, needs: frozenset[str], words: SideWords, bad: BadLines, strict: bool) -> ParseRecord:
+    def read(text: str) -> ParseRecord:
+        record = read_record(text, partial=True)
+        if not record.tokens and record.text.strip():
+            record = ParseRecord(text=record.text, tokens=words.of_text(record.text))
+        if strict:
+            check_needs(record, needs)
+        else:
+            words.count_missing(record, needs)
+        return record
+
+    return ParseRecord() if line.fault else bad.read(line, read, ParseRecord())
+
+
+def _parsed(
+    lines: Iterator[Line], needs: frozenset[str], words: SideWords, bad: BadLines, strict: bool
+) -> Iterator[tuple[Line, ParseRecord]]:
+    from synmt.parsers import ModelError, ParserConfig, open_parser, parse_texts
+
+    under_way: deque[Line] = deque()  # lines that are read but not parsed yet
+    latest = Latest()
+
+    def texts() -> Iterator[str | list[str]]:
+        for line in latest.follow(lines):
+            under_way.append(line)
+            text = words.parsed(needs, line.text)
+            yield text.split() if words.words.tokenizer == "none" else text
+
+    try:
+        parser = open_parser(ParserConfig(words.parser(needs), language=words.language))
+    except ModelError as error:
+        raise BadInput(str(error)) from None
+    for record in parse_texts(texts(), parser, latest.pauses):
+        if strict and lacking(record, needs):
+            bad.leave_empty("line too long to parse")
+            record = ParseRecord()
+        words.count_missing(record, needs)
+        yield under_way.popleft(), record

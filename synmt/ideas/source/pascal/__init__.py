@@ -1,0 +1,117 @@
+"""`pascal`: parent-scaled self-attention in the encoder.
+
+Bugliarello & Okazaki (2020), "Enhancing Machine Translation with Dependency-Aware Self-Attention", ACL.
+
+In chosen heads of one or more layers, the logits of token t are scaled by how close each key j is to the position p_t
+of t's dependency parent, with a Gaussian of variance σ² (equations 2 to 4):
+
+    N = (Q Kᵀ / √c) ⊙ D,   D[t, j] = exp(−(j − p_t)² / 2σ²) / √(2πσ²)
+
+All subwords of a word share a parent position: the middle of the parent's subwords. The root is its own parent. Parent
+ignoring, here `dropout`: in training, each row of D is left out with probability q, drawn per sentence, layer and head.
+
+Two values of `weighting` differ from the paper's formula. `add-log-density` adds log D to the logits, because the
+product turns a negative logit at the parent into the smallest weight. `parent-only` scales by the indicator |j − p_t| <
+1, as in the paper's ablation. The paper's code scaled the wrong heads in batches of several sentences; here, heads have
+their own axis. Tokens that are no words, such as node labels with `mask`, keep their attention.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from synmt.ideas.source import SOME_HEADS, Heads, Layout, SourceIdea, parents_of_words, spans_of_words
+from synmt.nn.config import TransformerConfig
+from synmt.options import Preset, rate, setting
+from synmt.trees.record import ParseRecord
+
+if TYPE_CHECKING:
+    from synmt.ideas.source.pascal.attention import ParentScaling
+
+
+@dataclass(frozen=True)
+class Pascal(SourceIdea):
+    """Columns: `parent_positions`, twice the position of each token's parent. It is -1 for tokens that are no words,
+    and for words without a known head, which keep their attention."""
+
+    cites: ClassVar[tuple[str, ...]] = ("bugliarello2020enhancing",)
+
+    layer: int = setting(1, "encoder layer whose attention is scaled", 1, unless="layers", most=256)
+    heads: int = setting(2, "number of scaled heads", 1, most=2**16)
+    layers: str = setting(
+        "", "several layers instead of one, such as 1:2+3:1 with 2 and 1 heads; without a number: --pascal-heads"
+    )
+    variance: float = setting(
+        1.0, "variance of the Gaussian around the parent, in squared tokens", 1e-3, unless="weighting parent-only"
+    )
+    dropout: float = rate(0.0, "share of rows that are plain in training: the paper's q")
+    weighting: Literal["multiply", "add-log-density", "parent-only"] = setting("multiply", "how it changes the logits")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parts = [part.partition(":") for part in self.layers.split("+")] if self.layers else []
+        numbers = [number for layer, colon, heads in parts for number in (layer, heads if colon else "1")]
+        if not all(each.isascii() and each.isdigit() and int(each) > 0 for each in numbers):
+            raise ValueError(f"layers cannot be {self.layers!r}")
+        if len({int(layer) for layer, _, _ in parts}) < len(parts):
+            raise ValueError(f"layers cannot be {self.layers!r}: a layer occurs more than once")
+
+    def _heads_of_layers(self) -> dict[int, int]:
+        """Return how many heads are scaled in each scaled layer."""
+        parts = (part.partition(":") for part in self.layers.split("+") if part)
+        return {int(layer): int(heads or self.heads) for layer, _, heads in parts} or {self.layer: self.heads}
+
+    def needs(self, training: bool) -> frozenset[str]:
+        return frozenset({SOME_HEADS})
+
+    def columns(self, record: ParseRecord, layout: Layout) -> dict[str, list[int]]:
+        first, last = spans_of_words(layout, len(record.tokens))
+        doubled = [first[parent] + last[parent] if parent >= 0 else -1 for parent in parents_of_words(record)]
+        return {"parent_positions": layout.of_words(doubled, -1)}
+
+    def owned_heads(self, config: TransformerConfig) -> Heads:
+        return {layer: tuple(range(config.heads - k, config.heads)) for layer, k in self._heads_of_layers().items()}
+
+    def encoder_part(self, config: TransformerConfig, labels: Mapping[str, Sequence[str]]) -> "ParentScaling":
+        from synmt.ideas.source.pascal.attention import ParentScaling
+
+        heads = self.owned_heads(config)
+        return ParentScaling(config.encoder_layers, heads, self.variance, self.dropout, self.weighting)
+
+
+# The six tasks of Bugliarello & Okazaki (2020), with the settings that their grid search chose for `pascal` and for the
+# systems that they compare with it.
+SYSTEMS = ("pascal", "lisa", "multitask", "label-features")
+SHARED: dict[str, Any] = dict(
+    norm="post", attention_dropout=0.0, activation_dropout=0.0,
+    batch_tokens=2048, accumulate=16,  # 16 GPUs with 2,048 tokens each: 16 batches per update
+    max_length=1024, learning_rate=1e-3, schedule="inverse-sqrt", warmup=8000, adam_beta2=0.997, clip=0.0,
+    word_dropout=0.0, epochs=10_000,
+)  # fmt: skip
+
+
+def _task(merges: int, updates: int, dropout: float, pascal: tuple[int, float], *tuned: tuple[float, float]) -> Preset:
+    """Return a preset. pascal: its heads, and q; tuned: the learning rate and Adam's second beta of each of SYSTEMS."""
+    heads, ignoring = pascal
+    pairs = zip(SYSTEMS, tuned, strict=True)
+    systems: dict[str, dict[str, Any]] = {
+        name: {"learning_rate": rate, "adam_beta2": beta} for name, (rate, beta) in pairs
+    }
+    systems["pascal"] |= {"pascal_heads": heads, "pascal_dropout": ignoring}
+    return Preset(SHARED | {"merges": merges, "updates": updates, "dropout": dropout}, systems)
+
+
+PRESETS = {
+    "nc11-en-de": _task(
+        16_000, 20_000, 0.3, (2, 0.4), (7e-4, 0.997), (7e-4, 0.997), (7e-4, 0.997), (7e-4, 0.997)),
+    "nc11-de-en": _task(
+        16_000, 20_000, 0.3, (8, 0.0), (7e-4, 0.997), (7e-4, 0.98), (7e-4, 0.98), (7e-4, 0.997)),
+    "wmt16-en-de": _task(
+        32_000, 100_000, 0.1, (5, 0.0), (7e-4, 0.98), (7e-4, 0.997), (1e-3, 0.997), (1e-3, 0.997)),
+    "wmt17-en-de": _task(
+        32_000, 100_000, 0.1, (7, 0.3), (7e-4, 0.997), (7e-4, 0.997), (1e-3, 0.997), (1e-3, 0.997)),
+    "wmt18-en-tr": _task(
+        16_000, 20_000, 0.3, (7, 0.3), (7e-4, 0.98), (7e-4, 0.98), (7e-4, 0.997), (7e-4, 0.997)),
+    "wat-en-ja": _task(
+        32_000, 100_000, 0.1, (7, 0.0), (7e-4, 0.997), (1e-3, 0.997), (7e-4, 0.98), (1e-3, 0.997)),
+}  # fmt: skip

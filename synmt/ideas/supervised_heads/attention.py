@@ -1,0 +1,130 @@
+"""The tensors of supervised heads: a loss on the attention of some heads of an encoder or a decoder.
+
+Shapes: B sentences, n positions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from synmt.ideas.supervised_heads.patterns import MASK, REVERSED, Taught
+from synmt.nn.attention import AttentionEdit, HeadWatch
+from synmt.nn.decoders import DecoderPass, TargetBatch
+from synmt.nn.encoding import EncoderPass, SourceBatch, plain_pass
+
+
+class HeadSupervision(nn.Module):
+    """Watches heads of encoder layers, and computes the loss and the accuracy of their attention. No parameters."""
+
+    def __init__(self, layers: int, taught: Sequence[Taught], weight: float) -> None:
+        super().__init__()
+        self.layers, self.taught, self.weight = layers, taught, weight
+
+    def forward(self, batch: SourceBatch) -> EncoderPass:
+        run = plain_pass(self.layers)
+        if "taught_words" not in batch.columns:  # in translation
+            return run
+        for each in self.taught:
+            words, targets = batch.columns["taught_words"], _of_encoder(batch, each.pattern)
+            lesson = _Lesson(HeadWatch(each.head), self.weight, words, targets)
+            lesson.join(run, each)
+        return run
+
+
+class DecoderHeadSupervision(nn.Module):
+    """Does the same for heads of causal self-attention in decoder layers, where no position attends to a later one."""
+
+    reads, training_only = "", True
+
+    def __init__(self, layers: int, taught: Sequence[Taught], weight: float) -> None:
+        super().__init__()
+        self.layers, self.taught, self.weight = layers, taught, weight
+
+    def forward(self, tensors: None, queries: Tensor, target: TargetBatch) -> DecoderPass:
+        run = DecoderPass(plain_pass(self.layers).edits)
+        if "taught_words" not in target.columns:  # in scoring
+            return run
+        words = target.columns["taught_words"]
+        later = torch.arange(words.shape[1], device=words.device) > queries.unsqueeze(1)
+        for each in self.taught:
+            targets = _of_columns(target.columns, each.pattern)
+            lesson = _Lesson(HeadWatch(each.head), self.weight, words, targets, later)
+            lesson.join(run, each, side="target ")
+        return run
+
+
+@dataclass(frozen=True, slots=True)
+class _Lesson:
+    """The supervision of one head in one batch. Its loss and its accuracy ignore the decoder states that callers may
+    pass.
+
+    words [B,n]: the number of each token's word, counted from 1, else 0.
+    given: returns whether query t is taught key j, [B,n,n] bool.
+    hidden [n,n] bool: the keys that this head hides from each query, None if it hides none.
+    """
+
+    watch: HeadWatch
+    weight: float
+    words: Tensor
+    given: Callable[[], Tensor]
+    hidden: Tensor | None = None
+
+    def join(self, run: EncoderPass | DecoderPass, taught: Taught, side: str = "") -> None:
+        """Add the watch, the loss and the accuracy to a run."""
+        run.edits[taught.layer - 1] += AttentionEdit(watches=(self.watch,))
+        run.losses.append(self.loss)
+        run.accuracies[f"{side}{taught.pattern}@{taught.layer}.{taught.head + 1}"] = self.accuracy
+
+    def targets(self) -> Tensor:
+        return self.given() if self.hidden is None else self.given() & ~self.hidden
+
+    def logits(self) -> Tensor:
+        logits = self.watch.logits()
+        return logits if self.hidden is None else logits.masked_fill(self.hidden, float("-inf"))
+
+    def loss(self, *_: Tensor) -> Tensor:
+        """Return −λ Σ_t log Σ_j A[t, j] over the taught tokens t and their target tokens j."""
+        return -self.weight * log_mass(self.logits(), self.targets()).sum()
+
+    def accuracy(self, *_: Tensor) -> tuple[int, int]:
+        """Count the words whose first token attends most to one of its targets, and the words that are taught."""
+        targets = self.targets()
+        starts = (self.words != F.pad(self.words, (1, -1))) & (self.words > 0)
+        taught = starts & targets.any(dim=2)
+        best = self.logits().argmax(dim=2, keepdim=True)
+        right = targets.gather(2, best).squeeze(2) & taught
+        return int(right.sum()), int(taught.sum())
+
+
+def _of_encoder(batch: SourceBatch, pattern: str) -> Callable[[], Tensor]:
+    if pattern.startswith(MASK):
+        return lambda: batch.matrices[f"taught_{pattern}"]
+    return _of_columns(batch.columns, pattern)
+
+
+def _of_columns(columns: Mapping[str, Tensor], pattern: str) -> Callable[[], Tensor]:
+    return lambda: target_tokens(columns["taught_words"], columns[f"taught_{pattern}"], pattern in REVERSED)
+
+
+def target_tokens(words: Tensor, given: Tensor, reverse: bool) -> Tensor:
+    """Return whether query t is taught key j, [B,n,n] bool.
+
+    words [B,n]: the number of each token's word, counted from 1; given [B,n]: the number of the word that the pattern
+    gives for it; 0 for none.
+    reverse: each query is taught the other words for which the pattern gives the query's word.
+    """
+    if reverse:
+        query, key, other = words.unsqueeze(2), given.unsqueeze(1), words.unsqueeze(1)
+        return (query == key) & (query != other) & (query > 0)
+    query, key = given.unsqueeze(2), words.unsqueeze(1)
+    return (query == key) & (query > 0)
+
+
+def log_mass(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return log Σ_j A[t, j] over the targets j of each query t, 0 for a query without any: [B,n,n] twice → [B,n]"""
+    untaught = ~targets.any(dim=2, keepdim=True)
+    of_targets = logits.masked_fill(~(targets | untaught), float("-inf"))
+    return torch.logsumexp(of_targets, dim=2) - torch.logsumexp(logits, dim=2)

@@ -1,0 +1,213 @@
+"""Forced decoding: log-probabilities of given translations.
+
+Shapes: B sentences of t target tokens, of which R are predicted.
+"""
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import tee
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import orjson
+import torch
+
+from synmt.data.batches import in_batches
+from synmt.data.corpus import Corpus
+from synmt.data.records import columns_of_pairs, source_records, target_form, target_records
+from synmt.device import autocast, local_device
+from synmt.ideas.target.arcs.search import ArcOutput
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.model.source import SourceFeatures
+from synmt.model.target import WORDS
+from synmt.model.words import Sides, note_doubts
+from synmt.nn.prefixes import PrefixPlan
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.stream import words_of_sides
+from synmt.search.translation import WINDOW, Translator
+from synmt.search.tree_search import sums_over_strings
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, OnError, counted, read_lines, windows
+from synmt.text.vocabulary import END_TOKEN
+from synmt.trees.arc_tokens import is_arc, write_entries
+from synmt.trees.record import ParseRecord
+from synmt.trees.transitions import TreeNotDerivable
+
+PREFIX_TOKENS = 16384  # per batch, of a decoder that reads prefixes
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedTarget:
+    """entries: the target entries and the end of sentence; log_probabilities: in nats, of each entry given the previous
+    ones, or one for all words, summed over trees. Both are empty for a pair that cannot be scored."""
+
+    entries: Sequence[str] = ()
+    log_probabilities: Sequence[float] = ()
+
+    def total(self, of_arcs: bool | None = None) -> float:
+        """Return the sum over all entries, over arcs only, or over all other entries."""
+        if of_arcs is None:
+            return math.fsum(self.log_probabilities)
+        pairs = zip(self.entries, self.log_probabilities, strict=True)
+        return math.fsum(value for entry, value in pairs if is_arc(entry) == of_arcs)
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedPair:
+    """The input of the encoder and the target of the decoder, which is empty for a pair that cannot be scored."""
+
+    source: SourceFeatures
+    target: Sequence[str]
+
+
+NOTHING = ForcedPair(SourceFeatures([], words=0), [])
+
+
+def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, device: str, on_error: OnError) -> None:
+    """Write a line for each `source TAB target` line of the files to standard output, empty for an empty one.
+
+    Raises BadInput for a bad line, or leaves it empty with `on_error="blank"`. stderr reports how many lines were left
+    empty, and how many subwords the model does not know.
+    """
+    folder = ModelFolder.open(model, ModelConfig)
+    translator = Translator.open(folder, local_device(device), SearchConfig(), config)
+    bad = BadLines(on_error)
+    sides = words_of_sides(folder.config, config)
+    unknown = 0
+    latest = Latest()
+    pairs = forced_pairs(translator, folder.config, sides, read_lines(files, on_error), config, bad, latest)
+    with LineWriter() as output:
+        for window in windows(pairs, WINDOW, pauses=latest.pauses):
+            for forced in forced_targets(translator, folder.config, window, config):
+                unknown += sum(not translator.vocabulary.knows(entry) for entry in forced.entries)
+                output.write(_line(forced, bool(folder.config.target.spelling.trees), config))
+            if latest.pauses():
+                output.flush()
+    bad.report("translate")
+    notes = Notes("translate")
+    note_doubts(notes, *sides)
+    notes.say()
+    if unknown:
+        subwords = counted(unknown, "subword")
+        print(f"synmt translate: scored {subwords} that the model does not know as unknown", file=sys.stderr)
+
+
+def forced_pairs(
+    translator: Translator,
+    model: ModelConfig,
+    sides: Sides,
+    lines: Iterable[Line],
+    config: TranslateConfig,
+    bad: BadLines,
+    latest: Latest,
+) -> Iterator[ForcedPair]:
+    """Yield the pair of each `source TAB target` line, empty for lines left empty; `latest` records each line."""
+    both, *columns = tee(columns_of_pairs(lines, bad), 3)
+    lefts, rights = (map(itemgetter(side), columns[side]) for side in (0, 1))
+    sources = source_records(lefts, model.source.needs(training=False), sides[0], bad)
+    form, of_targets = target_form(rights, bool(model.target.spelling.trees))
+    side = WORDS if config.sum_trees and form != "strings" else model.target
+    _, tokenizer = replace(model, tokenizer=config.tokenizer or model.tokenizer).open_tokenizers()
+    targets = target_records(of_targets, side, tokenizer, sides[1], bad, form)
+    entries = WORDS.entries if config.sum_trees else model.target.entries
+    for (left, right), (_, source), (_, target) in zip(both, sources, targets, strict=True):
+        pair = NOTHING
+        latest.see(left)
+        try:
+            if source.tokens and target.tokens:
+                pair = _pair(translator, source, entries(target, translator.bpe.segment))
+        except TreeNotDerivable as error:
+            bad.leave_empty(f"line where {error}")
+        except ValueError as error:
+            bad.add(left.error(error))
+        if bool(left.text.strip()) != bool(right.text.strip()):
+            bad.leave_empty("line with an empty side")
+        if max(len(pair.source.tokens), len(pair.target)) > config.max_tokens:
+            bad.leave_empty(f"line of more than {config.max_tokens} tokens")
+            pair = NOTHING
+        yield pair
+
+
+def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -> ForcedPair:
+    """Raise ValueError, also for an arc that the model does not know, which would count as an unknown word."""
+    for entry in entries:
+        if is_arc(entry) and not translator.vocabulary.knows(entry):
+            raise ValueError(f"the model does not know the arc {write_entries([entry])}")
+    return ForcedPair(translator.features(source), entries)
+
+
+def forced_targets(
+    translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair], config: TranslateConfig
+) -> list[ForcedTarget]:
+    """Score targets; with `sum_trees`, score words alone, by `force_words` if the model writes arcs among them."""
+    if config.sum_trees and isinstance(translator.output, ArcOutput):
+        return force_words(translator, pairs, translator.output, config.sum_trees)
+    return force(translator, model, pairs)
+
+
+def force(translator: Translator, model: ModelConfig, pairs: Sequence[ForcedPair]) -> list[ForcedTarget]:
+    """Score targets, in order."""
+    longest = max((1 + len(pair.target) for pair in pairs), default=0)
+    plan = PrefixPlan.of_all(PREFIX_TOKENS, longest)
+    corpus = Corpus.empty(translator.vocabulary, model.target, plan)
+    for pair in pairs:
+        if pair.target:
+            corpus.append(pair.source, pair.target)
+    lengths = [max(map(len, both)) for both in zip(corpus.sources.ids, corpus.targets, strict=True)]
+
+    def run(indices: list[int]) -> Iterator[list[float]]:
+        for part in corpus.parts(indices):
+            yield from log_probabilities(translator, corpus, part)
+
+    found = iter(in_batches(lengths, translator.batch_tokens, run))
+    return [ForcedTarget([*each.target, END_TOKEN], next(found)) if each.target else ForcedTarget() for each in pairs]
+
+
+def force_words(translator: Translator, pairs: Sequence[ForcedPair], arcs: ArcOutput, beam: int) -> list[ForcedTarget]:
+    """Score the words of targets, in order, summed over the strings that a beam finds.
+
+    Raises BadInput if no string has a finite probability.
+    """
+    some = [pair for pair in pairs if pair.target]
+    vocabulary = translator.vocabulary
+
+    def run(indices: list[int]) -> list[float]:
+        source = translator.batch([some[index].source for index in indices])
+        targets = [vocabulary.encode_target(some[index].target) for index in indices]
+        try:
+            with autocast(translator.device, translator.precision):
+                return sums_over_strings(translator.model, source, targets, beam, arcs)
+        except FloatingPointError as error:
+            raise BadInput(f"this model computes NaN or infinite values: {error}", str(translator.path)) from None
+
+    lengths = [max(len(pair.source.tokens), 1 + len(pair.target)) for pair in some]
+    found = iter(in_batches(lengths, translator.batch_tokens, run))
+    return [ForcedTarget([*each.target, END_TOKEN], [next(found)]) if each.target else ForcedTarget() for each in pairs]
+
+
+@torch.inference_mode()
+def log_probabilities(translator: Translator, corpus: Corpus, indices: Sequence[int]) -> list[list[float]]:
+    """Return the log-probabilities of the target tokens of each pair, the end of sentence last."""
+    source, target = corpus.batch(indices, translator.device)
+    with autocast(translator.device, translator.precision):
+        losses = translator.model.loss(source, target).each
+    in_order = -losses[target.positions.argsort(stable=True)]
+    return [row.tolist() for row in in_order.split([len(corpus.targets[index]) for index in indices])]
+
+
+def _line(forced: ForcedTarget, has_trees: bool, config: TranslateConfig) -> str:
+    apart = has_trees and not config.sum_trees
+    of_kinds = {"words": forced.total(False), "arcs": forced.total(True)} if apart else {}
+    if config.format == "text":
+        numbers = [forced.total(), *of_kinds.values()]
+        return "\t".join(f"{number:.6f}" for number in numbers) if forced.entries else ""
+    fields: dict[str, Any] = {"log_probability": forced.total() if forced.entries else None}
+    if forced.entries:
+        fields |= {f"log_probability_of_{name}": value for name, value in of_kinds.items()}
+    fields |= {"tokens": write_entries(forced.entries).split(" ") if forced.entries else []}
+    if not config.sum_trees:
+        fields["log_probabilities"] = list(forced.log_probabilities)
+    return orjson.dumps(fields).decode()

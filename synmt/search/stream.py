@@ -1,0 +1,127 @@
+"""Translation of a stream of lines."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+
+from synmt.data.records import source_records
+from synmt.device import local_device
+from synmt.model.config import ModelConfig
+from synmt.model.folder import ModelFolder
+from synmt.model.source import SourceFeatures
+from synmt.model.words import Sides, SideWords, note_doubts, sides_of
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.translation import Translation, Translator
+from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, read_lines
+from synmt.streams.pool import processes
+from synmt.trees.formats import conllu_of_record
+
+
+class Around(Protocol):
+    """Changes lines of text before they are translated, and their translations."""
+
+    def texts(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Yield the line to translate for each line."""
+        ...
+
+    def lines(self, translations: Iterable[str], pauses: Callable[[], bool]) -> Iterator[str]:
+        """Yield the line to write for each translation, in input order. pauses: whether the input is pausing."""
+        ...
+
+
+def translate_stream(
+    models: Sequence[Path],
+    files: Iterable[str],
+    search: SearchConfig,
+    config: TranslateConfig,
+    device: str,
+    bad: BadLines,
+    around: Around | None = None,
+) -> None:
+    """Translate the lines of files to standard output, one line each; with format conllu, one block each.
+
+    models: one, or several for an ensemble, of which the first decides how raw text is processed. around: changes lines
+    before translation, and translations after it.
+
+    Sentences of more than `max_tokens` source tokens give empty translations, as do bad lines if these are not errors;
+    stderr reports how many. Raises BadInput.
+    """
+    opened = tuple(models), search, config, device
+    translator = _open(*opened)
+    if config.format == "conllu" and not translator.writes_trees:
+        raise BadInput("does not write dependency trees, which --format conllu needs", str(models[0]))
+    words, _ = words_of_sides(translator.config, config)
+    latest = Latest()
+    lines = read_lines(files, bad.on_error)
+    sentences = source_sentences(translator, words, around.texts(lines) if around else lines, config, bad, latest)
+    with LineWriter() as output, processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:
+        found = _written(translator.translate(sentences, run, latest.pauses), config, bad)
+        for line in around.lines(found, latest.pauses) if around else found:
+            output.write(line)
+            if latest.pauses():
+                output.flush()
+    bad.report("translate")
+    notes = Notes("translate")
+    note_doubts(notes, words)
+    notes.say()
+
+
+def _open(models: tuple[Path, ...], search: SearchConfig, config: TranslateConfig, device: str) -> Translator:
+    folders = [ModelFolder.open(model, ModelConfig) for model in models]
+    return Translator.open_all(folders, local_device(device), search, config)
+
+
+def open_batches(
+    models: tuple[Path, ...], search: SearchConfig, config: TranslateConfig, device: str
+) -> Callable[[list[SourceFeatures]], list[list[Translation]]]:
+    return _open(models, search, config, device).translate_batch
+
+
+def words_of_sides(model: ModelConfig, config: TranslateConfig) -> Sides:
+    """Return how words of sources and targets are made: by --tokenizer, or as in training."""
+    return sides_of(model.languages, config.tokenizer) if config.tokenizer else model.sides()
+
+
+def source_sentences(
+    translator: Translator,
+    words: SideWords,
+    lines: Iterable[Line],
+    config: TranslateConfig,
+    bad: BadLines,
+    latest: Latest,
+) -> Iterator[SourceFeatures]:
+    """Yield the encoder input of each line, empty for lines left empty; `latest` records each line."""
+    for line, record in source_records(lines, translator.needs, words, bad):
+        latest.see(line)
+        features = SourceFeatures([], words=0)
+        try:
+            if record.tokens:
+                features = translator.features(record)
+        except ValueError as error:
+            bad.add(line.error(error))
+        if any(len(form.tokens) > config.max_tokens for form in features.forms):
+            bad.leave_empty(f"line of more than {config.max_tokens} tokens")
+            features = SourceFeatures([], words=0)
+        yield features
+
+
+def _written(found: Iterable[list[Translation]], config: TranslateConfig, bad: BadLines) -> Iterator[str]:
+    """Yield the translations of each sentence as one line or a block of lines."""
+    for translations in found:
+        yield _line(translations, config)
+        if config.format == "conllu" and not translations[0].tokens:
+            bad.leave_empty("line without a sentence in CoNLL-U")
+
+
+def _line(translations: list[Translation], config: TranslateConfig) -> str:
+    best = translations[0]
+    if config.format == "conllu":
+        return conllu_of_record(best.record())
+    if config.n_best is None and config.format == "text":
+        return best.text
+    fields = best.fields()
+    if config.n_best is not None:
+        fields["n_best"] = [translation.fields() for translation in translations[: config.n_best]]
+    return orjson.dumps(fields).decode()

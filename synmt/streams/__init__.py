@@ -1,0 +1,403 @@
+"""Lines in and out, by the rules of all stream commands.
+
+UTF-8, one record per line, line n of the output belongs to line n of the input, constant memory, and errors that name
+file, line and cause. Only a line feed ends a line: U+2028 and the like do not.
+"""
+
+import errno
+import os
+import string
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeVar
+
+from synmt.streams.inputs import CHUNK, Pipe, compression_of, import_compression, open_input, unpacker
+
+OnError = Literal["fail", "blank"]
+STDOUT = 1  # a file descriptor
+LONGEST_NAME, LONGEST_CAUSE = 200, 500  # characters; they may come from strangers
+LONGEST_LINE = 2**28  # bytes; a few kB of a .gz file may unpack to a line of gigabytes
+T = TypeVar("T")
+
+
+def readable(name: str) -> str:
+    """Return a file name as printable text, with \\xff for a byte that is not UTF-8."""
+    return "".join(f"\\x{ord(each) - 0xDC00:02x}" if "\udc80" <= each <= "\udcff" else each for each in name)
+
+
+def shown(text: str, longest: int) -> str:
+    """Return a text that is fit for a message: on one line, without control characters, truncated if too long."""
+    cut = readable(" ".join(text.split())[: longest + 1])
+    text = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
+    return text if len(text) <= longest else text[:longest] + " …"
+
+
+A_FOLDER = "expected a file, found a folder"
+
+
+class BadInput(Exception):
+    """Unusable input. The message has the place, that is file and line if known, and the cause on one line."""
+
+    def __init__(self, cause: str, source: str = "", number: int = 0) -> None:
+        self.cause = shown(cause, LONGEST_CAUSE)
+        source = shown(source, LONGEST_NAME)
+        self.place = f"{source}:{number}" if source and number else source
+        super().__init__(f"{self.place}: {self.cause}" if self.place else self.cause)
+
+
+class WrongUsage(ValueError):
+    """Arguments that are wrong for any input: out of bounds, or incompatible."""
+
+
+@dataclass(slots=True, frozen=True)
+class Line:
+    """One input line without its line end, and its place; `number` counts from 1.
+
+    fault: why the bytes of the line are not text; then `text` is empty. Only with `on_error="blank"`.
+    pauses: whether the input pauses after this line, perhaps because someone is waiting for the output.
+    """
+
+    text: str
+    source: str
+    number: int
+    fault: str = ""
+    pauses: bool = False
+
+    def error(self, cause: object) -> BadInput:
+        return BadInput(str(cause), self.source, self.number)
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Turn a ValueError in the body into BadInput with the place of this line."""
+        try:
+            yield
+        except ValueError as error:
+            raise self.error(error) from None
+
+
+class BadLines:
+    """The policy for unusable lines: raise an error at the first, or with `blank` count them.
+
+    counts: of lines left empty, by kind: "bad line", or for example "line of more than 2000 tokens".
+    """
+
+    def __init__(self, on_error: OnError = "fail") -> None:
+        self.on_error = on_error
+        self.counts: Counter[str] = Counter()
+
+    def add(self, error: BadInput) -> None:
+        """Raise the error of a bad line, or count it."""
+        if self.on_error == "fail":
+            raise error from None
+        self.counts["bad line"] += 1
+
+    def leave_empty(self, kind: str) -> None:
+        """Count a line that is left empty for another reason, regardless of `on_error`."""
+        self.counts[kind] += 1
+
+    def read(self, line: Line, read: Callable[[str], T], blank: T) -> T:
+        """Return `read(line.text)`, or `blank` if the line has a fault or `read` raises ValueError."""
+        try:
+            if line.fault:
+                raise ValueError(line.fault)
+            return read(line.text)
+        except ValueError as error:
+            self.add(line.error(error))
+            return blank
+
+    def summary(self) -> Iterator[str]:
+        """Yield one message per kind of line left empty."""
+        for kind, count in self.counts.items():
+            lines = kind if count == 1 else kind.replace("line", "lines", 1)
+            yield f"{count} {lines} left empty"
+
+    def report(self, command: str) -> None:
+        """Report on stderr how many lines were left empty."""
+        for each in self.summary():
+            print(f"synmt {command}: {each}", file=sys.stderr)
+
+
+class Notes:
+    """Remarks on usable but doubtful input. They go to stderr, each once, when nothing can be refused any more."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self._said: dict[str, bool] = {}
+
+    def add(self, note: str) -> None:
+        self._said.setdefault(note, False)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield all notes."""
+        return iter(self._said)
+
+    def left_out(self, what: str, lines: Sequence[Line]) -> None:
+        """Note how many lines training leaves out, and the places of the first ones."""
+        if lines:
+            places = ", ".join(f"{line.source}:{line.number}" for line in lines[:3])
+            self.add(f"left out {len(lines)} {what} ({places}, …)")
+
+    def unsaid(self) -> list[str]:
+        """Return the notes that have not been printed yet, and count them as printed."""
+        found = [note for note, said in self._said.items() if not said]
+        self._said = dict.fromkeys(self._said, True)
+        return found
+
+    def say(self) -> None:
+        """Print the notes that have not been printed yet."""
+        for note in self.unsaid():
+            print(f"synmt {self.command}: {note}", file=sys.stderr)
+
+
+def sniff(lines: Iterable[Line]) -> tuple[str, Iterator[Line]]:
+    """Return the first text that is not empty, or "", to determine the format, and all lines."""
+    rest = iter(lines)
+    ahead: list[Line] = []
+    for line in rest:
+        ahead.append(line)
+        if line.text.strip():
+            break
+    return (ahead[-1].text if ahead else ""), chain(ahead, rest)
+
+
+def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Line]:
+    """Yield the lines of several files one after another; `-` is standard input, `.gz` and the like are unpacked.
+
+    Raises BadInput for a file that cannot be read, and for a line with invalid UTF-8 or NUL bytes. With
+    `on_error="blank"`, such a line has no text, and `fault` has the cause.
+    """
+    for path in paths:
+        source = "stdin" if path == "-" else readable(path)
+        number = 0
+        try:
+            with open_input(path, LONGEST_LINE) as stream:
+                pauses = stream.pauses if isinstance(stream, Pipe) else never
+                for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
+                    if len(raw) > LONGEST_LINE:
+                        raise BadInput(f"the line is longer than {LONGEST_LINE} bytes", source, number)
+                    line = _decode(raw, source, number, pauses())
+                    if line.fault and on_error == "fail":
+                        raise line.error(line.fault)
+                    yield line
+        except OSError as error:
+            cause = A_FOLDER if isinstance(error, IsADirectoryError) else error.strerror or str(error)
+            raise BadInput(cause, source, number and number + 1) from None
+
+
+def never() -> bool:
+    """Return False, for input that does not pause or that nobody waits for."""
+    return False
+
+
+def nth_line(path: str, number: int) -> Line:
+    """Return line `number` of a file, counted from 1. Raises BadInput, also if the file is shorter."""
+    count = 0
+    for line in read_lines([path]):
+        count += 1
+        if count == number:
+            return line
+    raise BadInput(f"has no line {number}, only {counted(count, 'line')}", "stdin" if path == "-" else path)
+
+
+def _decode(raw: bytes, source: str, number: int, pauses: bool) -> Line:
+    text, fault = "", "NUL byte in a text line" if b"\0" in raw else ""
+    try:
+        text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        fault = fault or f"not UTF-8 (byte {error.start + 1} of the line)"
+    if fault and number == 1 and (program := unpacker(raw)):
+        fault = f"not text but compressed: unpack it with {program} -dc, or give it the right suffix"
+    return Line("" if fault else text.rstrip("\r\n"), source, number, fault, pauses)
+
+
+class Latest:
+    """Remembers the last line read, which tells whether the input pauses."""
+
+    def __init__(self) -> None:
+        self._line = Line("", "", 0)
+
+    def see(self, line: Line) -> None:
+        self._line = line
+
+    def follow(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Yield the lines, and remember each."""
+        for line in lines:
+            self.see(line)
+            yield line
+
+    def pauses(self) -> bool:
+        return self._line.pauses
+
+
+def read_parallel(paths: Sequence[str], on_error: OnError = "fail") -> Iterator[tuple[Line, ...]]:
+    """Yield line n of all files together, as `read_lines`. Raises BadInput, also for files of different lengths."""
+    check_stdin_once(paths)
+    return side_by_side(paths, [read_lines([path], on_error) for path in paths])
+
+
+def check_stdin_once(paths: Sequence[str]) -> None:
+    """Raise WrongUsage if more than one of the paths is standard input."""
+    if paths.count("-") > 1:
+        raise WrongUsage("standard input can be read only once")
+
+
+def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines") -> Iterator[tuple[T, ...]]:
+    """Yield item n of all streams together; None is not an item. Raises BadInput with their lengths if these differ."""
+    for number, row in enumerate(zip_longest(*streams), 1):
+        items = [item for item in row if item is not None]
+        if len(items) < len(row):
+            counts = (
+                number - 1 if item is None else number + sum(1 for _ in stream)
+                for item, stream in zip(row, streams, strict=True)
+            )
+            raise BadInput(", ".join(f"{name}: {n} {unit}" for name, n in zip(names, counts, strict=True)))
+        yield tuple(items)
+
+
+def windows(
+    items: Iterable[T], size: int, first: int | None = None, pauses: Callable[[], bool] = never
+) -> Iterator[list[T]]:
+    """Yield consecutive lists of at most `size` items, as bounded look-ahead for stages that sort or batch.
+
+    With `first`, lists start at that size and double, so that first results come early. A list also ends if the input
+    `pauses` after its last item. A BadInput of `items` is raised after all items before it, so that none is lost.
+    """
+    iterator = iter(items)
+    failure: BadInput | None = None
+    ahead = first or size
+    while failure is None:
+        window: list[T] = []
+        try:
+            for item in islice(iterator, ahead):
+                window.append(item)
+                if pauses():
+                    break
+            else:
+                ahead = min(2 * ahead, size)
+        except BadInput as error:
+            failure = error
+        if not window and failure is None:
+            return
+        if window:
+            yield window
+    raise failure
+
+
+class LineWriter:
+    """Writes whole lines to standard output or a file, compressed if its suffix is `.gz` or the like."""
+
+    def __init__(self, path: str = "-") -> None:
+        self._stream: BinaryIO
+        if path == "-" and sys.stdout is None:
+            raise OSError(errno.EBADF, "closed")
+        elif path == "-":
+            # A buffer of our own: sys.stdout has none under PYTHONUNBUFFERED, and lines could break.
+            self._stream = open(STDOUT, "wb", closefd=False)  # noqa: SIM115
+        elif suffix := compression_of(path):
+            self._stream = import_compression(suffix).open(path, "wb")
+        else:
+            self._stream = Path(path).open("wb")  # noqa: SIM115
+
+    def write(self, line: str) -> None:
+        self._stream.write(line.encode() + b"\n")
+
+    def write_bytes(self, data: bytes) -> None:
+        """Write to a file that does not consist of lines."""
+        self._stream.write(data)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def __enter__(self) -> "LineWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines to standard output."""
+    with LineWriter() as output:
+        for line in lines:
+            output.write(line)
+
+
+def with_progress(
+    items: Iterable[T], unit: str, total: Callable[[], int | None] = lambda: None, doing: str | None = None
+) -> Iterable[T]:
+    """Return the items, with a progress bar if stderr is a terminal and standard output is not, which would mix with
+    it.
+
+    total: returns the number of items, if known; doing: what the bar begins with.
+    """
+    if sys.stdout is None or sys.stdout.isatty() or not sys.stderr.isatty():
+        return items
+    from tqdm import tqdm
+
+    watched: Iterable[T] = tqdm(items, unit=f" {unit}", total=total(), desc=doing)
+    return watched
+
+
+def count_lines(paths: Sequence[str]) -> int | None:
+    """Return the number of lines in files, or None if they are not plain files, which can be read twice."""
+    if not all(Path(path).is_file() and not compression_of(path) for path in paths):
+        return None
+    count = 0
+    for path in paths:
+        with Path(path).open("rb") as stream:
+            count += sum(chunk.count(b"\n") for chunk in iter(partial(stream.read, CHUNK), b""))
+    return count
+
+
+def convert_files(
+    command: str,
+    paths: Iterable[str],
+    convert: Callable[[str], str],
+    bad: BadLines,
+    blank: str = "",
+    group: Callable[[Iterable[Line]], Iterable[Line]] = iter,
+) -> None:
+    """Write `convert(text)` for each line of files to standard output, and `blank` for empty and bad lines.
+
+    A line of ASCII white space is empty. Other white space may be a word, as U+3000 is to BPE.
+    command: its name, for reports on stderr; group: joins the lines of each multi-line record into one Line.
+    """
+    latest = Latest()
+    with LineWriter() as output:
+        for line in group(latest.follow(read_lines(paths, bad.on_error))):
+            is_empty = not line.text.strip(string.whitespace) and not line.fault
+            output.write(blank if is_empty else bad.read(line, convert, blank))
+            if latest.pauses():
+                output.flush()
+    bad.report(command)
+
+
+def discard_output() -> None:
+    """Keep the interpreter's last flush from failing again after standard output has failed."""
+    with suppress(OSError):
+        os.close(STDOUT)  # first, since there may be no other descriptor left
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    if nowhere != STDOUT:
+        os.dup2(nowhere, STDOUT)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 line` and `2 lines`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def complain(name: str, cause: str, code: int = 1) -> int:
+    """Flush standard output, then write one line on stderr. Returns the exit status."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        discard_output()
+    print(f"{name}: {shown(cause, LONGEST_NAME + LONGEST_CAUSE + 50)}", file=sys.stderr)
+    return code

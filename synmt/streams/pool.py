@@ -1,0 +1,188 @@
+"""Several processes, each with its own model and one thread, that return results in input order."""
+
+import os
+import pickle
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from queue import SimpleQueue
+from signal import SIG_IGN, SIGINT, signal
+from threading import Thread
+from traceback import format_exception
+from typing import Any, Generic, TypeVar
+
+from synmt.streams import BadInput
+from synmt.streams.process import search_rarely
+
+T = TypeVar("T")
+U = TypeVar("U")
+Run = Callable[[Iterable[T | None]], Iterator[U]]  # at None, it yields all results so far before it takes more items
+
+
+@contextmanager
+def processes(
+    jobs: int, here: Callable[[T], U], opener: Callable[..., Callable[[T], U]], *arguments: Hashable
+) -> Iterator[Run[T, U]]:
+    """Yield a function that maps items in order: with `here` in this process, or with several jobs in as many
+    processes.
+
+    Each process calls `opener` once with the arguments to get its own `here`.
+    """
+    if jobs == 1:
+        yield alone(here)
+    else:
+        with Pool(jobs, opener, *arguments) as pool:
+            yield pool.map
+
+
+def alone(here: Callable[[T], U]) -> Run[T, U]:
+    """Return a function that maps items in this process."""
+    return lambda items: (here(item) for item in items if item is not None)
+
+
+class Pool(Generic[T, U]):
+    """A context manager of up to `jobs` processes. On exit they end at once, even in the middle of work."""
+
+    def __init__(self, jobs: int, opener: Callable[..., Callable[[T], U]], *arguments: Hashable) -> None:
+        self._jobs, self._opening = jobs, pickle.dumps((opener, arguments))
+        self._workers: list[_Worker] = []
+
+    def __enter__(self) -> "Pool[T, U]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.pipe.close()
+        for worker in self._workers:
+            worker.process.join()
+
+    def map(self, items: Iterable[T | None]) -> Iterator[U]:
+        """Yield the result of each item in order. At most two items per process are pending, and none after a None.
+
+        Raises what the work raises, BadInput if a process dies, and a BadInput of `items` after all results.
+        """
+        pending: deque[_Answer] = deque()
+        failure: BadInput | None = None
+        upcoming = iter(items)
+        while failure is None:
+            try:
+                item = next(upcoming)
+            except StopIteration:
+                break
+            except BadInput as error:  # unlike an error of the work, after which nothing may follow
+                failure = error
+            else:
+                if item is not None:
+                    pending.append(self._free_worker().give(item))
+                while pending and (item is None or len(pending) >= 2 * self._jobs):
+                    yield self._result(pending.popleft())
+        while pending:
+            yield self._result(pending.popleft())
+        if failure:
+            raise failure
+
+    def _free_worker(self) -> "_Worker":
+        """Return the process with the fewest pending items, preferably a new one to a busy one."""
+        worker = min(self._workers, key=lambda each: len(each.owed), default=None)
+        if worker is None or (worker.owed and len(self._workers) < self._jobs):
+            worker = _Worker(self._opening)
+            self._workers.append(worker)
+        return worker
+
+    def _result(self, answer: "_Answer") -> U:
+        at_work = {each.pipe: each for each in self._workers}
+        while not answer.has_come:
+            for pipe in wait(at_work):
+                at_work[pipe].take()  # type: ignore[index]
+        if answer.error:
+            raise answer.error
+        result: U = answer.result
+        return result
+
+
+@dataclass
+class _Answer:
+    """A process's answer to an item."""
+
+    has_come: bool = False
+    result: Any = None
+    error: Exception | None = None
+
+
+class _Worker:
+    """A process at the other end of a pipe, which ends with the pipe, and the answers it owes, in order."""
+
+    def __init__(self, opening: bytes) -> None:
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.owed: deque[_Answer] = deque()
+        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()  # so that we notice if the process dies
+        self._send(opening)
+
+    def give(self, item: object) -> _Answer:
+        answer = _Answer()
+        self._send(pickle.dumps(item))
+        self.owed.append(answer)
+        return answer
+
+    def take(self) -> None:
+        """Read the next answer."""
+        with _naming_death():
+            message = self.pipe.recv_bytes()
+        answer = self.owed.popleft()
+        answer.result, answer.error = pickle.loads(message)
+        answer.has_come = True
+
+    def _send(self, message: bytes) -> None:
+        with _naming_death():
+            self.pipe.send_bytes(message)
+
+
+@contextmanager
+def _naming_death() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError):
+        raise BadInput("a process died, perhaps out of memory; all lines so far are complete") from None
+
+
+def one_thread() -> None:
+    """Restrict numeric libraries in this process to one thread. Call it before they are imported."""
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[variable] = "1"
+
+
+def _serve(pipe: Connection) -> None:
+    """Answer each item from a pipe. The first message is the opener with its arguments."""
+    signal(SIGINT, SIG_IGN)
+    one_thread()
+    search_rarely()
+    messages: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_receive, args=(pipe, messages), daemon=True).start()
+    opening = messages.get()
+    work: Callable[[Any], Any] | None = None
+    while True:
+        item = messages.get()
+        try:
+            if work is None:
+                opener, arguments = pickle.loads(opening)
+                work = opener(*arguments)
+            answer = pickle.dumps((work(pickle.loads(item)), None))
+        except Exception as error:
+            error.add_note("".join(format_exception(error)))
+            answer = pickle.dumps((None, error))
+        with suppress(OSError):
+            pipe.send_bytes(answer)
+
+
+def _receive(pipe: Connection, messages: "SimpleQueue[bytes]") -> None:
+    """Read ahead, so that nobody waits for room in the pipe. End this process when the pipe closes."""
+    with suppress(EOFError, OSError):
+        while True:
+            messages.put(pipe.recv_bytes())
+    os._exit(0)

@@ -1,0 +1,431 @@
+"""Columns on disk give the same batches as in memory, are computed once, and are found by their inputs."""
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import Any, get_args
+
+import numpy as np
+import orjson
+import pytest
+import torch
+
+from synmt.data import bitext, columns
+from synmt.data.bitext import Bitext, read_bitext
+from synmt.data.columns import TextPairs, open_corpus
+from synmt.data.preparation import Counts, encode_corpus, training_examples
+from synmt.data.prepared import DESCRIPTION, limit, made_of
+from synmt.data.records import SentencePair
+from synmt.model.config import ModelConfig
+from synmt.model.files import locked
+from synmt.model.made import differing
+from synmt.model.source import SourceFeatures, SourceSide, source_side
+from synmt.nn.prefixes import PrefixPlan
+from synmt.streams import BadInput, BadLines, Line, Notes, WrongUsage
+from synmt.text.tokenization import Words
+from synmt.training.config import TrainingConfig
+from synmt.training.run import PairFiles, TrainingText
+from synmt.trees.record import ParseRecord, write_record
+from tests import tiny
+from tests.training.runs import DROPPING, SHORT, run, with_target_trees, write_corpus
+from tests.training.test_run import assert_same_tensors, log_rows, newest
+
+ONE = replace(SHORT, updates=1)
+CPU = torch.device("cpu")
+
+
+def masked(pairs: int) -> list[SentencePair]:
+    """The tiny corpus with a mask of each name, again and again, with one pair in the way that is too long."""
+    lines = Line("", "a", 1), Line("", "b", 1)
+    sources = [replace(each, masks=tiny.masks(len(each.tokens))) for each in tiny.records()]
+    both = [SentencePair(*each, lines) for each in zip(sources, tiny.target_records(), strict=True)]
+    long = SentencePair(sources[0], replace(both[0].target, tokens=["x"] * 99, heads=[], deprels=[]), lines)
+    return [*both, *[long] * (both[0].target.heads == []), *both * pairs][:pairs]
+
+
+def parts(found: Any) -> list[Any]:
+    """All that a batch consists of."""
+    if isinstance(found, torch.Tensor):
+        return [(found.dtype, found.tolist())]
+    if isinstance(found, tuple | list):
+        return [part for each in found for part in parts(each)]
+    if is_dataclass(found):
+        return [part for each in fields(found) for part in (each.name, *parts(getattr(found, each.name)))]
+    own = found if isinstance(found, dict) else getattr(found, "__dict__", None)
+    return [found] if own is None else [part for each in own.items() for part in parts(each)]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [*((system, "sequence") for system in tiny.SYSTEMS), *(("sequence", target) for target in tiny.TARGET_SYSTEMS)],
+)
+@pytest.mark.parametrize(("tree_dropout", "subword_dropout"), [(0.0, 0.0), (0.5, 0.0), (0.5, 0.4)])
+def test_batches_from_a_disk_are_those_of_memory(
+    source: str,
+    target: str,
+    tree_dropout: float,
+    subword_dropout: float,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(columns, "WINDOW", 5)
+    config = ModelConfig(
+        source_side(tiny.SYSTEMS[source]), tiny.TARGET_SYSTEMS[target], ("en", "de"), "none", tiny.CONFIG
+    )
+    pairs = Bitext(masked(23))
+    text, notes = TextPairs(pairs, Words("none"), Notes("train"), 1, subword_dropout), Notes("train")
+    bpe = text.joint_bpe(30)
+    counts = Counts.of(training_examples(pairs, config, bpe, dropout=subword_dropout))
+    vocabulary = counts.vocabulary(config.target)
+    plan = PrefixPlan(2, 50)
+    training = replace(
+        SHORT, prefixes=2, prefix_tokens=50, max_length=6, tree_dropout=tree_dropout, subword_dropout=subword_dropout
+    )
+    examples = training_examples(pairs, config, bpe, bare=tree_dropout > 0, dropout=subword_dropout)
+    in_memory = encode_corpus(examples, config, vocabulary, training.max_length, notes, plan, tree_dropout)
+    found, arrays = text.write(tmp_path, config, bpe, training)
+    assert found == vocabulary
+    on_disk = open_corpus(tmp_path, arrays, config, vocabulary, training)
+    assert list(text.notes) == list(notes)
+    assert 0 < len(on_disk) == len(in_memory)
+    for epoch in range(2):
+        batches = list(in_memory.shuffled_batches(30, 1, epoch))
+        assert list(on_disk.shuffled_batches(30, 1, epoch)) == batches
+        for batch in batches:
+            assert on_disk.parts(batch) == in_memory.parts(batch)
+            torch.manual_seed(1)
+            first = parts(on_disk.batch(batch, CPU))
+            torch.manual_seed(1)
+            assert first == parts(in_memory.batch(batch, CPU))
+    words = on_disk.shuffled_batches(7, 1, 0, "source-words")
+    assert list(words) == list(in_memory.shuffled_batches(7, 1, 0, "source-words"))
+
+
+def test_a_training_on_prepared_data_is_the_one_on_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """When they are made, when they are there, and when it goes on with them, with other seeds beside it."""
+    data, kept = write_corpus(tmp_path), tmp_path / "kept"
+    lines = Path(str(data.target)).read_text().splitlines()
+    Path(str(data.target)).write_text("\n".join(["", *lines[1:]]) + "\n")
+    config = replace(SHORT, validate_every=3)
+    text = run(tmp_path / "text", data, config=config)
+    said = sorted(capsys.readouterr().err.splitlines())
+    made = run(tmp_path / "made", data, config=config, prepared=kept)
+    of_text = capsys.readouterr().err.replace(str(tmp_path / "made"), str(tmp_path / "text"))
+    assert sorted(of_text.splitlines()) == said
+    files = {path: path.stat().st_mtime_ns for path in kept.glob("*/*")}
+    other = run(tmp_path / "other", data, config=replace(SHORT, seed=2), prepared=kept)
+    assert other.training["data"] == text.training["data"] == made.training["data"]
+    run(tmp_path / "again", data, config=replace(config, updates=3), prepared=kept)
+    capsys.readouterr()
+    again = run(tmp_path / "again", data, config=config, prepared=kept, resume=True)
+    assert {line for line in said if "left out" in line} <= {*capsys.readouterr().err.splitlines()}
+    assert files == {path: path.stat().st_mtime_ns for path in kept.glob("*/*")}
+    for folder in (made, again):
+        assert_same_tensors(text.parameters, folder.parameters)
+        assert_same_tensors(newest(text), newest(folder))
+        assert log_rows(text) == log_rows(folder)
+        assert folder.config == text.config and folder.config.words == text.config.words
+        assert (folder.vocabulary, folder.bpe.codes) == (text.vocabulary, text.bpe.codes)
+
+
+def test_text_need_not_be_there_when_a_model_has_been_trained(tmp_path: Path) -> None:
+    """A run that was begun without prepared data goes on with them."""
+    data = write_corpus(tmp_path)
+    whole = run(tmp_path / "whole", data)
+    run(tmp_path / "part", data, config=replace(SHORT, updates=2))
+    part = run(tmp_path / "part", data, prepared=tmp_path / "kept", resume=True)
+    assert_same_tensors(whole.parameters, part.parameters)
+
+
+def test_several_processes_prepare_what_one_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Records with trees in both files, with a bad line, some sentences without a tree, and a tree that is lifted."""
+    for module in (bitext, columns):
+        monkeypatch.setattr(module, "WINDOW", 7)
+    data = with_target_trees(write_corpus(tmp_path))
+    lines = Path(data.source).read_text().splitlines()
+    bare = write_record(ParseRecord(text="not parsed", tokens=["not", "parsed"]))
+    Path(data.source).write_text("\n".join([bare, *lines[1:17], "{", "{}", *lines[19:31], bare]) + "\n")
+    targets = Path(str(data.target)).read_text().splitlines()
+    crossed = ParseRecord(
+        text="a b c d", tokens=[*"abcd"], heads=[0, 4, 1, 1], deprels=["root", "rel1", "rel1", "rel2"]
+    )
+    Path(str(data.target)).write_text("\n".join([*targets[:20], write_record(crossed), *targets[21:]]) + "\n")
+    found = []
+    for jobs in (1, 2):
+        kept = tmp_path / f"kept{jobs}"
+        folder = run(
+            tmp_path / f"{jobs}", data, "pascal", ONE, target="gcn", on_error="blank", prepared=kept, jobs=jobs
+        )
+        files = {path.name: path.read_bytes() for path in only(kept).iterdir()}
+        found.append((files, folder.parameters.read_bytes()))
+    assert found[0] == found[1]
+    said = orjson.loads(found[0][0][DESCRIPTION])
+    assert (said["bad"], said["pairs"]) == ({"bad line": 1}, 30)
+    assert "2 of 30 source sentences have no dependency heads, and are read without it" in said["notes"]
+    assert sum(note.startswith("the crossing arcs of 1 target trees") for note in said["notes"]) == 1
+    with pytest.raises(BadInput, match=r"train.jsonl:18: "):
+        run(tmp_path / "3", data, "pascal", ONE, target="gcn", prepared=tmp_path / "other", jobs=2)
+
+
+def test_text_is_read_by_several_processes_as_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bitext, "WINDOW", 3)
+    words = ["Hello, world.", "", "it's  e.g. (2,5)"]
+    lines = [(Line(words[n % 3], "a", n), Line(words[n % 2], "b", n)) for n in range(20)]
+    config = ModelConfig(
+        source_side({"sequence": {}}), tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "moses", DROPPING
+    )
+    notes = [Notes("train"), Notes("train")]
+    one, two = (read_bitext(lines, config, note, jobs=jobs) for jobs, note in zip((1, 2), notes, strict=True))
+    assert (list(one), one.checksum) == (list(two), two.checksum)
+    assert len(one) == 7 and list(notes[0]) == list(notes[1])
+
+
+def append(path: str, text: str) -> None:
+    with Path(path).open("a") as file:
+        file.write(text)
+
+
+def only(kept: Path) -> Path:
+    """The folder of the only columns."""
+    (folder,) = kept.iterdir()
+    return folder
+
+
+def computed(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
+    """A count of each sentence whose columns are computed in this process, by task and text."""
+    found = Counter[tuple[str, str]]()
+    features = SourceSide.features
+
+    def counting(side: SourceSide, record: ParseRecord, segment: Any, task: Any = "translate") -> SourceFeatures:
+        found[task, " ".join(record.tokens)] += 1
+        return features(side, record, segment, task)
+
+    monkeypatch.setattr(SourceSide, "features", counting)
+    return found
+
+
+def corpora(folder: Path, target: str = "sequence") -> tuple[PairFiles, PairFiles, Counter[str]]:
+    """Pairs to train on, others to validate on, and how often each source is in the first."""
+    data = write_corpus(folder)
+    data = with_target_trees(data) if tiny.TARGET_SYSTEMS[target].spelling.trees else data
+    records = [orjson.loads(line) for line in Path(data.source).read_text().splitlines()]
+    (folder / "dev").write_text('{"text": "dev", "tokens": ["dev"]}\n' * len(records))
+    sources = Counter(" ".join(each["tokens"]) for each in records)
+    return data, PairFiles(str(folder / "dev"), data.target), sources
+
+
+@pytest.mark.parametrize("system", ["sequence", "mask", "linearized", "mixed", "multitask", "lisa"])
+@pytest.mark.parametrize("target", ["sequence", "transitions", "tags"])
+def test_columns_are_computed_once_per_pair_and_task(
+    system: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And never again by another seed, another network, or --resume."""
+    data, dev, sources = corpora(tmp_path, target)
+    found = computed(monkeypatch)
+    run(tmp_path / "first", data, system, ONE, target=target, dev=dev)
+    assert without_dev(found) == {
+        (task, each): n for task in source_side({system: {}}).tasks for each, n in sources.items()
+    }
+    found.clear()
+    run(tmp_path / "second", data, system, replace(ONE, seed=2), target=target, dev=dev, network=tiny.CONFIG)
+    run(tmp_path / "first", data, system, replace(ONE, updates=2), target=target, dev=dev, resume=True)
+    assert found and not without_dev(found)
+
+
+def without_dev(found: Counter[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    return {key: count for key, count in found.items() if key[1] != "dev"}
+
+
+def test_columns_are_computed_once_by_processes_that_start_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as those of torchrun, all of which use them at the same time."""
+    together = Barrier(3)
+    data, _, sources = corpora(tmp_path)
+    model = ModelConfig(source_side({"mask": {}}), tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "none", DROPPING)
+    text, found, lengths = TrainingText(data, model, SHORT, None, None, 1), computed(monkeypatch), list[int]()
+
+    def prepare() -> None:
+        with text.prepared(None, Notes("train"), BadLines()) as pairs:
+            lengths.append(len(pairs))
+            together.wait()
+
+    threads = [Thread(target=prepare) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert lengths == [32] * 3 and found == {("translate", each): count for each, count in sources.items()}
+
+
+def test_everything_that_decides_columns_makes_others_and_nothing_else_does(tmp_path: Path) -> None:
+    data, kept = write_corpus(tmp_path), tmp_path / "kept"
+    first = run(tmp_path / "first", data, config=ONE, prepared=kept)
+    codes = tmp_path / "codes"
+    codes.write_text(first.bpe.codes)
+    model = first.config
+    same: dict[str, Any] = dict(
+        files=data.options(), model=model, training=ONE, codes=None, start=None, on_error="fail"
+    )
+    before = made_of(**same)
+
+    def other(**changed: Any) -> list[str]:
+        return differing(before, made_of(**{**same, **changed}))
+
+    assert other(files={"--tsv": data.source}) == ["--tsv", "--source", "--target"]
+    assert other(codes=str(codes)) == ["--codes", "--merges"]
+    assert other(start=first) == ["--init", "--merges"]
+    assert other(on_error="blank") == ["--on-error"]
+    assert other(model=replace(model, tokenizer="moses")) == ["--tokenizer"]
+    assert other(model=replace(model, languages=("en", "fr"))) == ["language"]
+    assert other(model=replace(model, network=tiny.CONFIG)) == []
+    ideas = "system, or other options of its ideas"
+    assert other(model=replace(model, source=source_side({"pascal": {}})))[0] == ideas
+    assert other(model=replace(model, target=tiny.TARGET_SYSTEMS["transitions"]))[0] == ideas
+    decide = {"merges": "--merges", "max_length": "--max-length", "tree_dropout": "--tree-dropout"}
+    decide["subword_dropout"] = "--subword-dropout"
+    for field in fields(TrainingConfig):
+        value = getattr(ONE, field.name)
+        changed = [each for each in (get_args(field.type) or ()) if each != value] or [not value, value + 1]
+        changed = changed[:1] if isinstance(value, bool | str) else [0.5 if isinstance(value, float) else value + 1]
+        if changed[0] == value or (isinstance(value, str) and not get_args(field.type)):
+            continue
+        option = decide.get(field.name)
+        assert other(training=replace(ONE, **{field.name: changed[0]})) == ([option] if option else []), field.name
+    append(data.source, "{}\n")
+    assert other() == ["--source"]
+
+
+def test_other_options_and_other_text_have_columns_of_their_own(tmp_path: Path) -> None:
+    data, kept = write_corpus(tmp_path), tmp_path / "kept"
+    for number, config in enumerate((ONE, replace(ONE, precision="fp32", seed=3), replace(ONE, max_length=21)), 1):
+        run(tmp_path / f"{number}", data, config=config, prepared=kept)
+        assert len(list(kept.iterdir())) == max(1, number - 1)
+    append(data.source, "{}\n")
+    append(str(data.target), "\n")
+    run(tmp_path / "more", data, config=ONE, prepared=kept)
+    assert len(list(kept.iterdir())) == 3
+
+
+def test_pairs_that_cannot_be_found_again_are_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match="--prepared: standard input"):
+        run(tmp_path / "model", PairFiles("-"), prepared=tmp_path / "kept", dev=write_corpus(tmp_path))
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    data, pipe = write_corpus(tmp_path), tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = Path(data.source).read_bytes()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pipe.write_bytes, text)
+        piped = run(tmp_path / "piped", replace(data, source=str(pipe)), config=ONE, dev=data)
+    direct = run(tmp_path / "direct", data, config=ONE)
+    assert (piped.path / "model.safetensors").read_bytes() == (direct.path / "model.safetensors").read_bytes()
+
+
+def test_the_cache_removes_the_columns_that_were_used_longest_ago(tmp_path: Path) -> None:
+    """But those in use, and those just made, whatever their size."""
+    folders = [tmp_path / name for name in "abcd"]
+    for age, folder in enumerate(folders):
+        folder.mkdir()
+        (folder / "0.npy").write_bytes(bytes(100))
+        os.utime(folder, (age, age))
+    with locked(folders[0], shared=True):
+        limit(tmp_path, 250, folders[3])
+        assert [folder.exists() for folder in folders] == [True, False, False, True]
+        limit(tmp_path, 0, folders[3])
+    assert [folder.exists() for folder in folders] == [True, False, False, True]
+    limit(tmp_path, 0, folders[3])
+    assert [folder.exists() for folder in folders] == [False, False, False, True]
+
+
+def test_a_cache_that_cannot_be_written_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    run(tmp_path / "model", write_corpus(tmp_path), config=ONE)
+    assert "the columns are not saved, since" in capsys.readouterr().err
+    with pytest.raises(BadInput, match="file/"):
+        run(tmp_path / "other", write_corpus(tmp_path), config=ONE, prepared=tmp_path / "file")
+
+
+def numbers(path: Path, values: Any) -> None:
+    np.save(path, np.array(values))
+
+
+def edited(kept: Path, **changed: Any) -> None:
+    said = orjson.loads((kept / DESCRIPTION).read_bytes())
+    (kept / DESCRIPTION).write_bytes(orjson.dumps({**said, **changed}))
+
+
+def with_checksum(kept: Path, number: int, change: Callable[[Any], Any]) -> None:
+    """Change the numbers of an array, as one does who knows how checksums are made."""
+    import hashlib
+
+    path = kept / f"{number}.npy"
+    values = change(np.load(path))
+    np.save(path, values)
+    arrays = orjson.loads((kept / DESCRIPTION).read_bytes())["arrays"]
+    name = list(arrays)[number]
+    arrays[name][0] = hashlib.blake2b(values.tobytes(), digest_size=16).hexdigest()
+    edited(kept, arrays=arrays)
+
+
+def elsewhere(path: Path) -> None:
+    shutil.move(path, path.parent.parent / "elsewhere")
+    path.symlink_to(path.parent.parent / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("damage", "cause"),
+    [
+        (lambda kept: os.truncate(kept / "0.npy", (kept / "0.npy").stat().st_size - 4), "0.npy: "),
+        (lambda kept: os.truncate(kept / "0.npy", 5), "0.npy: "),
+        (lambda kept: (kept / "0.npy").write_bytes((kept / "0.npy").read_bytes()[:-1] + b"\x01"), "0.npy: damaged"),
+        (lambda kept: (kept / "1.ends.npy").unlink(), "1.ends.npy: No such file"),
+        (lambda kept: elsewhere(kept / "0.npy"), "0.npy: leads out of the folder"),
+        (lambda kept: numbers(kept / "0.npy", [{"an": "object"}]), "0.npy: "),
+        (lambda kept: numbers(kept / "0.npy", [1.0]), "0.npy: 1 dimensions of float64, not one of int32"),
+        (lambda kept: with_checksum(kept, 0, lambda ids: ids + 99), "kept/.*: an id outside of 0"),
+        (lambda kept: with_checksum(kept, 0, lambda ids: ids[1:]), "kept/.*: .* numbers in rows of"),
+        (lambda kept: append(str(kept / "vocab.target.txt"), "new\n"), "their checksum does not match"),
+        (lambda kept: (kept / DESCRIPTION).write_text("{"), f"{DESCRIPTION}: unexpected"),
+        (lambda kept: (kept / DESCRIPTION).write_text("{}"), f"{DESCRIPTION}: the field 'format' is missing"),
+        (lambda kept: edited(kept, format=99), f"{DESCRIPTION}: was prepared in format 99, but this synmt"),
+        (lambda kept: edited(kept, pairs=-1), f"{DESCRIPTION}: the number of pairs is -1"),
+        (lambda kept: edited(kept, arrays={"../x": ["a", "b"]}), "0.npy: damaged"),
+        (lambda kept: edited(kept, arrays={}), "no sentence pairs"),
+    ],
+)
+def test_a_folder_that_is_damaged_is_refused(damage: Callable[[Path], None], cause: str, tmp_path: Path) -> None:
+    data, kept = write_corpus(tmp_path), tmp_path / "kept"
+    run(tmp_path / "first", data, config=ONE, prepared=kept)
+    damage(only(kept))
+    with pytest.raises(BadInput, match=cause):
+        run(tmp_path / "second", data, config=ONE, prepared=kept)
+
+
+def test_what_was_left_half_made_is_made_anew(tmp_path: Path) -> None:
+    data, kept = write_corpus(tmp_path), tmp_path / "kept"
+    first = run(tmp_path / "first", data, config=ONE, prepared=kept)
+    (only(kept) / DESCRIPTION).unlink()
+    (only(kept) / "99.npy").write_text("half")
+    assert_same_tensors(first.parameters, run(tmp_path / "second", data, config=ONE, prepared=kept).parameters)
+    assert not (only(kept) / "99.npy").exists()
+
+
+def test_pairs_without_anything_to_learn_are_refused(tmp_path: Path) -> None:
+    data = write_corpus(tmp_path)
+    for name in ("kept", ""):
+        with pytest.raises(BadInput, match="no sentence pairs to train on"):
+            run(tmp_path / "out", data, config=replace(ONE, max_length=1), prepared=tmp_path / name if name else None)
+    empty = tmp_path / "empty"
+    empty.write_text("")
+    with pytest.raises(BadInput, match="no sentence pairs to train on"):
+        run(tmp_path / "out", PairFiles(str(empty), str(empty)), config=ONE, prepared=tmp_path / "none", dev=data)

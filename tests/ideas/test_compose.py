@@ -1,0 +1,195 @@
+"""`compose`: what its heads see, compared with the table of the idea."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from synmt.ideas.target.compose.heads import COLUMNS, StackReading, Stacks, composed, role, scattered, stacked
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
+from synmt.trees.arc_tokens import ArcStyle, read_entries, write_entries
+from synmt.trees.transitions import State, transitions
+from tests import tiny
+from tests.ideas.slow_compose import slow_sets, slow_states
+from tests.trees.strategies import projective_heads
+
+CPU = torch.device("cpu")
+NO_VOCABULARY = Vocabulary([END_TOKEN, UNKNOWN_TOKEN], [])
+STYLES = [ArcStyle(split, root_arc) for split in (False, True) for root_arc in (False, True)]
+COALS = "Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIGHT-ARC:compound:prt"
+COMPOSE = [name for name in tiny.TARGET_SYSTEMS if name.startswith("compose")]
+
+
+@st.composite
+def strings(draw: st.DrawFn, style: ArcStyle) -> str:
+    """The target string of a random tree whose words have one to three subwords."""
+    heads = draw(projective_heads())
+    subwords = [["x@@"] * draw(st.integers(0, 2)) + ["x"] for _ in heads]
+    deprels = [draw(st.sampled_from(["a", "b"])) for _ in heads]
+    return write_entries(transitions(subwords, heads, deprels, style))
+
+
+def noise(style: ArcStyle) -> st.SearchStrategy[str]:
+    """Any string of words and arcs, most of which are not legal where they stand."""
+    directions, relations = ["LEFT-ARC", "RIGHT-ARC"], ["a", "root"]
+    arcs = (
+        [*directions, *(f"ARC:{each}" for each in relations)]
+        if style.split
+        else [f"{side}:{each}" for side in directions for each in relations]
+    )
+    return st.lists(st.sampled_from(["x", "x", "x@@", *arcs]), max_size=14).map(" ".join)
+
+
+def stacks_of(string: str, style: ArcStyle) -> Stacks:
+    columns = StackReading(style, NO_VOCABULARY).columns(read_entries(string))
+    return Stacks(*(torch.from_numpy(columns[name]).long().unsqueeze(0) for name in COLUMNS))
+
+
+def sets(seen: Tensor) -> list[set[int]]:
+    return [set(row.nonzero().flatten().tolist()) for row in seen[0]]
+
+
+def check(string: str, style: ArcStyle) -> None:
+    stacks = stacks_of(string, style)
+    positions = torch.arange(stacks.words.shape[1])
+    found = sets(composed(stacks, positions)), sets(stacked(stacks, positions))
+    assert found == slow_sets(string, style.root_arc)
+
+
+def test_the_example_by_hand() -> None:
+    """Tokens 1 … 10: Jo@@ hn put ← the coals ← → out →"""
+    compose, stack = slow_sets(COALS)
+    assert compose == [
+        {0}, {1}, {2}, {3}, {1, 2, 3, 4}, {5}, {6}, {5, 6, 7}, {3, 4, 6, 7, 8}, {9}, {3, 8, 9, 10},
+    ]  # fmt: skip
+    assert stack == [
+        {0}, {1}, {2}, {2, 3}, {4}, {4, 5}, {4, 5, 6}, {4, 7}, {8}, {8, 9}, {10},
+    ]  # fmt: skip
+    check(COALS, ArcStyle())
+
+
+@pytest.mark.parametrize("style", STYLES)
+@given(data=st.data())
+def test_heads_see_what_the_table_says(style: ArcStyle, data: st.DataObject) -> None:
+    """Of trees in all spellings, and of strings that are none."""
+    check(data.draw(strings(style) | noise(style)), style)
+
+
+@pytest.mark.parametrize("style", STYLES)
+@given(data=st.data())
+def test_a_row_depends_on_the_string_up_to_it(style: ArcStyle, data: st.DataObject) -> None:
+    string = data.draw(strings(style)).split()
+    cut = data.draw(st.integers(0, len(string)))
+    rows = torch.arange(1 + cut)
+    whole, prefix = (stacks_of(" ".join(tokens), style) for tokens in (string, string[:cut]))
+    for see in (composed, stacked):
+        assert sets(see(whole, rows)) == sets(see(prefix, rows))
+
+
+@pytest.mark.parametrize("style", STYLES)
+@given(data=st.data())
+def test_stacks_grown_token_by_token_are_those_of_the_string(style: ArcStyle, data: st.DataObject) -> None:
+    string = data.draw(strings(style) | noise(style))
+    state = State(style)
+    stacks = Stacks.empty(1, CPU).grown(torch.tensor([role(state)]))
+    for entry in read_entries(string):
+        state = state.after(style.token(entry))
+        stacks = stacks.grown(torch.tensor([role(state)]))
+    whole = stacks_of(string, style)
+    positions = torch.arange(whole.words.shape[1])
+    for see in (composed, stacked):
+        assert torch.equal(see(stacks, positions), see(whole, positions))
+        for position in positions:
+            assert torch.equal(see(stacks, positions[position:][:1]), see(whole, positions)[:, position : position + 1])
+
+
+def test_the_control_sees_as_much_elsewhere() -> None:
+    """Itself and no later position, with as many keys in every row, in a search as in training."""
+    stacks = stacks_of(" ".join([COALS] * 3), ArcStyle())
+    positions = torch.arange(stacks.words.shape[1])
+    for number, see in enumerate((composed, stacked)):
+        counts = see(stacks, positions).sum(dim=2)
+        drawn = scattered(counts, stacks, positions, number)
+        assert torch.equal(drawn.sum(dim=2), counts)
+        assert drawn.diagonal(dim1=1, dim2=2).all() and not drawn.triu(1).any()
+        assert not torch.equal(drawn, see(stacks, positions))
+        for row in positions:
+            prefix = stacks_of(" ".join([COALS] * 3).rsplit(" ", len(positions) - 1 - int(row))[0], ArcStyle())
+            alone = scattered(counts[:, row : row + 1], prefix, positions[row : row + 1], number)
+            assert row == 0 or torch.equal(alone[0, 0], drawn[0, row, : row + 1])
+    assert not torch.equal(scattered(counts, stacks, positions, 0), drawn)
+
+
+@pytest.mark.parametrize("target", COMPOSE)
+@torch.inference_mode()
+def test_the_decoder_is_plain_attention_to_what_the_table_says(target: str) -> None:
+    """With the heads of each layer that the idea takes, one position, one head at a time."""
+    corpus, vocabulary = tiny.corpus("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target)
+    for index, entries in enumerate(tiny.target_entries(target)):
+        source, batch = corpus.batch([index], CPU)
+        encoded = model.encode(source)
+        ids = batch.inputs[0].tolist()
+        expected = slow_states(model, tiny.TARGET_SYSTEMS[target], ids, write_entries(entries), encoded)
+        found = model.decoder(model.network, batch, encoded.states, encoded.bias)
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("target", COMPOSE)
+def test_a_search_over_a_target_computes_what_training_does(target: str) -> None:
+    """Forced through the target, hypothesis by hypothesis in rows that change places, with keys and values kept."""
+    corpus, vocabulary = tiny.corpus("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target)
+    side, entries = tiny.TARGET_SYSTEMS[target], tiny.target_entries(target)
+    for index, target_ids in enumerate(corpus.targets):
+        source, batch = corpus.batch([index], CPU)
+        encoded = model.encode(source)
+        expected = model.network.logits(model.decoder(model.network, batch, encoded.states, encoded.bias))
+        steps = model.decoder.start(model.network, encoded.states, encoded.bias, beam=2)
+        other = [side.style.token(entry) for entry in entries[index - 1]]
+        states = [State(side.style), State(side.style)]
+        ids = torch.full((1, 2, 1), vocabulary.begin)
+        steps.grow(SimpleNamespace(states=states))
+        row = 0
+        for position, number in enumerate(target_ids.tolist()):
+            found = steps.logits(ids)[0, row]
+            torch.testing.assert_close(found, expected[position], atol=2e-6, rtol=1e-6)
+            if position == len(entries[index]):
+                break
+            tokens = [side.style.token(entries[index][position]), other[position % len(other)]]
+            states = [states[row].after(tokens[0]), states[1 - row].after(tokens[1])]
+            numbers = [number, 2]
+            order = [row, 1 - row]
+            if position % 2:  # the rows change places
+                states, numbers, order = states[::-1], numbers[::-1], order[::-1]
+            row = position % 2
+            ids = torch.cat([ids[:, order], torch.tensor(numbers).view(1, 2, 1)], dim=2)
+            steps.select(None, torch.tensor(order))
+            steps.grow(SimpleNamespace(states=states))
+
+
+def test_no_parameters() -> None:
+    _, vocabulary = tiny.corpus("sequence", "compose")
+    names = [
+        dict(tiny.model("sequence", vocabulary, target=target).named_parameters()).keys()
+        for target in ("compose", "transitions")
+    ]
+    assert names[0] == names[1]
+
+
+def test_what_cannot_be() -> None:
+    from synmt.model.target import target_side
+
+    for ideas, cause in (
+        ({"compose": {"heads": 0, "stack_heads": 0}}, "compose needs at least one head"),
+        ({"compose": {}, "parent": {}}, "compose.parent cannot be combined, because one is causal"),
+        ({"compose": {"mask": "none"}}, "mask cannot be 'none'"),
+    ):
+        with pytest.raises(ValueError, match=cause):
+            target_side(ideas)
+    side = target_side({"compose": {"heads": 2}})
+    with pytest.raises(ValueError, match="compose takes 3 heads of layer 1, where 2 layers have 2 heads each"):
+        side.owners(tiny.CONFIG)

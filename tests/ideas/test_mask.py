@@ -1,0 +1,234 @@
+"""The worked numbers of McDonald & Chiang's formula, and its laws."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synmt.data.batches import Sources
+from synmt.ideas.source import Layout
+from synmt.ideas.source.mask import Mask
+from synmt.ideas.source.mask.attention import TreeMasks, relations
+from synmt.model.source import source_side
+from synmt.model.translation import TranslationModel
+from synmt.nn.attention import Recorder
+from synmt.nn.encoding import SourceBatch
+from synmt.nn.transformer import EncoderLayer
+from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary
+from synmt.trees.constituency import subtree_ends
+from synmt.trees.linearization import RELATIONS, relation_matrix
+from synmt.trees.record import ParseRecord
+from tests import tiny
+from tests.trees.strategies import parents
+
+STRENGTHS = [0.5, -1, 1, 0, -0.5, 0, 0, 2, 1.5]  # self parent child l-sib r-sib anc desc l-other r-other
+LOGITS = torch.tensor([[0.2, -0.1, 0.4], [0, 0.3, -0.2], [1, 0.5, 0]])
+
+
+def batch_of(parent_lists: list[list[int]]) -> SourceBatch:
+    length = max(map(len, parent_lists))
+
+    def padded(rows: list[list[int]]) -> torch.Tensor:
+        return torch.tensor([row + [0] * (length - len(row)) for row in rows])
+
+    columns = {"parents": padded(parent_lists), "ends": padded([subtree_ends(row) for row in parent_lists])}
+    return SourceBatch(padded(parent_lists), None, torch.tensor([1]), columns)
+
+
+def masks_with(strengths: list[float]) -> TreeMasks:
+    masks = TreeMasks(heads=1, layers=1, per_layer=False)
+    masks.strengths.data[0, 0] = torch.tensor(strengths)
+    return masks
+
+
+def test_bias_and_weights_of_the_worked_example() -> None:
+    """The tree (X a b)."""
+    bias = masks_with(STRENGTHS).biases(batch_of([[-1, 0, 0]]))[0][0, 0]
+    expected_bias = [[-1.648721, -2.718282, -2.718282], [-0.367879, -1.648721, -0.606531], [-0.367879, -1, -1.648721]]
+    torch.testing.assert_close(bias, torch.tensor(expected_bias), atol=1e-6, rtol=0)
+    weights = (LOGITS + bias).softmax(dim=1)
+    expected = [[0.597602, 0.151922, 0.250476], [0.495074, 0.185650, 0.319276], [0.701977, 0.226282, 0.071741]]
+    torch.testing.assert_close(weights, torch.tensor(expected), atol=1e-6, rtol=0)
+
+
+def test_gradient_of_the_worked_example() -> None:
+    masks = masks_with(STRENGTHS)
+    bias = masks.biases(batch_of([[-1, 0, 0]]))[0][0, 0]
+    (LOGITS + bias).softmax(dim=1)[0, 1].backward()
+    assert masks.strengths.grad is not None
+    expected = torch.tensor([0.149685, 0, -0.246789, 0, 0, 0, 0, 0, 0])
+    torch.testing.assert_close(masks.strengths.grad[0, 0], expected, atol=1e-6, rtol=0)
+
+
+def test_at_strength_zero_attention_is_plain() -> None:
+    bias = masks_with([0.0] * 9).biases(batch_of([[-1, 0, 0]]))[0][0, 0]
+    torch.testing.assert_close(bias, torch.full((3, 3), -1.0))
+    torch.testing.assert_close((LOGITS + bias).softmax(dim=1), LOGITS.softmax(dim=1))
+
+
+def test_strong_masks_on_all_but_self_leave_the_identity() -> None:
+    bias = masks_with([-9.0] + [9.0] * 8).biases(batch_of([[-1, 0, 0]]))[0][0, 0]
+    torch.testing.assert_close((LOGITS + bias).softmax(dim=1), torch.eye(3))
+
+
+def test_gradient_by_finite_differences() -> None:
+    batch = batch_of([[-1, 0, 1, 1, 0, 4], [-1, 0, 0]])
+    masks = TreeMasks(heads=2, layers=1, per_layer=False).double()
+    torch.nn.init.normal_(masks.strengths)
+    weights = torch.randn(2, 2, 6, 6)
+
+    def loss(strengths: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            masks.strengths.copy_(strengths)
+        return (masks.biases(batch)[0] * weights).sum()
+
+    start = masks.strengths.detach().clone()
+    loss(start).backward()
+    assert masks.strengths.grad is not None
+    gradient = masks.strengths.grad.clone()
+    step = 1e-2
+    for cell in torch.cartesian_prod(torch.arange(2), torch.arange(9)).tolist():
+        shift = torch.zeros_like(start)
+        shift[0, cell[0], cell[1]] = step
+        slope = (loss(start + shift) - loss(start - shift)) / (2 * step)
+        assert slope.item() == pytest.approx(gradient[0, cell[0], cell[1]].item(), rel=1e-2, abs=1e-3)
+
+
+@given(parents(max_nodes=20), parents(max_nodes=20))
+def test_relations_on_the_device_equal_those_of_the_trees(first: list[int], second: list[int]) -> None:
+    batch = batch_of([first, second])
+    cells = relations(batch.columns["parents"], batch.columns["ends"])
+    for row, parent_list in enumerate([first, second]):
+        n = len(parent_list)
+        assert cells[row, :n, :n].tolist() == relation_matrix(parent_list).tolist()
+
+
+def test_strengths_are_trained_and_saved() -> None:
+    data, vocabulary = tiny.corpus("mask")
+    model = tiny.model("mask", vocabulary)
+    source, target = data.batch(range(4), torch.device("cpu"))
+    model.loss(source, target).total.backward()
+    strengths = dict(model.named_parameters())["source_parts.mask.strengths"]
+    assert strengths.shape == (1, tiny.CONFIG.heads, 9)
+    assert strengths.grad is not None
+    assert strengths.grad.abs().min() > 0
+    assert "source_parts.mask.strengths" in model.state_dict()
+
+
+def test_each_layer_can_have_its_own() -> None:
+    own = TreeMasks(heads=2, layers=3, per_layer=True)(batch_of([[-1, 0, 0]]))
+    assert len({id(edit) for edit in own.edits}) == 3
+    shared = TreeMasks(heads=2, layers=3, per_layer=False)(batch_of([[-1, 0, 0]]))
+    assert len({id(edit) for edit in shared.edits}) == 1
+
+
+def test_at_strength_zero_the_model_is_a_plain_one_on_the_preorder() -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary("mask")
+    model = tiny.model("mask", vocabulary)
+    model.get_parameter("source_parts.mask.strengths").data.zero_()
+    batch = sources.batch([0, 1, 2, 3], vocabulary.padding, torch.device("cpu"))
+    masked = model.encode(batch).states
+    model.source_parts.clear()
+    plain = model.encode(batch).states
+    assert batch.padding is not None
+    real = ~batch.padding
+    torch.testing.assert_close(masked[real], plain[real], atol=1e-6, rtol=1e-5)
+
+
+def heads_of_tree(parent_list: list[int], order: list[int]) -> list[int]:
+    """The heads of a dependency tree whose nodes stand in this order in the sentence."""
+    place = {node: position for position, node in enumerate(order, 1)}
+    return [place[parent_list[node]] if parent_list[node] >= 0 else 0 for node in order]
+
+
+@given(parent_list=parents(10), data=st.data())
+def test_relations_of_a_dependency_tree_against_walking_it(parent_list: list[int], data: st.DataObject) -> None:
+    n = len(parent_list)
+    heads = heads_of_tree(parent_list, data.draw(st.permutations(range(n))))
+    words = [word for word in range(n) for _ in range(data.draw(st.integers(1, 2)))]
+    words.insert(data.draw(st.integers(0, len(words))), -1)  # a token that is no word
+    record = ParseRecord(tokens=["w"] * n, heads=heads)
+    columns = Mask(tree="dependency").columns(record, Layout([""] * len(words), words))
+    rows = {name: torch.tensor([column]) for name, column in columns.items()}
+    found = relations(rows["parents"], rows["ends"], rows["nodes"], rows["orders"])[0]
+
+    def ancestors(word: int) -> list[int]:
+        return [] if heads[word] == 0 else [heads[word] - 1, *ancestors(heads[word] - 1)]
+
+    def relation(query: int, key: int) -> str:
+        q, k = words[query], words[key]
+        side = "left" if key < query else "right"
+        if query == key:
+            return "self"
+        if min(q, k) < 0:
+            return f"{side}-other"
+        if heads[q] - 1 == k:
+            return "parent"
+        if heads[k] - 1 == q:
+            return "child"
+        if heads[q] == heads[k]:
+            return f"{side}-sib"
+        return "anc" if k in ancestors(q) else "desc" if q in ancestors(k) else f"{side}-other"
+
+    for query in range(len(words)):
+        for key in range(len(words)):
+            assert RELATIONS[found[query, key]] == relation(query, key)
+
+
+def test_masks_over_dependencies_read_words_alone_and_leave_others_room() -> None:
+    side = source_side({"mask": {"tree": "dependency"}, "linearized": {}})
+    assert side.needs(training=False) == {"tree", "heads"}
+    with pytest.raises(ValueError, match="cannot be combined"):
+        source_side({"mask": {}, "linearized": {}})
+
+
+@pytest.mark.parametrize("names", ["parent+child", "self", "right-other+left-sib+desc"])
+def test_relations_that_are_left_out_have_no_strength(names: str) -> None:
+    """As nine masks of which these alone have strengths other than zero, in the order in which they are named."""
+    batch = batch_of([[-1, 0, 1, 1, 0, 4], [-1, 0, 0]])
+    some, whole = Mask(relations=names).encoder_part(tiny.CONFIG, {}), TreeMasks(2, 2, per_layer=False)
+    assert isinstance(some, TreeMasks) and some.strengths.shape == (1, 2, len(some.names))
+    torch.nn.init.normal_(some.strengths)
+    for number, name in enumerate(some.names):
+        whole.strengths.data[:, :, RELATIONS.index(name)] = some.strengths.data[:, :, number]
+    torch.testing.assert_close(some.biases(batch), whole.biases(batch))
+
+
+@pytest.mark.parametrize("tree", ["constituency", "dependency"])
+def test_a_head_with_a_hard_mask_sees_its_relation_and_itself(tree: str) -> None:
+    """Head by head and query by query, three heads and two relations besides self."""
+    config = replace(tiny.CONFIG, heads=3, width=24)
+    side = source_side({"mask": {"tree": tree, "hard": True, "relations": "self+parent+right-sib"}})
+    features = [side.features(record, tiny.segment) for record in tiny.records()]
+    known = {token for each in features for token in each.tokens}
+    vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN], sorted(known))
+    model = TranslationModel(config, side, tiny.TARGET_SYSTEMS["sequence"], vocabulary).eval()
+    layers = [layer.attention for layer in model.network.encoder.layers if isinstance(layer, EncoderLayer)]
+    batch = Sources.encode(features, vocabulary).batch(range(4), vocabulary.padding, torch.device("cpu"))
+    with Recorder(layers) as recorder:
+        states = model.encode(batch).states
+    assert torch.isfinite(states).all()
+    for record, each, weights in zip(tiny.records(), features, recorder.weights[0], strict=True):
+        n = len(each.tokens)
+        if tree == "constituency":
+            cells = relation_matrix(each.columns["parents"])
+        else:
+            rows = [torch.tensor([each.columns[name]]) for name in ("parents", "ends", "nodes", "orders")]
+            cells = relations(*rows)[0].numpy()
+        for head, name in enumerate(["parent", "right-sib", "parent"]):
+            seen = (cells == RELATIONS.index(name)) | (cells == 0)
+            assert (weights[head, :n, :n] > 0).tolist() == seen.tolist(), record
+    torch.testing.assert_close(model.encode(batch).states, states)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"relations": "parents"}, {"relations": "self+self"}, {"hard": True, "per_layer": True},
+     {"hard": True, "relations": "self"}],
+)  # fmt: skip
+def test_masks_that_cannot_be(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="relations"):
+        Mask(**options)

@@ -1,0 +1,83 @@
+"""An idea's name occurs only in its own files."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
+from tests.test_imports import PACKAGE, imported
+
+NAMES = sorted({*SOURCE_IDEAS, *TARGET_IDEAS})
+IDEAS, PRESETS = PACKAGE / "ideas", PACKAGE / "training" / "presets.py"
+REGISTRY = IDEAS / "__init__.py"
+SIDES = (IDEAS, IDEAS / "source", IDEAS / "target")  # an idea of both sides is outside of both folders
+# Where a name is used by another place, or is a word that means something else there.
+EXCEPTIONS = {
+    "label-features": {"ideas/source/pascal/__init__.py": "the systems of a paper's experiments"},
+    "linearized": {"ideas/source/mixed.py": "the sentences of mixed are linearized, or they are not"},
+    "lisa": {"ideas/source/pascal/__init__.py": "the systems of a paper's experiments"},
+    "mask": {
+        "inspection/strengths.py": "a picture of the parameters of this idea",
+        "ideas/source/label_masks/attention.py": "masks of labels are masks",
+        "ideas/source/named_masks/attention.py": "masks of the user's own are masks",
+        "cli/cite.py": "an example in the help",
+        "cli/train.py": "an example in the help",
+    },
+    "mixed": {
+        "metrics/config.py": "the case of letters",
+        "metrics/translations.py": "the case of letters",
+        "ideas/source/lisa/attention.py": "parents that are right for some words alone",
+        "ideas/source/lisa/__init__.py": "parents that are right for some words alone",
+    },
+    "multitask": {"ideas/source/pascal/__init__.py": "the systems of a paper's experiments"},
+    "parent": {
+        "ideas/supervised_heads/patterns.py": "a pattern that heads are taught",
+        "trees/linearization.py": "a relation of nodes",
+    },
+    "tags": {
+        "cli/parse.py": "parts of speech",
+        "metrics/parses.py": "parts of speech",
+        "parsers/stream.py": "parts of speech",
+        "projection/grammar.py": "parts of speech",
+    },
+    "transitions": {
+        "cli/main.py": "a command",
+        "cli/transitions.py": "a command",
+        "trees/transitions.py": "a function",
+    },
+}
+
+
+def own_files(name: str) -> set[Path]:
+    places = [side / name.replace("-", "_") for side in SIDES]
+    return {file for place in places for file in (*place.rglob("*.py"), place.with_suffix(".py"))}
+
+
+def mentions(file: Path, name: str) -> Iterator[str]:
+    """Yield what names an idea in a file: its module, its name as a string, alone or joined with others by +, and, in
+    texts of files that are no idea's, its name as that of code or of a system."""
+    own, text = own_files(name), file.read_text(encoding="utf-8")
+    for parts in imported(file):
+        module = PACKAGE.joinpath(*parts[1:])
+        if own & {module.with_suffix(".py"), module / "__init__.py"}:
+            yield ".".join(parts)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and name in node.value.split("+"):
+            yield f"line {node.lineno}: {node.value!r}"
+    if not file.is_relative_to(IDEAS):
+        yield from re.findall(rf"`{name}`|--model {name}\b", text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_idea_is_named_in_its_own_place_alone(name: str) -> None:
+    """But for the registry, the presets, and what EXCEPTIONS explains, of which none is out of date."""
+    files = set(PACKAGE.rglob("*.py")) - own_files(name) - {REGISTRY, PRESETS}
+    found = {str(file.relative_to(PACKAGE)): list(mentions(file, name)) for file in sorted(files)}
+    assert {file for file, where in found.items() if where} == set(EXCEPTIONS.get(name, {})), found
+
+
+def test_presets_name_no_idea_but_import_theirs() -> None:
+    assert not [where for name in NAMES for where in mentions(PRESETS, name) if not where.startswith("synmt.ideas.")]

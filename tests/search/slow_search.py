@@ -1,0 +1,182 @@
+"""Beam search in its simplest form: one sentence, no cache, lists."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from synmt.ideas.target import Hypothesis
+from synmt.ideas.target.arcs.graph import GraphReading
+from synmt.ideas.target.tags.strings import read_tag
+from synmt.model.target import TargetSide
+from synmt.model.translation import EncodedSource, TranslationModel
+from synmt.nn.decoders import CausalDecoder
+from synmt.nn.encoding import SourceBatch
+from synmt.search.config import SearchConfig
+from synmt.text.vocabulary import END, UNKNOWN, Vocabulary
+from synmt.trees.arc_tokens import Kind, Token
+from synmt.trees.transitions import SUBWORDS, Constraints, State
+from tests.ideas.slow_compose import slow_states
+from tests.ideas.slow_tags import slow_log_probabilities
+from tests.ideas.test_tag_search import spells_a_tree
+from tests.nn.slow_decoder import slow_state
+
+
+@dataclass
+class SlowArcs:
+    """A target side that writes arcs, and its vocabulary."""
+
+    side: TargetSide
+    vocabulary: Vocabulary
+
+    def __post_init__(self) -> None:
+        self.style = self.side.style
+        self.tokens = [self.style.token(entry) for entry in self.vocabulary.target]
+        self.tags = [read_tag(entry) for entry in self.vocabulary.target]
+        self.known_tags = {number for number, tag in enumerate(self.tags) if tag}
+        self.graph = GraphReading(self.style, self.vocabulary)
+
+
+def slow_arcs(side: TargetSide, vocabulary: Vocabulary) -> SlowArcs | None:
+    return SlowArcs(side, vocabulary) if side.spelling.trees else None
+
+
+@torch.inference_mode()
+def slow_beam_search(
+    model: TranslationModel,
+    source: SourceBatch,
+    config: SearchConfig,
+    transitions: SlowArcs | None = None,
+    others: Sequence[tuple[TranslationModel, SourceBatch]] = (),
+) -> list[Hypothesis]:
+    """With others, by the mean of the probabilities that all models give the next token."""
+    encoded = model.encode(source)
+    has_tags = transitions is not None and transitions.side.spelling.trees == "apart"
+    words = int(source.words[0])
+    limit = subwords = words + config.max_length_offset
+    if config.max_length_ratio is not None:
+        limit = subwords = max(1, min(limit, int(words * config.max_length_ratio)))
+    if transitions is not None and not has_tags:
+        style = transitions.style
+        limit = subwords + (subwords - 1 + style.root_arc) * (1 + style.split) + 1
+    prefixes: list[tuple[list[int], float]] = [([], 0.0)]
+    finished: list[Hypothesis] = []
+    for length in range(1, limit + 1):
+        candidates = []
+        for ids, score in prefixes:
+            if transitions is not None and has_tags:
+                log_p = slow_log_probabilities(model, [model.begin, *ids], transitions.known_tags, encoded, False)
+            else:
+                all_logits = [next_logits(model, ids, encoded, transitions)]
+                all_logits += [next_logits(other, ids, other.encode(form), None) for other, form in others]
+                log_p = torch.stack([logits.double().softmax(dim=0) for logits in all_logits]).mean(dim=0).log()
+            log_p[UNKNOWN] = float("-inf")
+            if length == 1 or length - 1 < words * config.min_length_ratio:
+                log_p[END] = float("-inf")
+            for token, value in enumerate(log_p.tolist()):
+                may = transitions is None or may_follow(ids, token, transitions, config, subwords, limit)
+                if value > float("-inf") and may and not repeats([*ids, token], config.no_repeat):
+                    candidates.append(([*ids, token], score + value))
+        candidates.sort(key=lambda candidate: -candidate[1])
+        for ids, score in candidates[: config.beam]:
+            if ids[-1] == END and len(finished) < config.beam:
+                finished.append(Hypothesis(ids[:-1], score, score / config.penalty(length)))
+        prefixes = [candidate for candidate in candidates if candidate[0][-1] != END][: config.beam]
+        if len(finished) >= config.beam or not prefixes:
+            break
+    else:
+        finished += [Hypothesis(ids, score, score / config.penalty(limit)) for ids, score in prefixes]
+    if transitions is not None and has_tags:
+        finished = [with_tags(model, each, encoded, transitions, config.constraints) for each in finished]
+    return sorted(finished, key=lambda hypothesis: -hypothesis.score)
+
+
+def repeats(ids: Sequence[int], count: int) -> bool:
+    """Whether the last tokens came in this order before."""
+    sequences = [tuple(ids[start : start + count]) for start in range(len(ids) - count + 1)] if count else []
+    return ids[-1] != END and sequences[-1:] != [] and sequences[-1] in sequences[:-1]
+
+
+def with_tags(
+    model: TranslationModel,
+    hypothesis: Hypothesis,
+    encoded: EncodedSource,
+    vocabulary: SlowArcs,
+    constraints: Constraints,
+) -> Hypothesis:
+    """The hypothesis with the likeliest tags after its words, of all that make a tree, or of all."""
+    known = vocabulary.known_tags
+    ends = [place for place, number in enumerate(hypothesis.ids) if vocabulary.tokens[number].kind == Kind.WORD]
+    ids = [[model.begin, *hypothesis.ids[: 1 + place]] for place in ends]
+    of_tags = [slow_log_probabilities(model, each, known, encoded, True).tolist() for each in ids]
+    ways = list(product(sorted(known), repeat=len(ends)))
+    scored = sorted(ways, key=lambda way: -sum(each[tag] for each, tag in zip(of_tags, way, strict=True)))
+    if constraints == "strict":
+        scored = [way for way in scored if spells_a_tree([tag for tag in map(vocabulary.tags.__getitem__, way) if tag])]
+    rest = dict(zip(ends, scored[0], strict=True))
+    written = [
+        entry
+        for place, number in enumerate(hypothesis.ids)
+        for entry in ([number, rest[place]] if place in rest else [number])
+    ]
+    total = sum(each[tag] for each, tag in zip(of_tags, scored[0], strict=True))
+    return Hypothesis(written, hypothesis.log_probability + total, hypothesis.score)
+
+
+def next_logits(
+    model: TranslationModel, ids: Sequence[int], encoded: EncodedSource, transitions: SlowArcs | None
+) -> Tensor:
+    prefix = [model.begin, *ids]
+    if transitions is not None and transitions.side.spelling.trees == "apart":
+        tags = transitions.known_tags
+        writes_tag = bool(ids) and ids[-1] not in tags and transitions.tokens[ids[-1]].kind == Kind.WORD
+        return slow_log_probabilities(model, prefix, tags, encoded, writes_tag)
+    if transitions is not None and "compose" in transitions.side.ideas:
+        string = " ".join(spelled(transitions.tokens[index], transitions.style.split) for index in ids)
+        state = slow_states(model, transitions.side, prefix, string, encoded)[-1]
+    elif isinstance(model.decoder, CausalDecoder):
+        state = model.network.decode(model.network.embed(torch.tensor([prefix])), encoded.states, encoded.bias)[0, -1]
+    else:
+        edges = []
+        for arc in arcs_of(ids, transitions) if transitions else []:
+            assert transitions is not None
+            columns = (each.tolist() for each in transitions.graph.columns_of([arc]).values())
+            edges += list(zip(*columns, strict=True))
+        state = slow_state(model, prefix, edges, encoded)
+    return state @ model.network.output_weight.t() + model.network.output_bias
+
+
+def spelled(token: Token, split: bool) -> str:
+    """Any token of this kind, as text."""
+    if token.kind in (Kind.OPEN, Kind.WORD):
+        return "x@@" if token.kind == Kind.OPEN else "x"
+    sides = {Kind.LEFT: "LEFT-ARC", Kind.RIGHT: "RIGHT-ARC", Kind.LABEL: "ARC"}
+    side = sides.get(token.kind, "ARC" if split else "RIGHT-ARC")  # else the arc of the root, or its second half
+    return f"{side}:{token.label}" if token.label else side
+
+
+def arcs_of(ids: Sequence[int], transitions: SlowArcs) -> list:
+    state, arcs = State(transitions.style), []
+    for index in ids:
+        state = state.after(transitions.tokens[index])
+        arcs += [state.arc] if state.arc else []
+    return arcs
+
+
+def may_follow(
+    ids: Sequence[int], token: int, transitions: SlowArcs, config: SearchConfig, subwords: int, limit: int
+) -> bool:
+    if transitions.side.spelling.trees == "apart":
+        kind = transitions.tokens[token].kind
+        was_open = bool(ids) and transitions.tokens[ids[-1]].kind == Kind.OPEN
+        return not ((kind == Kind.END and was_open) or (kind == Kind.OPEN and len(ids) + 1 == limit))
+    state = State(transitions.style)
+    for index in ids:
+        state = state.after(transitions.tokens[index])
+    kind = transitions.tokens[token].kind
+    left = subwords - sum(bool(transitions.tokens[index].kind & SUBWORDS) for index in ids)
+    if kind & SUBWORDS and (left == 0 or (left == 1 and kind == Kind.OPEN)):
+        return False
+    return bool(kind & state.allowed(config.constraints, limit - len(ids)))

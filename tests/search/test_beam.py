@@ -1,0 +1,194 @@
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+import torch
+
+from synmt.data.corpus import Corpus
+from synmt.ideas.target.tags.strings import read_tag
+from synmt.nn.config import Positions
+from synmt.nn.prefixes import PrefixPlan
+from synmt.search.beam import beam_search
+from synmt.search.config import SearchConfig
+from synmt.text.vocabulary import END, UNKNOWN
+from synmt.trees.arc_tokens import is_arc
+from synmt.trees.record import check_heads
+from synmt.trees.transitions import Constraints, TransitionError, read_transitions
+from tests import tiny
+from tests.search.slow_search import slow_arcs, slow_beam_search
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(
+    ("system", "beam", "end_bias"),
+    [(system, 2, 2.0) for system in tiny.SYSTEMS]
+    + [(system, beam, bias) for system in ("sequence", "mask+pascal") for beam in (1, 2, 4) for bias in (-0.5, 2.0)],
+)
+def test_a_batch_with_caches_finds_what_the_slow_search_finds(system: str, beam: int, end_bias: float) -> None:
+    """With a dear end of sentence the searches run into their length limit, with a cheap one they do not."""
+    sources, vocabulary = tiny.sources_and_vocabulary(system)
+    model = tiny.model(system, vocabulary)
+    model.network.output_bias.data[END] = end_bias
+    config = SearchConfig(beam=beam, max_length_offset=4)
+    batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
+    for index, found in enumerate(beam_search(model, batch, config)):
+        expected = slow_beam_search(model, sources.batch([index], vocabulary.padding, CPU), config)
+        assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
+        assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
+@pytest.mark.parametrize("constraints", ["none", "legal", "strict"])
+def test_every_target_side_is_searched_as_the_slow_search_does(target: str, constraints: Constraints) -> None:
+    """With trees that grow, and sentences that end at different times."""
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target, seed=3)
+    model.network.output_bias.data[END] = 1.0
+    side = tiny.TARGET_SYSTEMS[target]
+    transitions = side.spelling.output(vocabulary)
+    config = SearchConfig(beam=2, max_length_offset=2, constraints=constraints)
+    batch = sources.batch([0, 1, 2], vocabulary.padding, CPU)
+    for index, found in enumerate(beam_search(model, batch, config, transitions)):
+        alone = sources.batch([index], vocabulary.padding, CPU)
+        expected = slow_beam_search(model, alone, config, slow_arcs(side, vocabulary))
+        assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
+        assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"no_repeat": 1},
+        {"no_repeat": 2, "max_length_ratio": 1.5},
+        {"min_length_ratio": 1.2},
+        {"min_length_ratio": 3.0, "max_length_ratio": 1.3, "no_repeat": 3},
+        {"max_length_ratio": 0.1},
+    ],
+)
+@pytest.mark.parametrize("target", ["sequence", "bitran"])
+def test_bounds_are_those_of_the_slow_search(bounds: dict[str, float], target: str) -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    model = tiny.model("sequence", vocabulary, target=target, seed=3)
+    for end_bias in (-1.0, 3.0):
+        model.network.output_bias.data[END] = end_bias
+        config = SearchConfig(beam=3, max_length_offset=4, **bounds)  # type: ignore[arg-type]
+        batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
+        for index, found in enumerate(beam_search(model, batch, config)):
+            expected = slow_beam_search(model, sources.batch([index], vocabulary.padding, CPU), config)
+            assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
+            assert [h.score for h in found] == pytest.approx([h.score for h in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("systems", [("sequence", "mask"), ("lisa", "sequence", "linearized")])
+@pytest.mark.parametrize("target", ["sequence", "bitran"])
+def test_models_search_together_as_the_slow_search_does(systems: tuple[str, ...], target: str) -> None:
+    """Each with its own form of the sources, and its own source vocabulary."""
+    models, batches = [], []
+    for seed, system in enumerate(systems):
+        sources, vocabulary = tiny.sources_and_vocabulary(system)
+        models.append(tiny.model(system, vocabulary, target=target if seed else "sequence", seed=seed))
+        models[-1].network.output_bias.data[END] = 1.0
+        batches.append([sources.batch(rows, vocabulary.padding, CPU) for rows in ([0, 1, 2, 3], [0], [1], [2], [3])])
+    config = SearchConfig(beam=3, max_length_offset=3)
+    whole, *alone = zip(*batches, strict=True)
+    others = list(zip(models[1:], whole[1:], strict=True))
+    for found, (own, *forms) in zip(beam_search(models[0], whole[0], config, None, others), alone, strict=True):
+        pairs = list(zip(models[1:], forms, strict=True))
+        expected = slow_beam_search(models[0], own, config, None, pairs)
+        assert [hypothesis.ids for hypothesis in found] == [hypothesis.ids for hypothesis in expected]
+        assert [h.log_probability for h in found] == pytest.approx([h.log_probability for h in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("target", tiny.TREE_SYSTEMS)
+@pytest.mark.parametrize("end_bias", [-20.0, 0.0, 3.0])
+@pytest.mark.parametrize("max_length_offset", [0, 3])
+def test_strict_translations_are_trees(target: str, end_bias: float, max_length_offset: int) -> None:
+    """Of random models, whether they want to end early or never."""
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    side = tiny.TARGET_SYSTEMS[target]
+    transitions = side.spelling.output(vocabulary)
+    config = SearchConfig(beam=3, max_length_offset=max_length_offset)
+    batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
+    for seed in range(5):
+        model = tiny.model("sequence", vocabulary, target=target, seed=seed)
+        model.network.output_bias.data[END] = end_bias
+        for sentence, hypotheses in enumerate(beam_search(model, batch, config, transitions)):
+            assert hypotheses
+            for hypothesis in hypotheses:
+                entries = side.spelling.string(vocabulary.decode(hypothesis.ids))
+                record = read_transitions(entries, side.style)
+                check_heads(record.heads)
+                assert record.heads.count(0) == 1
+                assert sum(not is_arc(entry) for entry in entries) <= sources.words[sentence] + max_length_offset
+
+
+def test_without_constraints_a_string_need_not_be_a_tree() -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", "parent")
+    side = tiny.TARGET_SYSTEMS["parent"]
+    config = SearchConfig(beam=3, constraints="none", max_length_offset=3)
+    faults = 0
+    for seed in range(5):
+        model = tiny.model("sequence", vocabulary, target="parent", seed=seed)
+        batch = sources.batch([0, 1, 2, 3], vocabulary.padding, CPU)
+        for hypotheses in beam_search(model, batch, config, side.spelling.output(vocabulary)):
+            for hypothesis in hypotheses:
+                try:
+                    read_transitions(vocabulary.decode(hypothesis.ids), side.style)
+                except TransitionError:
+                    faults += 1
+    assert faults
+
+
+def test_length_penalties() -> None:
+    gnmt = SearchConfig()
+    assert [gnmt.penalty(length) for length in (1, 10, 20)] == pytest.approx([1, 1.732862, 2.354362], abs=1e-6)
+    plain = SearchConfig(length_penalty="plain", alpha=1.0)
+    assert plain.penalty(7) == 7
+    assert SearchConfig(alpha=0.0).penalty(33) == 1
+
+
+def test_neither_unknown_nor_empty_translations() -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence")
+    model = tiny.model("sequence", vocabulary)
+    model.network.output_bias.data[END] = 20.0
+    model.network.output_bias.data[UNKNOWN] = 10.0
+    found = beam_search(model, sources.batch([0, 1], vocabulary.padding, CPU), SearchConfig())
+    for hypotheses in found:
+        for hypothesis in hypotheses:
+            assert hypothesis.ids
+            assert UNKNOWN not in hypothesis.ids
+            assert END not in hypothesis.ids
+
+
+@pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
+@pytest.mark.parametrize("positions", get_args(Positions))
+def test_log_probabilities_are_those_of_training(target: str, positions: Positions) -> None:
+    """Also where the search forbids what the model finds likely: unknown tokens, an early end, an arc in its way."""
+    side = tiny.TARGET_SYSTEMS[target]
+    sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
+    model = tiny.model("sequence", vocabulary, replace(tiny.CONFIG, positions=positions), target=target)
+    model.network.output_bias.data[END] = 3.0 if side.spelling.trees == "apart" else 1.0
+    model.network.output_bias.data[UNKNOWN] = 2.0
+    arcs = side.spelling.output(vocabulary)
+    ended = 0
+    config = SearchConfig(max_length_offset=8)
+    for hypothesis in beam_search(model, sources.batch([0], vocabulary.padding, CPU), config, arcs)[0]:
+        limit = int(sources.words[0]) + config.max_length_offset
+        entries = [vocabulary.target[number] for number in hypothesis.ids]
+        if limit in (len(entries), sum(read_tag(entry) is None for entry in entries)):  # and did not end
+            continue
+        only = Corpus.empty(vocabulary, side, PrefixPlan(0, 10_000))
+        only.append(tiny.source_features("sequence")[0], entries)
+        loss = float(model.loss(*only.batch([0], CPU)).translation.detach())
+        assert hypothesis.log_probability == pytest.approx(-loss, abs=1e-4)
+        ended += 1
+    assert ended
+
+
+def test_the_limit_counts_words_not_nodes() -> None:
+    sources, vocabulary = tiny.sources_and_vocabulary("mask")
+    model = tiny.model("mask", vocabulary)
+    model.network.output_bias.data[END] = -50.0
+    found = beam_search(model, sources.batch([0], vocabulary.padding, CPU), SearchConfig(max_length_offset=2))
+    assert {len(hypothesis.ids) for hypothesis in found[0]} == {sources.words[0] + 2}

@@ -1,0 +1,70 @@
+"""Forced decoding: scores of given translations equal those computed in training and search."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from synmt.search.config import SearchConfig, TranslateConfig
+from synmt.search.scores import ForcedPair, ForcedTarget, force
+from synmt.search.translation import Translator
+from synmt.text.vocabulary import END_TOKEN
+from synmt.trees.arc_tokens import is_arc
+from tests import tiny
+from tests.inspection.models import write_model
+from tests.search.slow_search import next_logits, slow_arcs
+
+CPU = torch.device("cpu")
+
+
+def forced(path: Path, system: str, target: str, batch_tokens: int = 100) -> tuple[Translator, list[ForcedTarget]]:
+    """The tiny pairs, and between them one that cannot be scored."""
+    folder = write_model(path / "model", system, target)
+    translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(batch_tokens=batch_tokens))
+    pairs = [*map(ForcedPair, tiny.source_features(system), tiny.target_entries(target))]
+    pairs.insert(2, ForcedPair(pairs[0].source, []))
+    found = force(translator, folder.config, pairs)
+    assert found.pop(2) == ForcedTarget()
+    return translator, found
+
+
+@pytest.mark.parametrize(
+    ("system", "target"),
+    [("sequence", target) for target in tiny.TARGET_SYSTEMS] + [(system, "compose") for system in tiny.SYSTEMS],
+)
+def test_scores_are_the_losses_of_training(system: str, target: str, tmp_path: Path) -> None:
+    """With the sign changed, of a batch, of each sentence alone, and of words and arcs apart."""
+    translator, found = forced(tmp_path, system, target)
+    corpus, _ = tiny.corpus(system, target)
+    together = float(translator.model.loss(*corpus.batch([0, 1, 2, 3], CPU)).translation.detach())
+    assert -math.fsum(each.total() for each in found) == pytest.approx(together, rel=1e-6)
+    for index, each in enumerate(found):
+        alone = float(translator.model.loss(*corpus.batch([index], CPU)).translation.detach())
+        assert -each.total() == pytest.approx(alone, rel=1e-6)
+        assert each.total(of_arcs=True) + each.total(of_arcs=False) == pytest.approx(each.total())
+        assert each.entries == [*tiny.target_entries(target)[index], END_TOKEN]
+        assert bool(each.total(of_arcs=True)) == any(map(is_arc, each.entries))
+
+
+@pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
+@torch.inference_mode()
+def test_scores_of_tokens_are_those_of_a_slow_search(target: str, tmp_path: Path) -> None:
+    translator, found = forced(tmp_path, "sequence", target)
+    corpus, vocabulary = tiny.corpus("sequence", target)
+    side = tiny.TARGET_SYSTEMS[target]
+    arcs = slow_arcs(side, vocabulary)
+    for index, each in enumerate(found):
+        ids = corpus.targets[index].tolist()
+        encoded = translator.model.encode(corpus.batch([index], CPU)[0])
+        for place, (number, value) in enumerate(zip(ids, each.log_probabilities, strict=True)):
+            logits = next_logits(translator.model, ids[:place], encoded, arcs)
+            assert value == pytest.approx(float(logits.log_softmax(dim=0)[number]), abs=1e-5)
+
+
+@pytest.mark.parametrize("target", ["sequence", "compose", "gcn"])
+def test_batches_change_nothing(target: str, tmp_path: Path) -> None:
+    _, together = forced(tmp_path, "mask", target)
+    _, alone = forced(tmp_path, "mask", target, batch_tokens=1)
+    for one, other in zip(together, alone, strict=True):
+        assert one.log_probabilities == pytest.approx(other.log_probabilities, abs=1e-5)
