@@ -5,6 +5,7 @@ import pathlib
 from typing import Literal, Self
 
 import synmt.api.alignment
+import synmt.inspection.matrix
 import synmt.metrics.metric
 import synmt.metrics.significance
 import synmt.search.scores
@@ -129,6 +130,17 @@ class Model:
         batch_tokens: int = 4096,
         max_tokens: int = 2000,
     ) -> collections.abc.Iterator[synmt.search.scores.ForcedTarget]: ...
+    def attention(
+        self,
+        sentence: str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str],
+        *,
+        side: Literal["source", "target"] = "source",
+        layer: int = 1,
+        head: int | None = None,
+        title: str | None = None,
+        width: float | None = None,
+        dpi: int = 150,
+    ) -> synmt.inspection.matrix.Picture: ...
 
 def align(
     pairs: collections.abc.Iterable[

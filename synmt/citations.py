@@ -5,12 +5,20 @@ entries.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 SYNMT = "synmt"  # the key of synmt itself
 _ENTRY = re.compile(r"^@\w+\{([^,\s]+),.*?^\}$", re.MULTILINE | re.DOTALL)
+
+
+def cited(registry: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
+    """Yield the papers of ideas, aligners or metrics; for one without its own papers, the papers of its parts."""
+    for name in names:
+        made = registry[name]
+        yield from getattr(made, "cites", ()) or cited(registry, getattr(made, "parts", ()))
 
 
 def entries(cites: Iterable[str]) -> list[str]:

@@ -10,9 +10,10 @@ from synmt.model.folder import ModelFolder
 from synmt.options import check_keywords, check_used
 from synmt.streams import Notes, OnError, WrongUsage
 from synmt.streams.process import random_numbers_kept
+from synmt.training.fit import Recipe
 from synmt.training.presets import DEFAULT, scope_of
-from synmt.training.run import PairFiles
-from synmt.training.run import train as train_pairs
+from synmt.training.run import PairFiles, TrainingText
+from synmt.training.run import train as train_text
 from synmt.training.start import configs_of, known
 
 Pairs = str | Path | tuple[str | Path, str | Path] | PairFiles | Iterable[Pair]
@@ -54,11 +55,10 @@ def train(
     notes = Notes("train")
     if "preset" not in given:
         notes.add(f"--preset {DEFAULT}, which suits a CPU")
-    codes, folder = given.get("codes"), Path(prepared) if prepared else None
+    text = TrainingText(data, config, Recipe(training, given.get("codes"), start), jobs)
+    folder = Path(prepared) if prepared else None
     with random_numbers_kept():
-        train_pairs(
-            Path(out), data, validation, config, training, codes, resume, device, on_error, start, folder, jobs, notes
-        )
+        train_text(Path(out), text, validation, resume, device, on_error, folder, notes)
     return Path(out)
 
 

@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import torch
 
 from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
 from synmt.device import Precision, local_device
+from synmt.inspection import PictureConfig
+from synmt.inspection.matrix import Picture, draw_matrices
+from synmt.inspection.sentence import head_matrices, read_sentence, read_translation
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
@@ -30,6 +33,7 @@ OF_SCORES = [
     for each in settings_of(TranslateConfig)
     if each.name in ("sum_trees", "tokenizer", "batch_tokens", "max_tokens")
 ]
+OF_PICTURES = settings_of(PictureConfig)
 OPTIONS = [*options_in(SearchConfig, unless=OF_SEARCHES).values(), *options_in(TranslateConfig).values()]
 
 
@@ -112,6 +116,29 @@ class Model:
             raise ValueError("log-probabilities need exactly one model")
         translator, config = self._open(None, settings, score=True)
         return self._forced(translator, config, pairs, on_error)
+
+    @takes(*OF_PICTURES)
+    def attention(
+        self,
+        sentence: Sentence,
+        *,
+        side: Literal["source", "target"] = "source",
+        layer: int = 1,
+        head: int | None = None,
+        **settings: Any,
+    ) -> Picture:
+        """Return a picture of the heads of a layer on a sentence, as `synmt inspect attention` draws it.
+
+        side: the encoder, or the decoder on its translation; layer, head: from 1; head: None for all.
+        Raises BadInput, also for a layer or head that the model lacks, and ValueError for several models.
+        """
+        if len(self.folders) > 1:
+            raise ValueError("a picture needs exactly one model")
+        look = config_of_all(PictureConfig, settings)
+        read = read_sentence if side == "source" else read_translation
+        (line,) = lines_of([sentence], "sentence", "fail")
+        shown = head_matrices(read(self.folders[0], line), "weights", layer, head)
+        return Picture(lambda figure: draw_matrices(figure, *shown), look)
 
     def _open(
         self, n: int | None, settings: dict[str, Any], score: bool = False, jobs: int = 1

@@ -1,12 +1,11 @@
 """`synmt cite`"""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 import click
 
 from synmt.alignment import ALIGNERS
-from synmt.citations import SYNMT, entries
+from synmt.citations import SYNMT, cited, entries
 from synmt.cli.options import bad_input
 from synmt.cli.sections import SectionCommand
 from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS, systems
@@ -49,18 +48,11 @@ def command(model: Sequence[str], method: Sequence[str], parser: Sequence[str], 
     sides = [known[name] for name in model]
     cites = [
         SYNMT,
-        *of_all(SOURCE_IDEAS, [source for source, _ in sides]),
-        *of_all(TARGET_IDEAS, [target for _, target in sides]),
-        *of_all(ALIGNERS, method),
+        *cited(SOURCE_IDEAS, [source for source, _ in sides]),
+        *cited(TARGET_IDEAS, [target for _, target in sides]),
+        *cited(ALIGNERS, method),
         *(key for name in parser for key in CITES[name]),
-        *of_all(METRICS, metric),
+        *cited(METRICS, metric),
     ]
     with bad_input():
         write_lines(iter(entries(cites)))
-
-
-def of_all(registry: Mapping[str, Any], chosen: Iterable[str]) -> Iterable[str]:
-    """Yield the papers of each, or of its parts if it names none."""
-    for name in chosen:
-        made = registry[name]
-        yield from getattr(made, "cites", ()) or of_all(registry, getattr(made, "parts", ()))

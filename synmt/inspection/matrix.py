@@ -11,7 +11,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -165,6 +166,24 @@ def _write_numbers(
         ink = "black" if lightness[row, column] > 0.4 else "white"
         text = f"{float(value):z.{digits}f}"
         panel.text(column, row, text, ha="center", va="center", fontsize=LABEL_POINTS, color=ink)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture that a notebook shows in place. `draw` draws it."""
+
+    draw: "Callable[[Figure], None]" = field(repr=False)
+    look: PictureConfig = DEFAULTS
+
+    def _repr_svg_(self) -> str:
+        return picture(self.draw, "svg", self.look).decode()
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to a PNG, SVG or PDF file. Raises ValueError for another suffix."""
+        form = Path(path).suffix.removeprefix(".")
+        if form not in get_args(PictureForm):
+            raise ValueError(f"{path}: the suffix must be one of {', '.join(get_args(PictureForm))}")
+        Path(path).write_bytes(picture(self.draw, cast(PictureForm, form), self.look))
 
 
 def picture(draw: "Callable[[Figure], None]", form: PictureForm, look: PictureConfig = DEFAULTS) -> bytes:

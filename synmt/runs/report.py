@@ -13,7 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from synmt import __version__
+from synmt.alignment import ALIGNERS
+from synmt.citations import SYNMT, cited, entries
 from synmt.data.records import source_form
+from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.inspection.curves import Curves, mean_of, panels, read_curves
 from synmt.inspection.matrix import label
 from synmt.inspection.page import filled
@@ -21,8 +24,10 @@ from synmt.metrics import METRICS
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import Metric
 from synmt.metrics.reading import LengthBuckets
+from synmt.model.files import CONFIG_FILE, read_config
+from synmt.parsers.config import CITES, ParserConfig
 from synmt.runs.calls import pairs_of_words
-from synmt.runs.file import Pair, RunFile
+from synmt.runs.file import COST, Pair, RunFile
 from synmt.runs.systems import trees_of
 from synmt.runs.table import COSTS, Measured, Output, Result, chosen_on_dev, legend, title_of
 from synmt.runs.tasks import Made, Workplace
@@ -81,9 +86,27 @@ def page(found: Found, file: Path) -> str:
         ],
         "notes": [*chosen_on_dev(first), *legend(first.system, len(first.scores), len(systems))],
         "signatures": list(dict.fromkeys(f"{each.metric}|{each.signature}" for each in found.results)),
+        "citations": "\n".join(entries(_cites(found))),
         "file": [label(line.text, LONGEST_LINE) for line in read_lines([str(file)])],
     }
     return filled("report.html", label(file.name, LONGEST_WORD), data)
+
+
+def _cites(found: Found) -> Iterator[str]:
+    """Yield the papers of synmt, and of the ideas, aligners, parsers and metrics of the run."""
+    yield SYNMT
+    for model in dict.fromkeys(output.model for output in found.made):
+        if (model / CONFIG_FILE).exists():
+            fields = read_config(model)
+            if "aligner" in fields:
+                yield from cited(ALIGNERS, [fields["aligner"]])
+            else:
+                yield from cited(SOURCE_IDEAS, fields["model"]["source"])
+                yield from cited(TARGET_IDEAS, fields["model"]["target"]["ideas"])
+    if (found.place.folder / "data" / "parsed").exists():
+        parser = found.run.options.get("parse", {}).get("parser", ParserConfig.parser)
+        yield from (key for name in str(parser).split("+") for key in CITES[name])
+    yield from cited(METRICS, (name for name in found.run.metrics if name != COST))
 
 
 def _systems(measured: Measured, systems: Sequence[str]) -> dict[str, list[int]]:

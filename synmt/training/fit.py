@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import nn
@@ -59,25 +59,41 @@ class TrainingData(Protocol[Config]):
         """Return what scores a model, None without validation data."""
 
 
+@dataclass(frozen=True)
+class Recipe(Generic[Config]):
+    """The options of a training run, and what a new model begins with.
+
+    codes: a file of merges to use instead of learning new ones.
+    start: a trained model whose merges, vocabularies and parameters the new model starts with.
+    """
+
+    training: TrainingConfig
+    codes: str | None = None
+    start: ModelFolder[Config] | None = None
+
+    def merges(self, pairs: Pairs) -> Bpe:
+        """Return the merges of a new model: from `start`, from `codes`, or learned from the pairs."""
+        if self.start:
+            return self.start.bpe
+        return Bpe.load(self.codes) if self.codes else pairs.joint_bpe(self.training.merges)
+
+
 def fit(
     path: Path,
     config: Config,
     data: TrainingData[Config],
-    training: TrainingConfig,
+    recipe: Recipe[Config],
     processes: Processes,
-    codes: str | None = None,
     learner: Callable[[ModelFolder[Config]], nn.Module] | None = None,
     announce: Callable[[ModelFolder[Config], nn.Module], None] = lambda folder, model: None,
     conclude: Callable[[Progress], None] = lambda progress: None,
-    start: ModelFolder[Config] | None = None,
 ) -> ModelFolder[Config]:
     """Train a model into a new folder, or resume the training run of an existing one. Raises BadInput.
 
-    codes: a file of merges to use instead of learning new ones.
     learner: makes a module to train that contains the folder's model, instead of that model itself.
     announce: called when nothing can be refused any more; conclude: called at the end.
-    start: a trained model whose merges, vocabularies and parameters the new model starts with.
     """
+    training, start = recipe.training, recipe.start
     resume = bool(
         processes.from_first((path / CONFIG_FILE).exists())
     )  # the first process may write it before others look
@@ -86,10 +102,7 @@ def fit(
     with naming(path):
         path.mkdir(parents=True, exist_ok=True)
     with locked(path) if processes.first else nullcontext():
-        if resume:
-            folder = _matching(path, config, data, training, codes, start)
-        else:
-            folder = _new(path, config, data, training, processes, codes, start)
+        folder = _matching(path, config, data, recipe) if resume else _new(path, config, data, recipe, processes)
         new_model = folder.new_model
         if start:
             new_model = partial(start.load_into, folder.new_model)
@@ -110,17 +123,12 @@ def fit(
 
 
 def _new(
-    path: Path,
-    config: Config,
-    data: TrainingData[Config],
-    training: TrainingConfig,
-    processes: Processes,
-    codes: str | None,
-    start: ModelFolder[Config] | None,
+    path: Path, config: Config, data: TrainingData[Config], recipe: Recipe[Config], processes: Processes
 ) -> ModelFolder[Config]:
     """Return a new folder, still without parameters."""
-    bitext = data.bitext
-    bpe, vocabularies = subwords_of(config, data, training, codes, start)
+    bitext, start = data.bitext, recipe.start
+    bpe = recipe.merges(bitext)
+    vocabularies = start.vocabularies if start else data.vocabularies(config, bpe)
     made_by = {
         "synmt": __version__,
         "torch": torch.__version__,
@@ -130,38 +138,12 @@ def _new(
         "pairs": len(bitext),
         "data": bitext.checksum,
         **({"init": start.checksum()} if start else {}),
-        **asdict(training),
+        **asdict(recipe.training),
     }
     return ModelFolder(path, config, bpe, vocabularies, made_by)
 
 
-def subwords_of(
-    config: Config,
-    data: TrainingData[Config],
-    training: TrainingConfig,
-    codes: str | None,
-    start: ModelFolder[Config] | None,
-) -> tuple[Bpe, tuple[Vocabulary, ...]]:
-    """Return the merges and the vocabularies of a new model."""
-    bpe = merges_of(data.bitext, training, codes, start)
-    return bpe, start.vocabularies if start else data.vocabularies(config, bpe)
-
-
-def merges_of(pairs: Pairs, training: TrainingConfig, codes: str | None, start: ModelFolder[Config] | None) -> Bpe:
-    """Return the merges of a new model: from the model that it starts with, from a file, or learned from the pairs."""
-    if start:
-        return start.bpe
-    return Bpe.load(codes) if codes else pairs.joint_bpe(training.merges)
-
-
-def _matching(
-    path: Path,
-    config: Config,
-    data: TrainingData[Config],
-    training: TrainingConfig,
-    codes: str | None,
-    start: ModelFolder[Config] | None,
-) -> ModelFolder[Config]:
+def _matching(path: Path, config: Config, data: TrainingData[Config], recipe: Recipe[Config]) -> ModelFolder[Config]:
     """Open the folder of a run to resume. Raises BadInput if its model, its data or their order would change."""
     folder = ModelFolder.open(path, type(config))
     if folder.config != config:
@@ -174,9 +156,9 @@ def _matching(
     }
     now: dict[str, object] = {
         "data": data.bitext.checksum,
-        "--init": start and start.checksum(),
-        "--codes": Bpe.load(codes).codes if codes else folder.bpe.codes,
-        **{_option(name): getattr(training, name) for name in FIXED},
+        "--init": recipe.start and recipe.start.checksum(),
+        "--codes": Bpe.load(recipe.codes).codes if recipe.codes else folder.bpe.codes,
+        **{_option(name): getattr(recipe.training, name) for name in FIXED},
     }
     check_same(path, before, now, "was trained")
     return folder

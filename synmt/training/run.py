@@ -26,7 +26,7 @@ from synmt.text.vocabulary import Vocabulary
 from synmt.training.checkpoint import Progress
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import joined_processes
-from synmt.training.fit import fit, merges_of
+from synmt.training.fit import Recipe, fit
 from synmt.training.log import check_installed
 from synmt.training.validation import Validation
 
@@ -107,14 +107,12 @@ class TranslationData:
 
 @dataclass(frozen=True)
 class TrainingText:
-    """The text of a training run, read by `jobs` processes. codes, start: as in `train`."""
+    """The text of a training run, read by `jobs` processes. model: extends the config of the recipe's start."""
 
     files: PairFiles
     model: ModelConfig
-    training: TrainingConfig
-    codes: str | None
-    start: ModelFolder[ModelConfig] | None
-    jobs: int
+    recipe: Recipe[ModelConfig]
+    jobs: int = 1
 
     def read(self, notes: Notes, bad: BadLines) -> TextPairs:
         """Read the pairs, and note doubts about them. Raises BadInput."""
@@ -127,7 +125,7 @@ class TrainingText:
         words = model.words or words_of((pair.source for pair in bitext), model.languages[0], model.tokenizer)
         note_tokenizers(notes, model.tokenizer, {side.side: side.language for side in sides if side.looks.lines})
         note_doubts(notes, *sides)
-        return TextPairs(bitext, words, notes, self.jobs, self.training.subword_dropout)
+        return TextPairs(bitext, words, notes, self.jobs, self.recipe.training.subword_dropout)
 
     @contextmanager
     def prepared(self, place: Path | None, notes: Notes, bad: BadLines) -> Iterator[PreparedPairs]:
@@ -135,21 +133,21 @@ class TrainingText:
 
         Raises BadInput, and WrongUsage for pairs that can be read only once and should be saved in `place`.
         """
-        files = self.files.options()
+        files, recipe = self.files.options(), self.recipe
         if place and not files:
             raise WrongUsage(
                 "--prepared: standard input, pipes and pairs without a file cannot be found again; name a file"
             )
-        known = made_of(files, self.model, self.training, self.codes, self.start, bad.on_error) if files else None
+        known = made_of(files, self.model, recipe.training, recipe.codes, recipe.start, bad.on_error) if files else None
 
         def make(folder: Path) -> None:
             own_notes, own_bad = Notes("train"), BadLines(bad.on_error)
-            pairs, start = self.read(own_notes, own_bad), self.start
+            pairs = self.read(own_notes, own_bad)
             if not len(pairs):
                 raise BadInput("no sentence pairs to train on")
-            bpe = merges_of(pairs, self.training, self.codes, start)
-            vocabulary = start.vocabulary if start else None
-            make_folder(folder, pairs, known or {}, self.model, bpe, self.training, own_bad, vocabulary)
+            vocabulary = recipe.start.vocabulary if recipe.start else None
+            bpe = recipe.merges(pairs)
+            make_folder(folder, pairs, known or {}, self.model, bpe, recipe.training, own_bad, vocabulary)
 
         with opened_pairs(place, known, make, notes) as pairs:
             for note in pairs.notes:
@@ -160,36 +158,29 @@ class TrainingText:
 
 def train(
     path: Path,
-    data: PairFiles,
+    text: TrainingText,
     dev: PairFiles | None,
-    model: ModelConfig,
-    config: TrainingConfig,
-    codes: str | None,
     resume: bool,
     device: str,
     on_error: OnError = "fail",
-    start: ModelFolder[ModelConfig] | None = None,
     prepared: Path | None = None,
-    jobs: int = 1,
     notes: Notes | None = None,
 ) -> None:
     """Train into the folder `path`, or resume its training run. Raises BadInput and WrongUsage.
 
     on_error: with "blank", pairs with a bad line are left out and counted.
-    start: a trained model to start with; `model` extends its config.
-    prepared: the folder of all columns, None for the user's cache; jobs: processes that prepare the pairs.
-    notes: remarks to report at the beginning.
+    prepared: the folder of all columns, None for the user's cache. notes: remarks to report at the beginning.
     """
+    config = text.recipe.training
     if config.tensorboard:
         check_installed()
     check_new(path, resume)  # before hours of parsing, not after
     with ExitStack() as stack, joined_processes(device) as processes:
-        if processes.size > 1 and data.read_once:
+        if processes.size > 1 and text.files.read_once:
             raise WrongUsage("standard input and pipes cannot be shared by several processes; name a file")
         bad, notes = BadLines(on_error), notes or Notes("train")
-        text = TrainingText(data, model, config, codes, start, jobs)
         pairs = stack.enter_context(text.prepared(prepared, notes, bad))
-        model = replace(model, words=pairs.words)
+        model = replace(text.model, words=pairs.words)
         dev_sides = model.sides()
         dev_bitext = read_bitext(dev.read(bad), model, notes, bad, dev_sides) if dev else None
         note_doubts(notes, *dev_sides)
@@ -206,7 +197,7 @@ def train(
             print(f"synmt train: {_end(progress, config, path)}", file=sys.stderr)
 
         translation = TranslationData(pairs, dev_bitext, notes)
-        fit(path, model, translation, config, processes, codes, announce=announce, conclude=conclude, start=start)
+        fit(path, model, translation, text.recipe, processes, announce=announce, conclude=conclude)
 
 
 def _beginning(pairs: int, folder: ModelFolder[ModelConfig], learner: nn.Module) -> str:

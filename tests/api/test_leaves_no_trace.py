@@ -57,6 +57,10 @@ CASES: dict[str, list[Callable[[], Any]]] = {
     "Model.log_probabilities": [
         lambda: list(synmt.Model.load("good", device="cpu").log_probabilities([(RECORD, "Er ist")]))
     ],
+    "Model.attention": [
+        lambda: synmt.Model.load("good", device="cpu").attention(RECORD)._repr_svg_(),
+        lambda: synmt.Model.load("good", device="cpu").attention(RECORD, side="target", head=1).save("picture.png"),
+    ],
     "project": [
         lambda: list(synmt.project([(RECORD, "Er ist", "0-0")])),
         lambda: list(synmt.project([(RECORD, "Er ist")], "aligner", device="cpu")),

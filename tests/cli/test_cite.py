@@ -8,8 +8,7 @@ import pytest
 from pybtex.database import BibliographyData, parse_string
 
 from synmt.alignment import ALIGNERS
-from synmt.citations import entries, papers
-from synmt.cli.cite import of_all
+from synmt.citations import cited, entries, papers
 from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS
 from synmt.metrics import METRICS
 from synmt.parsers.config import CITES, ParserName
@@ -28,7 +27,7 @@ def read(text: str) -> BibliographyData:
 @pytest.mark.parametrize("name", OFFERED)
 def test_all_that_has_a_name_has_papers(name: str) -> None:
     for each in OFFERED[name]:
-        assert entries(of_all(OFFERED[name], [each])), each
+        assert entries(cited(OFFERED[name], [each])), each
 
 
 def test_all_parsers_have_papers() -> None:
@@ -42,8 +41,8 @@ def test_all_papers_are_bibtex_and_cited() -> None:
     for key, entry in found.items():
         assert {"title", "year", REQUIRED[entry.type]} <= set(entry.fields), key
         assert key == "synmt" or entry.persons["author"], key
-    cited = {key for registry in OFFERED.values() for key in of_all(registry, registry)}
-    assert cited.union(*CITES.values()) | {"synmt"} == set(papers())
+    used = {key for registry in OFFERED.values() for key in cited(registry, registry)}
+    assert used.union(*CITES.values()) | {"synmt"} == set(papers())
 
 
 def test_the_entry_of_synmt_is_that_of_readme() -> None:

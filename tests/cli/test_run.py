@@ -13,6 +13,7 @@ import psutil
 import pytest
 import sacrebleu
 
+from synmt.citations import papers
 from synmt.model.files import locked
 from synmt.options import settings_of
 from synmt.runs import tasks
@@ -82,7 +83,11 @@ def test_one_file_becomes_a_table_and_is_not_run_twice(run: Path) -> None:
     made = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     again = synmt("run", run, "--format", "json", "--report", run.parent / "report.html")
     assert (again.stdout, again.stderr) == (done.stdout, "synmt run: scoring seen\n")
-    assert '"systems":["sequence","mask"]' in (run.parent / "report.html").read_text()
+    report = (run.parent / "report.html").read_text()
+    assert '"systems":["sequence","mask"]' in report
+    assert {key for key in papers() if f"{{{key}," in report} == {
+        "synmt", "vaswani2017attention", "mcdonald2021syntax", "papineni2002bleu", "popovic2015chrf", "post2018call",
+    }  # fmt: skip
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == made
 
     run.write_text(RUN.replace("updates = 2", "updates = 3"))

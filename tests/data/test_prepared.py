@@ -29,6 +29,7 @@ from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, WrongUsage
 from synmt.text.tokenization import Words
 from synmt.training.config import TrainingConfig
+from synmt.training.fit import Recipe
 from synmt.training.run import PairFiles, TrainingText
 from synmt.trees.record import ParseRecord, write_record
 from tests import tiny
@@ -248,7 +249,7 @@ def test_columns_are_computed_once_by_processes_that_start_together(
     together = Barrier(3)
     data, _, sources = corpora(tmp_path)
     model = ModelConfig(source_side({"mask": {}}), tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "none", DROPPING)
-    text, found, lengths = TrainingText(data, model, SHORT, None, None, 1), computed(monkeypatch), list[int]()
+    text, found, lengths = TrainingText(data, model, Recipe(SHORT)), computed(monkeypatch), list[int]()
 
     def prepare() -> None:
         with text.prepared(None, Notes("train"), BadLines()) as pairs:

@@ -9,7 +9,8 @@ from synmt.model.source import source_side
 from synmt.nn.config import TransformerConfig
 from synmt.streams import OnError
 from synmt.training.config import TrainingConfig
-from synmt.training.run import PairFiles, train
+from synmt.training.fit import Recipe
+from synmt.training.run import PairFiles, TrainingText, train
 from synmt.trees.record import write_record
 from tests import tiny
 
@@ -60,5 +61,6 @@ def run(
 ) -> ModelFolder[ModelConfig]:
     source, decoder = source_side({name: {} for name in system.split("+")}), tiny.TARGET_SYSTEMS[target]
     model = start.config if start else ModelConfig(source, decoder, ("en", "de"), "none", network)
-    train(out, data, dev or data, model, config, None, resume, "cpu", on_error, start, prepared, jobs)
+    text = TrainingText(data, model, Recipe(config, start=start), jobs)
+    train(out, text, dev or data, resume, "cpu", on_error, prepared)
     return ModelFolder.open(out, ModelConfig)

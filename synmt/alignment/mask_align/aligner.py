@@ -104,7 +104,7 @@ class MaskAlign:
         from synmt.alignment.corpus import LearningBitext
         from synmt.alignment.mask_align.validation import SAMPLE, LinkValidation
         from synmt.training.distribution import joined_processes
-        from synmt.training.fit import fit
+        from synmt.training.fit import Recipe, fit
 
         encoders, network, training = fitting_config(how.settings)
         guided = bitext.guide is not None
@@ -117,7 +117,7 @@ class MaskAlign:
             sample = islice(bitext.pairs, 0, None, -(-len(bitext.pairs) // SAMPLE))
             score = partial(LinkValidation, self.reading, list(sample))
             data = LearningBitext(bitext.pairs, how.notes, bitext.guide, score)
-            fit(how.out, config, data, training, processes, announce=lambda *_: how.notes.say())
+            fit(how.out, config, data, Recipe(training), processes, announce=lambda *_: how.notes.say())
             return self.open(how.out, str(processes.device))
 
     def save(self, folder: Path) -> None:

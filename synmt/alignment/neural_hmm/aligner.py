@@ -104,7 +104,7 @@ class NeuralHmm:
         from synmt.alignment.neural_hmm.model import NeuralHmmModel, start
         from synmt.data.bitext import Bitext
         from synmt.training.distribution import joined_processes
-        from synmt.training.fit import fit
+        from synmt.training.fit import Recipe, fit
 
         learned = Bitext(map(in_lower_case, bitext.pairs.spread(self.pairs)))
         if len(learned) < len(bitext.pairs):
@@ -121,7 +121,7 @@ class NeuralHmm:
                     start(model, data.corpus)
                 return model
 
-            fit(how.out, config, data, training, processes, learner=started, announce=lambda *_: how.notes.say())
+            fit(how.out, config, data, Recipe(training), processes, started, lambda *_: how.notes.say())
             return self.open(how.out, str(processes.device))
 
     def save(self, folder: Path) -> None:

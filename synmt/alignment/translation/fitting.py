@@ -40,6 +40,7 @@ from synmt.text.links import Link
 from synmt.text.vocabulary import Vocabulary
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
+from synmt.training.fit import Recipe
 from synmt.training.fit import fit as fit_model
 from synmt.training.loop import Trainer
 
@@ -118,7 +119,7 @@ class FitModels:
         learner = None if guide is None else lambda folder: LinkedTranslation(folder, self.idea)
         data = LinkedData(self.bitexts[name], directed(name, guide), self.how.notes)
         out, notes = self.how.out / name, self.how.notes
-        fit_model(out, model, data, self.training, self.processes, codes, learner, lambda *_: notes.say())
+        fit_model(out, model, data, Recipe(self.training, codes), self.processes, learner, lambda *_: notes.say())
 
     def _train_part(self, name: str, layer: int, guide: Guide | None) -> None:
         """Train the idea's part on top of one direction's model."""
