@@ -1,4 +1,4 @@
-"""Sources of links (an aligner in a folder, or files of links), and the lines that links are written as."""
+"""Sources of links (an aligner in a folder, or files of links), and the output lines."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
