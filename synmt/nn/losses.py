@@ -22,8 +22,8 @@ class Loss:
     some tokens are predicted.
     tokens: the number of these tokens.
     total: the loss to minimize, also a sum over these tokens.
-    accuracies: by the name of an idea's prediction, a function that returns how many are correct, and how many there
-    are.
+    accuracies: by the name of an idea's prediction, a function that returns the numbers of correct predictions and of
+    predictions.
     each [R]: the cross-entropy of each predicted token, in order; empty when gradients are on.
     """
 
