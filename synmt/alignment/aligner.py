@@ -1,7 +1,7 @@
 """The interface of aligners, and their folder. Imports neither numpy nor torch, so that `--help` is fast.
 
-An aligner is one class, a frozen dataclass: the fields made by `setting` are its options, and the other fields hold the
-fitted model. `fit` and `open` return an aligner that is ready to align.
+An aligner is one class, a frozen dataclass: some of its fields are its options, the others hold what it has learned.
+`fit` and `open` return an aligner that is ready to align.
 
 A folder holds the aligner's own files and config.json. The latter is written last, so its presence shows that the
 folder is complete:
@@ -98,7 +98,7 @@ class Aligner(Protocol):
     it, an aligner uses OF_WEIGHTS.
     parts: other aligners, whose options it shares. guide: the aligner that supplies links to learn from, by default.
     presets: the values of --preset, the default first. several: whether several processes can fit it together.
-    cites: its papers, as in synmt.citations; without them, those of its parts.
+    cites: its papers, as in synmt.citations; by default, the papers of its parts.
     cost(settings, pairs, cells), a class method: a line about the time that fitting takes; cells: Σ J × I.
     """
 

@@ -88,7 +88,7 @@ def makes_aligner(given: Mapping[str, Any]) -> bool:
 
 
 def scope_of(given: Mapping[str, Any]) -> Scope:
-    """Return what is known about the options of `synmt align`; given: its options and `paths`, by name.
+    """Return the scope of the options of `synmt align`; given: its options and `paths`, by name.
 
     Raises BadInput for a folder that is not a model.
     """

@@ -28,7 +28,7 @@ HMM, NEURAL = "hmm", "neural-hmm"
 # docs/results.md.
 SECONDS, SECONDS_READ, SECONDS_ALIGNED, BYTES = 0.9e-6, 1.8e-6, 1.0e-6, 42
 MOST_CELLS = 3 << 23  # number of cells up to which hmm allocates all memory at once
-LONGER = 1.6  # how many times more time per cell hmm takes for more cells
+LONGER = 1.6  # factor by which hmm is slower with more cells
 START = 3, 0.6e9
 
 

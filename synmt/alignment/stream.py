@@ -1,4 +1,4 @@
-"""Alignment of a stream of sentence pairs: by a saved aligner, by one that is fitted to them, or from known links."""
+"""Alignment of a stream of sentence pairs: by a saved aligner, by an aligner fitted to them, or from known links."""
 
 import os
 import sys

@@ -205,7 +205,7 @@ def shuffled_batches(
     seed: int,
     epoch: int,
 ) -> Batches:
-    """Return pairs of these lengths, each once, in batches of similar lengths. The order depends on seed and epoch.
+    """Return all pairs once, in batches of similar lengths. The order depends only on seed and epoch.
 
     counted: the sizes of pairs for `cuts`.
     """

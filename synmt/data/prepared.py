@@ -1,7 +1,7 @@
 """Saved columns of sentence pairs. The name of their folder is a checksum of everything that they were made from.
 
-A folder holds codes.bpe, the vocabulary, two .npy files per array, and prepared.json, which lists what the columns were
-made from, notes, and the checksum of each array. It holds neither code nor pickles.
+A folder contains codes.bpe, the vocabulary, two .npy files per array, and prepared.json, which lists the input that the
+columns were made from, notes, and the checksum of each array. It contains neither code nor pickles.
 """
 
 import hashlib

@@ -285,7 +285,7 @@ class PrefixDecoder(nn.Module):
         return {reading.name: reading.tensors(columns, length) for reading in self.readings}
 
     def _context(self, tensors: Mapping[str, Any]) -> AttentionEdit:
-        """Return the edit of self-attention within prefixes, in which all positions see each other."""
+        """Return the edit that the ideas make to self-attention within prefixes."""
         return AttentionEdit(heads=tuple(part(tensors[part.reads]) for part in _modules(self.heads)))
 
     def classes(self, network: Transformer, target: TargetBatch) -> list[Classes]:

@@ -227,8 +227,8 @@ class Transformer(nn.Module):
         contexts: Sequence[AttentionEdit | None] | None = None,
         watches: Sequence[tuple[HeadWatch, ...]] | None = None,
     ) -> Tensor:
-        """Run the decoder over a whole target. Each position sees only the previous positions, unless the layer has a
-        context, which then decides.
+        """Run the decoder over a whole target. Each position sees itself and the ones before it, unless the layer's
+        context says otherwise.
 
         states [B,t,d]: the embedded target, shifted right.
         encoded [B,n,d], source_bias [B,1,1,n].

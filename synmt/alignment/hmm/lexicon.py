@@ -119,8 +119,8 @@ class Lexicon:
         return cls(levels, concentration)
 
     def locate(self, words: Sequence[Sequence[str]], sources: Ids, targets: Ids, new: bool = False) -> Located:
-        """Find types in each level. words: of each side; sources, targets: the types, as indices of these words; new:
-        first replace the types of the lexicon by these."""
+        """Find types in each level. words: the words of each side; sources, targets: the types, as indices of words;
+        new: first replace the types of the lexicon by these."""
         located = Located([], [])
         for level in self.levels:
             source, target = (each.find(side) for each, side in zip(level.words, words, strict=True))
@@ -134,12 +134,12 @@ class Lexicon:
         return located
 
     def learn(self, located: Located, counts: Floats) -> None:
-        """Set all counts: how often each of the types is linked [N], 0 for others."""
+        """Set all counts. counts [N]: how often each located type is linked; other types get 0."""
         for level, places in zip(self.levels, located.places, strict=True):
             level.count(np.bincount(places, counts, len(level.types)).astype(np.float32))
 
     def relearn(self, tally: "Tally") -> None:
-        """Replace the types and their counts."""
+        """Replace all types and counts by a tally."""
         words = [list(each.ids) for each in self.levels[-1].words]
         targets, sources = np.divmod(tally.keys, len(words[0]))
         self.learn(self.locate(words, sources, targets, new=True), tally.counts)

@@ -283,7 +283,7 @@ def fit(options: "Hmm", sides: Sides) -> Model:
 
 
 def _meetings(bitext: IndexedBitext) -> Floats:
-    """Return in how many positions each type occurs, each divided by the length of the pair's longer side, [N]."""
+    """Return how often each type occurs, [N]: in each sentence pair, an occurrence counts 1 / length of longer side."""
     counts = np.zeros(len(bitext.keys) + 1, np.float32)
     for batch in bitext.batches:
         longer = np.maximum((batch.sources >= 0).sum(axis=1), (batch.targets >= 0).sum(axis=1))

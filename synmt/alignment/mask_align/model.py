@@ -252,7 +252,7 @@ def agreement_loss(forward: Tensor, backward: Tensor, cells: Tensor) -> Tensor:
 def entropy_loss(weights: Tensor, cells: Tensor, smoothing: float, form: Literal["code", "paper"]) -> Tensor:
     """Return −Σ W̃ log W̃ divided by the number of rows (`paper`) or of cells (`code`); W̃ = (W + λ) / Σ_j (W + λ).
 
-    weights W [B,I,J]; cells [B,I,J]: True if neither position is padding. Padded rows count nothing.
+    weights W [B,I,J]; cells [B,I,J]: True if neither position is padding. Padded rows do not count.
     """
     raised = (weights + smoothing) * cells
     shares = raised / raised.sum(dim=2, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny)

@@ -79,7 +79,7 @@ class NeuralHmm:
     text: FittedText | None = None
     opened: "Opened[NeuralHmmConfig] | None" = field(default=None, repr=False, compare=False)
     saved: "SavedModel | None" = field(default=None, repr=False, compare=False)  # for compiled code
-    totals: "Sequence[Tensor]" = field(default=(), repr=False, compare=False)  # the normalizers, without it
+    totals: "Sequence[Tensor]" = field(default=(), repr=False, compare=False)  # normalizers, without compiled code
     heuristic: ClassVar[Heuristic] = "mean"
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
     several: ClassVar[bool] = True

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from synmt.alignment.neural_hmm.aligner import NeuralHmm
 
 BEGINNING = 4.0  # κ, how strongly the first subword favours the start of the other side
-NEXT = 0.3  # what the initial log-score of a jump loses per step away from the next subword
+NEXT = 0.3  # initial penalty on the score of a jump, per step away from the next subword
 RAISED = 2.0
 CHUNK = 1000  # pairs counted, or subwords normalized, at once
 ROWS = 64  # rows of scores computed at once: they fit in a core's cache
@@ -129,7 +129,7 @@ class Direction(nn.Module):
         self.jumps = nn.Linear(width, 2 * longest + 1)
 
     def reset_parameters(self) -> None:
-        """Make the next position the likeliest, and all subwords equally likely."""
+        """Favour the next position, and set the biases of all subwords to 0."""
         for each in (self.bias, self.none, self.jumps.weight, self.jumps.bias):
             nn.init.zeros_(each)
         with torch.no_grad():
@@ -309,7 +309,7 @@ def _is_compiled(tensor: Tensor) -> bool:
 
 
 def _array(tensor: Tensor) -> Array:
-    """Return a CPU tensor as a numpy array: numpy multiplies small matrices several times faster. Keep others."""
+    """Return a CPU tensor as a numpy array, since numpy multiplies small matrices several times faster."""
     return tensor.numpy() if tensor.device.type == "cpu" else tensor
 
 

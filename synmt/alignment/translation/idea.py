@@ -213,6 +213,6 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
 
 
 def ties_subwords(idea: LinkIdea) -> bool:
-    """Return whether a method, or the one that it learns from, needs the same subwords in both directions."""
+    """Return whether a method, or the method that it learns from, needs the same subwords in both directions."""
     guide = ALIGNERS[idea.guide]() if idea.guide else None
     return idea.ties_subwords or (isinstance(guide, LinkIdea) and ties_subwords(guide))

@@ -1,8 +1,8 @@
 """`gcn`: a decoder whose input passes through a graph convolution over the tree that it is writing.
 
 Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, section 4, after
-Bastings et al. (2017). The decoder writes words and arcs, its positions see the whole prefix, and between the
-embeddings and the first layer there are layers of
+Bastings et al. (2017). The decoder writes words and arcs, its positions see the whole prefix, and the embeddings pass
+through these layers before the first decoder layer:
 
     h_v ← h_v + relu(Σ_u g_uv (W_dir h_u + b_lab)),   g_uv = σ(h_u · ŵ_dir + b̂_lab)
 
