@@ -1,7 +1,7 @@
 """The interface of aligners, and their folder. Imports neither numpy nor torch, so that `--help` is fast.
 
-An aligner is one class, a frozen dataclass: its settings are its options, its other fields what it has learned. `fit`
-and `open` return one that is ready to align.
+An aligner is one class, a frozen dataclass: some of its fields are its options, the others hold what it has learned.
+`fit` and `open` return an aligner that is ready to align.
 
 A folder holds the aligner's own files and config.json. The latter is written last, so its presence shows that the
 folder is complete:
@@ -78,7 +78,7 @@ class Fitting:
     """How an aligner is fitted.
 
     settings: the given options, by name; others have the aligner's defaults. out: the folder to create or, with
-    `resume`, to continue. notes: doubts about the bitext, reported once nothing can be refused any more.
+    `resume`, to continue. notes: doubts about the bitext, reported once all checks have passed.
     """
 
     settings: Settings
@@ -98,7 +98,7 @@ class Aligner(Protocol):
     it, an aligner uses OF_WEIGHTS.
     parts: other aligners, whose options it shares. guide: the aligner that supplies links to learn from, by default.
     presets: the values of --preset, the default first. several: whether several processes can fit it together.
-    cites: its papers, as in synmt.citations; without them, those of its parts.
+    cites: its papers, as in synmt.citations; by default, the papers of its parts.
     cost(settings, pairs, cells), a class method: a line about the time that fitting takes; cells: Σ J × I.
     """
 
@@ -109,7 +109,7 @@ class Aligner(Protocol):
     def text(self) -> FittedText | None: ...
 
     def needs(self, settings: Settings | None = None) -> Needs:
-        """Return the fields that records must have, to be fitted to with these settings or, without, to be aligned."""
+        """Return the fields that records must have: for fitting with these settings or, if None, for aligning."""
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
         """Learn from the bitext, and save the result in `how.out`."""
@@ -147,7 +147,7 @@ class Tempered(Protocol):
 
 
 def new_aligner(name: str, settings: Settings) -> Aligner:
-    """Return an aligner with those of the settings that it has. Raises WrongUsage."""
+    """Return an aligner; settings that it does not have are ignored. Raises WrongUsage."""
     if name not in ALIGNERS:
         raise WrongUsage(f"unknown method {name!r}; known: {', '.join(ALIGNERS)}")
     try:
@@ -158,7 +158,7 @@ def new_aligner(name: str, settings: Settings) -> Aligner:
 
 
 def open_aligner(folder: Path, name: str | None, device: str) -> Aligner:
-    """Open a saved aligner as the one that made it, or as another that reads its models. Raises BadInput."""
+    """Open a saved aligner by the method that made it, or by another that can read its models. Raises BadInput."""
     if name is None:
         name = read_config(folder).get("aligner")
         if not isinstance(name, str) or name not in ALIGNERS:

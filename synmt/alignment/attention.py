@@ -1,8 +1,8 @@
-"""How attention learns from links, and what attention would be if the predicted word were known.
+"""A loss by which attention learns links, and the posterior of attention given the predicted word.
 
-The latter is our own method, after Shankar & Sarawagi (2019), "Posterior Attention Models for Sequence to Sequence
-Learning", ICLR. Attention tells where a word y_i should come from before the word is known. Bayes' rule gives
-p(j | y_i) ∝ a_ij p(y_i | j). We approximate log p(y_i | j) by the gain of log p(y_i) if the weights move towards j:
+The posterior is our own method, after Shankar & Sarawagi (2019), "Posterior Attention Models for Sequence to Sequence
+Learning", ICLR. Attention is computed before the word y_i is known. Bayes' rule gives p(j | y_i) ∝ a_ij p(y_i | j). We
+approximate log p(y_i | j) by the gain of log p(y_i) if the weights move towards j:
 
     r_ij ∝ a_ij exp(g_ij − Σ_k a_ik g_ik),   g_ij = Σ_h ∂ log p(y_i) / ∂ a^h_ij,   a the mean of the heads h
 

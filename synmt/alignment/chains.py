@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-LEAST = -60.0  # log of the smallest likelihood relative to the largest one of the same word
+LEAST = -60.0  # smallest log-likelihood relative to the largest one of the same word
 
 Array = Any  # a numpy array or a tensor
 
@@ -36,7 +36,7 @@ class Tables:
     unlinked: Array
 
     def chances(self, surplus: Array | None) -> tuple[Array, Array, Any]:
-        """Return both, with λ [B,I,J], and the log of the factor that was taken out of them."""
+        """Return likely · e^λ, unlinked, and the log of the factor taken out of both, here 0. surplus: λ [B,I,J]."""
         likely = self.likely if surplus is None else self.likely * library_of(surplus).exp(surplus)
         return likely, self.unlinked, 0.0
 
@@ -51,7 +51,8 @@ class Scores:
     real: Array
 
     def chances(self, surplus: Array | None) -> tuple[Array, Array, Any]:
-        """Return likelihoods relative to the largest one of each word, and the log of that, summed by pair [B]."""
+        """Return likelihoods relative to the largest one of each word, linked and unlinked, and the sum of the logs of
+        the largest ones per pair [B]. surplus: λ [B,I,J]."""
         library = library_of(self.linked)
         logs = self.linked if surplus is None else self.linked + surplus
         most = library.maximum(library.amax(logs, axis=2), self.unlinked)
@@ -62,7 +63,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """links γ [B,I,J] and unlinked [B,I]: where each word comes from; the latter is 1 where padded.
+    """links [B,I,J]: γ; unlinked [B,I]: the probability that a word comes from none, 1 where padded.
 
     likelihood [B]: log p(y | x). p(j′ → j) between words i−1 and i is departures [B,I,J′] · moves [B,J′,J] ·
     arrivals [B,I,J].
@@ -76,7 +77,7 @@ class Found:
     moves: Array
 
     def taken(self) -> Array:
-        """Return ξ [B,J′,J]: how often a word is followed by a move from j′ to j."""
+        """Return ξ [B,J′,J], the expected number of moves from j′ to j."""
         return (self.departures.swapaxes(1, 2) @ self.arrivals) * self.moves
 
 
@@ -84,7 +85,7 @@ class Found:
 class Chains:
     """Targets in which the position of each word depends on that of the previous word.
 
-    words: the source of their probabilities; moves [B,J′,J]: p(j | j′), and start [B,J]: p(j) of the first word, both 0
+    words: probabilities of the target words; moves [B,J′,J]: p(j | j′), and start [B,J]: p(j) of the first word, both 0
     where j is padded.
     """
 
@@ -93,7 +94,7 @@ class Chains:
     start: Array
 
     def posteriors(self, surplus: Array | None = None) -> Found:
-        """Return γ of all pairs, with λ [B,I,J] added to the logarithms of their links."""
+        """Return γ of all pairs. surplus: λ [B,I,J], which is added to the log-probabilities of links."""
         likely, none, factor = self.words.chances(surplus)
         batch, length, size = likely.shape
         linked, stayed = _empty(likely, 2, length, batch, size)
@@ -121,7 +122,7 @@ class Chains:
 
 
 def agreed(directions: tuple[Chains, Chains], steps: int) -> list[Found]:
-    """Return what both directions find after so many steps of agreement, with the likelihoods before the first."""
+    """Return γ of both directions after these steps of agreement, with the likelihoods from before the first step."""
     forward, backward = directions
     there, back = first = forward.posteriors(), backward.posteriors()
     surplus = 0 * there.links  # λ
@@ -132,7 +133,7 @@ def agreed(directions: tuple[Chains, Chains], steps: int) -> list[Found]:
 
 
 def independent(words: Tables, prior: Array) -> Found:
-    """Return γ where no position depends on that of the previous word, so that none is a move; prior [B,I,J]: p(j)."""
+    """Return γ when positions do not depend on each other, so that there are no moves; prior [B,I,J]: p(j)."""
     joint = words.likely * prior
     total = joint.sum(axis=2) + words.unlinked
     nothing = np.zeros((len(joint), 0, 0), np.float32)
@@ -161,5 +162,5 @@ def library_of(array: Array) -> Any:
 
 
 def _empty(like: Array, *shape: int) -> Array:
-    """Return an array or tensor of a shape, not filled yet."""
+    """Return an uninitialized array or tensor of a shape."""
     return np.empty(shape, like.dtype) if isinstance(like, np.ndarray) else like.new_empty(shape)

@@ -44,8 +44,8 @@ def default_method(resumed: Path | None) -> str:
 
 
 def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
-    """Return the options that a method uses: its own, those of its parts and of the method that it learns from, and
-    shared ones. given: the given options by name, which the result may depend on."""
+    """Return the options that a method uses: its own options, the options of its parts and of the method that it learns
+    from, and shared options. given: the given options by name, which the result may depend on."""
     made = ALIGNERS[name]
     used = made.uses(given) if hasattr(made, "uses") else OF_WEIGHTS
     used |= frozenset(option_names(made, f"{name}-")).union(
@@ -63,7 +63,7 @@ def used_by(name: str, given: Mapping[str, Any]) -> frozenset[str]:
 
 @cache
 def owners() -> dict[str, tuple[str, ...]]:
-    """Return for each option of `synmt align` that only some methods use the choices that use it."""
+    """Return the options of `synmt align` that only some methods use, each with the choices that use it."""
     found: dict[str, list[str]] = {name: [] for name in SHARED}
     for method in ALIGNERS:
         for name in used_by(method, {}):
@@ -88,7 +88,7 @@ def makes_aligner(given: Mapping[str, Any]) -> bool:
 
 
 def scope_of(given: Mapping[str, Any]) -> Scope:
-    """Return what is known about the options of `synmt align`; given: its options and `paths`, by name.
+    """Return the scope of the options of `synmt align`; given: its options and `paths`, by name.
 
     Raises BadInput for a folder that is not a model.
     """

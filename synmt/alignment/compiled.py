@@ -1,8 +1,8 @@
 """The compiled twin of chains.py: chains.c, built by the system's C compiler at the first use.
 
 The library is saved in the user's cache ($XDG_CACHE_HOME or ~/.cache), under a name that depends on its source. If it
-cannot be built, or SYNMT_COMPILED is 0, numpy does the same work several times more slowly. γ of both differ only by
-rounding; that of the compiled twin is the same on every processor.
+cannot be built, or SYNMT_COMPILED is 0, numpy does the same work several times more slowly. Both compute the same γ but
+for rounding; the compiled code gives the same numbers on every processor.
 
 Shapes: B pairs of I target and J source words, padded; N types of word pairs; U and V distinct subwords of the
 sources and targets of a batch; m the longest jump.
@@ -87,7 +87,7 @@ class ByTables:
     """One direction of a chain whose probabilities are tables.
 
     likely [N+1]: (1 − p₀) t of each type; none: p₀ t(y | no word) of the words y; classes: of the words x; weights
-    [C,2m+1]: of jumps. The chain adds to unlinked, by the word y, and to seen and possible [C,2m+1], as in
+    [C,2m+1]: of jumps. The chain adds counts to unlinked, by the word y, and to seen and possible [C,2m+1], as in
     `JumpCounts`.
     """
 
@@ -113,8 +113,8 @@ class ByScores:
     """One direction of a chain whose probabilities are scores, in logarithms.
 
     linked [U,V]: (1 − p₀) p(v | u); none [V]: p₀ p(v | none); jumps [U,2m+1]: the scores s_d + w_d · e_u. The chain
-    adds to unlinked [V], and to taken [U,2m+1] the gradient of the summed logarithms of all jumps taken with respect to
-    the scores.
+    adds counts to unlinked [V], and to taken [U,2m+1] the gradient, with respect to the scores, of the summed
+    log-probabilities of the jumps taken.
     """
 
     linked: Floats
@@ -132,9 +132,9 @@ class ByScores:
 
 @dataclass(frozen=True, slots=True)
 class ByVectors:
-    """One direction of a chain that has been trained and whose probabilities are products of `Vectors`.
+    """One direction of a trained chain whose probabilities are computed from `Vectors`.
 
-    none and jumps: as in `ByScores`, of all subwords; bias [V]: b + log (1 − p₀); totals [U]: log Σ_v e^(f_v · e_u +
+    none and jumps: as in `ByScores`, for all subwords; bias [V]: b + log (1 − p₀); totals [U]: log Σ_v e^(f_v · e_u +
     b_v).
     """
 
@@ -184,13 +184,12 @@ def read(
     types: NDArray[np.int32] | None = None,
     vectors: Vectors | None = None,
 ) -> Read:
-    """Read a batch in both directions, forward first, with steps of agreement; with tables and less than 0 steps, no
-    word depends on the previous one.
+    """Read a batch in both directions, forward first, with steps of agreement; for tables and steps < 0, no word
+    depends on the previous one.
 
-    sides: sources [B,J] and targets [B,I], negative where padded; types [B,I,J]: with tables; vectors: with directions
-    by vectors; counts: by type [N+1] or by subwords [U,V]; Σ γ_ij γ′_ji is added to them, and the directions add to
-    their own. Without counts, return links.
-    Raises MemoryError.
+    sides: sources [B,J] and targets [B,I], negative where padded; types [B,I,J]: only for `ByTables`; vectors: only for
+    `ByVectors`. counts: by type [N+1] or by subwords [U,V]; Σ γ_ij γ′_ji is added to them, and each direction adds to
+    its own counts. Without counts, links are returned instead. Raises MemoryError.
     """
     sources, targets = sides
     made = library()

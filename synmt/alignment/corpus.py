@@ -46,7 +46,7 @@ Config = TypeVar("Config", bound=Any)
 
 @dataclass(slots=True)
 class SideBatch:
-    """One side of B pairs: the input of its encoder, and the subwords that the other direction predicts.
+    """One side of B pairs: the input of its encoder, and the subwords to predict from the other side.
 
     subwords [B,J]; words [B,J]: index of each subword's word; padding [B,J] bool, None if there is none; places [B,J]:
     position of each subword in the input, None if the input consists of the subwords alone.
@@ -92,8 +92,9 @@ class SeenTokens:
 
 @dataclass
 class EncodedSide:
-    """One side of the pairs: the inputs of its encoder; ids of the subwords, [n] each; the index of each one's word;
-    and its position in the input, None if the input consists of the subwords alone."""
+    """One side of the pairs. read: the inputs of its encoder; subwords: their ids, [n] each; words: the index of each
+    subword's word; places: the position of each subword in the input, None if the input consists of the subwords
+    alone."""
 
     read: Sources
     subwords: Sequence[Ids]
@@ -117,7 +118,7 @@ class EncodedSide:
     def batch(self, indices: Sequence[int], padding: int, device: torch.device) -> SideBatch:
         read = self.read.batch(indices, padding, device)
         words = [np.array(self.words[i], np.int32) for i in indices]
-        longest = max(map(len, words))  # the word index of padding, which belongs to no word
+        longest = max(map(len, words))  # so that padding, longest − 1, is no word of a shorter sentence
         word_of = pad(words, longest - 1)[0].to(device)
         if self.places is None:
             return SideBatch(read, read.ids, word_of, read.padding, None)
@@ -142,7 +143,7 @@ class AlignerCorpus:
     def batch(
         self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
     ) -> tuple[SideBatch, SideBatch, torch.Tensor | None]:
-        """Return the tensors of pairs, and of the links to learn; nothing in them is random."""
+        """Return the tensors of pairs, and of the links to learn from; random is ignored."""
         source = self.source.batch(indices, self.vocabularies[0].padding, device)
         target = self.target.batch(indices, self.vocabularies[1].padding, device)
         links = None if self.links is None else batch_links([self.links[i] for i in indices], device)
@@ -171,7 +172,7 @@ def features_of(pair: SentencePair, config: TwoSided, bpe: Bpe) -> Features:
 
 
 def encode(features: Sequence[Features], vocabularies: tuple[Vocabulary, ...]) -> AlignerCorpus:
-    """Return pairs as ids; vocabularies: of both sides."""
+    """Return pairs as ids; vocabularies: one per side."""
     of_source, of_target = vocabularies
     source, target = (
         EncodedSide.encode([pair[side] for pair in features], vocabulary)
@@ -190,8 +191,8 @@ def links_of_subwords(links: Set[Link], source_words: Sequence[int], target_word
 class LearningBitext:
     """The training data of a model that reads both sides.
 
-    guide: the links of each pair to learn from, if any; score: makes the function that validates a model. corpus: the
-    examples, once they are made: all pairs with at most `max_length` tokens per side; the notes count longer ones.
+    guide: the links of each pair to learn from, if any; score: makes the function that validates a model. corpus: set
+    by `examples` to all pairs with at most `max_length` tokens per side; the notes count longer pairs.
     """
 
     bitext: Bitext
@@ -232,7 +233,7 @@ class LearningBitext:
 
 @dataclass(frozen=True)
 class Opened(Generic[Config]):
-    """A model that reads both sides, loaded."""
+    """A loaded model that reads both sides."""
 
     folder: ModelFolder[Config]
     model: Any
@@ -253,7 +254,7 @@ class Opened(Generic[Config]):
     ) -> list[SoftLinks]:
         """Return the weights of each pair in order. Raises BadInput for a record that lacks something its side needs.
 
-        read: from both sides of a batch to weights [B,I,J] and [B,J,I]; batch_tokens: by default BATCH_TOKENS.
+        read: computes weights [B,I,J] and [B,J,I] from both sides of a batch; batch_tokens: 0 stands for BATCH_TOKENS.
         """
         corpus = self.encode(pairs)
 

@@ -108,8 +108,8 @@ def tree_links(links: Set[Link], source: ParseRecord, target: ParseRecord) -> se
 def agreement(links: Mapping[Link, float], source: ParseRecord, target: ParseRecord) -> float:
     """Return how well the arc above each word is linked, from 0 to 1, averaged over all words of both sides.
 
-    The score of an arc is that of its best counterpart: the product of the scores of the links that join the dependents
-    and the heads, where two roots count as linked with score 1. Both records must have heads and at least one word.
+    An arc scores as much as its best counterpart: the product of the scores of the links that join the dependents and
+    the heads, where two roots count as linked with score 1. Both records must have heads and at least one word.
     """
     best: tuple[dict[int, float], dict[int, float]] = ({}, {})
     for (i, j), score in links.items():

@@ -7,7 +7,7 @@ two words that share one counterpart each get half of its weight. The older way 
 in each direction, and symmetrizes.
 
 Symmetrization merges the links of both directions into one set. forward: links from a model of the target given the
-source, at most one source word per target word; backward: those of the reverse model. Both are (source, target).
+source, at most one source word per target word; backward: links from the reverse model. Both are (source, target).
 Some heuristics exist in variants, and published error rates depend on the variant:
 
 - `grow-diag`, `grow-diag-final`, `grow-diag-final-and`: Och & Ney (2003), Koehn et al. (2005), as in Moses' symal.
@@ -85,7 +85,7 @@ class ExtractedLinks:
         return float((self.scores.max(axis=0).sum() + self.scores.max(axis=1).sum()) / sum(self.scores.shape))
 
     def tempered(self, temperature: float) -> "ExtractedLinks":
-        """Return the same links with scores that are the less confident, the higher the temperature."""
+        """Return the same links with softened scores: the higher the temperature, the less confident."""
         return replace(self, scores=tempered(self.scores, temperature).astype(np.float32)).with_links(self.links.keys())
 
     def with_links(self, more: Set[Link]) -> "ExtractedLinks":
@@ -156,7 +156,7 @@ def plain_mean(forward: Weights, backward: Weights) -> Weights:
 def of_words(scores: Weights, source_words: Sequence[int], target_words: Sequence[int]) -> Weights:
     """Return the highest score of any two subwords of two words: […,J,I] → […,m,n]"""
     for axis, words in ((-2, source_words), (-1, target_words)):
-        if len(words) > words[-1] + 1:  # some word has two
+        if len(words) > words[-1] + 1:  # some word has several subwords
             scores = np.maximum.reduceat(scores, _starts(words), axis=axis)
     return scores
 
@@ -224,9 +224,9 @@ def _flipped(links: Set[Link]) -> set[Link]:
 
 
 def _grow(forward: Set[Link], backward: Set[Link], unaligned: int) -> set[Link]:
-    """Grow the intersection into the union by neighbours with at least `unaligned` unaligned words.
+    """Add links of the union to the intersection: neighbours of its links with at least `unaligned` unaligned words.
 
-    Scans the links in order, repeatedly, until a pass adds nothing; a link added behind the scan waits for the next.
+    Scans the links in order, repeatedly, until a pass adds nothing; links added behind the scan wait for the next pass.
     """
     union = forward | backward
     links = sorted(forward & backward)

@@ -28,13 +28,13 @@ HMM, NEURAL = "hmm", "neural-hmm"
 # docs/results.md.
 SECONDS, SECONDS_READ, SECONDS_ALIGNED, BYTES = 0.9e-6, 1.8e-6, 1.0e-6, 42
 MOST_CELLS = 3 << 23  # number of cells up to which hmm allocates all memory at once
-LONGER = 1.6  # by which factor hmm learns more slowly from more
+LONGER = 1.6  # factor by which hmm is slower with more cells
 START = 3, 0.6e9
 
 
 @dataclass(frozen=True)
 class Hmms:
-    """An aligner whose options are those of its two parts."""
+    """An aligner that consists of two others and has the options of both."""
 
     text: FittedText | None = None
     both: tuple[Hmm, NeuralHmm] | None = field(default=None, repr=False, compare=False)
@@ -51,7 +51,7 @@ class Hmms:
         return hmm.needs(own)
 
     def fit(self, bitext: FitBitext, how: Fitting) -> Self:
-        """Fit both. What an earlier run has finished is reused."""
+        """Fit both. Parts that an earlier run has finished are reused."""
         begun = any((how.out / name).exists() for name in (CONFIG_FILE, HMM, NEURAL))
         check_new(how.out, how.resume, begun)
         with locked(how.out):
@@ -79,7 +79,7 @@ class Hmms:
         with naming(folder / CONFIG_FILE):
             text = FittedText.read(saved)
         for name in cls.parts:
-            check_inside(folder, folder / name / CONFIG_FILE)  # not only inside its own folder
+            check_inside(folder, folder / name / CONFIG_FILE)  # the folder of a part must not be elsewhere
         return cls(text, (Hmm.open(folder / HMM, device), NeuralHmm.open(folder / NEURAL, device)))
 
     def align(self, pairs: Sequence[SentencePair]) -> "list[SoftLinks]":

@@ -1,4 +1,4 @@
-"""Sources of links (an aligner in a folder, or files of links), and the lines that links are written as."""
+"""Sources of links (an aligner in a folder, or files of links), and the output lines."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -24,7 +24,7 @@ Aligned = tuple[str, list[Link]]  # the line of a pair, and its links
 
 @dataclass(frozen=True)
 class Saved:
-    """An aligner in a folder. name: the method to open it as, by default the one that made it."""
+    """An aligner in a folder. method: the method to open it as, by default the one that made it."""
 
     folder: Path
     method: str | None

@@ -15,7 +15,7 @@ from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines, 
 from synmt.text.links import HEADER, Link, LinkError, check_inside, detect_base, read_a3, read_scores
 from synmt.trees.record import ParseRecord
 
-MANY = 20  # pairs with links; among so many, some link a first word
+MANY = 20  # pairs with links; among this many, some pair links a first word
 
 
 def are_parallel(files: Sequence[str]) -> bool:

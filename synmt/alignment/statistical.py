@@ -1,9 +1,9 @@
 """Statistical aligners from other packages: `eflomal` and `systran-align`. Words are compared in lower case.
 
 `eflomal`: Östling & Tiedemann (2016), "Efficient Word Alignment with Markov Chain Monte Carlo", PBML 106: IBM 1, then
-an HMM with fertility, by Gibbs sampling. The bitext that it is fitted to gets the links of that run; links of other
-pairs are sampled later with priors from it, which the folder keeps as text. The clock seeds its random numbers, so two
-runs differ in a few links. Sides of more than 1,000 words get no links.
+an HMM with fertility, by Gibbs sampling. For the bitext that it is fitted to, it returns the links of that run; links
+of other pairs are sampled later with priors from that run, which are saved in the folder as text. The clock seeds its
+random numbers, so two runs differ in a few links. Sides of more than 1,000 words get no links.
 
 `systran-align`: Dyer, Chahuneau & Smith (2013), "A Simple, Fast, and Effective Reparameterization of IBM Model 2",
 NAACL: the model of fast_align, with the options that its authors recommend (-d -o -v): it favours the diagonal,
@@ -88,7 +88,7 @@ def lines_of(pairs: Iterable[SentencePair]) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True)
 class Eflomal:
-    """priors: a file; known: the links of the pairs that it was fitted to, by their texts."""
+    """priors: the file of priors; known: the links of the pairs that it was fitted to, by their texts."""
 
     cites: ClassVar[tuple[str, ...]] = ("ostling2016efficient",)
 
@@ -171,7 +171,7 @@ def _links(forward: Sequence[str], backward: Sequence[str]) -> list[DirectedLink
 
 @dataclass(frozen=True)
 class SystranAlign:
-    """folder: with its files; model: the package's own aligner."""
+    """folder: contains its files; model: the package's own aligner."""
 
     cites: ClassVar[tuple[str, ...]] = ("dyer2013simple",)
 

@@ -1,4 +1,4 @@
-"""Alignment of a stream of sentence pairs: by a saved aligner, by one that is fitted to them, or from known links."""
+"""Alignment of a stream of sentence pairs: by a saved aligner, by an aligner fitted to them, or from known links."""
 
 import os
 import sys
@@ -97,7 +97,7 @@ def fit_stream(
     """
     bad, lexicon = BadLines(on_error), Lexicon(Path(config.lexicon)) if config.lexicon else None
     needs = needed(new_aligner(fit.method, fit.settings).needs(fit.settings), config)
-    if fit.guide and any(needs):  # now, since parsing may take hours
+    if fit.guide and any(needs):  # before parsing, which may take hours
         sides = sides_of(text.languages, text.tokenizer or "moses")
         check_links([fit.guide], files, needs, config.max_words, sides, on_error)
     notes, count = Notes("align"), partial(count_lines, files[:1] if are_parallel(files) else files)
@@ -113,7 +113,7 @@ def fit_stream(
 
 @dataclass(frozen=True)
 class Fitted:
-    """An aligner and the pairs that it was fitted to: all without an empty side."""
+    """An aligner and the pairs that it was fitted to, none of which has an empty side."""
 
     aligner: Aligner
     bitext: Bitext
@@ -138,7 +138,7 @@ def fitted(
 
     notes: doubts, also about the fit; say: note how long the fit takes. Raises BadInput.
     """
-    if fit.out and (fit.out / CONFIG_FILE).exists() and not fit.resume:  # now, since parsing may take hours
+    if fit.out and (fit.out / CONFIG_FILE).exists() and not fit.resume:  # before parsing, which may take hours
         raise BadInput("already has a model; to continue its training run, add --resume", str(fit.out))
     aligner, kind = new_aligner(fit.method, fit.settings), ALIGNERS[fit.method]
     if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not getattr(kind, "several", False):

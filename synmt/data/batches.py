@@ -205,7 +205,7 @@ def shuffled_batches(
     seed: int,
     epoch: int,
 ) -> Batches:
-    """Return pairs of these lengths, each once, in batches of similar lengths, given only seed and epoch.
+    """Return all pairs once, in batches of similar lengths. The order depends only on seed and epoch.
 
     counted: the sizes of pairs for `cuts`.
     """
@@ -217,7 +217,7 @@ def shuffled_batches(
 
 
 def order_by_lengths(source: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return an order of pairs in which neighbours have similar lengths on both sides, so that there is little padding.
+    """Return an order of pairs in which neighbours have similar lengths on both sides, which needs little padding.
 
     Pairs are sorted by their longer side, with sources scaled to have as many tokens in total as targets. Pairs of one
     such length are sorted by the difference of their sides, in alternating directions.

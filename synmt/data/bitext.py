@@ -21,7 +21,7 @@ from synmt.trees.record import ParseRecord
 
 IN_MEMORY = 2**24  # bytes
 WINDOW = 2000  # pairs that a process works on at a time
-UNLEARNED = "lemmas", "xpos", "conllu"  # but lemmas are learned if there are any
+UNLEARNED = "lemmas", "xpos", "conllu"  # except that a record with lemmas is stored with them
 LEARNED = [field.name for field in fields(ParseRecord) if field.name not in UNLEARNED]
 
 
@@ -63,7 +63,7 @@ class Bitext:
             yield rows
 
     def spread(self, most: int) -> Iterator[SentencePair]:
-        """Yield at most so many pairs, as far from each other as may be; 0 is all."""
+        """Yield at most `most` pairs, evenly spaced; 0: all."""
         size, places = len(self), iter(range(len(self)))
         most = min(most, size) or size
         for window in self.windows():
@@ -117,12 +117,12 @@ def words_of_rows(rows: Iterable[bytes]) -> tuple[Counter[str], Counter[str]]:
 
 
 def open_counter() -> Callable[[Iterable[bytes]], tuple[Counter[str], Counter[str]]]:
-    """Return the function that counts words in a process of its own."""
+    """Return the function that counts words, for another process."""
     return words_of_rows
 
 
 def _sentence(record: ParseRecord) -> bytes:
-    """Return what models learn from a record. The checksums of earlier runs depend on these bytes."""
+    """Return the fields of a record that models learn from. The checksums of earlier runs depend on these bytes."""
     lemmas = ["lemmas"] if record.lemmas else []
     return orjson.dumps({name: getattr(record, name) for name in [*LEARNED, *lemmas]})
 
@@ -148,7 +148,7 @@ class WindowRead:
 
 
 class Reader:
-    """Turns parallel lines into records. forms: of both sides; None for one that the lines must tell."""
+    """Turns parallel lines into records. forms: the form of each side, None to recognize it by the lines."""
 
     def __init__(
         self, config: ModelConfig, on_error: OnError, forms: tuple[Form | None, Form | None], words: Sides
@@ -218,7 +218,7 @@ def read_bitext(
 
 
 def _forms(lines: Sequence[tuple[Line, ...]], config: ModelConfig) -> tuple[Form | None, Form | None]:
-    """Return the forms of both sides, told by their first lines; None if those are empty or must be parsed."""
+    """Return the form of each side, recognized by its first lines; None if these are empty or must be parsed."""
     sources, targets = [left for left, _ in lines], [right for _, right in lines]
     forms: list[Form | None] = [source_form(sources)[0], target_form(targets, bool(config.target.spelling.trees))[0]]
     needs = config.source.needs(training=True), config.target.needs(training=True)
@@ -229,6 +229,6 @@ def _forms(lines: Sequence[tuple[Line, ...]], config: ModelConfig) -> tuple[Form
 
 
 def open_reader(settings: bytes, on_error: OnError, forms: tuple[Form, Form]) -> Reader:
-    """Return the reader for a process of its own, with the fields of a config as JSON."""
+    """Return the reader for another process; settings: the fields of a config as JSON."""
     config = ModelConfig.read(orjson.loads(settings))
     return Reader(config, on_error, forms, config.sides())

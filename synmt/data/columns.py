@@ -74,10 +74,10 @@ class TextPairs:
     def write(
         self, place: Path, config: ModelConfig, bpe: Bpe, training: ColumnOptions, known: Vocabulary | None = None
     ) -> tuple[Vocabulary, dict[str, Any]]:
-        """Write the columns of all pairs into a folder; return the vocabulary, and what `open_corpus` needs to know.
+        """Write the columns of all pairs into a folder; return the vocabulary, and the `arrays` for `open_corpus`.
 
-        known: the vocabulary of a trained model, instead of a new one for the pairs. The ideas read each pair once per
-        task. Their features wait in a temporary file until the vocabulary is known. Raises BadInput.
+        known: the vocabulary of a trained model, to use instead of a new one. The ideas read each pair once per task.
+        Their features are stored in a temporary file until the vocabulary is known. Raises BadInput.
         """
         how = training.tree_dropout > 0, self.dropout
         counts, remarks = Counts(), Remarks()
@@ -219,7 +219,7 @@ def open_corpus(
 ) -> Corpus:
     """Return the corpus in a folder, memory-mapped; arrays: as `CorpusWriter.finish` returns them.
 
-    Raises BadInput for missing or damaged files, and for files that are no corpus.
+    Raises BadInput for missing or damaged files, and for files that do not form a corpus.
     """
     found = {}
     for number, (name, checksums) in enumerate(arrays.items()):

@@ -25,13 +25,14 @@ SOURCE, BARE, TARGET, OF_TARGET = "source ", "bare ", "target", "target "  # in 
 
 @dataclass
 class Corpus:
-    """Sentence pairs: sources, and target ids, each [t], with their end of sentence.
+    """Sentence pairs: the sources, and the ids of each target with its end of sentence, [t].
 
     plan: for a decoder that reads prefixes; unread: the number of entries at the end of the target vocabulary that the
     decoder never reads.
-    readings: what else the decoder reads; columns: the readings' numbers, and columns for losses, by name, each [c].
+    readings: define what else the decoder reads; columns: the numbers of readings, and columns for losses, by name,
+    each [c].
     links: between the tokens of a pair, (target, source), each [k,2], for a model that learns them.
-    bare: the sources without their trees; a batch has each with probability `tree_dropout`.
+    bare: the sources without their trees; a batch uses each of them with probability `tree_dropout`.
     segmentations: the number of consecutive rows per pair, each with other subwords of the same words.
     """
 
@@ -63,7 +64,7 @@ class Corpus:
         columns: Mapping[str, Sequence[int]] | None = None,
         bare: SourceFeatures | None = None,
     ) -> None:
-        """Add a pair: what the encoder reads, and the vocabulary entries that the decoder should write.
+        """Add a pair: the input of the encoder, and the vocabulary entries that the decoder should write.
 
         columns: of the target, for losses; bare: the source without its trees, for `tree_dropout`.
         """
@@ -140,7 +141,7 @@ class Corpus:
         return source, target
 
     def _target(self, golds: Sequence[Ids], device: torch.device, random: torch.Generator | None) -> TargetBatch:
-        """Return targets whose entries the decoder reads all, each after the ones before it."""
+        """Return targets all of whose entries the decoder reads; each is predicted from the entries before it."""
         vocabulary = self.vocabulary
         gold, lengths = pad(golds, vocabulary.padding)
         inputs = torch.empty_like(gold)
@@ -165,7 +166,7 @@ class Corpus:
         )
 
     def _source(self, indices: Sequence[int], device: torch.device, random: torch.Generator | None) -> SourceBatch:
-        """Return the sources, some of them, drawn at random, without their trees."""
+        """Return the sources. Each loses its trees with probability `tree_dropout`."""
         padding = self.vocabulary.padding
         if not self.tree_dropout:
             return self.sources.batch(indices, padding, device)
@@ -176,7 +177,7 @@ class Corpus:
         return sources.batch(range(len(indices)), padding, device)
 
     def _unread_apart(self, golds: Sequence[Ids], device: torch.device) -> TargetBatch:
-        """Return targets with entries that the decoder predicts, after the tokens before them, but never reads."""
+        """Return targets with entries that the decoder predicts from the tokens before them, but never reads."""
         vocabulary, are_read = self.vocabulary, [self._are_read(gold) for gold in golds]
         tokens = [gold[each] for gold, each in zip(golds, are_read, strict=True)]
         inputs, _ = pad([np.concatenate([[vocabulary.begin], each[:-1]]) for each in tokens], vocabulary.padding)
@@ -200,8 +201,8 @@ class Corpus:
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Batches:
         """Return one row per pair, in batches of similar lengths. The order depends only on the seed and the epoch.
 
-        If pairs have several rows, the first one decides the batches, so that all epochs have the same number of them.
-        The others take turns in the epochs.
+        If pairs have several rows, the lengths of the first rows decide the batches, so that all epochs have the same
+        number of batches. The other rows take turns: each epoch uses the next row of each pair.
         """
         every = self.segmentations
         source, target = lengths_of(self.sources.ids)[::every], lengths_of(self.targets)[::every]

@@ -1,4 +1,4 @@
-"""From sentence pairs to a corpus: examples, vocabulary, and the numbers of both."""
+"""From sentence pairs to a corpus: examples, the vocabulary, and the examples as columns of numbers."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from synmt.trees.dependency import is_lifted
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
-SEGMENTATIONS = 16  # of each pair with dropped merges; later epochs repeat them
+SEGMENTATIONS = 16  # ways to segment each pair with dropped merges; later epochs repeat them
 
 
 def segmentations(dropout: float) -> int:
@@ -32,7 +32,7 @@ def segmentations(dropout: float) -> int:
 
 @dataclass(slots=True)
 class Example:
-    """One training example: what the encoder reads, and the vocabulary entries that the decoder should write.
+    """One training example: the input of the encoder, and the vocabulary entries that the decoder should write.
 
     line: the source's line. target: empty for a tree that no string can spell.
     columns: columns of the target for losses, by name.
@@ -59,7 +59,7 @@ def training_examples(
 ) -> Iterator[Example]:
     """Yield each pair as an example of each task whose fields its record has.
 
-    tasks: instead of all tasks of the source side. bare: whether to add the source without its trees.
+    tasks: the tasks to use, None for all tasks of the source side. bare: whether to add the source without its trees.
     dropout: the share of merges to skip, in all segmentations of an example except the first.
 
     Raises BadInput with the line of an unusable record.
@@ -146,8 +146,8 @@ def count_labels(counts: dict[str, Counter[str]], sentence: SourceFeatures) -> N
 
 @dataclass
 class Remarks:
-    """Remarks on some examples: the lines of those left out, because they are too long, no string spells their tree, or
-    their target has a flaw; and the number of targets with crossing arcs."""
+    """Remarks on some examples: the lines of examples that are left out because they are too long, no string spells
+    their tree, or their target has a flaw; and the number of targets with crossing arcs."""
 
     too_long: list[Line] = field(default_factory=list)
     without_string: list[Line] = field(default_factory=list)
@@ -179,7 +179,7 @@ def encode(
     plan: PrefixPlan | None = None,
     tree_dropout: float = 0.0,
 ) -> tuple[Corpus, Remarks]:
-    """Return the corpus of all examples with at most `max_length` tokens per side, without counting arcs.
+    """Return the corpus of all examples with at most `max_length` tokens per side. Arcs do not count.
 
     plan: for a decoder that reads prefixes. tree_dropout: the probability that a batch has the bare form of a source.
     """

@@ -1,7 +1,7 @@
 """Saved columns of sentence pairs. The name of their folder is a checksum of everything that they were made from.
 
-A folder holds codes.bpe, the vocabulary, two .npy files per array, and prepared.json, which lists what the columns were
-made from, notes, and the checksum of each array. It holds neither code nor pickles.
+A folder contains codes.bpe, the vocabulary, two .npy files per array, and prepared.json, which lists the input that the
+columns were made from, notes, and the checksum of each array. It contains neither code nor pickles.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from synmt.text.tokenization import Words
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
 DESCRIPTION, FORMAT = "prepared.json", 3
-POLL = 0.01  # seconds between two looks at a lock
+POLL = 0.01  # seconds between two attempts to take a lock
 CACHE_LIMIT = 20 * 10**9  # bytes of all columns in the cache
 
 
@@ -110,7 +110,7 @@ def _packages(model: ModelConfig) -> set[str]:
 
 @cache
 def _code(package: str) -> str:
-    """Return a checksum of a package's code and of the names and sizes of its data: other code makes other columns."""
+    """Return a checksum of a package's code and of the names and sizes of its data, on which columns depend."""
     module = sys.modules[package]
     roots = [Path(each) for each in getattr(module, "__path__", [module.__file__])]
     files = [(root, each) for root in roots for each in (root, *root.rglob("*")) if each.is_file()]
@@ -135,11 +135,11 @@ def cache_folder() -> Path:
 def opened_pairs(
     place: Path | None, known: Mapping[str, str] | None, make: Callable[[Path], None], notes: Notes
 ) -> Iterator[PreparedPairs]:
-    """Yield the columns: saved ones that were made from the same things, or new ones that `make` writes.
+    """Yield the columns: saved ones that were made from the same input, or new ones that `make` writes.
 
     Only one process at a time makes them. place: the folder of all columns, None for the user's cache, from which the
-    least recently used are removed if it is full. known: what they are made from, None for pairs that can be read only
-    once; their columns are removed afterwards. Raises BadInput.
+    least recently used are removed if it is full. known: what they are made from, as `made_of` returns it; None for
+    pairs that can be read only once, whose columns are removed afterwards. Raises BadInput.
     """
     folder = None
     if known is not None:
@@ -219,7 +219,7 @@ def make_folder(
 ) -> None:
     """Write columns into a folder, and their description last, so that a folder with one is complete. Raises BadInput.
 
-    known: as `made_of` returns it; bad: counts of bad lines; vocabulary: of a trained model, instead of a new one.
+    known: as `made_of` returns it; bad: counts bad lines; vocabulary: a trained model's, to use instead of a new one.
     """
     with naming(folder):
         for path in folder.iterdir():  # left by a killed process
@@ -243,7 +243,7 @@ def make_folder(
 
 
 def open_pairs(folder: Path, known: Mapping[str, str]) -> PreparedPairs:
-    """Open a folder of columns. Raises BadInput if it is damaged or was made from other things."""
+    """Open a folder of columns. Raises BadInput if it is damaged or was made from other input."""
     path = folder / DESCRIPTION
     check_inside(folder, path, LARGEST_CONFIG)
     with naming(path):

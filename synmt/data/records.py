@@ -24,7 +24,7 @@ from synmt.trees.transitions import read_transitions
 class SentencePair:
     """Two sentences, each with its words and the trees that its side needs.
 
-    lines: where they came from, without their text; links: with scores, from each of several files.
+    lines: the input lines that they came from, without the text; links: with their scores, one mapping per file.
     """
 
     source: ParseRecord
@@ -54,17 +54,17 @@ def columns_of_pairs(lines: Iterable[Line], bad: BadLines) -> Iterator[tuple[Lin
 
 BARS = " ||| "  # as in the files of Moses and fast_align
 Form = Literal["text", "records", "strings", "conllu"]  # the content of a file's lines
-STRINGS_AHEAD = 100  # a file of target strings has an arc among so many first lines
+STRINGS_AHEAD = 100  # a file of target strings must have an arc within this many lines
 
 
 def source_form(lines: Iterable[Line]) -> tuple[Form, Iterator[Line]]:
-    """Return the form of a file of sources, which its first non-empty line tells, and the lines."""
+    """Return the form of a file of sources, recognized by its first non-empty line, and all lines."""
     first, lines = sniff(lines)
     return _form_of(first), lines
 
 
 def target_form(lines: Iterable[Line], with_arcs: bool) -> tuple[Form, Iterator[Line]]:
-    """Return the form of a file of targets, and the lines. If one of the first lines has arcs, all are strings.
+    """Return the form of a file of targets, and all lines. If one of the first lines has arcs, all lines are strings.
 
     with_arcs: whether targets can have arcs.
     """
@@ -96,7 +96,7 @@ def source_records(
     strict: bool = False,
     form: Form | None = None,
 ) -> Iterator[tuple[Line, ParseRecord]]:
-    """Return one record per line of raw text, or of parse or mask records. form: None if the lines must tell it.
+    """Return one record per line of raw text, or of parse or mask records. form: None to recognize it by the lines.
 
     Raw text is tokenized, or parsed by the embedded parsers of the language if trees are needed. Without `bad`, a bad
     line is an error; with it, the record of a bad line may be empty. `words` counts records that lack a needed field;

@@ -32,7 +32,7 @@ class TargetBatch:
     predicted from the same position.
     tokens: the number of entries in the targets.
     counts [P]: the number of entries that each prediction stands for, if only some are predicted.
-    unread: the places in gold of the entries that are read, and of those that are never read, if there are any.
+    unread: the indices in gold of the entries that are read, and of the entries that never are; None if all are read.
     columns: the data of readings and losses, by name, each [B,c] int64, padded with 0.
     prefixes: for a decoder of prefixes, the Prefixes that end at the positions.
     links [k,3]: for models that learn links: sentence, target position (not counting begin of sentence), source
@@ -93,8 +93,8 @@ class Steps(Protocol):
     def joined(self, held: Any, rows: Tensor) -> "Steps":
         """Return a search over some of these hypotheses and some of `held`, which have paused for some steps.
 
-        rows: indices of these hypotheses and, counting on, of those of `held`, which may be None. Lengths may differ.
-        The searches share data, so only one of them may continue.
+        rows: indices into the hypotheses of this search followed by the hypotheses of `held`, which may be None. Their
+        lengths may differ. The searches share data, so only one of them may continue.
         """
 
 
@@ -107,9 +107,9 @@ class CausalDecoder(nn.Module):
     """A decoder in which no position sees a later one.
 
     readings: what the decoder reads from targets in addition to tokens, as synmt.ideas.target.Reading.
-    parts: modules of ideas, by name. The decoder calls each with the tensors of the reading that its attribute `reads`
-    names (None if that is ""), the positions of the queries, [Q], and the TargetBatch, which is None in a search. Each
-    returns a DecoderPass. A module whose attribute `training_only` is true is called only in training.
+    parts: modules of ideas, by name. The decoder calls each with the tensors of the reading named by its attribute
+    `reads` (None if that is ""), the positions of the queries, [Q], and the TargetBatch, which is None in a search.
+    Each returns a DecoderPass. A module whose attribute `training_only` is true is called only in training.
     unread: the number of entries at the end of the target vocabulary that are predicted together with the next token
     and are never read.
     share: the weight of their loss in the total.
@@ -201,8 +201,8 @@ class CausalDecoder(nn.Module):
         return first
 
     def classes(self, network: Transformer, target: TargetBatch) -> list[Classes]:
-        """Return the classes of the entries [P]: tokens compete with tokens, and entries that are never read with
-        others."""
+        """Return the classes of the entries [P]: tokens compete only with tokens, and entries that are never read only
+        with each other."""
         gold = target.gold
         if target.unread is None:
             return one_vocabulary(network, gold)
@@ -258,7 +258,7 @@ class CausalSteps:
         rows, device = len(encoded) * beam, encoded.device
         self.tensors = {each.name: each.start(rows, device) for each in decoder.readings} if decoder.lasting else {}
         self.places = torch.zeros(rows, 0, dtype=torch.int64, device=device)
-        self.keys = 0  # per sentence
+        self.keys = 0  # number of keys per sentence
 
     def logits(self, prefixes: Tensor, lengths: Tensor | None = None) -> Tensor:
         batch, beam, _ = prefixes.shape
@@ -286,8 +286,8 @@ class CausalSteps:
         return self.network.step(embedded, self.caches, self.source_bias, position, biases)
 
     def _of_keys(self, edit: AttentionEdit | None, batch: int) -> Tensor:
-        """Return an edit of the positions of each hypothesis as a bias on all keys of its sentence, with the keys of
-        other hypotheses hidden: [B,H or 1,K,m]"""
+        """Turn an edit, whose bias is on the positions of each hypothesis, into a bias on all keys of its sentence that
+        hides the keys of other hypotheses: [B,H or 1,K,m]"""
         rows, length = self.places.shape
         own = torch.zeros(1, 1, device=self.places.device) if edit is None or edit.bias is None else edit.bias[:, :, 0]
         own = own.expand(rows, -1, length)
@@ -322,8 +322,9 @@ class CausalSteps:
 class EnsembleSteps:
     """A search by the mean of the members' probabilities of the next token, as in fairseq (Ott et al. 2019).
 
-    So each result has a probability. Marian averages log-probabilities instead, which would need one more sum for that.
-    members: steps of a model, with its id of begin of sentence. All share one target vocabulary.
+    The mean is a distribution, so each result has a probability. Marian averages log-probabilities instead, which would
+    have to be normalized for that. members: the steps of each model, with its id of begin of sentence. All models share
+    one target vocabulary.
     """
 
     def __init__(self, members: Sequence[tuple[Steps, int]]) -> None:
@@ -365,7 +366,7 @@ class Numbers:
         return Numbers(self.values[rows])
 
     def joined(self, held: "Numbers", rows: Tensor) -> "Numbers":
-        """Return these rows followed by rows of `held`, which lack the last positions."""
+        """Return rows [R] of these numbers and of `held`, as `joined_rows`; `held` lacks the last positions."""
         missing = self.values.shape[1] - held.values.shape[1]
         return Numbers(joined_rows(self.values, held.values, rows, (0, missing)))
 

@@ -18,12 +18,12 @@ Count = TypeVar("Count", bound=Callable[..., tuple[int, int]])
 class Loss:
     """Losses of a batch, in nats.
 
-    translation: cross-entropy summed over the batch's target tokens, defined alike for all systems; an estimate if only
-    some tokens are predicted.
+    translation: cross-entropy summed over the batch's target tokens, defined in the same way for all systems; an
+    estimate if only some tokens are predicted.
     tokens: the number of these tokens.
     total: the loss to minimize, also a sum over these tokens.
-    accuracies: by the name of an idea's prediction, a function that returns how many are correct, and how many there
-    are.
+    accuracies: by the name of an idea's prediction, a function that returns the numbers of correct predictions and of
+    predictions.
     each [R]: the cross-entropy of each predicted token, in order; empty when gradients are on.
     """
 

@@ -1,9 +1,9 @@
-"""The decoder of prefixes: every position sees its whole prefix, including the positions after it.
+"""The decoder of prefixes: every position sees the whole prefix that it is in, including later positions.
 
-The states of a position differ from prefix to prefix: a target of t tokens becomes t inputs of lengths 1 … t, and only
-the last position of each predicts a token. Four measures keep this from costing t times as much. Prefixes are packed
-without padding. The source is encoded, and its cross keys and values are computed, once for all prefixes of a sentence.
-The last layer computes only the last positions. And training can sample prefixes (PrefixPlan).
+The state of a position therefore differs from prefix to prefix: a target of t tokens becomes t inputs of lengths 1 … t,
+and only the last position of each input predicts a token. Four measures keep this from costing t times as much.
+Prefixes are packed without padding. The source is encoded, and its cross keys and values are computed, once for all
+prefixes of a sentence. The last layer computes only the last positions. And training can sample prefixes (PrefixPlan).
 
 Shapes: B sentences, K hypotheses per sentence, t target positions, n source positions, R prefixes, N positions of all
 prefixes, H heads, d width, T target vocabulary.
@@ -37,16 +37,16 @@ from synmt.nn.transformer import DecoderLayer, Transformer
 
 Integers = NDArray[np.int64]
 Memory = tuple[Tensor, Tensor] | None  # a layer's cross keys and values, [B,H,n,c] each; None without cross-attention
-SPREAD = 1.25  # a group pads a sentence to at most this many times its own rows
+SPREAD = 1.25  # a group pads a sentence to at most this multiple of its number of rows
 
 
 @dataclass(slots=True)
 class Grouping:
-    """How rows that belong to B sentences attend to them: in padded groups of sentences with similar numbers of rows.
+    """Padded groups of sentences with similar numbers of rows, for the attention of rows to their B sentences.
 
     sentences [B]: the sentences, group after group; sizes: the number of sentences per group.
-    rows: per group [b,Q], the index of the row at each place; arbitrary where there is none.
-    places: the place of each row in the groups, flattened and concatenated.
+    rows: for each group, the indices of its rows [b,Q]; padding has an arbitrary index.
+    places: the index of each row in the groups, flattened and concatenated.
     """
 
     sentences: Tensor
@@ -56,7 +56,7 @@ class Grouping:
 
     @classmethod
     def of(cls, sentences: Integers, batch: int, device: torch.device) -> "Grouping":
-        """Group rows by the sentence of each. All sentences 0…B−1 must have rows."""
+        """Group rows, given the sentence of each row. All sentences 0…B−1 must have rows."""
         counts = np.bincount(sentences, minlength=batch)
         order = counts.argsort(kind="stable")[::-1].copy()
         widths: list[int] = []  # Q of each sentence's group, in this order
@@ -82,13 +82,13 @@ class Grouping:
 
 @dataclass(slots=True)
 class Prefixes:
-    """R prefixes in order of length, with N positions side by side.
+    """R prefixes in order of length; their N positions are concatenated.
 
     lengths: each length that occurs, with its number of prefixes.
     sentences [R]: the sentence of each prefix.
     tokens [N]: the index of each position in the flattened [B·t] targets.
     ends [R]: the index, among the N positions, of the last position of each prefix.
-    positions, last_positions: all N positions, and the R last ones, grouped by sentence.
+    positions, last_positions: groupings of all N positions, and of the R last positions, by sentence.
     """
 
     lengths: list[tuple[int, int]]
@@ -128,7 +128,7 @@ class Prefixes:
 
     @classmethod
     def of_lengths(cls, lengths: Tensor, width: int) -> "Prefixes":
-        """Return prefixes with lengths [B,K]. Each has its own target padded to `width`; K belong to each sentence."""
+        """Return K prefixes per sentence, with lengths [B,K]. Each has its own target, padded to `width`."""
         own, beam = lengths.flatten().cpu().numpy(), lengths.shape[1]
         order = own.argsort(kind="stable")
         packed = cls.pack(order, own[order], torch.Size((len(order), width)), lengths.device)
@@ -148,7 +148,7 @@ class Prefixes:
         return [length * count for length, count in self.lengths]
 
     def cut(self, tensors: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the tensors of the prefixes of each length, given the tensors of whole targets."""
+        """Cut the tensors of whole targets to the prefixes of each length."""
         rows = self.sentences.split(self.counts)
         return [
             {name: each.prefixes(own, length) for name, each in tensors.items()}
@@ -223,9 +223,9 @@ class PrefixPlan:
 class PrefixDecoder(nn.Module):
     """A decoder in which all positions of a prefix see each other.
 
-    parts: modules of ideas, by name. They read the tensors of the reading that their attribute `reads` names. If
+    parts: modules of ideas, by name. Each is called with the tensors of the reading named by its attribute `reads`. If
     `place` is "input", the module changes the decoder's input: (states [N,d], tensors of each length) → states. If
-    `place` is "heads", it maps the tensors of R prefixes to a HeadEdit of every layer, without replacements.
+    `place` is "heads", it maps the tensors of R prefixes to a HeadEdit without replacements, which all layers use.
     """
 
     unread = 0
@@ -249,7 +249,7 @@ class PrefixDecoder(nn.Module):
     def prepare(
         self, inputs: Tensor, columns: Mapping[str, Tensor], target: TargetBatch | None = None
     ) -> DecoderPass | None:
-        """Return None: modules of this decoder have no losses."""
+        """Return None: the ideas of this decoder have no losses."""
         return None
 
     def forward(
@@ -285,7 +285,7 @@ class PrefixDecoder(nn.Module):
         return {reading.name: reading.tensors(columns, length) for reading in self.readings}
 
     def _context(self, tensors: Mapping[str, Any]) -> AttentionEdit:
-        """Return what the positions of prefixes see of each other."""
+        """Return the edit that the ideas make to self-attention within prefixes."""
         return AttentionEdit(heads=tuple(part(tensors[part.reads]) for part in _modules(self.heads)))
 
     def classes(self, network: Transformer, target: TargetBatch) -> list[Classes]:
@@ -303,11 +303,11 @@ class PrefixDecoder(nn.Module):
         memories: Sequence[Memory],
         source_bias: Tensor | None,
     ) -> Tensor:
-        """Return the state after each prefix.
+        """Return the state at the last position of each prefix, [R,d].
 
-        states [N,d]: all embeddings.
+        states [N,d]: the embeddings of all positions.
         tensors: for the prefixes of each length, by reading.
-        memories: of all layers → [R,d]
+        memories: one per layer.
         """
         for part in _modules(self.inputs):
             states = part(states, [each[part.reads] for each in tensors])
@@ -402,7 +402,7 @@ def _attend_from_last(
 
 
 def _attend(attention: SelfAttention, query: Tensor, memory: Tensor, context: AttentionEdit) -> Tensor:
-    """query [R,Q,d] of the last Q positions, memory [R,m,2d]: keys and values → [R·Q,d]"""
+    """query [R,Q,d]: queries of the last Q positions; memory [R,m,2d]: keys and values → [R·Q,d]"""
     dropout = attention.dropout if attention.training else 0.0
     query, key, value = (split_heads(part, attention.heads) for part in (query, *memory.chunk(2, dim=-1)))
     if attention.rotation is not None:

@@ -227,8 +227,8 @@ class Transformer(nn.Module):
         contexts: Sequence[AttentionEdit | None] | None = None,
         watches: Sequence[tuple[HeadWatch, ...]] | None = None,
     ) -> Tensor:
-        """Run the decoder over a whole target. Each position sees the ones before it, unless the layer's context sets
-        what it sees.
+        """Run the decoder over a whole target. Each position sees itself and the ones before it, unless the layer's
+        context says otherwise.
 
         states [B,t,d]: the embedded target, shifted right.
         encoded [B,n,d], source_bias [B,1,1,n].
@@ -264,8 +264,7 @@ class Transformer(nn.Module):
         position: int | Tensor,
         biases: Sequence[Tensor] | None = None,
     ) -> Tensor:
-        """Run the decoder over one more position of all hypotheses. States: the embedded tokens there, [B,K,d] →
-        [B,K,d]
+        """Run the decoder over one more position of all hypotheses, given its embedded tokens: [B,K,d] → [B,K,d]
 
         position, and the biases of the layers: as in SelfAttention.step.
         """

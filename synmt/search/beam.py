@@ -16,7 +16,7 @@ from synmt.nn.encoding import SourceBatch
 from synmt.search.config import SearchConfig
 from synmt.text.vocabulary import END, UNKNOWN
 
-GROUPS = 256  # values per group of a long row, in the search for its largest values
+GROUPS = 256  # groups that a long row is divided into, in the search for its largest values
 
 
 @torch.inference_mode()
@@ -83,7 +83,7 @@ class _Search:
 
     def step(self) -> None:
         logits = self.decoder.logits(self.prefixes).float()
-        normalizer = logits.logsumexp(dim=2, keepdim=True)  # the log-probability of the model, without limits
+        normalizer = logits.logsumexp(dim=2, keepdim=True)  # over all tokens, also forbidden ones
         logits[:, :, UNKNOWN] = float("-inf")
         too_short = (self.position < self.shortest).unsqueeze(1)
         logits[:, :, END] = logits[:, :, END].masked_fill(too_short, float("-inf"))
@@ -168,7 +168,7 @@ class _Search:
         self.finished[sentence].append(Hypothesis(ids, log_probability, score))
 
     def _go_on(self, origins: Tensor, tokens: Tensor) -> None:
-        """Append a token to each hypothesis, both [B,K]; drop finished sentences once they are a quarter."""
+        """Continue hypotheses `origins` with `tokens`, [B,K] each; drop finished sentences once they are a quarter."""
         rows = [row for row, sentence in enumerate(self.alive) if sentence >= 0]
         kept = None
         if len(rows) <= 0.75 * len(self.alive):

@@ -36,7 +36,7 @@ from synmt.trees.arc_tokens import is_arc, write_entries
 from synmt.trees.record import ParseRecord
 from synmt.trees.transitions import TreeNotDerivable
 
-PREFIX_TOKENS = 16384  # per batch, of a decoder that reads prefixes
+PREFIX_TOKENS = 16384  # positions per batch, for a decoder that reads prefixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ NOTHING = ForcedPair(SourceFeatures([], words=0), [])
 
 
 def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, device: str, on_error: OnError) -> None:
-    """Write a line for each `source TAB target` line of the files to standard output, empty for an empty one.
+    """Write a line for each `source TAB target` line of the files to standard output, an empty one for an empty line.
 
     Raises BadInput for a bad line, or leaves it empty with `on_error="blank"`. stderr reports how many lines were left
     empty, and how many subwords the model does not know.
@@ -132,7 +132,7 @@ def forced_pairs(
 
 
 def _pair(translator: Translator, source: ParseRecord, entries: Sequence[str]) -> ForcedPair:
-    """Raise ValueError, also for an arc that the model does not know, which would count as an unknown word."""
+    """Return a pair. Raises ValueError, also for an unknown arc, which the model would take for an unknown word."""
     for entry in entries:
         if is_arc(entry) and not translator.vocabulary.knows(entry):
             raise ValueError(f"the model does not know the arc {write_entries([entry])}")

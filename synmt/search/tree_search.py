@@ -2,8 +2,8 @@
 
 In a beam of tokens, a hypothesis that writes an arc competes with others that write a word instead, and the same words
 under other arcs fill the beam. Here hypotheses wait for each other at each subword, as in the word-level search of
-Stern, Fried & Klein (2017), "Effective Inference for Generative Neural Parsing" (EMNLP). There, hypotheses with equal
-words are merged: their probabilities add up, and the search continues with the most likely tree.
+Stern, Fried & Klein (2017), "Effective Inference for Generative Neural Parsing" (EMNLP). Hypotheses that have the same
+words at that point are merged: their probabilities add up, and the search continues with the most likely tree.
 
 Shapes: B unfinished sentences, K hypotheses per sentence, T target vocabulary, t positions.
 """
@@ -58,9 +58,9 @@ def tree_search(
 ) -> list[list[Hypothesis]]:
     """Return the finished hypotheses of each sentence as `beam_search` does, all with different words.
 
-    Scores the words: the logarithm of the summed probabilities of all target strings found for them, divided by a
-    length penalty on words. Several strings may spell one tree, with its arcs in different orders. With `greedy-arcs`,
-    a hypothesis continues with an arc if that is its most likely token, otherwise only with words.
+    The score rates the words: it is the logarithm of the summed probabilities of all target strings found for them,
+    divided by a length penalty on words. Several strings may spell one tree, with its arcs in different orders. With
+    `greedy-arcs`, a hypothesis continues with an arc if that is its most likely token, otherwise only with words.
     """
     search = _Search(model, source, config, arcs)
     search.run()
@@ -90,9 +90,9 @@ class _Search:
     """The state of a search. Everything with a first dimension B shrinks as sentences finish.
 
     moving [B][at most K]: hypotheses that may still write arcs before their next word.
-    waiting [B]: the best hypotheses that have written it, by the key of merging: at most K open ones, which are in the
-    decoder `held`, and K that have ended.
-    targets [B]: for given words, the subwords and the end of each sentence; then only its trees compete.
+    waiting [B]: the best hypotheses that have written their next word, by their key for merging: at most K open ones,
+    which are in the decoder `held`, and K that have ended.
+    targets [B]: to score given words, the subwords and the end of each sentence; then only their trees compete.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class _Search:
         return Partial(ids, words, partial.log_probability + value, partial.total + value, state, left, partial.row)
 
     def _wait(self, row: int, child: Partial) -> None:
-        """Move a hypothesis to the waiting ones, merged with one of the same words."""
+        """Add a hypothesis to the waiting ones; merge it with the one that has the same key, if any."""
         key = self.key(child)
         other = self.waiting[row].get(key)
         if other is not None:
@@ -204,7 +204,7 @@ class _Search:
         self.waiting[row][key] = child
 
     def _move(self, row: int, children: Sequence[Partial]) -> None:
-        """Keep the best waiting hypotheses, and the moving ones that can still beat the worst of these."""
+        """Keep the best waiting hypotheses, and the moving children that can still beat the worst open one."""
         ranked = sorted(self.waiting[row].values(), key=_by_total)
         still_open, ended = ([each for each in ranked if each.has_ended == has][: self.beam] for has in (False, True))
         self.waiting[row] = {self.key(each): each for each in (*still_open, *ended)}
@@ -253,7 +253,8 @@ class _Search:
                     partial.row = place
 
     def _rows(self, partials: Sequence[Sequence[Partial]], kept: Sequence[int]) -> Tensor:
-        """Return the rows of the hypotheses of some sentences, K each, in the decoder or behind its rows."""
+        """Return the indices of the hypotheses of some sentences, K each, among the rows of the decoder followed by the
+        rows of `held`."""
         rows = []
         for sentence in kept:
             places = [partial.row for partial in partials[sentence]]

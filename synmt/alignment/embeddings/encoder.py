@@ -133,7 +133,7 @@ def argmax_links(likeness: Floats) -> Cells:
 
 
 def itermax_links(likeness: Floats, iterations: int, alpha: float) -> Cells:
-    """Return the links of argmax, and those that further passes add for words without links."""
+    """Return the links of argmax and the links that further passes add."""
     links = np.zeros(likeness.shape, bool)
     likeness = likeness - min(0.0, float(likeness.min()))  # or α would increase negative values
     for _ in range(iterations):

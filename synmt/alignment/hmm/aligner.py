@@ -20,7 +20,7 @@ Alignment", WMT), in which the origin of y_i depends on the origin of its head h
 
 A root may come from any word. γ_ij is the mean of both models, without steps of agreement.
 
-Both directions learn t from one table of counts, of links that both support: c(u, v) = Σ γ_ij γ′_ji over all positions
+Both directions learn t from one table, which counts links that both support: c(u, v) = Σ γ_ij γ′_ji over all positions
 of the words u and v. Each direction learns its own s, r and t(· | no word); p₀ is constant. In the first rounds,
 p(j | i) ∝ exp(−κ |i/I − j/J|) replaces the jumps (Dyer, Chahuneau & Smith 2013).
 
@@ -79,7 +79,7 @@ class Hmm:
     text: FittedText | None = None
     fitted: "FittedHmm | None" = field(default=None, repr=False, compare=False)
     heuristic: ClassVar[Heuristic] = "mean"
-    temperature: ClassVar[float] = 1.75  # makes γ probabilities; tuned on 44 hand-aligned pairs
+    temperature: ClassVar[float] = 1.75  # calibrates γ; tuned on 44 hand-aligned pairs
 
     def __post_init__(self) -> None:
         """Raise ValueError for options out of bounds."""

@@ -19,11 +19,11 @@ import numpy as np
 from synmt.alignment.hmm.lexicon import UNSEEN, Ids, Lexicon, Located, Places, distinct
 
 BATCH_CELLS = 1 << 17  # B × J² or B × I², whichever is greater: moves lead from any word to any other
-CHUNK_CELLS = 3 << 23  # J × I of the pairs that are indexed together; each cell takes about 40 bytes
+CHUNK_CELLS = 3 << 23  # Σ J × I of the pairs that are indexed together; each cell takes about 40 bytes
 JOINING = "s", "n", "es", "en", "-"  # in German and related languages; the hyphen is universal
-LEAST_PART_COUNT = 3  # of a part
+LEAST_PART_COUNT = 3
 MOST_PARTS = 3
-LONGEST = 100  # letters of a word to split
+LONGEST = 100  # most letters of a word to split
 
 Parts = tuple[str, ...]
 
@@ -31,7 +31,7 @@ Parts = tuple[str, ...]
 @dataclass(frozen=True)
 class Compounds:
     """The words of one side. counts: how often each occurred; letters: least length of a part, 0 to split nothing;
-    parts: of each known word."""
+    parts: the parts of each known word."""
 
     counts: Mapping[str, float]
     letters: int
@@ -89,8 +89,9 @@ class Compounds:
 
 @dataclass
 class Sentences:
-    """The sentences of one side, in a few bytes per word. words: distinct words; ids: of all words; ends: of each
-    sentence; heads: of all words, counted from 1 in their sentence, 0 for a root; or empty."""
+    """The sentences of one side, in a few bytes per word. words: the id of each distinct word; ids: of all words in
+    order; ends: 0 and the end of each sentence; heads: of all words, counted from 1 in their sentence, 0 for a root;
+    empty without trees."""
 
     words: dict[str, int] = field(default_factory=lambda: defaultdict(count().__next__))
     ids: array = field(default_factory=lambda: array("i"))
@@ -110,7 +111,7 @@ class Sentences:
         self.ends.append(len(self.ids))
 
     def cut(self, cut: Callable[[str], Sequence[str]]) -> "Sentences":
-        """Return the same sentences with the parts of words instead of words. In trees, the last part replaces its
+        """Return the sentences with each word replaced by its parts. In trees, the last part takes the place of the
         word, and the other parts depend on it."""
         side = Sentences()
         parts = [list(map(side.words.__getitem__, cut(word))) for word in self.words]
@@ -189,7 +190,7 @@ class IndexedBitext:
 
     @classmethod
     def index(cls, sides: Sides, rows: range, lexicon: Lexicon, new: bool = False) -> "IndexedBitext":
-        """Index some of the pairs. new: make the lexicon from their types."""
+        """Index some of the pairs. new: replace the types of the lexicon by theirs."""
         batches, found = [], [np.zeros(0, np.int64)]
         for group in _grouped(sides, rows):
             source, target = (_padded([side[row] for row in group]) for side in sides)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 SIDES = ("source", "target")
 DIRECTIONS = ("forward", "backward")
-KINDS = ("jumps", "relations")  # of the weights of moves
-LEAST_COUNT = 1e-3  # of links to save
-LARGEST_COUNT = 1e12  # sums stay finite
+KINDS = ("jumps", "relations")  # kinds of moves: in sentences and in trees
+LEAST_COUNT = 1e-3  # rarer links are not saved
+LARGEST_COUNT = 1e12  # so that sums stay finite
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class FittedHmm:
 
     @classmethod
     def learn(cls, options: "Hmm", pairs: Bitext) -> Self:
-        """Fit both directions to pairs, and keep only what the folder will hold."""
+        """Fit both directions to pairs, and return the same model that saving and opening it would give."""
         sides = _sides(pairs.spread(options.pairs), options.trees)
         if len(sides[0]) < len(pairs):
             print(f"synmt align: hmm learns from some of the pairs ({len(sides[0])} of {len(pairs)})", file=sys.stderr)
@@ -94,7 +94,8 @@ class FittedHmm:
 
     @classmethod
     def _of(cls, options: "Hmm", known: Sequence[dict[str, Parts]], tensors: Mapping[str, Floats]) -> Self:
-        """Raise ValueError or KeyError for tensors that do not fit the words of both sides, or hold no counts."""
+        """Build a model from its tensors. Raises ValueError or KeyError if they do not fit the words of both sides or
+        do not hold counts."""
         types = tensors["types"]
         if types.ndim != 2 or types.shape[1] != 2 or types.dtype != np.int32:
             raise ValueError("tensor types must have pairs of words")
@@ -157,7 +158,7 @@ def _read_words(folder: Path, path: Path) -> dict[str, Parts]:
 
 
 def _counts(tensors: Mapping[str, Floats], name: str, shape: int | tuple[int, ...], least: float = 0.0) -> Floats:
-    """Return a tensor with this shape. Raises ValueError or KeyError if it is missing or contains a non-count."""
+    """Return a tensor of counts. Raises ValueError or KeyError if it is missing, or its shape or values are wrong."""
     counts, size = tensors[name], [shape] if isinstance(shape, int) else list(shape)
     if list(counts.shape) != size or counts.dtype != np.float32:
         raise ValueError(f"tensor {name} is {counts.dtype} {list(counts.shape)}, not float32 {size}")

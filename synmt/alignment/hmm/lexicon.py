@@ -1,6 +1,6 @@
-"""How likely words are as translations of words, by their first letters and by all of them (see aligner.py).
+"""Translation probabilities of words, estimated from their first letters and from whole words (see aligner.py).
 
-Shapes: N types, pairs of a source and a target word.
+Shapes: N types, that is, distinct pairs of a source and a target word.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
 Places = NDArray[np.int32]
-LETTERS = 4, 6, 8, None  # of a word, and last all
-UNSEEN = 0.5  # how often a word has been seen that has not been
-MOST_TYPES = 1 << 24  # that a tally holds, some 60 bytes each while it grows
+LETTERS = 4, 6, 8, None  # lengths of the prefixes of a word; None: the whole word
+UNSEEN = 0.5  # the count of an unseen word
+MOST_TYPES = 1 << 24  # most types of a tally, which takes some 60 bytes for each while it grows
 
 
 def distinct(keys: Ids) -> tuple[Ids, Ids]:
-    """Return the different keys, from −1 on, in order, and which of them each key is. (`np.unique` is many times
-    slower.)"""
+    """Return the distinct keys, sorted, and the index of each key among them. Keys are at least −1. (`np.unique` is
+    many times slower.)"""
     order, ordered = _sorted(keys)
     first = np.ones(len(keys), np.bool_)
     first[1:] = ordered[1:] != ordered[:-1]
@@ -29,8 +29,8 @@ def distinct(keys: Ids) -> tuple[Ids, Ids]:
 
 
 def _sorted(keys: Ids) -> tuple[Ids, Ids]:
-    """Return where keys are, and they themselves, in order. Numbers are sorted several times faster than their places;
-    so where both fit, they are sorted as one number."""
+    """Return the indices that sort the keys, and the sorted keys. Sorting numbers is several times faster than
+    `np.argsort`, so each key is joined with its index into one number if both fit."""
     bits = len(keys).bit_length()
     if not len(keys) or int(keys.max()) >= 1 << (62 - bits):
         order = np.argsort(keys)
@@ -41,7 +41,7 @@ def _sorted(keys: Ids) -> tuple[Ids, Ids]:
 
 @dataclass
 class Words:
-    """Words of one side, or what they begin with. counts: how often each has been seen, and last an unseen one."""
+    """Words of one side, or their prefixes. counts: how often each has been seen; the last is for unseen words."""
 
     letters: int | None
     ids: dict[str, int]
@@ -56,17 +56,17 @@ class Words:
         return cls(letters, numbers, np.array([*counts.values(), UNSEEN], np.float32))
 
     def find(self, words: Iterable[str]) -> Places:
-        """Return the number of each word."""
+        """Return the id of each word."""
         unseen = len(self.ids)
         return np.array([self.ids.get(word[: self.letters], unseen) for word in words], np.int32)
 
 
 @dataclass
 class Level:
-    """Words cut after so many letters, and how often two of them have been linked.
+    """The words of both sides, or their prefixes of one length, and how often they are linked.
 
-    types [N]: target × number of sources + source, in order; counts [N+1]: of each, and 0 of those that are not there;
-    totals: how often each source, and each target, has been linked.
+    types [N]: target × number of sources + source, ascending; counts [N+1]: how often each type is linked, and 0 for
+    unknown types; totals: how often each source, and each target, is linked.
     """
 
     words: tuple[Words, Words]
@@ -87,7 +87,7 @@ class Level:
         return np.where(there, places, len(self.types)).astype(np.int32)
 
     def count(self, counts: Floats) -> None:
-        """Take the counts of all types [N]."""
+        """Set the counts of all types [N]."""
         sizes = [len(words.counts) for words in self.words]
         self.counts = np.append(counts, np.float32(0))
         self.totals = (
@@ -98,7 +98,7 @@ class Level:
 
 @dataclass
 class Located:
-    """Where types are in each level of a lexicon. words: their source and target; places: themselves; [N] each."""
+    """Types in each level of a lexicon. words: their source and target words; places: their positions; [N] each."""
 
     words: list[tuple[Places, Places]]
     places: list[Places]
@@ -113,13 +113,14 @@ class Lexicon:
 
     @classmethod
     def new(cls, words: Sequence[Mapping[str, float]], concentration: float) -> "Lexicon":
-        """Return one that knows the words of both sides, and no links."""
+        """Return a lexicon of the words of both sides, without links."""
         source, target = words
         levels = [Level((Words.counted(source, letters), Words.counted(target, letters))) for letters in LETTERS]
         return cls(levels, concentration)
 
     def locate(self, words: Sequence[Sequence[str]], sources: Ids, targets: Ids, new: bool = False) -> Located:
-        """Return types, as numbers of the words of either side. new: they become those of the lexicon."""
+        """Find types in each level. words: the words of each side; sources, targets: the types, as indices of words;
+        new: first replace the types of the lexicon by these."""
         located = Located([], [])
         for level in self.levels:
             source, target = (each.find(side) for each, side in zip(level.words, words, strict=True))
@@ -133,12 +134,12 @@ class Lexicon:
         return located
 
     def learn(self, located: Located, counts: Floats) -> None:
-        """Take how often types have been linked [N]; there are no others."""
+        """Set all counts. counts [N]: how often each located type is linked; other types get 0."""
         for level, places in zip(self.levels, located.places, strict=True):
             level.count(np.bincount(places, counts, len(level.types)).astype(np.float32))
 
     def relearn(self, tally: "Tally") -> None:
-        """Take other types, and how often they have been linked."""
+        """Replace all types and counts by a tally."""
         words = [list(each.ids) for each in self.levels[-1].words]
         targets, sources = np.divmod(tally.keys, len(words[0]))
         self.learn(self.locate(words, sources, targets, new=True), tally.counts)
@@ -161,13 +162,13 @@ class Lexicon:
 
 @dataclass
 class Tally:
-    """Counts of types, by their keys as in `IndexedBitext`. Of more than MOST_TYPES the rarest are forgotten."""
+    """Counts of types, by their keys as in `IndexedBitext`. Beyond MOST_TYPES, the rarest types are dropped."""
 
     keys: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
     counts: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
 
     def add(self, keys: Ids, counts: Floats, least: float) -> None:
-        """Add counts of different types, in order of their keys; those below `least` count for nothing."""
+        """Add counts of distinct types, in the order of their keys; counts below `least` are ignored."""
         there = counts >= least
         every = np.concatenate([self.keys, keys[there]])
         self.keys, numbers = distinct(every)

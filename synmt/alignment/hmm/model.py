@@ -1,6 +1,6 @@
-"""The models of both directions, and how they learn (see aligner.py).
+"""The models of both directions, and their training (see aligner.py).
 
-Shapes: B pairs of J source and I target words, padded; N types, pairs of a source and a target word.
+Shapes: B pairs of J source and I target words, padded; N types, that is, distinct pairs of a source and a target word.
 """
 
 import pickle
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 DIAGONAL = 4.0  # κ
 DIAGONAL_ROUNDS = 3
-LEAST_COUNT = 1e-4  # of the links of a type in a part
+LEAST_COUNT = 1e-4  # types that are linked less often in a part are ignored
 
 
 @dataclass
 class Direction:
-    """classes: of each word that it conditions on, the last an unseen one; unlinked: how often each word that it
-    predicts has come from none, the last an unseen one; jumps: between words in a row and, with trees, in a tree."""
+    """The parameters of one direction. classes: the class of each given word; unlinked: how often each predicted word
+    came from none; the last entry of both is for unseen words. jumps: in sentences and, with trees, in trees."""
 
     classes: NDArray[np.intp]
     jumps: list[Jumps]
@@ -38,7 +38,7 @@ class Direction:
 
     @classmethod
     def new(cls, options: "Hmm", given: Words, predicted: Words) -> "Direction":
-        """Return one that knows nothing yet. The most frequent words have a class of their own each, from 1 on."""
+        """Return an untrained direction. Each of the most frequent words has a class of its own; the others have 0."""
         counts = given.counts[:-1]
         frequent = np.argsort(-counts, kind="stable")[: options.frequent]
         classes = np.zeros(len(counts) + 1, np.intp)
@@ -56,7 +56,7 @@ class Direction:
 
 @dataclass
 class Counted:
-    """What one direction counts. unlinked: how often each word of a bitext comes from none; jumps: by kind."""
+    """Counts of one direction. unlinked: how often each word of a bitext comes from none; jumps: as in `Direction`."""
 
     unlinked: Floats
     jumps: list[JumpCounts]
@@ -65,7 +65,7 @@ class Counted:
 @dataclass(frozen=True)
 class Chances:
     """Probabilities of the words of a bitext, by direction. lexical [N+1]: (1 − p₀) t of each type, and 0 for padding;
-    unlinked: p₀ t(y | no word) of each word y, and 1; classes: of the words x."""
+    unlinked: p₀ t(y | no word) of each word y, and 1 for padding; classes: the class of each word x."""
 
     lexical: list[Floats]
     unlinked: list[Floats]
@@ -74,10 +74,8 @@ class Chances:
 
 @dataclass(frozen=True)
 class Read:
-    """What one direction finds in a batch: words in a row and, with trees, words of trees, each counting for half.
-
-    moves: those of each.
-    """
+    """Posteriors of one direction in a batch: found by its model of sentences and, with trees, its model of trees, each
+    with weight ½. moves: the moves of each model."""
 
     found: list[Found]
     moves: list[Moves]
@@ -88,7 +86,7 @@ class Read:
         return self._mean([each.links for each in self.found])
 
     def count(self, into: Counted, ids: Numbers) -> None:
-        """Count words without a link, by their ids, and moves."""
+        """Add unlinked words, by their ids, and moves to the counts."""
         np.add.at(into.unlinked, ids, self._mean([each.unlinked for each in self.found]))
         for total, moves, found in zip(into.jumps, self.moves, self.found, strict=False):
             total.add(moves.counts(found.taken()))
@@ -100,7 +98,7 @@ class Read:
 
 @dataclass
 class Model:
-    """directions: forward, whose words are targets, and backward."""
+    """directions: forward, which predicts target words, and backward."""
 
     options: "Hmm"
     lexicon: Lexicon
@@ -108,7 +106,7 @@ class Model:
 
     @classmethod
     def new(cls, options: "Hmm", lexicon: Lexicon) -> "Model":
-        """Return one that knows no more than a lexicon."""
+        """Return an untrained model with a lexicon."""
         source, target = lexicon.levels[-1].words
         return cls(options, lexicon, (Direction.new(options, source, target), Direction.new(options, target, source)))
 
@@ -125,8 +123,8 @@ class Model:
             yield batch, [each.links for each in self._read(batch, chances, jumps=True)]
 
     def count(self, bitext: IndexedBitext, counted: Sequence[Counted], jumps: bool) -> Floats:
-        """Count what both directions find, and return how often each type is linked, [N]; without `jumps`, no word
-        depends on the previous one."""
+        """Add the counts of both directions to `counted`, and return how often each type is linked, [N]. Without
+        `jumps`, no word depends on the previous one."""
         chances = self._chances(bitext)
         counts = np.zeros(len(bitext.keys) + 1, np.float32)
         if compiled.library() and not self.options.trees:
@@ -146,7 +144,7 @@ class Model:
         """Return counts that are all 0."""
         return [
             Counted(
-                np.zeros_like(direction.unlinked),  # the last of padding
+                np.zeros_like(direction.unlinked),  # the last entry counts padding
                 [JumpCounts(*np.zeros((2, *each.weights.shape))) for each in direction.jumps],
             )
             for direction in self.directions
@@ -164,7 +162,7 @@ class Model:
         return Chances(lexical, unlinked, classes)
 
     def _compiled(self, chances: Chances, counted: Sequence[Counted]) -> list[compiled.ByTables]:
-        """Return both directions as compiled code reads them."""
+        """Return both directions for compiled code, which adds to `counted`."""
         return [
             compiled.ByTables(
                 likely,
@@ -181,7 +179,7 @@ class Model:
         ]
 
     def _read(self, batch: Batch, chances: Chances, jumps: bool) -> list[Read]:
-        """Return what both directions find in a batch."""
+        """Return the posteriors of both directions in a batch."""
         sides = (batch.sources, batch.targets), (batch.targets, batch.sources)
         likely = (
             chances.lexical[0][batch.types],
@@ -211,7 +209,7 @@ class Model:
     def _trees(
         self, batch: Batch, real: Sequence[Floats], likely: Sequence[Floats], unlinked: Sequence[Floats]
     ) -> Iterator[Trees]:
-        """Yield those of either direction."""
+        """Yield the tree model of each direction, forward first."""
         sides = zip(self.directions, real, likely, unlinked, batch.heads, reversed(batch.heads), strict=True)
         for direction, there, each, none, given, predicted in sides:
             if given is None or predicted is None:
@@ -221,7 +219,7 @@ class Model:
 
 
 def _diagonal(sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> Floats:
-    """Return p(j | i) ∝ exp(−κ |i/I − j/J|), [B,I,J], of words [B,J] and [B,I] that are there or not."""
+    """Return p(j | i) ∝ exp(−κ |i/I − j/J|), [B,I,J]. sources [B,J] and targets [B,I]: True for words."""
     i, j = (
         np.minimum(1, (np.arange(words.shape[1]) + 0.5) / words.sum(axis=1, keepdims=True))  # 1 where padded
         for words in (targets, sources)
@@ -232,8 +230,8 @@ def _diagonal(sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> Floats:
 
 @dataclass
 class Parts:
-    """Pairs that are indexed part by part. A single part stays in memory; several wait in temporary files, so that
-    memory does not grow with them, for what the lexicon knows to be looked up anew."""
+    """Pairs that are indexed part by part. A single part stays in memory. Several parts are saved in temporary files,
+    so that memory does not grow with their number; the types of a part are looked up again whenever it is read."""
 
     sides: Sides
     lexicon: Lexicon
@@ -261,7 +259,7 @@ class Parts:
                 yield IndexedBitext.of(self.sides, batches, keys, self.lexicon)
 
     def learn(self, found: Iterable[tuple[IndexedBitext, Floats]]) -> None:
-        """Let the lexicon learn how often the types [N] of each part have been linked."""
+        """Set the counts of the lexicon to how often the types [N] of each part are linked."""
         if self.only:
             for bitext, counts in found:
                 self.lexicon.learn(bitext.types, counts)
@@ -273,7 +271,7 @@ class Parts:
 
 
 def fit(options: "Hmm", sides: Sides) -> Model:
-    """Fit a model to pairs, of which no side is empty."""
+    """Fit a model to pairs without empty sentences."""
     lexicon = Lexicon.new([side.counts() for side in sides], options.concentration)
     model, parts = Model.new(options, lexicon), Parts(sides, lexicon)
     parts.learn((bitext, _meetings(bitext)) for bitext in parts)
@@ -285,7 +283,7 @@ def fit(options: "Hmm", sides: Sides) -> Model:
 
 
 def _meetings(bitext: IndexedBitext) -> Floats:
-    """Return how often types meet in a pair, in proportion to its longer side, [N]."""
+    """Return how often each type occurs, [N]: in each sentence pair, an occurrence counts 1 / length of longer side."""
     counts = np.zeros(len(bitext.keys) + 1, np.float32)
     for batch in bitext.batches:
         longer = np.maximum((batch.sources >= 0).sum(axis=1), (batch.targets >= 0).sum(axis=1))
@@ -294,7 +292,7 @@ def _meetings(bitext: IndexedBitext) -> Floats:
 
 
 def _learn(model: Model, parts: Parts, jumps: bool, bar: "tqdm[None]") -> None:
-    """Learn from all pairs once."""
+    """Train on all pairs once."""
     counted = model.counted()
 
     def linked() -> Iterator[tuple[IndexedBitext, Floats]]:

@@ -12,10 +12,10 @@ from synmt.alignment.chains import Found, columns
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.intp]
-SHARED = 50.0  # τ, the number of moves that the statistics of all words count as
+SHARED = 50.0  # τ, the weight of the statistics of all words, as a number of moves
 RAREST = 1e-6  # least share of a kind of move
 NEAR, FAR = 3, 8  # words
-# the relation of a word to another: the same word; a dependent, head or sibling before or after it; a dependent's
+# by the relation of a word to another: the same word; a dependent, head or sibling before or after it; a dependent's
 # dependent or the head's head; any other word that is near, far or farther
 FIRST_WEIGHTS = 1, 6, 6, 1, 1, 1, 1, 0.5, 0.3, 0.3, 0.1, 0.05
 TINY = np.float32(1e-37)
@@ -23,14 +23,14 @@ TINY = np.float32(1e-37)
 
 @dataclass
 class Jumps:
-    """Probabilities of moves between words. weights [C,K]: by the class of the first word and the kind of move. Between
-    words of a sentence, s_c(d) for d from −K to K; the first and the last also serve longer jumps."""
+    """Probabilities of moves between words. weights [C,K]: by the class of the first word and the kind of move. In a
+    sentence, s_c(d) for all d from −(K − 1)/2 to (K − 1)/2; the first and the last also serve longer jumps."""
 
     weights: Floats
 
     @classmethod
     def new(cls, classes: int, longest: int) -> "Jumps":
-        """Favour short jumps, and the next word most of all."""
+        """Return initial weights, which favour short jumps, and the next word most of all."""
         distances = np.arange(-longest, longest + 1)
         weights = np.exp(-0.3 * np.abs(distances - 1))
         return cls(np.tile((weights / weights.sum()).astype(np.float32), (classes, 1)))
@@ -42,7 +42,7 @@ class Jumps:
         return Moves(self.weights, classes[:, :, None] * size + kinds, real)
 
     def learn(self, taken: "JumpCounts") -> None:
-        """Estimate the weights from the counts, with a prior of τ moves per class distributed as those of all words."""
+        """Estimate the weights from counts. Each class has a prior of τ moves, distributed as in all classes."""
         general = (taken.seen.sum(axis=0) + self.weights.mean(axis=0)) / (taken.possible.sum(axis=0) + 1)
         general = np.maximum(general / general.sum(), RAREST)
         weights = (taken.seen + SHARED * general) / (taken.possible + SHARED)
@@ -51,8 +51,9 @@ class Jumps:
 
 @dataclass
 class JumpCounts:
-    """How often moves are taken, in the shape of their weights. possible: Σ 1 / Σ_k s(j′, k) over all departures from
-    j′ for which the move exists, so weights · possible is the expected number of moves by the weights alone."""
+    """Counts of moves, in the shape of their weights. seen: how often each is taken; possible: Σ 1 / Σ_k s(j′, k) over
+    all departures from j′ for which the move exists, so weights · possible is the expected number of moves by the
+    weights alone."""
 
     seen: NDArray[np.float64]
     possible: NDArray[np.float64]
@@ -81,7 +82,7 @@ class Moves:
         self.likely = table / self._mass[:, :, None]
 
     def counts(self, taken: Floats) -> JumpCounts:
-        """Return how often moves of each kind are taken, given how often each word is followed by each [B,J,J]."""
+        """Return the counts of moves. taken [B,J,J]: how often the move from j′ to j is taken."""
         possible = (taken.sum(axis=2) / self._mass)[:, :, None] * self.real[:, None, :]
         return JumpCounts(self._by_weight(taken), self._by_weight(possible))
 
@@ -140,7 +141,7 @@ class Trees:
         """Return the posteriors of the pairs."""
         batch, length, size = self.likely.shape
         pairs, order = np.arange(batch), upwards(self.heads)
-        heads = np.where(self.heads < 0, length, self.heads)  # above the roots is an artificial word
+        heads = np.where(self.heads < 0, length, self.heads)  # an artificial word is the head of the roots
         inside, message, belief = np.ones((3, batch, length + 1, size), np.float32)
         likelihood = np.zeros(batch, np.float32)
         for words in order.T:

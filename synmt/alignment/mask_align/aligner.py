@@ -20,13 +20,13 @@ head learns κ_h ≥ 0, starting from κ. Until a word is learned, it is linked 
 2013), and the words around it are learned sooner.
 
 If there are links to learn from (a guide), as in the guided systems of Table 1, we add γ times the cross-entropy of W
-with the links of each linked word, in both directions (our own form of the loss). A position that has to predict y_i
-attends to where it expects y_i to come from; with few pairs it cannot know. So a guided model takes W from a second
-pass, as in Garg et al. (2019), which predicts nothing and in which every word sees itself. It attends to whole words:
-W_ij is the total weight of the subwords of x_j's word.
+with the links of each linked word, in both directions (our own form of the loss). The attention that predicts y_i has
+to guess where y_i comes from, and models of few pairs guess badly. A guided model therefore takes W from a second pass,
+as in Garg et al. (2019), which predicts nothing and in which every word sees itself. It attends to whole words: W_ij is
+the total weight of the subwords of x_j's word.
 
-Differences from the code: we also train on and align sides of one word; there, such a word sees itself. No softmax
-includes padding; label smoothing is the same as in all other systems.
+Differences from the paper's code: we also train on and align sides of one word, which in that code sees itself. No
+softmax includes padding; label smoothing is the same as in all other systems.
 """
 
 from collections.abc import Mapping, Sequence
@@ -183,7 +183,7 @@ class MaskAlign:
 @dataclass(frozen=True)
 class MaskAlignConfig:
     """The config in the folder. guided: whether the model learned from given links; encoders: of source and target;
-    text: that it was fitted to; network: all sizes. A FolderConfig."""
+    text: the text that it was fitted to; network: all sizes. A FolderConfig."""
 
     options: MaskAlign
     guided: bool

@@ -124,8 +124,8 @@ class StaticDecoder(nn.Module):
         full: bool = False,
     ) -> Tensor:
         """queries [B,I,d]: vectors of the positions (causal: of the previous words); words [B,I,d]: embedded words;
-        padding [B,I] or None; encoded [B,J,d] and bias [B,1,1,J]: of the source; full: whether positions also see their
-        own words → states [B,I,d] from which to predict the words."""
+        padding [B,I] or None; encoded [B,J,d] and bias [B,1,1,J]: states of the source and a bias on its keys; full:
+        whether positions also see their own words → states [B,I,d] from which to predict the words."""
         sight = None if self.causal else Sight(padding, words, full)
         states = queries
         for layer, memory in zip(self.layers, self._memories(words), strict=True):

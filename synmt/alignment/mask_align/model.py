@@ -33,7 +33,7 @@ class DirectedModel(nn.Module):
     def __init__(
         self, config: TransformerConfig, options: "MaskAlign", guided: bool, side: SourceSide, vocabulary: Vocabulary
     ) -> None:
-        """side and vocabulary: of x."""
+        """side and vocabulary: the encoder and the vocabulary of x."""
         super().__init__()
         self.config, self.guided = config, guided
         self.source_parts = source_parts(config, side, vocabulary)
@@ -82,7 +82,7 @@ class DirectedModel(nn.Module):
         return recorder.weights[0].mean(dim=1)
 
     def posteriors(self, x: SideBatch, y: SideBatch, tables: tuple[Tensor, Tensor], vocabulary: Vocabulary) -> Tensor:
-        """Return W_xy as it would be if the prediction of y_i knew y_i (see synmt.alignment.attention)."""
+        """Return the posterior of W_xy given each y_i (see synmt.alignment.attention)."""
         with torch.enable_grad():
             queries, words = self._inputs(y.subwords, tables[1], vocabulary.begin)
             encoded, bias = self.encode(x, tables[0], 0.0), self._bias(x, y)
@@ -252,7 +252,7 @@ def agreement_loss(forward: Tensor, backward: Tensor, cells: Tensor) -> Tensor:
 def entropy_loss(weights: Tensor, cells: Tensor, smoothing: float, form: Literal["code", "paper"]) -> Tensor:
     """Return −Σ W̃ log W̃ divided by the number of rows (`paper`) or of cells (`code`); W̃ = (W + λ) / Σ_j (W + λ).
 
-    weights W [B,I,J]; cells [B,I,J]: True if neither position is padding; λ makes rows of zeros count nothing.
+    weights W [B,I,J]; cells [B,I,J]: True if neither position is padding. Padded rows do not count.
     """
     raised = (weights + smoothing) * cells
     shares = raised / raised.sum(dim=2, keepdim=True).clamp(min=torch.finfo(torch.float32).tiny)

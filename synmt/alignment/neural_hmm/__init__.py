@@ -1,1 +1,1 @@
-"""A hidden Markov model of subwords, whose probabilities are those of embeddings; both directions learn together."""
+"""A hidden Markov model of subwords with probabilities from embeddings; both directions are trained together."""

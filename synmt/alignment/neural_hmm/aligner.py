@@ -2,29 +2,29 @@
 
 Wang, Alkhouli, Zhu & Ney (2017), "Hybrid Neural Network Alignment and Lexicon Model in Direct HMM for Statistical
 Machine Translation", ACL, and Wang, Zhu, Alkhouli, Gan & Ney (2018), "Neural Hidden Markov Model for Machine
-Translation", ACL; the chain is that of Vogel, Ney & Tillmann (1996) and Och & Ney (2003):
+Translation", ACL; the chain follows Vogel, Ney & Tillmann (1996) and Och & Ney (2003):
 
     p(y, a | x) = Π_i  (1 − p₀) p(a_i | a_{i−1}) p(y_i | x_{a_i})   or   p₀ p(y_i | none), after which a_i = a_{i−1}
 
-It is kept small (our own choice). Each subword of either side has one vector, which both directions share:
+The model is small (our own choice). Each subword of either side has one vector, which both directions share:
 
     p(v | u) = softmax_v(f_v · e_u + b_v),   p(u | v) = softmax_u(e_u · f_v + b′_u),   p(v | none) = softmax_v(n_v)
-    p(j | j′) = softmax_j(s_d + w_d · e_u),   u = x_j′, d = j − j′, where all d beyond `jump` are one
+    p(j | j′) = softmax_j(s_d + w_d · e_u),   u = x_j′, d = j − j′, where all d beyond `jump` count as one
 
-Each direction has its own s, w, b and n. The first word probably comes from near the start: p(j) ∝ exp(−κ j/J).
+Each direction has its own s, w, b and n. The first word is likelier to come from near the start: p(j) ∝ exp(−κ j/J).
 
 Both directions learn from the links that both support, as in Liang, Taskar & Klein (2006), "Alignment by Agreement",
-NAACL. Forward–backward computes γ_ij = p(a_i = j | x, y) of one direction and γ′_ji of the other, with `agreement`
+NAACL. Forward–backward computes γ_ij = p(a_i = j | x, y) in one direction and γ′_ji in the other, with `agreement`
 steps (chains.py). The update treats γ, γ′ and the ξ of jumps as constants and minimizes
 
     L = −Σ_ij γ_ij γ′_ji (log p(y_i | x_j) + log p(x_j | y_i)) − Σ_i γ_i0 log p(y_i | none) − Σ_jj′ ξ_jj′ log p(j | j′)
 
 with the last two sums over both directions. Without steps of agreement, and with γ and γ′ in place of their product,
-its gradient is that of −log p(y | x) − log p(x | y).
+L has the same gradient as −log p(y | x) − log p(x | y).
 
-Learning starts from counts (`start` in model.py): e and f are factors of the association between subwords, that is, how
-much more often than by chance they occur in the same pair. From random vectors, the same model is far worse after twice
-the updates (docs/lab-notes.md).
+Training starts from counts (`start` in model.py): e and f are factors of a matrix of associations between subwords,
+that is, how much more often than by chance two subwords occur in the same pair. Started from random vectors, the same
+model is far worse after twice as many updates (docs/lab-notes.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ SMALL = Preset(dict(
     width=128, dropout=0.1, merges=4000, batch_tokens=2048, max_length=256, word_dropout=0.0,
     learning_rate=1e-2, schedule="cosine", warmup=50, adam_beta2=0.98, clip=0.0,
 ))  # fmt: skip
-READ, MOST_EPOCHS = 15_000, 12  # total number of pairs to read, repeatedly if there are fewer
+READ, MOST_EPOCHS = 15_000, 12  # pairs to read in total, over several epochs if the bitext has fewer
 PRESETS = {"small": Preset({**SMALL.settings, "epochs": f"1 to {MOST_EPOCHS}: fewer for more pairs"})}  # in words
 USED = OF_WEIGHTS | {"width", "dropout", "resume"} | training_options(
     "label-smoothing", "word-dropout", "tree-dropout", "subword-dropout", "patience", "select", "validate-every",
@@ -78,8 +78,8 @@ class NeuralHmm:
     pairs: int = setting(50_000, "most pairs to learn from, spread over the bitext; 0: all")
     text: FittedText | None = None
     opened: "Opened[NeuralHmmConfig] | None" = field(default=None, repr=False, compare=False)
-    saved: "SavedModel | None" = field(default=None, repr=False, compare=False)  # where compiled code reads it
-    totals: "Sequence[Tensor]" = field(default=(), repr=False, compare=False)  # of the model, where it does not
+    saved: "SavedModel | None" = field(default=None, repr=False, compare=False)  # for compiled code
+    totals: "Sequence[Tensor]" = field(default=(), repr=False, compare=False)  # normalizers, without compiled code
     heuristic: ClassVar[Heuristic] = "mean"
     presets: ClassVar[Mapping[str, Preset]] = PRESETS
     several: ClassVar[bool] = True

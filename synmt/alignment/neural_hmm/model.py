@@ -1,15 +1,18 @@
-"""The probabilities of both directions, on two tables of embeddings (see aligner.py).
+"""The probabilities of both directions, computed from two tables of embeddings (see aligner.py).
 
-Learning starts from counts of links between subwords, without a network. At first, with n(u, v) of N pairs those that
-hold both, p(v | u) ∝ p(v) e^(2M), M_uv = log(n(u, v) N / (n(u) n(v))), zero where it is less, times n(u, v) / (n(u, v)
-+ 1) · n / (n + 1) with n the smaller of n(u) and n(v), which keeps rare subwords from seeming certain (Pantel & Lin
-2002, "Discovering Word Senses from Text", KDD). Then, ROUNDS times, both directions read all pairs, c(u, v) = Σ γ_ij
-γ′_ji, and p(v | u) = (c(u, v) + p(v)) / (c(u) + 1). From the last counts,
+Training starts from counts of links between subwords, found without a network. Let n(u, v) be the number of pairs, out
+of N, that contain both u and v, and let n be the smaller of n(u) and n(v). At first,
+
+    p(v | u) ∝ p(v) e^(2 M_uv),   M_uv = max(0, log(n(u, v) N / (n(u) n(v)))) · n(u, v) / (n(u, v) + 1) · n / (n + 1)
+
+where the last two factors discount rare subwords (Pantel & Lin 2002, "Discovering Word Senses from Text", KDD). Then,
+ROUNDS times, both directions read all pairs, count c(u, v) = Σ γ_ij γ′_ji, and set p(v | u) = (c(u, v) + p(v)) / (c(u)
++ 1). From the last counts,
 
     M_uv = log((c(u, v) + SMOOTHING) / (c(u) c(v) / c + SMOOTHING))
 
-and its d greatest singular values and their vectors U S Vᵀ give e = U √S and f = V √S, as in Levy & Goldberg (2014),
-"Neural Word Embedding as Implicit Matrix Factorization", NeurIPS.
+Its singular value decomposition, truncated to rank d, U S Vᵀ, gives e = U √S and f = V √S, as in Levy & Goldberg
+(2014), "Neural Word Embedding as Implicit Matrix Factorization", NeurIPS.
 
 Shapes: B pairs, J source and I target subwords, of which U and V are distinct; d width; m the longest jump.
 """
@@ -36,21 +39,21 @@ from synmt.text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from synmt.alignment.neural_hmm.aligner import NeuralHmm
 
-BEGINNING = 4.0  # κ, how much the first subword favours the beginning
-NEXT = 0.3  # how much less likely each step away from the next subword makes a jump, at first
+BEGINNING = 4.0  # κ, how strongly the first subword favours the start of the other side
+NEXT = 0.3  # initial penalty on the score of a jump, per step away from the next subword
 RAISED = 2.0
-CHUNK = 1000  # pairs counted at once, or subwords whose totals are
-ROWS = 64  # of scores that are worked on at once, which stay in a core's cache
-ROUNDS = 2  # of counting before the first update
+CHUNK = 1000  # pairs counted, or subwords normalized, at once
+ROWS = 64  # rows of scores computed at once: they fit in a core's cache
+ROUNDS = 2  # rounds of counting before the first update
 SMOOTHING = 0.1
-START_TOKENS = 16384  # sentences × longest side of a batch that is counted
-ITERATIONS = 3  # of the randomized decomposition
+START_TOKENS = 16384  # sentences × longest side of a batch in counting
+ITERATIONS = 3  # subspace iterations of the randomized decomposition
 
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """The subwords of one side of a batch, each once. ids [U]; places [B,J]: which of them stands where, −1 of padding;
-    vectors [U,d]: their embeddings."""
+    """The distinct subwords of one side of a batch. ids [U]; places [B,J]: the index into ids at each position, −1 for
+    padding; vectors [U,d]: the embeddings."""
 
     ids: Tensor
     places: Tensor
@@ -65,24 +68,24 @@ class Distinct:
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """Logarithms of what one direction reads and predicts. linked [U,V]: p(v | u); unlinked [V]: p(v | none); jumps
-    [U,2m+1]: s_d + w_d · e_u, of which the softmax over the subwords of a pair is p(j | j′)."""
+    """Log-probabilities of one direction. linked [U,V]: p(v | u); unlinked [V]: p(v | none); jumps [U,2m+1]: the scores
+    s_d + w_d · e_u, whose softmax over the subwords of a pair is p(j | j′)."""
 
     linked: Tensor
     unlinked: Tensor
     jumps: Tensor
 
     def without_gradient(self, null: float) -> "Chances":
-        """Return what forward–backward reads, with p₀ and without gradients."""
+        """Return the input of forward–backward, with p₀ multiplied in and without gradients."""
         linked, unlinked = self.linked.detach() + log1p(-null), self.unlinked.detach() + log(null)
         return Chances(linked.contiguous(), unlinked.contiguous(), self.jumps.detach().contiguous())
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What both directions find in a batch, summed. linked [U,V]: Σ γ_ij γ′_ji; of each direction: unlinked [V], and
-    jumps [U,2m+1], the gradient of Σ ξ_jj′ log p(j | j′) with respect to the scores of jumps; likelihood: log p(y | x)
-    + log p(x | y)."""
+    """Expected counts of both directions, summed over a batch. linked [U,V]: Σ γ_ij γ′_ji; for each direction: unlinked
+    [V], and jumps [U,2m+1], the gradient of Σ ξ_jj′ log p(j | j′) with respect to the scores of jumps; likelihood:
+    log p(y | x) + log p(x | y)."""
 
     linked: Tensor
     unlinked: tuple[Tensor, Tensor]
@@ -98,8 +101,8 @@ class Expected:
 
 
 class _Totals(torch.autograd.Function):
-    """log Σ_v e^(f_v · e_u + b_v) [U] of e [U,d], f [V,d] and b [V]: the largest product of an update, so that its
-    softmax takes the place of the scores in memory, a few rows at a time."""
+    """log Σ_v e^(f_v · e_u + b_v) [U] of e [U,d], f [V,d] and b [V]. These scores are the largest matrix of an update;
+    to save memory, the backward pass overwrites them with their softmax, a few rows at a time."""
 
     @staticmethod
     def forward(context: Any, read: Tensor, table: Tensor, bias: Tensor) -> Tensor:
@@ -117,7 +120,7 @@ class _Totals(torch.autograd.Function):
 
 
 class Direction(nn.Module):
-    """What one direction has of its own: b, n, s and w."""
+    """The parameters of one direction: b, n, s and w."""
 
     def __init__(self, width: int, predicted: int, longest: int) -> None:
         super().__init__()
@@ -126,7 +129,7 @@ class Direction(nn.Module):
         self.jumps = nn.Linear(width, 2 * longest + 1)
 
     def reset_parameters(self) -> None:
-        """Favour the next place, and no subword."""
+        """Favour the next position, and set the biases of all subwords to 0."""
         for each in (self.bias, self.none, self.jumps.weight, self.jumps.bias):
             nn.init.zeros_(each)
         with torch.no_grad():
@@ -139,7 +142,7 @@ class Direction(nn.Module):
         return totals
 
     def forward(self, x: Distinct, y: Distinct, states: Tensor, totals: Tensor) -> Chances:
-        """states [U,d]: what y is predicted from; totals [U]: of these."""
+        """Return the chances of y given x. states [U,d]: vectors of x, after dropout; totals [U]: their normalizers."""
         linked = (states @ y.vectors.T).float() + self.bias[y.ids] - totals.unsqueeze(1)
         return Chances(linked, self.none.log_softmax(dim=0)[y.ids], self.jumps(x.vectors).float())
 
@@ -169,8 +172,8 @@ class NeuralHmmModel(nn.Module):
     def loss(
         self, x: SideBatch, y: SideBatch, links: Tensor | None = None, smoothing: float = 0.0, word_dropout: float = 0.0
     ) -> Loss:
-        """Return −log p(y | x) − log p(x | y) as `translation`, and what has the gradient of L as `total`. There are no
-        links to learn, and no smoothing and no unknown words."""
+        """Return −log p(y | x) − log p(x | y) as `translation`, and as `total` a value with the gradient of L. links,
+        smoothing and word_dropout are ignored."""
         sides = self._distinct(x, y)
         chances = self._chances(sides)
         found = self._expected(chances, [sides])
@@ -181,22 +184,23 @@ class NeuralHmmModel(nn.Module):
 
     @torch.no_grad()
     def totals(self) -> list[Tensor]:
-        """Return log Σ_v e^(f_v · e_u + b_v) [U], and the same of the backward direction, [V]."""
+        """Return the normalizers: log Σ_v e^(f_v · e_u + b_v) [U], and for the backward direction
+        log Σ_u e^(f_v · e_u + b′_u) [V]."""
         directions = self.forward_direction, self.backward_direction
         both = zip(directions, self.tables, reversed(list(self.tables)), strict=True)
         return [torch.cat([own.totals(rows, table) for rows in read.split(CHUNK)]) for own, read, table in both]
 
     @torch.no_grad()
     def posteriors(self, x: SideBatch, y: SideBatch, totals: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-        """Return γ [B,I,J] and γ′ [B,J,I], zero where padded; totals: of this model, which does not learn any more."""
+        """Return γ [B,I,J] and γ′ [B,J,I], zero where padded. totals: the normalizers of this model."""
         sides = self._distinct(x, y)
         found = self._found(self._chances(sides, totals), sides)
         return torch.as_tensor(found[0].links), torch.as_tensor(found[1].links)
 
     @torch.no_grad()
     def by_vectors(self) -> tuple[compiled.Vectors, list[compiled.ByVectors]]:
-        """Return what compiled code reads of a model on the CPU that does not learn any more. In fp64, whose rounding
-        leaves the same fp32 numbers on all processors but for one in millions."""
+        """Return the parameters of a trained model on the CPU for compiled code. They are computed in fp64, so that all
+        processors round to the same fp32 numbers, except for one in millions."""
         directions = self.forward_direction, self.backward_direction
         vectors = compiled.Vectors(*(_numbers(table) for table in self.tables))
         totals = vectors.totals((_numbers(directions[0].bias), _numbers(directions[1].bias)))
@@ -214,7 +218,7 @@ class NeuralHmmModel(nn.Module):
         return Distinct.of(x, self.tables[0]), Distinct.of(y, self.tables[1])
 
     def _chances(self, sides: tuple[Distinct, Distinct], totals: Sequence[Tensor] = ()) -> list[Chances]:
-        """Return those of both directions; totals: those of the model, or none."""
+        """Return the chances of both directions. totals: the model's normalizers; computed if empty."""
         chances = []
         directions = self.forward_direction, self.backward_direction
         for number, (x, y, table) in enumerate(((*sides, self.tables[1]), (*sides[::-1], self.tables[0]))):
@@ -225,7 +229,7 @@ class NeuralHmmModel(nn.Module):
 
     @torch.no_grad()
     def _expected(self, chances: Sequence[Chances], batches: Iterable[tuple[Distinct, Distinct]]) -> Expected:
-        """Return what both directions find in batches, which share their distinct subwords."""
+        """Return the expected counts of both directions, summed over batches that share their distinct subwords."""
         with torch.autocast(chances[0].linked.device.type, enabled=False):
             if not _is_compiled(chances[0].linked):
                 return reduce(
@@ -244,7 +248,7 @@ class NeuralHmmModel(nn.Module):
         return Expected(torch.from_numpy(counts), unlinked, jumps, torch.tensor(likelihood))
 
     def _compiled(self, chances: Sequence[Chances]) -> list[compiled.ByScores]:
-        """Return both directions as compiled code reads them."""
+        """Return both directions for compiled code, with all counts 0."""
         return [
             compiled.ByScores(
                 *(tensor.numpy() for tensor in (each.linked, each.unlinked, each.jumps)),
@@ -254,7 +258,7 @@ class NeuralHmmModel(nn.Module):
         ]
 
     def _found(self, chances: Sequence[Chances], sides: tuple[Distinct, Distinct]) -> list[Found]:
-        """Return what both directions find, as numpy arrays where they are on the CPU."""
+        """Return the posteriors of both directions after agreement; on the CPU, as numpy arrays."""
         known = [each.without_gradient(self.options.null) for each in chances]
         forward, backward = self._chains(known[0], *sides), self._chains(known[1], *reversed(sides))
         return agreed((forward, backward), self.options.agreement)
@@ -263,7 +267,7 @@ class NeuralHmmModel(nn.Module):
         real = x.places >= 0, y.places >= 0
         places = (torch.arange(real[0].shape[1], device=x.places.device) + 0.5) / real[0].sum(dim=1, keepdim=True)
         start = (-BEGINNING * places).masked_fill(~real[0], float("-inf")).softmax(dim=1)
-        linked = chances.linked[x.places.unsqueeze(1), y.places.unsqueeze(2)]  # padding is the last subword, unread
+        linked = chances.linked[x.places.unsqueeze(1), y.places.unsqueeze(2)]  # padding, −1, gets any score
         linked = linked.masked_fill(~real[0].unsqueeze(1), float("-inf"))
         words = Scores(*map(_array, (linked, chances.unlinked[y.places], real[1])))
         return Chains(words, _array(self._moves(chances, x)), _array(start))
@@ -274,13 +278,13 @@ class NeuralHmmModel(nn.Module):
         return moves.masked_fill((x.places < 0).unsqueeze(1), float("-inf")).softmax(dim=2)
 
     def _kinds(self, x: Distinct) -> Tensor:
-        """Return which jump leads from j′ to j, [B,J′,J]."""
+        """Return the index of the jump from j′ to j, [B,J′,J]."""
         longest, places = self.options.jump, torch.arange(x.places.shape[1], device=x.places.device)
         kinds = (places - places.unsqueeze(1)).clamp(-longest, longest) + longest
         return kinds.expand(len(x.places), -1, -1)
 
     def _summed(self, found: Sequence[Found], chances: Sequence[Chances], sides: tuple[Distinct, Distinct]) -> Expected:
-        """Return what compiled code returns at once."""
+        """Return the expected counts of a batch, which compiled code sums as it reads."""
         unlinked, jumps = [], []
         for each, own, (x, y) in zip(found, chances, (sides, sides[::-1]), strict=True):
             taken, real = torch.as_tensor(each.taken()), y.places >= 0
@@ -293,31 +297,31 @@ class NeuralHmmModel(nn.Module):
         there, back = (torch.as_tensor(each.links) for each in found)
         linked = torch.zeros_like(chances[0].linked)
         x, y = sides
-        cells = x.places.unsqueeze(1), y.places.unsqueeze(2)  # what padding links is 0
+        cells = x.places.unsqueeze(1), y.places.unsqueeze(2)  # links of padding are 0
         linked.index_put_(cells, there * back.transpose(1, 2), accumulate=True)
         likelihood = torch.as_tensor(found[0].likelihood.sum() + found[1].likelihood.sum())
         return Expected(linked, (unlinked[0], unlinked[1]), (jumps[0], jumps[1]), likelihood)
 
 
 def _is_compiled(tensor: Tensor) -> bool:
-    """Return whether compiled code reads what is on the device of a tensor."""
+    """Return whether compiled code can be used on the device of a tensor."""
     return tensor.device.type == "cpu" and compiled.library() is not None
 
 
 def _array(tensor: Tensor) -> Array:
-    """Return a tensor of the CPU as a numpy array, whose small matrices are multiplied several times faster."""
+    """Return a CPU tensor as a numpy array, since numpy multiplies small matrices several times faster."""
     return tensor.numpy() if tensor.device.type == "cpu" else tensor
 
 
 def _numbers(tensor: Tensor) -> Array:
-    """Return a tensor in fp32 as compiled code reads it."""
+    """Return a tensor as a contiguous fp32 array for compiled code."""
     return tensor.detach().float().contiguous().numpy()
 
 
 @torch.no_grad()
 def start(model: NeuralHmmModel, corpus: AlignerCorpus) -> None:
-    """Set the embeddings of a model by the links that counts alone find in the pairs, and biases by how often each
-    subword is there."""
+    """Initialize the embeddings of a model from links found by counting alone, and the biases from how often each
+    subword occurs."""
     sides = corpus.source, corpus.target
     tables = list(model.tables)
     shares = []
@@ -351,8 +355,8 @@ def start(model: NeuralHmmModel, corpus: AlignerCorpus) -> None:
 def _links_by(
     model: NeuralHmmModel, corpus: AlignerCorpus, linked: Sequence[Tensor], unlinked: Sequence[Tensor]
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """Return Σ γ_ij γ′_ji [U,V] of all pairs, and how often each subword has no link in either direction; linked and
-    unlinked: as in `Chances`, but of the whole vocabularies and without logarithms of the latter."""
+    """Return Σ γ_ij γ′_ji [U,V] over all pairs, and for each direction how often each subword is unlinked. linked and
+    unlinked: as in `Chances`, but for the whole vocabularies; unlinked holds probabilities, not logarithms."""
     chances = [
         Chances(each, none.log(), direction.jumps.bias.expand(len(each), -1))
         for each, none, direction in zip(
@@ -371,7 +375,7 @@ def _links_by(
 
 
 def associations(sides: Sequence[EncodedSide], sizes: Sequence[int]) -> Tensor:
-    """Return the first M, of all subwords of either vocabulary, [U,V]."""
+    """Return the first M for all subwords of both vocabularies, [U,V]."""
     together, (of_source, of_target) = torch.zeros(*sizes), map(torch.zeros, sizes)
     pairs = len(sides[0].subwords)
     for first in range(0, pairs, CHUNK):
@@ -388,7 +392,7 @@ def associations(sides: Sequence[EncodedSide], sizes: Sequence[int]) -> Tensor:
 
 
 def _present(sentences: Sequence[Ids], size: int) -> Tensor:
-    """Return 1 where a sentence holds a subword, [n,size]."""
+    """Return 1 where a sentence contains a subword, [n,size]."""
     present = torch.zeros(len(sentences), size)
     for row, ids in zip(present, sentences, strict=True):
         row[torch.as_tensor(ids)] = 1

@@ -1,7 +1,7 @@
-"""A model that learns no more, as compiled code reads it: γ of a pair depend on that pair and the model alone.
+"""A trained model, run by compiled code, so that γ of a pair depend only on that pair and the model.
 
-torch and numpy round sums of products by the sizes of all that they multiply at once, and so by what else is in a
-batch; chains.c has one order for each sum.
+In torch and numpy, the rounding of a matrix product depends on its size, and so on the other pairs in the batch;
+chains.c always adds up in the same order.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ from synmt.data.records import SentencePair
 from synmt.text.bpe import REMEMBERED, Bpe
 from synmt.text.vocabulary import Vocabulary
 
-BATCH_TOKENS = 8192  # sentences × longest side of what is read at once
-Subwords = tuple[list[int], Sequence[int]]  # their ids, and the word that each is of
+BATCH_TOKENS = 8192  # sentences × longest side of a batch
+Subwords = tuple[list[int], Sequence[int]]  # ids, and the index of each one's word
 
 
 class Words:
-    """Cuts the words of one side, in lower case, into the ids of subwords."""
+    """Splits the lowercased words of one side into subwords."""
 
     def __init__(self, bpe: Bpe, vocabulary: Vocabulary) -> None:
         self._ids = lru_cache(REMEMBERED)(lambda word: tuple(vocabulary.encode(bpe.segment(word.lower()))))
@@ -39,7 +39,7 @@ class Words:
 
 @dataclass(frozen=True)
 class SavedModel:
-    """words: of either side; the rest as for `compiled.read`."""
+    """words: splits the words of each side; the other fields are arguments of `compiled.read`."""
 
     words: tuple[Words, Words]
     vectors: compiled.Vectors
@@ -56,7 +56,7 @@ class SavedModel:
         return cls((source, target), vectors, directions, opened.model.options.agreement)
 
     def align(self, pairs: Sequence[SentencePair]) -> list[SoftLinks]:
-        """Return γ of both directions, of subwords."""
+        """Return γ of both directions, between subwords."""
         sources = [self.words[0].cut(pair.source.tokens) for pair in pairs]
         targets = [self.words[1].cut(pair.target.tokens) for pair in pairs]
         lengths = [max(len(x), len(y)) for (x, _), (y, _) in zip(sources, targets, strict=True)]

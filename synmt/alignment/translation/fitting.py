@@ -1,6 +1,6 @@
 """Fits an aligner to a bitext: translation models of both directions, links to learn from, and parts on top.
 
-If it learns from another aligner, that one is fitted first, into the subfolder `guide`, which is a complete aligner.
+If it learns from another aligner, that aligner is fitted first and saved in full in the subfolder `guide`.
 With the setting `models`, it uses the translation models of another aligner unchanged.
 """
 
@@ -52,7 +52,7 @@ Guide = Sequence[Set[Link]]
 
 
 class FitModels:
-    """One aligner on one bitext."""
+    """Fits one aligner to one bitext."""
 
     def __init__(self, idea: "LinkIdea", bitext: FitBitext, how: Fitting, asked: "TranslationFitConfig") -> None:
         self.idea, self.bitext, self.how = idea, bitext, how
@@ -84,7 +84,7 @@ class FitModels:
         return Models.open(out, idea, layers, self.how.device)
 
     def _check_words(self, models: Path) -> None:
-        """Raise BadInput if the models to reuse were trained on differently made words."""
+        """Raise BadInput if the models to reuse were trained on text that was split into words differently."""
         text = self.bitext.text
         for name, own, language in zip(DIRECTIONS, text.words, text.languages, strict=True):
             config = ModelFolder.open(models / name, ModelConfig).config
@@ -140,7 +140,7 @@ class FitModels:
         trainer.run()
 
     def _layers(self, layers: tuple[int, int] | None) -> tuple[int, int]:
-        """Return the decoder layers to read: those of the idea, of its teacher, or those that agree best."""
+        """Return the decoder layers to read: fixed by the idea, chosen by its teacher, or the ones that agree best."""
         out = self.how.out
         fixed = self.idea.fixed_layer(ModelFolder.open(out / "forward", ModelConfig).config.network)
         if fixed:
@@ -152,7 +152,7 @@ class FitModels:
 
 
 def training_of_part(training: TrainingConfig) -> TrainingConfig:
-    """Return the training config of a part, given that of the models under it: everything is shorter by one factor."""
+    """Return the training config of a part: as for the models under it, but shorter by the factor PART_SHARE."""
     return replace(
         training,
         epochs=math.ceil(training.epochs / PART_SHARE),
@@ -239,7 +239,7 @@ class LinkedTranslation(TranslationModel):
 class PartOnTop(nn.Module):
     """A part that learns on top of a translation model, which is frozen and runs without dropout.
 
-    Its parameters and state are only those of the part.
+    Only the part belongs to its parameters and state.
     """
 
     def __init__(self, idea: "LinkIdea", model: TranslationModel, part: nn.Module, layer: int) -> None:

@@ -83,7 +83,7 @@ class LinkIdea:
         return used if cls.posteriors is LinkIdea.posteriors else used | {"links-by"}
 
     def network(self, config: TransformerConfig) -> TransformerConfig:
-        """Return the config of the translation models, if the idea changes it."""
+        """Return the config of the translation models, with the changes that the idea needs."""
         return config
 
     def fixed_layer(self, config: TransformerConfig) -> int:
@@ -107,7 +107,7 @@ class LinkIdea:
         raise NotImplementedError
 
     def posteriors(self, forced: Forced) -> "Tensor":
-        """Return the weights as they would be if their step knew y_i, [B,I,J]. Raises BadInput."""
+        """Return the posterior of the weights given y_i, [B,I,J] (synmt.alignment.attention). Raises BadInput."""
         raise NotImplementedError
 
     def matrices(self, forward: Forced, backward: Forced) -> tuple["Tensor", "Tensor"]:
@@ -151,7 +151,7 @@ class LinkIdea:
 
         fields = read_config(folder)
         for name in DIRECTIONS:
-            check_inside(folder, folder / name / CONFIG_FILE)  # not only inside its own folder
+            check_inside(folder, folder / name / CONFIG_FILE)  # the folder of a model must not be elsewhere
         with naming(folder / CONFIG_FILE):
             made_by, saved = fields["aligner"], fields.get("model", fields)
             layers = [int(layer) for layer in saved["layers"]]
@@ -189,7 +189,7 @@ class TranslationFitConfig:
 
 
 def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFitConfig:
-    """Return the config for these settings. Raises WrongUsage if no such models can have them."""
+    """Return the config for these settings. Raises WrongUsage if no translation models can have them."""
     try:
         encoders = encoders_of(settings)
         if ties_subwords(idea) and not all(side.reads_subwords for side in encoders):
@@ -213,6 +213,6 @@ def fitting_config(idea: LinkIdea, settings: Mapping[str, Any]) -> TranslationFi
 
 
 def ties_subwords(idea: LinkIdea) -> bool:
-    """Return whether a method, or the one that it learns from, needs the same subwords in both directions."""
+    """Return whether a method, or the method that it learns from, needs the same subwords in both directions."""
     guide = ALIGNERS[idea.guide]() if idea.guide else None
     return idea.ties_subwords or (isinstance(guide, LinkIdea) and ties_subwords(guide))

@@ -1,8 +1,9 @@
 """The translation models of both directions in use, and the choice of the layers to read (see idea.py).
 
 How layers are chosen without gold links: Chen, Liu, Chen, Jiang & Liu (2020), "Accurate Word Alignment Induction from
-Neural Machine Translation", EMNLP. Of all pairs of a layer of each model, take the pair whose links have the lowest
-alignment error rate against each other. As all links on both sides are sure, it is 1 − 2|F∩B| / (|F| + |B|).
+Neural Machine Translation", EMNLP. Among all combinations of a layer of one model with a layer of the other, take the
+one whose links have the lowest alignment error rate against each other. As all links of both directions are sure, the
+rate is 1 − 2|F∩B| / (|F| + |B|).
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -76,7 +77,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Models:
-    """folder: of the aligner."""
+    """The models of both directions. folder: the folder of the aligner."""
 
     folder: Path
     forward: Direction
@@ -186,6 +187,6 @@ def agreeing_layers(idea: "LinkIdea", models: Models, bitext: Bitext) -> tuple[i
 
 
 def disagreement(forward: Sequence[Set[Link]], backward: Sequence[Set[Link]]) -> float:
-    """Return the error rate of one against the other."""
+    """Return the alignment error rate of one direction's links against the other's."""
     common = sum(len(f & b) for f, b in zip(forward, backward, strict=True))
     return 1 - 2 * common / max(1, sum(map(len, forward)) + sum(map(len, backward)))

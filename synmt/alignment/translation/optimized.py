@@ -9,12 +9,12 @@ encoder's output h_j and the embedding e_j of x_j:
     m_j = (h_j + e_j) / 2,   a_ij = (W_Q s_i)·(W_K m_j) / √d,   c_i = Σ_j softmax(a_i)_j W_V m_j
     p(y_i) = softmax(E LN(W_O c_i) + b)
 
-It is trained like a translation model. To align, y_i being known, gradient descent changes the logits a_i in `steps`
-steps to lower −log p(y_i), and their softmax is the alignment.
+It is trained like a translation model. To align, when y_i is known, `steps` steps of gradient descent change the logits
+a_i to lower −log p(y_i); their softmax is the alignment.
 
 We implemented this from a description of the paper, not from its text or code. Our own choices: the layer has a single
-head, so its logits are those of the alignment; there is a norm before the output; E and b are those of the model;
-perhaps the number of steps and their rate.
+head, whose logits give the alignment; there is a norm before the output; E and b are the model's; perhaps also the
+number of steps and their rate.
 
 `bao`: bidirectional attention optimization: finds one alignment with which both directions predict their words.
 
@@ -108,7 +108,7 @@ def prediction_layer(config: TransformerConfig) -> "nn.ModuleDict":
 
 
 class Prediction:
-    """One batch in the layer. logits a [B,I,J]: before any step, finite at padding."""
+    """The predictions of the layer for one batch. logits a [B,I,J]: before any step, finite at padding."""
 
     def __init__(self, forced: Forced) -> None:
         import torch
@@ -142,7 +142,7 @@ class Prediction:
 
 
 def descend(logits: "Tensor", loss: "Callable[[Tensor], Tensor]", steps: int, rate: float) -> "Tensor":
-    """Return the logits after gradient descent on the loss. Nothing else that the loss reads changes."""
+    """Return the logits after gradient descent on the loss. Nothing else changes."""
     import torch
 
     with torch.enable_grad():

@@ -1,4 +1,4 @@
-"""Separate attention heads on top of translation models that learn links: `shift-aet` and `bao-guided`.
+"""Separate attention heads that learn links on top of translation models: `shift-aet` and `bao-guided`.
 
 `shift-aet`: attention heads that learn the links of `shift-att`.
 
@@ -22,7 +22,7 @@ decoder's output s, and heads with their own queries and keys:
     z = LN(s + SelfAttention(s)),   W_i = (1/H) Σ_h softmax(z_i Q_h (h K_h)ᵀ / √c),   L = −Σ_i Σ_j G_ij log W_ij
 
 G: the links of `bao`, symmetrized, uniform over the links of a word. We implemented this from a description of the
-paper. Our own choice: z_i comes from the row that reads y_i, which certainly knows the word.
+paper. Our own choice: z_i comes from the row that reads y_i, so that it certainly depends on the word.
 """
 
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ WHOLE = "whole dependency tree"
 
 @dataclass(slots=True)
 class Layout:
-    """The encoder's view of a sentence.
+    """The input of the encoder for a sentence.
 
     tokens: vocabulary entries, [n].
     words: the index of the word that each token is a subword of, -1 for structure, [n].

@@ -35,7 +35,7 @@ class HeadSupervision(nn.Module):
 
 
 class DecoderHeadSupervision(nn.Module):
-    """Does the same for heads of causal self-attention in decoder layers, where no position attends to a later one."""
+    """Like HeadSupervision, for causal self-attention in decoder layers, where no position attends to a later one."""
 
     reads, training_only = "", True
 
@@ -62,7 +62,7 @@ class _Lesson:
     pass.
 
     words [B,n]: the number of each token's word, counted from 1, else 0.
-    given: returns whether query t is taught key j, [B,n,n] bool.
+    given: returns whether query t learns to attend to key j, [B,n,n] bool.
     hidden [n,n] bool: the keys that this head hides from each query, None if it hides none.
     """
 
@@ -110,11 +110,11 @@ def _of_columns(columns: Mapping[str, Tensor], pattern: str) -> Callable[[], Ten
 
 
 def target_tokens(words: Tensor, given: Tensor, reverse: bool) -> Tensor:
-    """Return whether query t is taught key j, [B,n,n] bool.
+    """Return whether query t learns to attend to key j, [B,n,n] bool.
 
     words [B,n]: the number of each token's word, counted from 1; given [B,n]: the number of the word that the pattern
     gives for it; 0 for none.
-    reverse: each query is taught the other words for which the pattern gives the query's word.
+    reverse: each query learns to attend to the other words for which the pattern gives the query's word.
     """
     if reverse:
         query, key, other = words.unsqueeze(2), given.unsqueeze(1), words.unsqueeze(1)

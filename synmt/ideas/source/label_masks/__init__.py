@@ -1,7 +1,7 @@
 """`label-masks`: learned masks in encoder self-attention, chosen by the label of the lowest node above two words.
 
-Ours, after `mask` (McDonald & Chiang 2021). There, the encoder reads labels as tokens among the words, which makes
-sources about twice as long. Here it reads only the subwords, and labels describe pairs of them. Two different tokens q
+Our own idea, after `mask` (McDonald & Chiang 2021). With `mask`, the encoder reads labels as tokens among the words,
+which makes sources about twice as long. Here it reads only subwords, and labels describe pairs. Two different tokens q
 and k have one lowest node above both. Its label, and the side of q on which k lies, select a strength that each head h
 learns:
 

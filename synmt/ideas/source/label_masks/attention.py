@@ -37,8 +37,8 @@ class LabelStrengths(nn.Module):
 
 
 def kinds(depths: Tensor, labels: Tensor, count: int) -> Tensor:
-    """Return the index of each pair's strength, row = query, column = key; the number of strengths where no mask
-    applies.
+    """Return the index of each pair's strength, row = query, column = key. Pairs without a mask get the number of
+    strengths.
 
     depths, labels [B,n] int64: of the lowest node above each token and the next one, as in LabelMasks; labels are below
     `count` → [B,n,n] uint8, or int16 for many labels.

@@ -107,7 +107,7 @@ class Graph:
         return Graph(F.pad(self.births, (0, 1, 0, 1), value=NEVER), F.pad(self.labels, (0, 1)))
 
     def joined(self, held: "Graph", rows: Tensor) -> "Graph":
-        """Return rows of this graph followed by rows of `held`, which lack the last positions."""
+        """Return rows [R] of this graph and of `held`, as `joined_rows`; `held` lacks the last positions."""
         missing = self.labels.shape[1] - held.labels.shape[1]
         births = joined_rows(self.births, held.births, rows, (0, missing, 0, missing), value=NEVER)
         return Graph(births, joined_rows(self.labels, held.labels, rows, (0, missing)))

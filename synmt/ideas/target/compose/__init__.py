@@ -3,12 +3,12 @@
 The decoder writes words and arcs, as in `transitions`. Its positions see only earlier positions, so one pass trains on
 a whole target, and a search caches keys and values. In each layer, some heads see less than the others. The latest
 token of a word is its last subword, until the word becomes the head of an arc; then it is the token of that arc, which
-is the new version of the head, with the dependent composed into it. At position t, once the token there has been read,
+is the new version of the head, with the dependent composed into it. At position t, which has read the token there,
 these heads see:
 
     head       where the token is an arc                                          elsewhere
     compose    itself; all subwords of the head and of the dependent; the tokens
-               that were the latest of these two before                           itself
+               that were the latest tokens of these two words before              itself
     stack      itself; the latest token of each word that waits for a head; the subwords of a word that is not
                complete
 

@@ -23,7 +23,7 @@ COLUMNS = "stack words", "stack heads", "stack dependents", "stack replaced"
 
 
 class Role(NamedTuple):
-    """What a token does to the stack. Words are named by the positions of their first subwords.
+    """The effect of a token on the stack. Words are named by the positions of their first subwords.
 
     word: the word that the token is a subword of; head, dependent: the words of an arc; each −1 if there is none.
     completes: whether the token is the last subword of its word.
@@ -85,7 +85,7 @@ class StackReading(Reading):
 
 @dataclass(slots=True)
 class Stacks:
-    """What each token does to the stack, each [R,m] int64. A word is named by the position of its first subword.
+    """The effect of each token on the stack, [R,m] int64 each. A word is named by the position of its first subword.
 
     words: the word of each subword; −1 elsewhere.
     heads, dependents: the two words of an arc; −1 elsewhere.
@@ -116,7 +116,7 @@ class Stacks:
         return Stacks(*(torch.cat(pair, dim=1) for pair in columns))
 
     def joined(self, held: "Stacks", rows: Tensor) -> "Stacks":
-        """Return rows of these stacks followed by rows of `held`, whose missing last positions become empty."""
+        """Return rows [R] of these stacks and of `held`, as `joined_rows`; positions that `held` lacks become empty."""
         missing = self.words.shape[1] - held.words.shape[1]
         pairs = (
             (self.words, held.words), (self.heads, held.heads), (self.dependents, held.dependents),
@@ -159,7 +159,7 @@ def composed(stacks: Stacks, queries: Tensor) -> Tensor:
     """Return the positions that a composing head sees, [R,Q,m]."""
     heads, dependents = (each[:, queries].unsqueeze(2) for each in (stacks.heads, stacks.dependents))
     keys, words = torch.arange(stacks.words.shape[1], device=queries.device), stacks.words.unsqueeze(1)
-    latest = stacks.replaced.unsqueeze(1) == queries.unsqueeze(1)  # the latest tokens of the arc's words before it
+    latest = stacks.replaced.unsqueeze(1) == queries.unsqueeze(1)  # the tokens that the arc's token replaces
     return ((heads >= 0) & (latest | (words == heads) | (words == dependents))) | (keys == queries.unsqueeze(1))
 
 

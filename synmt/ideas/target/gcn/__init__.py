@@ -1,17 +1,17 @@
 """`gcn`: a decoder whose input passes through a graph convolution over the tree that it is writing.
 
 Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, section 4, after
-Bastings et al. (2017). The decoder writes words and arcs, its positions see the whole prefix, and between the
-embeddings and the first layer there are layers of
+Bastings et al. (2017). The decoder writes words and arcs, its positions see the whole prefix, and the embeddings pass
+through these layers before the first decoder layer:
 
     h_v ← h_v + relu(Σ_u g_uv (W_dir h_u + b_lab)),   g_uv = σ(h_u · ŵ_dir + b̂_lab)
 
 over v itself, its parents (dir: right) and its children (left) by the arcs written so far. Without `labels`, b and b̂
 are absent; without `gates`, g = 1. The paper's "− Gates" has neither.
 
-Variant `reference` is what the paper's code computes, and so the published system: u is replaced by v in all products,
-so a neighbour counts but passes nothing on; only the head's row has the label, for the dependent; and the token of an
-arc has edges only in its own row, left with the head and right with the dependent.
+Variant `reference` computes what the paper's code computes, so it is the published system: u is replaced by v in all
+products, so a neighbour counts but passes nothing on; only the head's row has the label, for the dependent; and the
+token of an arc has edges only in its own row, left with the head and right with the dependent.
 """
 
 from dataclasses import dataclass

@@ -84,7 +84,7 @@ class GraphConvolution(nn.Module):
         own_gate, left_gate, right_gate = logits.unbind(dim=-1)
         edges = graph.edges()
         to_dependent = graph.edges_of_arc_tokens()
-        to_head = edges & to_dependent.any(dim=1).unsqueeze(2)  # of the same tokens
+        to_head = edges & to_dependent.any(dim=1).unsqueeze(2)  # edges from heads into tokens of arcs
         between = edges & ~to_dependent & ~to_head
         bias, gate_bias = self._of_labels(graph.labels)
         gates = (

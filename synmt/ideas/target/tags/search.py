@@ -55,7 +55,7 @@ class TagOutput(Output):
     def finished(
         self, model: Any, encoded: Any, constraints: Constraints, found: list[list[Hypothesis]]
     ) -> list[list[Hypothesis]]:
-        """Return the best hypotheses of each sentence with the tags after their words, and the probability of both.
+        """Return the best hypotheses of each sentence with a tag after each word; log-probabilities include the tags.
         Scores still rate only the words. If count is 0, return all hypotheses unchanged.
 
         With `strict`, the tags form the likeliest tree; otherwise each word gets its likeliest tag, even if they form

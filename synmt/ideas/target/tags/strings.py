@@ -52,7 +52,7 @@ def tagged(entries: Iterable[str]) -> list[str]:
     """Return the subwords of a string of transitions that spells a tree, with a tag after each word."""
     words: list[list[str]] = []
     tags: list[Tag] = []
-    stack: list[int] = []  # words
+    stack: list[int] = []  # indices of words
     is_open = False
     for entry in entries:
         token = _STYLE.token(entry)
@@ -82,7 +82,7 @@ def transitions_of_tags(entries: Iterable[str]) -> list[str]:
 
 
 def _arcs(entries: Iterable[str]) -> Iterator[str]:
-    stack: list[str] = []  # the relations of the words on it
+    stack: list[str] = []  # the relation of each waiting word
     is_complete = False
     for entry in entries:
         if (tag := read_tag(entry)) is None:
