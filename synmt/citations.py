@@ -1,4 +1,4 @@
-"""The papers to cite for what is used, as BibTeX.
+"""The papers to cite for the ideas, aligners and metrics that are used, as BibTeX.
 
 Each idea, aligner and metric names its papers in an attribute `cites`: keys of papers.bib or, in another package, whole
 entries.

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeVar
 from synmt.streams import WrongUsage
 
 Config = TypeVar("Config")
-LARGEST = 2**32 - 1  # number in any setting, as for most seeds; beyond it, sizes overflow before memory is allocated
+LARGEST = 2**32 - 1  # limit of any number, as for most seeds; larger sizes overflow before memory is allocated
 MOST_JOBS = 1024  # processes
 PATHS = "FILE", "MODEL", "NAME|PATH"  # metavars of files and folders
 
@@ -178,14 +178,14 @@ class Option:
 
 @dataclass(frozen=True)
 class Scope:
-    """What a command knows about its options, under the names of `Option`.
+    """A command's information about its options, under the names of `Option`.
 
     chosen: the chosen method, system or metric, for messages.
     owners: for each option that not every choice uses, the choices that do, such as "--method NAME".
     used: the options in `owners` that the current choice uses.
-    lost: options that the current choice does not use because of another option, by name, with that option.
-    circumstances: whether each holds; a missing one is unknown, and refuses nothing.
-    bring: for a circumstance, the names of what makes it hold, for messages.
+    lost: for each option that the current choice would use if it were not for another option, that other option.
+    circumstances: whether each circumstance holds; a missing one is unknown and rules out nothing.
+    bring: for each circumstance, the names of the choices that make it hold, for messages.
     defaults: the values of options that are not given, if they differ from the defaults of their fields.
     """
 
@@ -211,7 +211,7 @@ class Scope:
         return wanted in map(str, several) if wanted else value not in (None, False, "", ())
 
     def named(self, circumstance: str) -> str:
-        """Return a circumstance with what makes it hold."""
+        """Return a circumstance with the choices that make it hold."""
         names = self.bring.get(circumstance)
         return f"{circumstance} ({', '.join(names)})" if names else circumstance
 
@@ -266,7 +266,8 @@ def options_in(
     """Return the options of a config by the names of its fields.
 
     needs, unless: conditions of all of them in this command.
-    means: what a circumstance amounts to in this command: for "validation data" --dev-source; () if it always holds.
+    means: the options that stand for a circumstance in this command, such as --dev-source for "validation data"; () if
+        it always holds.
     """
     settings = settings_of(config)
     fields_here = {each.name for each in settings}

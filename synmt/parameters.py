@@ -1,4 +1,4 @@
-"""Parameters from strangers: compares a safetensors file with the needs of a model before either takes memory."""
+"""Loads parameters from strangers: compares a safetensors file with its model before either takes memory."""
 
 import stat
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Registries: things known by name, from synmt and from other packages."""
+"""Registries of named plug-ins, from synmt and from other packages."""
 
 import importlib
 from collections.abc import Iterator, Mapping

@@ -1,1 +1,1 @@
-"""The laws of synmt; the folders mirror synmt/."""
+"""Tests of synmt; the folders mirror synmt/."""

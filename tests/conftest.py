@@ -9,25 +9,25 @@ from hypothesis import settings
 from tests.cli.commands import AT_THE_END
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ["HF_HUB_OFFLINE"] = "1"  # no test waits for a hub
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test uses the network
 
 settings.register_profile("synmt", deadline=None)
 settings.load_profile("synmt")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest first, so that no process is left alone with it at the end."""
+    """Run the longest tests first, so that no process is still busy with one at the end."""
     items.sort(key=lambda item: "test_recipes" not in item.nodeid)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Tests share a cache of their own, and leave the user's alone."""
+    """Let all tests share their own cache, and leave the user's cache alone."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def ended() -> Iterator[None]:
-    """What tests have started for all of them ends with the last."""
+    """After the last test, end the processes that all tests shared."""
     with AT_THE_END:
         yield

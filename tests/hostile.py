@@ -62,14 +62,14 @@ class Case:
 
 
 class Exploit:
-    """What a pickle can do."""
+    """A pickle that runs code."""
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         return os.system, ("touch pwned",)
 
 
 def good_folder(path: Path) -> ModelFolder[ModelConfig]:
-    """A `mask` model that was never trained."""
+    """Return an untrained `mask` model."""
     _, vocabulary = tiny.sources_and_vocabulary("mask")
     config = ModelConfig(source_side({"mask": {}}), target_side({"sequence": {}}), ("en", "de"), "moses", tiny.CONFIG)
     folder = ModelFolder(path, config, Bpe(CODES), (vocabulary,), {"seed": 1})
@@ -79,7 +79,7 @@ def good_folder(path: Path) -> ModelFolder[ModelConfig]:
 
 
 def good_aligner(path: Path) -> ModelFolder[MaskAlignConfig]:
-    """A mask-align model that was never trained."""
+    """Return an untrained mask-align model."""
     plain, (_, vocabulary) = source_side({"sequence": {}}), tiny.sources_and_vocabulary("sequence")
     config = MaskAlignConfig(MaskAlign(), False, (plain, plain), FittedText(("en", "de"), "none"), tiny.CONFIG)
     folder = ModelFolder(path, config, Bpe(CODES), (vocabulary, vocabulary), {"seed": 1})
@@ -89,7 +89,7 @@ def good_aligner(path: Path) -> ModelFolder[MaskAlignConfig]:
 
 
 def edited(part: str, **changes: Any) -> Callable[[Path], None]:
-    """The config with other values in one of its parts."""
+    """Return a function that changes values in one part of the config."""
 
     def change(folder: Path) -> None:
         path = folder / "config.json"
@@ -110,7 +110,7 @@ def changed(name: str, change: Callable[[bytes], bytes]) -> Callable[[Path], Non
 
 
 def filled(name: str, lines: Callable[[], Iterable[bytes]]) -> Callable[[Path], None]:
-    """A long file, made when it is needed."""
+    """Return a function that writes a long file when it is needed."""
     return lambda folder: ((folder / name).write_bytes(b"".join(lines())), None)[1]
 
 
@@ -139,7 +139,7 @@ def as_pipe(name: str) -> Callable[[Path], None]:
 
 
 def as_hole(name: str, size: int) -> Callable[[Path], None]:
-    """A file that takes no room on the disk, and all the memory of who reads it."""
+    """Return a function that makes a sparse file, which takes no disk space but all the memory of its reader."""
     return lambda folder: os.truncate(folder / name, size)
 
 
@@ -253,7 +253,7 @@ MODELS: dict[str, Callable[[Path], None]] = {
     "a tensor too many": tensors(lambda w: w.update({"extra": torch.zeros(1)})),
 }  # fmt: skip
 
-# The same done to an aligner's folder, which has these files and fields under the same names.
+# Edits that also apply to an aligner's folder, which has these files and fields under the same names.
 OTHER_IN_ALIGNERS = "vocab", "system", "language", "label", "too few"
 ALIGNERS = [name for name in MODELS if not any(part in name for part in OTHER_IN_ALIGNERS)]
 
@@ -268,7 +268,7 @@ def parser_config(**changes: Any) -> bytes:
 
 
 def parser_models() -> dict[str, dict[str, bytes]]:
-    """For each parser model its files; the first is the model."""
+    """Return the files of each parser model; the first file is the model."""
     weights = (PARSER / "en-constituency.safetensors").read_bytes()
     udpipe = (PARSER / "en-dependency.udpipe").read_bytes()
     labels = json.loads((PARSER / "en-constituency.json").read_text())["label_vocab"]
@@ -388,7 +388,7 @@ LINKS: dict[str, bytes] = {
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """What to run; the files of a case are made under the folder when it is run."""
+    """Yield all cases. The files of a case are made in the folder when it runs."""
     good = good_folder(folder / "good")
     (folder / "text").write_text("He is my father .\n")
     for number, (name, spoil) in enumerate(MODELS.items()):
@@ -460,7 +460,7 @@ def cases(folder: Path) -> Iterator[Case]:
 
 
 def edited_models(folder: Path) -> Iterator[Case]:
-    """UDPipe models with edits in a block, and the right checksums."""
+    """Yield cases of UDPipe models with an edited block and correct checksums."""
     model = (PARSER / "de-dependency.udpipe").read_bytes()
     found = udpipe_files.blocks(model)
     (folder / "german").write_text("Er geht zum Haus. Wer (im Wald)?\n\nDas sahen 3 Leute!\n")
@@ -490,7 +490,7 @@ def make_file(path: Path, content: Callable[[], bytes]) -> None:
 
 
 def make_spoiled(good: Path, path: Path, spoil: Callable[[Path], None]) -> None:
-    """A copy of a good folder, spoilt."""
+    """Make a copy of a good folder, and spoil it."""
     spoil(copytree(good, path))
 
 
@@ -517,13 +517,13 @@ class Outcome:
 
 
 def run(case: Case, folder: Path) -> Outcome:
-    """The case in a process of its own, forked from one that has the imports behind it."""
+    """Run the case in a separate process, forked from a process that has finished its imports."""
     given, said, memory = folder / "stdin", folder / "stderr", folder / "memory"
     given.write_bytes(case.text)
     case.make()
     child = FORKS.Process(target=_run, args=(case.arguments, folder))
     child.start()
-    child.join(10 * LONGEST)  # for one that waits
+    child.join(10 * LONGEST)  # for a process that waits and uses no processor time
     if child.exitcode is None:
         child.kill()
         child.join()
@@ -534,7 +534,7 @@ def run(case: Case, folder: Path) -> Outcome:
 
 
 def _records(path: Path) -> tuple[int, int]:
-    """How many lines of a file are parse records, and how many are not."""
+    """Return how many lines of a file are parse records, and how many are not."""
     good = bad = 0
     for line in path.read_bytes().splitlines():
         try:
@@ -585,7 +585,7 @@ def command() -> None:
         pwned = [str(path) for path in folder.rglob("pwned")]
         refused = f"{total - wrong - parsed} refused with one line, {parsed} parsed"
         print(f"{total} cases, {refused}, {len(pwned)} ran code, {most >> 20} MiB at most")
-        from tests.hostile_configs import all_failures  # which has imported this file
+        from tests.hostile_configs import all_failures  # it imports this file
 
         for kind, edits, failed in all_failures(folder):
             print(f"config.json of {kind}: {edits} edits, {len(failed)} NOT REFUSED", *failed, sep="\n", flush=True)

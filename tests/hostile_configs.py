@@ -1,5 +1,5 @@
-"""Every field of every config.json in a model folder, with a wrong value. The folder must be refused with one line, or
-work, in little memory and time.
+"""Tries wrong values in every field of every config.json of a model folder. The folder must either be refused with one
+line or work, in little memory and time.
 
 `python -m tests.hostile` tries all fields with all values; a test tries the numbers of some folders.
 """
@@ -26,7 +26,7 @@ from tests.inspection.models import write_model
 
 HUGE: list[Any] = [2**32 - 1, 1e308]
 VALUES: list[Any] = [*HUGE, 2**31, 2**64, -1, 0, 1, -0.5, float("nan"), float("inf"), "x", "", None, True, [], [1], {}]
-MEMORY = 3 * 2**30  # bytes of address space beyond those of the process
+MEMORY = 3 * 2**30  # bytes of address space, in addition to those of the process
 SECONDS = 20  # of processor time
 SMALL = ["--epochs", "1", "--merges", "20", "--device", "cpu"]
 TRANSLATION = ["--width", "16", "--feedforward", "16", "--heads", "2", "--encoder-layers", "2", "--decoder-layers", "2"]
@@ -119,7 +119,7 @@ def edits(kind: Kind, path: Path, values: list[Any], numbers: bool = False) -> l
 
 
 def failures(kind: Kind, path: Path, asked: list[Edit], good: bool = False) -> list[str]:
-    """Return how edited folders have failed to be refused, each after its edit; good: whether they must work."""
+    """Return the failures of edited folders, each after its edit. good: whether the folders must work."""
     failed: list[str] = []
     left = asked
     while left:
@@ -170,7 +170,7 @@ def _try_all(kind: Kind, path: Path, asked: list[Edit], progress: Path, good: bo
 
 
 def _objection(kind: Kind, path: Path, good: bool) -> str:
-    """Return what is wrong with how the command ends, "" if nothing is."""
+    """Return what is wrong with the outcome of the command, "" if nothing is."""
     code = _call([each.replace("FOLDER", str(path)) for each in kind.arguments])
     output, said = Path("stdout").read_bytes(), Path("stderr").read_text(errors="replace")
     if "Traceback" in said or "memory" in said or "Warning" in said:
@@ -214,7 +214,7 @@ def all_failures(folder: Path) -> Iterator[tuple[str, int, list[str]]]:
 
 
 def some_failures(kind: Kind, folder: Path, most: int) -> list[str]:
-    """Try to make numbers huge, and at most so many other edits."""
+    """Try huge numbers, and at most `most` other edits."""
     path = make(kind, folder)
     others = edits(kind, path, VALUES)
     return failures(kind, path, edits(kind, path, HUGE, numbers=True) + random.Random(1).sample(others, most))

@@ -18,12 +18,12 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 NAME = "gpu"
 aten = torch.ops.aten
 BETWEEN_DEVICES = {aten._to_copy.default, aten.copy_.default}
-# What autocast computes in bf16, as on a GPU; all else takes what it is given.
+# Operations that autocast computes in bf16, as on a GPU; all others keep the types of their arguments.
 LOWERED = ["linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "conv2d", "scaled_dot_product_attention"]
 
 
 class Backend:
-    """What PyTorch asks a backend's module for."""
+    """The functions that PyTorch needs from a backend's module."""
 
     @staticmethod
     def get_amp_supported_dtype() -> list[torch.dtype]:
@@ -73,14 +73,14 @@ class Held(Tensor):
 
 
 class EveryOperation(TorchDispatchMode):
-    """Those that make tensors, too, which are not told by their arguments."""
+    """Intercepts every operation, including those that create tensors, whose arguments do not show the device."""
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return compute(operation, args, kwargs or {})
 
 
 def compute(operation: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """On the CPU; the result is of the device if the arguments are, or if it is asked for.
+    """Compute an operation on the CPU. The result is on the device if the arguments are, or if the call requests it.
 
     Raises RuntimeError for tensors of two devices, single numbers aside.
     """
@@ -105,7 +105,7 @@ def compute(operation: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> A
 
 
 def lower(name: str, library: torch.library.Library) -> None:
-    """Has autocast compute an operation in bf16."""
+    """Make autocast compute an operation in bf16."""
     operation = getattr(aten, name).default
     autocast = torch._C.DispatchKeySet(torch._C._dispatch_key_parse("AutocastPrivateUse1"))
 
@@ -121,7 +121,8 @@ def lower(name: str, library: torch.library.Library) -> None:
 
 
 def moved(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """torch.tensor for all devices: of a foreign one, it asks for memory behind the back of every mode."""
+    """Return a torch.tensor that works for all devices; for a foreign device, PyTorch's own allocates memory without
+    telling any mode."""
 
     def tensor(data: Any, *, dtype: torch.dtype | None = None, device: Any = None) -> Tensor:
         made = make(data, dtype=dtype)
@@ -131,7 +132,7 @@ def moved(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def in_every_thread() -> None:
-    """Has new threads checked, too: a mode is of the thread that enters it."""
+    """Check new threads, too, since a mode only applies to the thread that enters it."""
     run = Thread.run
 
     def checked(thread: Thread) -> None:

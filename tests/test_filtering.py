@@ -88,10 +88,10 @@ def test_opuscleaner_runs_its_filter_on_lines(aligner: Path, tmp_path: Path) -> 
 
 
 class Parts(list[list[Any]]):
-    """What the page asks of an RDD: a list of its parts."""
+    """A list of parts, with the methods of an RDD that the page uses."""
 
     def pipe(self, command: str, env: dict[str, str], checkCode: bool) -> Self:
-        """Each part through a command of its own."""
+        """Pipe each part through a separate process of the command."""
         return type(self)(self._through(command, part, env, checkCode) for part in self)
 
     def _through(self, command: str, part: list[str], env: dict[str, str], check: bool) -> list[str]:

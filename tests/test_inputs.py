@@ -29,7 +29,7 @@ def packed(suffix: str, data: bytes) -> bytes:
 
 @contextmanager
 def pipe() -> Iterator[tuple[int, int]]:
-    """Both ends of a pipe, that of reading first."""
+    """Return both ends of a pipe, the reading end first."""
     ends = os.pipe()
     try:
         yield ends
@@ -74,7 +74,7 @@ def test_compressed_bytes_under_another_name_are_told(suffix: str, tmp_path: Pat
 
 @given(st.lists(st.binary(max_size=5)), st.integers(1, 4))
 def test_a_pipe_has_the_lines_of_a_file(lines: list[bytes], size: int) -> None:
-    """However many bytes come at a time."""
+    """This holds for any number of bytes at a time."""
     data = b"\n".join(lines)
     with pipe() as (reading, writing):
         source = Pipe(reading, longest=100)

@@ -15,7 +15,7 @@ DIED = "a process died, perhaps out of memory; all lines so far are complete"
 
 
 def opener(base: int) -> Callable[[int], int]:
-    """What works on numbers, each in its own way."""
+    """Return a function on numbers, different for each base."""
     opened = []
 
     def work(item: int) -> int:
@@ -100,7 +100,8 @@ def test_an_error_ends_processes_at_what_they_are() -> None:
 
 @pytest.mark.parametrize("items", [2, 4, 5])
 def test_nothing_comes_after_what_a_dead_process_has_lost(items: int) -> None:
-    """The first item is lost with its process, though those of the other one were done; then it takes no more."""
+    """The first item is lost with its process, although the other process has finished its items. The pool takes no
+    more after that."""
     came = []
     with pytest.raises(BadInput, match=DIED), Pool[int, int](2, opener, 0) as pool:
         for each in pool.map([-2, *range(items - 1)]):

@@ -29,7 +29,7 @@ PAIRS = [
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """The corpora that the scripts read, of PAIRS alone."""
+    """Make the corpora that the scripts read, with only the PAIRS."""
     folder = tmp_path / "data"
     for part in ("train", "val", "test_2016_flickr", "europarl_deen/europarl20k"):
         pairs = PAIRS[:2] if part in ("val", "test_2016_flickr") else PAIRS
@@ -56,7 +56,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def chain(text: str) -> str:
-    """A sentence as CoNLL-U in which each word hangs on the one before."""
+    """Return a sentence in CoNLL-U in which each word depends on the previous one."""
     tokens = text.replace(".", " .").split()
     rows = [
         f"{n}\t{token}\t_\tX\t_\t_\t{n - 1}\t{'dep' if n > 1 else 'root'}\t_\t_" for n, token in enumerate(tokens, 1)
@@ -138,7 +138,7 @@ def test_every_run_of_aligners_can_begin(file: str, data: Path, tmp_path: Path) 
 
 
 def test_a_run_of_aligners_goes_from_text_to_a_table(data: Path, tmp_path: Path) -> None:
-    """With aligners that learn from others, that vote, and that read trees; and not twice."""
+    """Its aligners learn from others, vote, and read trees. A second run repeats no work."""
     settings, _, _ = ENCODERS.with_name("replicate-alignment.toml").read_text().partition("[aligners]\n")
     file = tmp_path / "aligners.toml"
     file.write_text(

@@ -18,7 +18,7 @@ from synmt.trees.arc_tokens import arc_labels, is_arc
 from synmt.trees.constituency import Tree, read_brackets
 from synmt.trees.record import ParseRecord
 
-# All that a model folder holds when its training has left no log and no checkpoint.
+# All files of a model folder whose training run has left no log and no checkpoint.
 MODEL_FILES = {
     "config.json", "codes.bpe", "vocab.labels.txt", "vocab.source.txt", "vocab.target.txt", "model.safetensors"
 }  # fmt: skip
@@ -112,12 +112,12 @@ def records(trees: Sequence[str] = TREES) -> list[ParseRecord]:
 
 
 def chain(words: int) -> list[int]:
-    """Heads: each word hangs on the one after it."""
+    """Return heads: each word depends on the next one."""
     return [*range(2, words + 1), 0]
 
 
 def masks(words: int) -> dict[str, list[str]]:
-    """Two that overlap: words side by side, and those up to the query."""
+    """Return two masks that overlap: neighbouring words, and words up to the query."""
     place = range(words)
     return {
         "near": ["".join("01"[abs(key - query) < 2] for key in place) for query in place],
@@ -126,18 +126,18 @@ def masks(words: int) -> dict[str, list[str]]:
 
 
 def labels(tree: Tree) -> list[str]:
-    """Relations, as many as words."""
+    """Return a relation for each word."""
     return [f"rel{number % 3}" for number, _ in enumerate(tree.leaves())]
 
 
 def segment(word: str) -> list[str]:
-    """Subwords of at most three characters."""
+    """Split a word into subwords of at most three characters."""
     cut = [word[start : start + 3] for start in range(0, len(word), 3)]
     return [*(part + "@@" for part in cut[:-1]), cut[-1]]
 
 
 def target_records() -> list[ParseRecord]:
-    """Each first word is the root, or the last where there are two, and the others hang on it."""
+    """Return targets whose root is the first word, or the last of two words; the other words depend on it."""
     found = []
     for words in TARGETS:
         root = len(words) if len(words) == 2 else 1
@@ -166,13 +166,13 @@ def source_features(system: str) -> list[SourceFeatures]:
 
 
 def source_batch(columns: dict[str, torch.Tensor]) -> SourceBatch:
-    """What an encoder reads, by its columns alone."""
+    """Return the input of an encoder, given only its columns."""
     ids = next(iter(columns.values()))
     return SourceBatch(ids, None, torch.tensor([1]), columns)
 
 
 def target_entries(target: str) -> list[list[str]]:
-    """What a decoder should say: whole words, or, with arcs between them, their subwords."""
+    """Return the entries that a decoder should write: whole words, or subwords with arcs between them."""
     side = TARGET_SYSTEMS[target]
     return [side.entries(record, segment if side.spelling.trees else whole) for record in target_records()]
 
@@ -195,7 +195,7 @@ def corpus(
 def model(
     system: str, vocabulary: Vocabulary, config: TransformerConfig = CONFIG, seed: int = 1, target: str = "sequence"
 ) -> TranslationModel:
-    """A random model; strengths, which begin at zero, are random too, so that masks do something."""
+    """Return a random model. Its strengths, which are initially zero, are random too, so that masks have an effect."""
     torch.manual_seed(seed)
     made = TranslationModel(config, source_side(SYSTEMS[system]), TARGET_SYSTEMS[target], vocabulary)
     for name, parameter in made.named_parameters():

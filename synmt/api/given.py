@@ -1,4 +1,4 @@
-"""What the caller passes and gets: sentences as lines, keywords as configs, notes as warnings."""
+"""Converts arguments and notes of the Python functions: sentences to lines, keywords to configs, notes to warnings."""
 
 import re
 import warnings
@@ -71,7 +71,7 @@ def takes(*settings: Setting) -> Callable[[Function], Function]:
 
 
 def not_given(known: Mapping[str, Known]) -> list[Setting]:
-    """Return settings whose defaults depend on a preset or method: as keywords, they are None unless given."""
+    """Return the settings whose defaults depend on a preset or method. As keywords, they are None unless given."""
     return [replace(each.setting, name=name.replace("-", "_"), default=None) for name, each in known.items()]
 
 
@@ -111,7 +111,7 @@ def numbered(items: Iterable[T], name: str) -> Iterator[tuple[Line, T]]:
 
 def text_of(sentence: Sentence, line: Line) -> str:
     """Return a sentence as the text of a line. Raises BadInput, which names the line, for a text with a line end or
-    NUL, and TypeError for anything that is no sentence."""
+    NUL, and TypeError for anything else than a sentence."""
     if isinstance(sentence, ParseRecord):
         return write_record(sentence)
     if isinstance(sentence, list | tuple) and all(isinstance(each, str) for each in sentence):
@@ -126,7 +126,7 @@ def text_of(sentence: Sentence, line: Line) -> str:
 
 
 def checked_words(words: Sequence[str], line: Line) -> list[str]:
-    """Return the words. Raises BadInput, which names the line, for one that is empty or has white space."""
+    """Return the words. Raises BadInput, which names the line, for a word that is empty or has white space."""
     for word in words:
         if word.split() != [word]:
             raise line.error(f"{word!r} is not a word: it is empty or contains white space")

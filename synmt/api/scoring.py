@@ -69,7 +69,7 @@ def _opened(
     metrics: Metrics,
     settings: Mapping[str, Any],
 ) -> Iterator[Input]:
-    """Open the input of metrics; what is wrong with it as a whole is BadInput."""
+    """Open the input of metrics. Turns errors about the input as a whole into BadInput."""
     names = metrics.split(",") if isinstance(metrics, str) else metrics
     for name in names:
         if name not in METRICS:

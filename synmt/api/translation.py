@@ -183,7 +183,7 @@ class Model:
 def _translations(
     translator: Translator, config: TranslateConfig, lines: Iterable[Line], bad: BadLines, opened: Opened
 ) -> Iterator[list[Translation]]:
-    """Yield the translations of each line. opened: what each of several processes loads."""
+    """Yield the translations of each line. opened: the models for each of several processes to load."""
     words, _ = words_of_sides(translator.config, config)
     sentences = source_sentences(translator, words, lines, config, bad, Latest())
     with processes(config.jobs, translator.translate_batch, open_batches, *opened) as run:

@@ -1,4 +1,5 @@
-"""German clauses with the object first, generated from word lists, to check who does what in a translation.
+"""German clauses with the object first, generated from word lists, to check whether a translation confuses subject and
+object.
 
 Choshen & Abend (2022), "Enhancing the Transformer Decoder with Transition-based Syntax", CoNLL, appendix C: 99
 sentences in three sets, in which case marks only the object (`Den Ball bringt das Kind`), only the subject (`Das Pferd
@@ -14,7 +15,7 @@ from synmt.trees.record import ParseRecord, write_record
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    article: str  # in the nominative
+    article: str  # nominative
     german: str
     english: str
 

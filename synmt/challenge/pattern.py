@@ -1,4 +1,4 @@
-"""Patterns over several words of a tree: what they look like, and the words of a sentence that match them.
+"""Patterns over several words of a tree: their language, and a search for matching words of a sentence.
 
 The language is a part of that of Grew (Guillaume 2021, "Graph Matching and Graph Rewriting: GREW tools for corpus
 exploration, maintenance and conversion", EACL): clauses between semicolons, each about named nodes, and any number of
@@ -41,7 +41,7 @@ def column_of(key: str) -> str:
 
 
 def values_of(record: ParseRecord, word: int, key: str) -> list[str]:
-    """Return what a word, counted from 1, has in a column or as a feature; [] if it has nothing there.
+    """Return the values of a word, counted from 1, in a column or as a feature; [] if it has none.
 
     The key `feature` gives all its features, such as Case=Acc.
     """
@@ -59,9 +59,9 @@ def values_of(record: ParseRecord, word: int, key: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a node must have. values: patterns in lower case, one of which must match; () for any known value.
+    """A condition on a node. values: patterns in lower case, one of which must match; () for any known value.
 
-    negated: none of them may match a value that is there, or without values, there is none.
+    negated: there must be a value, and none that matches a pattern; without patterns, there must be no known value.
     """
 
     key: str
@@ -81,10 +81,10 @@ def _fits(value: str, patterns: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class Relation:
-    """Something between two nodes.
+    """A relation between two nodes.
 
-    holds: tells it of a record and the words of both; columns: those that it needs; shown: for each node that an
-    explanation should show a column or feature of, its name and that key.
+    holds: returns whether it holds, given a record and the words of both nodes; columns: the columns that it needs;
+    shown: names of nodes with the column or feature that an explanation should show for each.
     """
 
     first: str
@@ -145,7 +145,7 @@ class Pattern:
                 yield from self._extended(record, found, rest)
 
     def _choices(self, record: ParseRecord, known: Mapping[str, int], name: str) -> Sequence[int]:
-        """Return the words that a node may be, as far as arcs to known nodes below it tell."""
+        """Return the words that a node may be, given the arcs to known nodes below it."""
         below = [
             known[each.second] for each in self.relations if each.is_arc and each.first == name and each.second in known
         ]
@@ -192,14 +192,14 @@ def above(head: str, word: str) -> Relation:
 
 
 def order(first: str, second: str, adjacent: bool = False) -> Relation:
-    """Return the relation of a word to those after it; that above a root has no place."""
+    """Return the relation of a word to the words after it. The node above a root has no position."""
     return Relation(first, second, lambda record, one, other: ROOT < one < other and (not adjacent or other - one == 1))
 
 
 def length(first: str, second: str, sign: str, number: int) -> Relation:
     """Return the relation of two words that are more (`>`) or less (`<`) than that many positions apart.
 
-    That above a root is in position 0 of its sentence.
+    The node above a root is at position 0 of its sentence.
     """
 
     def holds(record: ParseRecord, one: int, other: int) -> bool:
@@ -218,7 +218,7 @@ def _place(record: ParseRecord, word: int) -> int:
 
 
 def agreement(first: str, its: str, second: str, other: str, negated: bool) -> Relation:
-    """Return the relation of words whose columns or features are known, and equal or, if negated, not."""
+    """Return the relation of words whose columns or features are known and equal or, if negated, different."""
 
     def holds(record: ParseRecord, one: int, another: int) -> bool:
         values = [

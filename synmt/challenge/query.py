@@ -60,7 +60,7 @@ class WordQuery:
 class Query:
     """Conditions on a word, its head, and a word of the translation to which it is linked.
 
-    pattern: instead of the conditions on word and head; its first node is the word that is linked.
+    pattern: replaces the conditions on word and head; its first node is the linked word.
 
     min_distance: the head is more than this many positions away; the distance of a root is its own position.
     direction: the word comes before or after its head.
@@ -95,7 +95,7 @@ class Query:
         return Pattern({WORD: self.word.conditions, HEAD: self.head.conditions}, relations, may_be_root=HEAD)
 
     def place(self, node: str) -> int:
-        """Return the place of a node in each match; that of the first for "". Raises ValueError for an unknown one."""
+        """Return the place of a node in each match; "" is the first node. Raises ValueError for an unknown node."""
         names = self.shape.names
         if node and node not in names:
             raise ValueError(f"{node!r} is not a node of the query, which has {', '.join(names)}")
@@ -104,7 +104,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Shape:
-    """Where a word stands from its head, or a pattern."""
+    """The position of a word relative to its head, or a pattern."""
 
     min_distance: int = setting(
         0, "the head is more than N positions away; that of a root is before the sentence", most=10**6
@@ -125,7 +125,7 @@ def known() -> dict[str, Known]:
 
 
 def query_of(options: Mapping[str, Any]) -> Query:
-    """Return the query of such options, as keywords. Raises ValueError."""
+    """Return the query of these options, given as keywords. Raises ValueError."""
     word, head = (config_of(WordQuery, options, prefix) for prefix in ("", "head-"))
     where = config_of(Shape, options)
     if where.pattern and Query(word, head, WordQuery(), where.min_distance, where.direction) != Query():

@@ -1,4 +1,4 @@
-"""Derivations: what a sentence means, independent of language, and how to draw random ones.
+"""Derivations: the meanings of sentences, independent of language, and a sampler of random ones.
 
 `english` and `kel` both read a derivation, so the two sides of a pair match by construction. English sentences are
 never ambiguous: if a phrase could attach to two places, a rule decides. Instruments, recipients and places belong to
@@ -318,7 +318,7 @@ def _is_modified(nominal: Nominal) -> bool:
 
 
 def _is_heavy(predicate: Predicate) -> bool:
-    """Return whether a phrase added after it could be taken for a part of its last phrase."""
+    """Return whether a phrase added after the predicate could be taken for a part of its last phrase."""
     last = predicate.oblique.object if predicate.oblique else predicate.object
     return predicate.complement is not None or (last is not None and _is_modified(last))
 

@@ -1,4 +1,4 @@
-"""Shows what models have learnt: tables, heat maps, curves and pages.
+"""Tables, heat maps, curves and HTML pages that show what a model has learnt.
 
 matplotlib is imported only to draw a picture.
 """

@@ -16,7 +16,7 @@ from synmt.inspection.matrix import Legend, Matrix
 from synmt.streams import BadInput, Line, readable
 from synmt.text.links import Link, check_inside, read_links
 
-ROUNDING = 1e-3  # by which a score may exceed its bounds
+ROUNDING = 1e-3  # a score may exceed its bounds by this much
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def read_alignments(lines: Sequence[Line]) -> list[Alignment]:
 
 
 def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
-    """Return the alignment of one line. source, target: words for bare links."""
+    """Return the alignment of one line. source, target: the words to use if the line has only links."""
     try:
         if line.text.startswith("{"):
             return _from_json(orjson.loads(line.text))
@@ -76,7 +76,8 @@ def _alignment(line: Line, source: list[str], target: list[str]) -> Alignment:
 
 
 def _from_json(fields: dict[str, Any]) -> Alignment:
-    """Use `scores` [source][target] of all pairs of words, or without them the scores of links, `[i, j, score]`."""
+    """Return an alignment with the `scores` of all pairs of words, [source][target]; if there are none, with the scores
+    of the links, `[i, j, score]`."""
     source, target = (list(map(str, fields.get(side) or [])) for side in ("source", "target"))
     if not source or not target:
         raise ValueError("no words in source or target")

@@ -26,26 +26,26 @@ PANELS = {
     "valid_loss_arcs": ("validation loss of arcs", NATS),
     "valid_bleu": ("validation BLEU", "BLEU"),
 }
-ACCURACY = "valid_"  # prefix of the columns of other accuracies
+ACCURACY = "valid_"  # prefix of all other columns that have a panel
 PERPLEXITY = "valid_perplexity"  # redundant with the loss
 # Okabe & Ito's colours, which colour-blind people can distinguish, with line styles for black-and-white print.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 STYLES = ("-", "--", "-.", ":")
-_SEED = re.compile(r"\.\d+$")  # at the end of the name of a model of a run
+_SEED = re.compile(r"\.\d+$")  # the end of a model's name in a run
 LARGEST_LOG = 2**24  # bytes; a quarter of a million rows
 MOST_COLUMNS, LARGEST_NUMBER = 50, 1e15  # more than any training run writes
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """The curves of a training run. points: updates and values of each column of the log that has any."""
+    """The curves of a training run. points: updates and values of each column of the log that is not empty."""
 
     name: str
     points: dict[str, tuple[list[int], list[float]]]
 
 
 def read_curves(path: Path) -> Curves:
-    """Read a log.tsv, given its path or that of its model folder. Raises BadInput."""
+    """Read a log.tsv. path: the file, or its model folder. Raises BadInput."""
     file = path / "log.tsv" if path.is_dir() else path
     check_inside(file.resolve().parent if file is path else path, file, LARGEST_LOG)
     points: dict[str, tuple[list[int], list[float]]] = {}
@@ -90,8 +90,8 @@ def panels(runs: Iterable[Curves]) -> dict[str, tuple[str, str]]:
 
 
 def mean_of(runs: Sequence[Curves]) -> Curves:
-    """Return the mean over runs, each column at the updates that all runs have. Its name is theirs without the
-    seed."""
+    """Return the mean over runs, for each column at the updates that all runs have. Its name is the runs' name without
+    the seed."""
     points = {}
     for name in runs[0].points:
         values = [dict(zip(*run.points.get(name, ([], [])), strict=True)) for run in runs]
@@ -101,7 +101,7 @@ def mean_of(runs: Sequence[Curves]) -> Curves:
 
 
 def by_seed(runs: Sequence[Curves]) -> list[list[Curves]]:
-    """Return the runs in groups: those whose names differ only in the seed at the end, `SYSTEM.SEED`, are together."""
+    """Group the runs whose names differ only in the seed at the end, `SYSTEM.SEED`."""
     groups: dict[str, list[Curves]] = {}
     for run in runs:
         groups.setdefault(_SEED.sub("", run.name), []).append(run)
@@ -123,8 +123,8 @@ def _add(points: dict[str, tuple[list[int], list[float]]], row: dict[str, str]) 
 
 
 def draw_curves(figure: "Figure", runs: Sequence[Curves]) -> None:
-    """Draw one panel per column of the logs, with one line per run. Runs that differ only in the seed have thin lines,
-    and their mean a thick one."""
+    """Draw one panel per column of the logs, with one line per run. Runs that differ only in the seed are drawn as thin
+    lines, and their mean as a thick one."""
     groups = by_seed(runs)
     lines = [mean_of(group) if len(group) > 1 else group[0] for group in groups]
     names = _names(lines)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LONGEST = 24
-# Control characters and noncharacters, which XML forbids, and characters that change the direction of text.
+# Control characters and noncharacters, which XML forbids, and characters that change the text direction.
 _UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 CELL = 0.17  # inches per row or column, enough for a label
 LABEL_POINTS, TITLE_POINTS = 7, 9
@@ -65,7 +65,7 @@ class Legend:
 
 
 def decimals(low: float, high: float) -> int:
-    """Return the number of decimals that distinguish values in this range: two, or more for a small range."""
+    """Return the number of decimals needed to distinguish values in this range, at least two."""
     span = high - low
     return 2 if not 0 < span < 0.1 else 2 - math.floor(math.log10(span))
 

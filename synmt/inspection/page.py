@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: a sentence with its trees, links, and a selector of heads; and the links of a bitext."""
+"""Self-contained HTML pages: a sentence with its trees, links and a selector of heads; or the links of a bitext."""
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ MOST_NUMBERS = 10_000_000  # per page; more would be too much for a browser
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Matrices to choose from by group, such as a layer, and title, under one legend.
+    """Matrices under one legend. The reader chooses one by its group, such as a layer, and its title.
 
     shares: the values of a row sum to one, so values of a word's subwords add up. Each such matrix has its own colour
     scale, up to its largest value.
@@ -51,7 +51,7 @@ def attention_page(sentence: "ReadSentence", title: str, alignment: Alignment | 
 
 
 def alignment_page(matrices: Sequence[Matrix], legend: Legend, title: str) -> str:
-    """Return a page with the matrices of several aligners for a pair, with links as marks. Raises BadInput."""
+    """Return a page with the matrices of several aligners for one pair; marks are links. Raises BadInput."""
     return _page(title, [View(legend, {"": matrices}, shares=False)], {})
 
 
@@ -80,7 +80,7 @@ def _layers(sentence: "ReadSentence", values: "Weights") -> dict[str, list[Matri
 
 
 def _tree(sentence: "ReadSentence") -> dict[str, Any] | None:
-    """Return the nodes of the encoder's own tree, or that of the words, with their parents and tokens."""
+    """Return the nodes of the tree that the encoder reads, or else of the record, with their parents and tokens."""
     layout, tree = sentence.layout, sentence.record.tree
     if layout.parents:
         tokens = [[token] for token in range(len(layout.tokens))]
@@ -101,7 +101,7 @@ def _dependencies(sentence: "ReadSentence") -> dict[str, Any] | None:
 
 
 def _tokens_of_words(sentence: "ReadSentence") -> list[list[int]]:
-    """Return the tokens that are subwords of each word."""
+    """Return for each word the tokens that are its subwords."""
     tokens: list[list[int]] = [[] for _ in sentence.record.tokens]
     for token, word in enumerate(sentence.layout.words):
         if word >= 0:

@@ -1,5 +1,4 @@
-"""A sentence as a model's encoder reads it or its decoder writes it, with the attention and mask strengths of each
-head.
+"""A sentence as a model's encoder reads it or its decoder writes it, with each head's attention and mask strengths.
 
 Figure 2 of McDonald & Chiang (NAACL SRW 2021) shows strengths. Rows are queries, columns are keys.
 """
@@ -42,7 +41,8 @@ class ReadSentence:
 
     weights: attention of each token (row), [L,H,n,n].
     owners: ideas that own heads, by layer from 1 and head from 0.
-    mask: the strengths of the masks; strengths: of each pair of tokens, [1 or L,H,n,n]. None in a model without masks.
+    mask: the strength of each mask; strengths: the strength for each pair of tokens, [1 or L,H,n,n]. Both are None in a
+    model without masks.
     """
 
     record: ParseRecord
@@ -62,8 +62,8 @@ class ReadSentence:
 def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
     """Encode one line: text, a parse record or a mask record.
 
-    Raises BadInput for a line without a sentence or without something the model needs, and for attention that is not a
-    number.
+    Raises BadInput for a line without a sentence or without a field that the model needs, and if attention weights are
+    not numbers.
     """
     record, batch = source_of(folder, line)
     side = folder.config.source
@@ -103,7 +103,7 @@ def as_numbers(weights: Sequence[Tensor], folder: ModelFolder[ModelConfig]) -> W
 
 
 def _of_pairs(model: TranslationModel, batch: SourceBatch) -> Weights:
-    """Return the combined strength of all masks for each pair, nan if there is none: [1 or L,H,n,n]."""
+    """Return the combined strength of all masks for each pair of tokens, nan where no mask applies: [1 or L,H,n,n]."""
     edits = combined([part(batch) for part in mask_parts(model)]).edits
     shared = all(edit is edits[0] for edit in edits)
     hidden = -torch.cat([edit.bias for edit in (edits[:1] if shared else edits) if edit.bias is not None])
@@ -113,9 +113,9 @@ def _of_pairs(model: TranslationModel, batch: SourceBatch) -> Weights:
 
 @torch.inference_mode()
 def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
-    """Translate one line, and decode the best translation, as the decoder sees it at the last token. Raises BadInput.
+    """Translate one line, and return the best translation as the decoder reads it at the last token. Raises BadInput.
 
-    The tokens are the begin of sentence, subwords, and arcs if the decoder writes them; the record has their tree.
+    The tokens are the begin of sentence, subwords, and arcs if the decoder writes any; the record has their tree.
     """
     _, source = source_of(folder, line)
     translator = Translator.open(folder, torch.device("cpu"), SearchConfig(), TranslateConfig(format="jsonl"))
@@ -136,7 +136,7 @@ def read_translation(folder: ModelFolder[ModelConfig], line: Line) -> ReadSenten
 
 
 def _words(entries: list[str]) -> list[int]:
-    """Return the word to which each entry belongs as a subword, -1 for arcs and the begin of sentence."""
+    """Return the word that each subword belongs to, -1 for arcs and the begin of sentence."""
     words = []
     word = 0
     for entry in entries:
@@ -148,7 +148,8 @@ def _words(entries: list[str]) -> list[int]:
 def head_matrices(
     sentence: ReadSentence, quantity: Quantity, layer: int, head: int | None
 ) -> tuple[list[Matrix], Legend]:
-    """Return the matrices of all heads of a layer, or of one; both count from 1. Raises BadInput if there is none."""
+    """Return the matrices of one head or all heads of a layer; layers and heads count from 1. Raises BadInput if the
+    model lacks them."""
     layers, heads = sentence.weights.shape[:2]
     if not 1 <= layer <= layers or (head is not None and not 1 <= head <= heads):
         raise BadInput(f"no head {head or 1} in layer {layer}: the model has {layers} layers with {heads} heads each")
@@ -164,7 +165,7 @@ def head_matrices(
 
 
 def of_all_heads(sentence: ReadSentence, quantity: Quantity) -> tuple[Weights, Legend]:
-    """Return the values of all heads, [L,H,n,n], and one scale. Raises BadInput for strengths without masks."""
+    """Return the values of all heads, [L,H,n,n], and a common scale. Raises BadInput for strengths without masks."""
     if quantity == "weights":
         most = float(sentence.weights.max())
         return sentence.weights, Legend("query", "key", "attention weight", "Blues", 0.0, most)

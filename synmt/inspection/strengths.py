@@ -1,7 +1,7 @@
 """The strengths of a model's masks as tables: figures 3 and 4 of McDonald & Chiang (NAACL SRW 2021).
 
-Large strengths hide: head h adds −exp(s) to its logits for each pair of tokens in a mask of strength s. Masks are the
-nine relations of a tree, or the user's own masks, by name.
+A large strength hides tokens: head h adds −exp(s) to its logits for each pair of tokens in a mask of strength s. The
+masks are the nine relations of a tree, or the user's own named masks.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ Array = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """The strengths of a model. name: of the model; values: [1 or layers, heads, masks]."""
+    """The strengths of a model. name: the model's name; values: [1 or layers, heads, masks]."""
 
     name: str
     masks: Sequence[str]
@@ -61,7 +61,7 @@ def open_strengths(folder: ModelFolder[ModelConfig]) -> Strengths:
 
 
 def mask_strengths(model: TranslationModel, name: str) -> Strengths | None:
-    """Return the strengths of a model, None without masks."""
+    """Return the strengths of a model, or None if it has no masks."""
     parts = mask_parts(model)
     if not parts:
         return None
@@ -131,6 +131,6 @@ def strengths_matrices(models: Sequence[Strengths]) -> tuple[list[Matrix], Legen
 
 
 def strengths_legend(rows: str, columns: str, models: Sequence[Strengths]) -> Legend:
-    """Return one scale for all strengths of the models. As in the paper, strong is light."""
+    """Return one scale for all strengths of the models. As in the paper, strong masks are light."""
     low, high = min(model.least for model in models), max(model.most for model in models)
     return Legend(rows, columns, "strength: lighter attends less", "cividis", low, high)

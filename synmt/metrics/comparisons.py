@@ -24,7 +24,7 @@ NOT_OF_A_SETTING = {"system", "score", "sentences", "signature"}
 
 @dataclass(frozen=True)
 class SignTest:
-    """A system compared with the first. one_sided, two_sided: p of the one with more wins."""
+    """A system compared with the first one. one_sided, two_sided: p values for whichever has more wins."""
 
     system: str
     wins: int
@@ -35,7 +35,7 @@ class SignTest:
 
 
 def sign_test(wins: int, losses: int) -> tuple[float, float]:
-    """Return one-sided and two-sided p of the system with more wins; 1 if there are none."""
+    """Return one-sided and two-sided p for the system with more wins; 1 if there are no wins."""
     settings = wins + losses
     most = max(wins, losses)
     one_sided = sum(math.comb(settings, won) for won in range(most, settings + 1)) / 2**settings
@@ -116,7 +116,8 @@ def read_settings(lines: Iterable[Line]) -> tuple[list[str], list[list[float]]]:
 
 
 def findings_as_text(findings: Findings, level: float) -> Iterator[Part]:
-    """Yield one row per system with score, difference and p by each metric, marked if below `level`; then explain."""
+    """Yield one row per system with score, difference and p for each metric, then an explanation. Marks p below
+    `level`."""
     header = ["system"]
     for comparison in findings.comparisons[0]:
         header += [comparison.score.name, "Δ", "p  "]
@@ -212,7 +213,7 @@ def compare_files(
 def compare_segments(
     lines: Iterable[Line], higher_is_better: bool, config: SignificanceConfig, form: str
 ) -> Iterator[str]:
-    """Compare the systems of a table of sentence scores, as `compare_files`. Raises BadInput."""
+    """Compare the systems in a table of sentence scores, as `compare_files` does. Raises BadInput."""
     return _compared(read_segments(lines, higher_is_better), config, form)
 
 

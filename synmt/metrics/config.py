@@ -8,9 +8,9 @@ from typing import Any, Literal, TypeVar
 from synmt.metrics import METRICS
 from synmt.options import Scope, check_settings, option_names, setting
 
-Maker = TypeVar("Maker", bound=Callable[..., Any])  # of a metric
-# Kinds of items that metrics compare: str, Tree | None, ParseRecord, Links, Prediction with Links, and Scored with
-# Links.
+Maker = TypeVar("Maker", bound=Callable[..., Any])  # a function or class that makes a metric
+# Kinds of items that metrics compare. Their types are str, Tree | None, ParseRecord and Links; for the last two kinds,
+# a Prediction or Scored is compared with Links.
 Compared = Literal["translations", "trees", "records", "links", "predictions", "scored links"]
 
 
@@ -44,7 +44,7 @@ class MetricConfig:
 
 @dataclass(frozen=True)
 class SignificanceConfig:
-    """How to compare systems. level: reports mark p below it."""
+    """How to compare systems. level: reports mark p values below it."""
 
     test: Literal["bootstrap-wins", "bootstrap-shifted", "bootstrap-sacrebleu", "randomization", "sign"] = setting(
         "bootstrap-wins", "test to use, as described above"
@@ -65,7 +65,7 @@ class SignificanceConfig:
 
 
 DEFAULTS = MetricConfig()
-CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # metrics of --errors: correct or wrong prediction, correct or wrong link
+CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # metrics of --errors: correct/wrong prediction, correct/wrong alignment
 # The options for reading each kind of item.
 OF_READING: Mapping[Compared, tuple[str, ...]] = {
     "translations": ("detokenize",),
@@ -81,7 +81,7 @@ def using(*options: str) -> Callable[[Maker], Maker]:
 
 
 def citing(*papers: str) -> Callable[[Maker], Maker]:
-    """Declare the papers of a metric, as synmt.citations."""
+    """Declare the papers to cite for a metric, as described in synmt.citations."""
     return _declaring("cites", papers)
 
 

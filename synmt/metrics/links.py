@@ -8,7 +8,7 @@ hypothesis links A, sure links S and possible links P ⊇ S, with sums over a co
 If all links are sure, 1 − AER equals the F1 of precision and recall. We report that F1 in any case.
 
 Chen, Sun & Liu (2021), "Mask-Align: Self-Supervised Neural Word Alignment", ACL, Figure 7, ask whether an aligner
-predicts wrongly the words that it links wrongly. A target word is predicted correctly (cP, else wP) if any of its
+mispredicts the words that it aligns wrongly. A target word is predicted correctly (cP, else wP) if any of its
 subwords is the model's first choice, and aligned correctly (cA, else wA) if any of its links is a possible link of the
 reference.
 """
@@ -56,7 +56,7 @@ class LinkMetric:
         return Score(self.name, numbers[self.name], f"sure:{sure}|synmt:{__version__}", details)
 
     def _numbers(self, totals: Statistics) -> dict[str, npt.NDArray[np.float64]]:
-        """Return all four for [m, 4] totals; 0 if there is nothing to count."""
+        """Return all four metrics for [m, 4] totals; 0 if there is nothing to count."""
         found, sure, right_sure, right = totals.T
         precision, recall = 100 * right / np.maximum(1, found), 100 * right_sure / np.maximum(1, sure)
         error = 100 * (found + sure - right_sure - right) / np.maximum(1, found + sure)
@@ -64,7 +64,7 @@ class LinkMetric:
         return dict(zip(NAMES, (error, precision, recall, f1), strict=True))
 
 
-aer, precision, recall, f1 = (  # of any MetricConfig
+aer, precision, recall, f1 = (  # the MetricConfig does not matter
     citing("och2003systematic")(lambda config, name=name: LinkMetric(name)) for name in NAMES
 )
 
@@ -73,7 +73,7 @@ aer, precision, recall, f1 = (  # of any MetricConfig
 class Prediction:
     """An aligner's output for a sentence pair.
 
-    links: between words, counted from 0. predicted: whether it predicted each target word correctly, [n].
+    links: word links, counted from 0. predicted: whether the aligner predicted each target word correctly, [n].
     """
 
     links: frozenset[Link] = frozenset()
@@ -104,7 +104,7 @@ def read_prediction(line: str) -> Prediction:
 
 
 class PredictionCategory:
-    """The share of target words in one of the four categories. Statistics: the words in each."""
+    """The share of target words in one of the four categories. Statistics: the number of words in each category."""
 
     compares: Compared = "predictions"
 
@@ -141,7 +141,7 @@ def _count(hypothesis: Prediction, gold: Links) -> list[int]:
 
 cPcA, wPcA, cPwA, wPwA = (
     citing("chen2021mask")(lambda config, name=name: PredictionCategory(name)) for name in CATEGORIES
-)  # of any MetricConfig
+)  # the MetricConfig does not matter
 
 
 @dataclass(frozen=True, slots=True)

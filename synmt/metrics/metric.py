@@ -1,6 +1,6 @@
-"""Metrics: sentence statistics first, then one score of their sum.
+"""Metrics compute statistics of each sentence first, then one score from their sum.
 
-So we can score a corpus in parts, buckets cost no more than the whole corpus, and a significance test resamples
+This lets us score a corpus in parts, makes buckets as cheap as the whole corpus, and lets a significance test resample
 sentences without scoring them again.
 """
 
@@ -17,7 +17,7 @@ from synmt.streams import Line, windows
 Item = TypeVar("Item", contravariant=True)
 T = TypeVar("T")
 
-# Integers if the metric counts, so that its details are printed as counts; else float64.
+# Integers if the metric counts something, so that its details are printed as counts; else float64.
 Statistics = npt.NDArray[np.number]
 
 
@@ -27,10 +27,10 @@ class Score:
 
     name: the metric as sacreBLEU prints it, such as `BLEU` or `chrF2`.
     score: 0 to 100, or higher for error rates.
-    signature: as sacreBLEU's: references, case, tokenization and version.
+    signature: references, case, tokenization and version, as in sacreBLEU's signatures.
     details: further numbers of the metric.
     interval: the bounds of the confidence interval, on request.
-    decimals: how many to print.
+    decimals: number of decimals to print.
     """
 
     name: str

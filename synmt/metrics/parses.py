@@ -6,10 +6,10 @@ reference: the score is the F1 of what both sides claim about their words. Subty
 partial tree, precision counts only words with a head (or a tag), and recall all words.
 
 Brackets are counted as evalb does under COLLINS.prm: Sekine & Collins (1997), "Evalb", after Black et al. (1991). A
-bracket is (first word, word after the last, label). Not counted are words that their own side tags as punctuation, TOP,
+bracket is (first word, word after the last, label). We do not count words that their own side tags as punctuation, TOP,
 and brackets without a remaining word. ADVP and PRT are one label, and function tags are cut off. A sentence whose
-remaining words differ from the gold ones is an error, counted but left out, as is a sentence without a tree. Parts of
-speech are not brackets.
+remaining words differ from the gold ones is an error: we count it, but leave it out of the score, and likewise a
+sentence without a tree. Parts of speech are not brackets.
 """
 
 import re
@@ -36,7 +36,7 @@ Bracket = tuple[int, int, str]
 
 
 class Attachment:
-    """UPOS, UAS or LAS over records. Statistics: correct words, gold words, and words about which there is a claim."""
+    """UPOS, UAS or LAS over records. Statistics: correct words, gold words, and words with a prediction."""
 
     compares: Compared = "records"
     higher_is_better = True
@@ -66,14 +66,14 @@ class Attachment:
         return Score(self.name, float(self.scores(totals[None])[0]), signature, details)
 
     def claims(self, record: ParseRecord, gold: ParseRecord | None = None) -> set[tuple[Any, ...]]:
-        """Return what a record claims about its words, in terms of character spans; nothing about unattached words.
+        """Return the claims of a record about its words, given as character spans. Unattached words have none.
 
         Raises ValueError for a record without the needed columns, or with another text than the gold record.
         """
         if gold and "".join(gold.tokens) != "".join(record.tokens):
             raise ValueError(f"the text differs from the reference: {' '.join(record.tokens)!r:.60}")
         spans: Sequence[object] = list(pairwise(accumulate(map(len, record.tokens), initial=0)))
-        tops = ["root", *spans, UNKNOWN]  # the last is for UNATTACHED
+        tops = ["root", *spans, UNKNOWN]  # UNATTACHED is -1, the index of the last
         deprels = [deprel.split(":")[0] for deprel in record.deprels]
         columns: dict[str, list[Sequence[object]]] = {
             "UPOS": [spans, record.upos],
@@ -85,7 +85,7 @@ class Attachment:
         return {claim for claim in zip(*columns[self.name], strict=True) if claim[1] != UNKNOWN}
 
 
-upos, uas, las = (  # of any MetricConfig
+upos, uas, las = (  # the MetricConfig does not matter
     citing("zeman2018conll")(lambda config, name=name: Attachment(name)) for name in NAMES
 )
 
@@ -106,8 +106,8 @@ def read_parse(line: str) -> Tree | None:
 
 
 class Bracketing:
-    """The F1 of brackets over trees. Statistics: matched, gold and predicted brackets; correct tags, and words;
-    sentences with all brackets correct, sentences counted, and errors."""
+    """The F1 of brackets over trees. Statistics: matched, gold and predicted brackets; correct tags; words; sentences
+    with all brackets correct; sentences counted; errors."""
 
     compares: Compared = "trees"
     higher_is_better = True

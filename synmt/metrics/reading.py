@@ -18,7 +18,7 @@ from synmt.trees.formats import lines_of_trees
 from synmt.trees.record import read_record, read_words
 
 Reader = Callable[[str], Any]
-# Kinds of items that are compared with links, and the reader of those in JSON, whose words count from 0.
+# Kinds of items that are compared with links. Two of them are JSON, whose words count from 0; these have a reader.
 BASED: dict[str, Reader | None] = {"links": None, "predictions": read_prediction, "scored links": read_scored}
 
 
@@ -42,9 +42,9 @@ class LengthBuckets:
 class Files:
     """One file per system and per reference, and the two sides of the bitext if needed.
 
-    source: its lengths determine the buckets; without it, those of the first reference.
-    target: together with the source, to check that links do not leave their sentences.
-    given: lines in memory, by the names that replace files.
+    source: the file whose lengths determine the buckets; by default, the first reference.
+    target: used with the source to check that links stay inside their sentences.
+    given: lines in memory, by the names that stand for them among the files.
     """
 
     hypotheses: Sequence[str]
@@ -68,7 +68,7 @@ class Input:
     """Systems to score.
 
     rows: a stream, which can be read once.
-    notes: for each system, what its signatures must say about how it was read.
+    notes: for each system, a note for its signatures on how its file was read.
     """
 
     systems: Sequence[str]
@@ -96,7 +96,7 @@ def open_input(names: Sequence[str], files: Files, config: MetricConfig, buckets
 def open_rows(
     name: str, compared: Compared, files: Files, config: MetricConfig, buckets: LengthBuckets | None = None
 ) -> tuple[Iterator[Row[Any]], list[str]]:
-    """Return a row for each line of the files, and a note for each system. name: of the metric or report.
+    """Return a row for each line of the files, and a note for each system. name: the metric or report, for messages.
 
     Raises as `open_input`.
     """

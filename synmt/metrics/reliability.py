@@ -1,4 +1,4 @@
-"""Calibration of link scores: are eight out of ten links with scores near 0.8 correct?
+"""Calibration of link scores: are eight in ten links with scores near 0.8 correct?
 
 The expected calibration error of Naeini, Cooper & Hauskrecht (2015), "Obtaining Well Calibrated Probabilities Using
 Bayesian Binning", AAAI: we sort links into ten bins by score. With n_b of N links in bin b,
@@ -7,7 +7,7 @@ Bayesian Binning", AAAI: we sort links into ten bins by score. With n_b of N lin
 
 Guo et al. (2017), "On Calibration of Modern Neural Networks", ICML, replace scores p by σ(logit(p) / T): a temperature
 T over 1 makes overconfident scores less confident, without changing their order. The best temperature, here the one
-with the least ECE, is fitted to known links. (Theirs maximizes likelihood, which depends mostly on the few links that
+with the least ECE, is fitted to gold links. (Guo et al. maximize likelihood, which depends mostly on the few links that
 are confident and wrong.) A link is correct if it is a possible link of the reference, as in the precision of links.
 """
 
@@ -28,7 +28,7 @@ from synmt.text.links import Links
 
 Floats = npt.NDArray[np.float64]
 BINS = 10
-LEAST = 1e-6  # bounds scores away from 0 and 1, whose odds are not finite; scores have six digits
+LEAST = 1e-6  # keeps scores away from 0 and 1, where logits are infinite; scores have six digits
 TEMPERATURES = np.geomspace(0.1, 10, 401)
 BIN_HEADER = ["score", "links", "mean", "right"]
 
@@ -46,7 +46,8 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """bins: those with links; temperature: the best one; error, tempered: ECE before and at that temperature."""
+    """bins: the bins that contain links; temperature: the best temperature; error, tempered: ECE before and after
+    tempering with it."""
 
     bins: list[Bin]
     all: Bin
@@ -69,7 +70,7 @@ class Reliability:
 
 
 def binned(scores: Floats, right: npt.NDArray[np.bool_]) -> list[Bin]:
-    """Return the bins that contain scores. A bin includes its lower bound, and the last one also 1."""
+    """Return the bins that contain scores. A bin includes its lower bound; the last bin also includes 1."""
     places = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     chosen = ((place, places == place) for place in np.unique(places).tolist())
     return [
@@ -95,7 +96,7 @@ def best_temperature(scores: Floats, right: npt.NDArray[np.bool_]) -> float:
 
 
 def report_reliability(files: Files, config: MetricConfig, form: str) -> Iterator[str]:
-    """Return a row per bin and one for all links, in percent, for each file. Raises BadInput and ValueError."""
+    """Return for each file one row per bin and one for all links, in percent. Raises BadInput and ValueError."""
     rows, notes = open_rows("--reliability", "scored links", files, config)
     kept = [(row.hypotheses, row.references[0]) for row in rows]
     found = [

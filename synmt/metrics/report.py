@@ -8,8 +8,8 @@ import orjson
 
 from synmt.metrics.metric import Score
 
-SystemScores = Sequence[tuple[str, Sequence[Score]]]  # for each system its name, and one score per metric
-Fields = Mapping[str, Any]  # one number: the columns of TSV, the keys of JSON
+SystemScores = Sequence[tuple[str, Sequence[Score]]]  # each system's name, and its score by each metric
+Fields = Mapping[str, Any]  # a row of TSV by column, or an object of JSON
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def report(scores: SystemScores, form: str) -> Iterator[str]:
 
 
 def in_form(form: str, parts: Iterable[Part], fields: Iterable[Fields]) -> Iterator[str]:
-    """Return the parts as text or LaTeX, or the fields as TSV, or as JSON lines with all digits."""
+    """Return the parts as text or LaTeX, or the fields as TSV or as JSON lines; JSON has all digits."""
     if form in ("tsv", "json"):
         return tsv(fields) if form == "tsv" else (orjson.dumps(row).decode() for row in fields)
     write, comment = (latex, "% ") if form == "latex" else (table, "")
@@ -99,7 +99,7 @@ def latex_text(cell: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows with aligned cells: names to the left, numbers to the right."""
+    """Yield rows with aligned cells: names on the left, numbers on the right."""
     first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
     for name, *cells in rows:
         numbers = (cell.rjust(max(7, width)) for cell, width in zip(cells, widths, strict=True))

@@ -1,4 +1,4 @@
-"""Scores of whole corpora, of buckets of sentences by length, of each sentence, and of each dependency relation."""
+"""Scores of a whole corpus, of sentences grouped by length, of each sentence, and of each dependency relation."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,8 @@ def score_files(
 ) -> Iterator[str]:
     """Return the scores of files in a form: text, tsv, json or latex.
 
-    limits: of length buckets; by_sentence: score each sentence; intervals: add confidence intervals to corpus scores.
+    limits: limits of length buckets; by_sentence: score each sentence; intervals: add confidence intervals to corpus
+    scores.
 
     Raises BadInput, and ValueError for inputs that do not fit together.
     """
@@ -96,7 +97,7 @@ def report_sentences(sentences: Iterable[SystemScores], form: str) -> Iterator[s
 
 
 def score_by_length(given: Input, buckets: LengthBuckets) -> list[Bucket]:
-    """Return the scores of each bucket, and of all sentences as the last, in constant memory.
+    """Return the scores of each bucket, then those of all sentences, in constant memory.
 
     Raises ValueError if there are no rows.
     """
@@ -111,7 +112,7 @@ def score_by_length(given: Input, buckets: LengthBuckets) -> list[Bucket]:
 
 
 def _scores(given: Input, totals: Sequence[Sequence[Statistics]]) -> SystemScores:
-    """Return the scores of totals, [systems][metrics] of [k]."""
+    """Return the scores computed from total statistics, [systems][metrics] of [k]."""
     return [
         (system, [metric.score(total).noted(note) for metric, total in zip(given.metrics, row, strict=True)])
         for system, note, row in zip(given.systems, given.notes, totals, strict=True)
@@ -163,8 +164,8 @@ def report_lengths(buckets: Sequence[Bucket], form: str) -> Iterator[str]:
 class Found:
     """Counts for one relation.
 
-    words: in the references; heads: those of them with the correct head.
-    claimed: words in the hypotheses; right: those of them with the correct head and relation.
+    words: words with this relation in the references; heads: how many of them get the correct head.
+    claimed: words with this relation in the hypotheses; right: how many of them have the correct head and relation.
     """
 
     words: int = 0
@@ -183,7 +184,7 @@ class Found:
 
 
 def add_relations(counts: Mapping[str, Found], gold: ParseRecord, predicted: ParseRecord) -> None:
-    """Add a sentence to the counts by relation. Raises ValueError as UAS and LAS."""
+    """Add a sentence to the counts by relation. Raises ValueError as UAS and LAS do."""
     metric = las(MetricConfig())
     right, said = metric.claims(gold), metric.claims(predicted, gold)
     heads = {(span, head) for span, head, _ in said}

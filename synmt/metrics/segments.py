@@ -1,4 +1,4 @@
-"""Scores of sentences that another program has computed, such as COMET, as one more metric: their mean.
+"""Sentence scores computed by another program, such as COMET, as a further metric: their mean.
 
 A table has one column per system and one row per sentence; its header names the systems. Columns are separated by tabs.
 """
@@ -15,13 +15,13 @@ from synmt.metrics.metric import Row, Score, Statistics
 from synmt.metrics.reading import Input
 from synmt.streams import BadInput, Line, counted
 
-DECIMALS = 4  # most such metrics give scores around 0 to 1
+DECIMALS = 4  # most such metrics range from about 0 to 1
 
 
 class Mean:
-    """The mean of numbers. Statistics: the number of the sentence, and 1."""
+    """The mean of sentence scores. Statistics: the score of the sentence, and 1."""
 
-    compares: Compared = "translations"  # which another program has read
+    compares: Compared = "translations"  # the other program has read them
 
     def __init__(self, higher_is_better: bool) -> None:
         self.higher_is_better = higher_is_better

@@ -1,9 +1,9 @@
 """Significance tests: whether a difference between two systems is larger than chance.
 
-With one model per system, we resample sentences. A resample is the number of times that each sentence counts;
-multiplying a matrix of resamples by the statistics of sentences gives the sums to score. All systems and metrics share
-the resamples, so tests are paired. Differences are positive if the better system is better; those as large as the
-observed one count against it.
+With one model per system, we resample sentences. A resample states how many times each sentence counts; multiplying a
+matrix of resamples by the statistics of sentences gives the sums to score. All systems and metrics share the resamples,
+so tests are paired. A difference is positive if the system with the better score is also better on the resample;
+differences as large as the observed one count against it.
 
 With several seeds per system, the difference Δ of two mean scores has two sources of variance: another seed gives
 another model, and another test set gives another score. We estimate the variance as
@@ -11,14 +11,14 @@ another model, and another test set gives another score. We estimate the varianc
     V = s²₁/k₁ + s²₂/k₂ + max(0, B - W)
 
 s²/k: the variance of a system's k scores, divided by k. The runs are independent, so seeds of two systems are not
-paired. This includes how differently the models do on the sentences of this test set.
+paired. This variance includes how differently the models perform on the sentences of this test set.
 B: the variance of Δ over bootstrap resamples of sentences, drawn once for all models, so sentences are paired.
 W: the part of B that s²/k already includes: the variance over resamples of each model's distance from the mean of its
 system, summed over models, divided by k (k - 1).
 
-p is that of Δ/√V under Student's t, two-sided, with Satterthwaite's degrees of freedom. Without resampling of sentences
-this is Welch's test. Bootstrapping over the seeds themselves would be too optimistic: with few seeds, it neither
-accounts for the uncertainty of s² nor reaches the tails. With one seed per system, V is B alone.
+p is the two-sided p value of Δ/√V under Student's t with Satterthwaite's degrees of freedom. Without resampling of
+sentences this is Welch's test. Bootstrapping over the seeds themselves would be too optimistic: with few seeds, it
+neither accounts for the uncertainty of s² nor reaches the tails. With one seed per system, V is B alone.
 """
 
 import math
@@ -35,10 +35,10 @@ from synmt.metrics.reading import Input
 Floats = npt.NDArray[np.float64]
 Against = Literal["first", "best"]
 
-ROUNDING = 1e-9  # smaller differences between scores count as none
+ROUNDING = 1e-9  # a smaller difference between scores counts as no difference
 BLOCK = 4_000_000  # cells in a matrix of resamples: 32 MB
 RESAMPLES, SEED = 2000, 12345
-MOST_DEGREES = 1e5  # of freedom; beyond that, t is normal
+MOST_DEGREES = 1e5  # with more degrees of freedom, t is normal
 
 
 def wins(differences: Floats, observed: float) -> float:
@@ -62,8 +62,9 @@ def swapped(differences: Floats, observed: float) -> float:
 class ResamplingTest:
     """A test by resampling.
 
-    definition: of p, for people. p_value: computes p from the differences in resamples and the observed one, positive.
-    swaps: resamples swap the outputs of both systems instead of drawing sentences with replacement.
+    definition: the meaning of p, for reports. p_value: computes p from the differences in resamples and the observed
+    difference, which is positive. swaps: resamples swap the outputs of both systems instead of drawing sentences with
+    replacement.
     """
 
     definition: str
@@ -97,10 +98,10 @@ TESTS = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """One system by one metric, compared with another system.
+    """The score of one system by one metric, compared with another system.
 
-    against: the other system; None for the system with which the others are compared, with a difference of 0 and p = 1.
-    difference: its score minus the other's. better: whether it is the better of the two.
+    against: the other system; None for the system with which all others are compared, which has difference 0 and p 1.
+    difference: score minus the other system's score. better: whether the system is better than the other one.
     """
 
     system: str
@@ -221,14 +222,14 @@ def swapped_differences(
 
 
 def weighted_sums(weights: Iterable[Floats], statistics: Sequence[Statistics]) -> list[Floats]:
-    """Return the weighted sums of [n, k] statistics, one per row of the weights [r, n]: [resamples, k] each."""
+    """Return for each array of statistics, [n, k], its sums weighted by each row of the weights, [r, n]: [r, k]."""
     columns = np.hstack(statistics).astype(np.float64)
     sums = np.vstack([block @ columns for block in weights])
     return np.split(sums, np.cumsum([part.shape[1] for part in statistics])[:-1], axis=1)
 
 
 def draws(sentences: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Yield how often each sentence is drawn if n are drawn with replacement, in blocks of [r, n]."""
+    """Yield how often each of n sentences is drawn in n draws with replacement, in blocks of [r, n]."""
     generator = np.random.default_rng(seed)
     for size in _blocks(sentences, resamples):
         drawn = generator.integers(sentences, size=(size, sentences)) + np.arange(size)[:, None] * sentences
@@ -251,9 +252,9 @@ def _blocks(sentences: int, resamples: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Trained:
-    """One system by one metric on a test set.
+    """The scores of one system by one metric on a test set.
 
-    scores: of its k models, [k]; resampled: their scores on r resamples of the sentences, [k, r].
+    scores: the scores of its k models, [k]; resampled: their scores on r resamples of the sentences, [k, r].
     """
 
     scores: Floats
@@ -267,7 +268,7 @@ class Trained:
 
     @property
     def variance_of_sentences(self) -> float:
-        """Return the part of `variance` that is due to the sentences, on which models do differently."""
+        """Return the part of `variance` that comes from models performing differently on the sentences."""
         k = len(self.scores)
         distances = self.resampled - self.resampled.mean(axis=0)
         return float(distances.var(axis=1, ddof=1).sum()) / (k * (k - 1)) if k > 1 else 0.0
@@ -279,7 +280,7 @@ def trained(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> list[Trained]:
-    """Return one system by each metric. statistics: of the sentences, [models][metrics] of [n, k].
+    """Return a system's scores by each metric. statistics: of the sentences, [models][metrics] of [n, k].
 
     Systems with the same number of sentences share their resamples.
     """
@@ -315,7 +316,8 @@ def p_value(one: Trained, other: Trained, sentences: int) -> float:
 
 
 def two_sided(t: float, degrees: float) -> float:
-    """Return the probability that Student's t is as far from 0. degrees: of freedom, 1 or more, possibly fractional."""
+    """Return the probability that Student's t is at least this far from 0. degrees: of freedom, at least 1, possibly
+    fractional."""
     degrees = min(degrees, MOST_DEGREES)
     first, cells = math.atan(t / math.sqrt(degrees)), 20_000
     width = (math.pi / 2 - first) / cells

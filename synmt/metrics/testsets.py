@@ -32,5 +32,5 @@ def files_of_set(name: str) -> tuple[str, list[str]]:
         raise WrongUsage(f"{name}: the language pairs of {test_set} are {', '.join(DATASETS[test_set].langpairs)}")
     try:
         return get_source_file(test_set, languages), get_reference_files(test_set, languages)
-    except Exception as error:  # network, archives and readers of formats raise many kinds
+    except Exception as error:  # the network, archives and format readers raise many kinds of errors
         raise BadInput(f"sacreBLEU cannot download it: {error}", name) from None

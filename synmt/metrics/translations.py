@@ -9,9 +9,10 @@ their RIBES.py 1.03.1. For a hypothesis of c words, n of which have a place amon
 
     RIBES = (τ + 1)/2 · (n/c)^α · min(1, exp(1 − r/c))^β
 
-where τ is Kendall's, of these places in the order of the hypothesis: (τ + 1)/2 is the share of pairs in the right
+where τ is Kendall's τ of these places in the order of the hypothesis: (τ + 1)/2 is the share of pairs in the right
 order. A word that occurs twice on either side gets its place from the shortest n-gram that ends or else begins with it
-and occurs once on each side. A corpus scores the mean of its sentences, a sentence the best of its references.
+and occurs once on each side. The score of a corpus is the mean over its sentences; the score of a sentence is the best
+over its references.
 """
 
 import math
@@ -102,7 +103,7 @@ chrf_plus, chrf_plus_plus = (
 @citing("snover2006study", "post2018call")
 @using("case")
 def ter(config: MetricConfig = DEFAULTS) -> SacreBleuMetric:
-    """Return corpus TER on Tercom's tokens; as in Tercom, case does not count by default."""
+    """Return corpus TER on Tercom's tokens; as in Tercom, it ignores case by default."""
     return SacreBleuMetric(TER(case_sensitive=config.case == "mixed"))
 
 
@@ -145,8 +146,8 @@ class Ribes:
 
 
 def ribes(hypothesis: Sequence[str], reference: Sequence[str], alpha: float = 0.25, beta: float = 0.10) -> float:
-    """Return the score of a sentence, 0 to 1; 0 if fewer than two words have places, unless the reference is one
-    word."""
+    """Return the score of a sentence, 0 to 1. If fewer than two words have places, it is 0, unless the reference is a
+    single word."""
     places = reference_places(hypothesis, reference)
     if len(places) >= 2:
         order = sum(first < second for first, second in combinations(places, 2)) / math.comb(len(places), 2)
@@ -159,7 +160,7 @@ def ribes(hypothesis: Sequence[str], reference: Sequence[str], alpha: float = 0.
 
 
 def reference_places(hypothesis: Sequence[str], reference: Sequence[str]) -> list[int]:
-    """Return the places in the reference of those words of the hypothesis that have one."""
+    """Return the reference places of the hypothesis words, leaving out words without one."""
     places: dict[int, int] = {}
     words: Sequence[int] = range(len(hypothesis))
     for n, landmarks in enumerate(_landmarks(hypothesis, reference), 1):

@@ -1,1 +1,1 @@
-"""What a model is: its two sides, its folder, its batches, and how lines become records."""
+"""Translation models: their two sides, their folders, and the words that they read."""

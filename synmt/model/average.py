@@ -26,7 +26,7 @@ Folder = ModelFolder[ModelConfig]
 def average(models: Sequence[Path], out: Path, notes: Notes) -> None:
     """Write a new model with the average parameters of several models.
 
-    Raises BadInput for models of different configs or vocabularies; notes models that started differently.
+    Raises BadInput for models with different configs or vocabularies; adds a note if they started differently.
     """
     check_new(out, resume=False)
     folders = [ModelFolder.open(path, ModelConfig) for path in models]

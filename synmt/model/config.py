@@ -28,7 +28,7 @@ class ModelConfig:
     languages: tuple[str, str]
     tokenizer: TokenizerName
     network: TransformerConfig
-    words: Words | None = field(default=None, compare=False)  # follows from the data
+    words: Words | None = field(default=None, compare=False)  # determined by the data
     aligner: ClassVar[str] = ""
     vocabulary_folders: ClassVar[tuple[str, ...]] = ("",)
 
@@ -39,7 +39,7 @@ class ModelConfig:
         check_text(self.tokenizer, self.languages)
 
     def sides(self) -> Sides:
-        """Return how words are made on both sides of a stream."""
+        """Return the words of both sides of a stream, split as in training."""
         return sides_of(self.languages, self.tokenizer, (self.words, None))
 
     def open_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:

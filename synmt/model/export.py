@@ -20,7 +20,7 @@ from synmt.streams import BadInput
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structural
 
 BEGIN_TOKEN = structural("<s>")
-POSITIONS = 4096  # positions: the most tokens of a sentence in CTranslate2
+POSITIONS = 4096  # largest number of tokens of a sentence in CTranslate2
 NEVER = -1e9  # the bias that excludes the begin of sentence from the output
 
 
@@ -70,7 +70,7 @@ def write_network(
 
 
 def _obstacle(config: ModelConfig, model: TranslationModel) -> str:
-    """Return how a model differs from a plain Transformer in translation, "" if it is one."""
+    """Return how a model differs from a plain Transformer in translation, "" if it does not differ."""
     if parts := [name for name in config.source.for_translation().ideas if name in model.source_parts]:
         return f"the encoder has {'+'.join(parts)}"
     if not config.target.is_plain:

@@ -1,4 +1,4 @@
-"""Files of a model folder: checked before they are read, and replaced as a whole."""
+"""Files of a model folder. We check them before reading, and always replace whole files."""
 
 import fcntl
 import math
@@ -63,8 +63,8 @@ def check_new(folder: Path, resume: bool, begun: bool | None = None) -> None:
 
 @contextmanager
 def locked(folder: Path, wait: bool = False, shared: bool = False) -> Iterator[None]:
-    """Lock a folder for one process, or for all processes that share it. Raises BadInput if another process has locked
-    it, or waits with `wait`."""
+    """Lock a folder for one process, or for all processes that share it. If another process has locked it, raise
+    BadInput, or with `wait`, wait for it."""
     with naming(folder):
         descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -81,8 +81,10 @@ def locked(folder: Path, wait: bool = False, shared: bool = False) -> Iterator[N
 
 
 def check_inside(folder: Path, path: Path, largest: float = math.inf) -> None:
-    """Raise BadInput for a path that is missing, not a file, larger than `largest` bytes, or a link out of the folder,
-    because a folder from a stranger must not reach other files."""
+    """Raise BadInput for a path that is missing, not a file, larger than `largest` bytes, or a link out of the folder.
+
+    A folder from a stranger must not reach other files.
+    """
     with naming(path):
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
             raise ValueError("leads out of the folder")

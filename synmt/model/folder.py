@@ -28,7 +28,7 @@ from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
 
 CODES_FILE = "codes.bpe"
-MOST_TOKENS = 2**22  # of a vocabulary
+MOST_TOKENS = 2**22  # in a vocabulary
 
 
 class FolderConfig(Protocol):
@@ -143,8 +143,8 @@ class ModelFolder(Generic[Config]):
 
 
 def _rows(path: Path) -> int:
-    """Return the total number of rows of a folder's parameters, from the header alone; no vocabulary is longer. A run
-    that was stopped early has no parameters yet."""
+    """Return the total number of rows of a folder's parameters, an upper bound on the length of its vocabularies. Reads
+    only the header. A run that was stopped early has no parameters yet."""
     parameters = path / PARAMETERS_FILE
     if not os.path.lexists(parameters):
         return MOST_TOKENS

@@ -1,4 +1,4 @@
-"""What a file or folder was made from, and whether that has changed."""
+"""Checksums of the inputs that a file or folder was made from, to tell whether they have changed."""
 
 import hashlib
 from collections.abc import Mapping
@@ -24,19 +24,19 @@ def identity(path: Path) -> str:
 
 
 def digest(of: Mapping[str, object]) -> str:
-    """Return a checksum of named things that something is made from, in any order."""
+    """Return a checksum of named inputs, which does not depend on their order."""
     return hashlib.sha256(orjson.dumps(of, option=orjson.OPT_SORT_KEYS)).hexdigest()[:DIGITS]
 
 
 def differing(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
-    """Return the names of the things that differ, or that only one of them has."""
+    """Return the names of the inputs that differ or exist only on one side."""
     return [name for name in {**now, **before} if now.get(name) != before.get(name)]
 
 
 def check_same(
     path: Path, before: Mapping[str, object], now: Mapping[str, object], was: str = "was made", advice: str = ""
 ) -> None:
-    """Raise BadInput if the thing at `path` was made from other things.
+    """Raise BadInput if the file or folder at `path` was made from other inputs.
 
     The message names the first difference, with both values if they are short.
     """

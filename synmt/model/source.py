@@ -91,7 +91,7 @@ class SourceSide:
 
     @property
     def reads_trees(self) -> bool:
-        """Return whether trees change what the encoder reads; trees that are only targets do not count."""
+        """Return whether the encoder's input depends on trees. Trees that are only targets do not count."""
         return any(idea.needs(training=True) for idea in self.ideas.values() if idea.tasks == SourceIdea.tasks)
 
     def for_translation(self) -> "SourceSide":
@@ -144,7 +144,7 @@ def source_side(ideas: Mapping[str, Mapping[str, Any]]) -> SourceSide:
 
 
 def source_side_of(names: Sequence[str], settings: Mapping[str, Any]) -> SourceSide:
-    """Return the side with these ideas, which take their own settings, such as `pascal_heads`. Raises ValueError."""
+    """Return the side with these ideas and their own settings, such as `pascal_heads`. Raises ValueError."""
     return source_side(options_of(SOURCE_IDEAS, names, settings))
 
 

@@ -1,4 +1,4 @@
-"""The target side of a model: the ideas of its decoder, what it writes, and what it reads of its output."""
+"""The target side of a model: the ideas of its decoder, the entries that it writes, and the columns that it reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -130,5 +130,5 @@ def target_side(ideas: Mapping[str, Mapping[str, Any]], arcs: Mapping[str, bool]
 def target_side_of(
     names: Sequence[str], settings: Mapping[str, Any], arcs: Mapping[str, bool] | None = None
 ) -> TargetSide:
-    """Return the side with these ideas, which take their own settings, such as `gcn_layers`. Raises ValueError."""
+    """Return the side with these ideas and their own settings, such as `gcn_layers`. Raises ValueError."""
     return target_side(options_of(TARGET_IDEAS, names, settings), arcs)

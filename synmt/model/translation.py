@@ -23,8 +23,8 @@ from synmt.text.vocabulary import UNKNOWN, Vocabulary
 
 @dataclass(slots=True)
 class EncodedSource:
-    """states [B,n,d] of the encoder; the bias [B,1,1,n] that hides padding, None without padding; and what the source
-    ideas changed in this run of the encoder."""
+    """The encoder's states, [B,n,d]; the bias that hides padding, [B,1,1,n], None without padding; and the changes that
+    the source ideas made in this run of the encoder."""
 
     states: Tensor
     bias: Tensor | None
@@ -104,7 +104,7 @@ def source_parts(config: TransformerConfig, side: SourceSide, vocabulary: Vocabu
 
 
 def encoder_pass(parts: nn.ModuleDict, source: SourceBatch, layers: int) -> EncoderPass:
-    """Return what the modules change in one run of an encoder."""
+    """Return the changes that the modules make in one run of an encoder."""
     passes = [part(source) for part in parts.values()]
     return combined(passes) if passes else plain_pass(layers)
 

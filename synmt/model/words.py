@@ -1,4 +1,4 @@
-"""The words of a side: raw text is split into words in the same way as in training."""
+"""The words of a side. Raw text is split into words in the same way as in training."""
 
 import re
 from collections import Counter
@@ -13,15 +13,15 @@ from synmt.text.tokenization import TokenizerName, Words, WordsName
 from synmt.trees.record import ParseRecord
 
 SAMPLE = 1000  # sentences of a side to examine
-FEW = 0.1  # a tokenized text has fewer lines that look raw, per line that looks tokenized
+FEW = 0.1  # a tokenized text has fewer raw-looking lines than this per tokenized-looking line
 _TOKENIZED = re.compile(r"\s[,.](\s|$)|&(apos|quot|amp|lt|gt|#91|#93|#124);|\s@-@\s|\sn't(\s|$)")
 _RAW = re.compile(r"\w,\s|\w[.?!][\"'»”)]*$")
 
 
 @dataclass(slots=True)
 class Looks:
-    """Counts over the first SAMPLE lines of text (with tabs; that look tokenized; that look raw) and records (`others`:
-    whose words are not those of their text)."""
+    """Counts over the first SAMPLE lines: of text (lines with tabs, lines that look tokenized, lines that look raw) and
+    of records (`others`: records whose words are not those of their text)."""
 
     lines: int = 0
     tabs: int = 0
@@ -45,7 +45,8 @@ class Looks:
     def doubts(self, side: str, learned: Words | None, made_by: WordsName) -> Iterator[str]:
         """Yield doubts about a side.
 
-        learned: the words that a model knows, None if there is no model yet; made_by: what split the lines into words.
+        learned: the words of a model's training data, None if there is no model yet; made_by: the tokenizer or parser
+        that split the lines into words.
         """
         text = f"{side} text"
         if self.lines and learned and (made_by != learned.tokenizer or learned.share < 1):
@@ -71,7 +72,7 @@ class Looks:
 
 
 class SideWords:
-    """The words of one side of a stream: those of records, or those that the tokenizer of training makes of raw text.
+    """The words of one side of a stream: the words of records, or raw text split by the tokenizer of training.
 
     looks: counts for doubts, to report when nothing can be refused any more.
     missing: how many of the `sentences` lack a field that is read, by name.
@@ -161,7 +162,7 @@ def note_doubts(notes: Notes, *sides: SideWords) -> None:
 def sides_of(
     languages: tuple[str, str], tokenizer: TokenizerName, words: Sequence[Words | None] = (None, None)
 ) -> Sides:
-    """Return source and target; words: those known from training, which replace the tokenizer."""
+    """Return source and target. words: how words were made in training, if known; this replaces the tokenizer."""
     source, target = (
         SideWords(side, language, known or Words(tokenizer), known is not None)
         for side, language, known in zip(("source", "target"), languages, words, strict=True)
@@ -170,9 +171,9 @@ def sides_of(
 
 
 def words_of(records: Iterable[ParseRecord], language: str, tokenizer: TokenizerName) -> Words:
-    """Return what split the records' text into their words: the tokenizer, or a parser's.
+    """Return which tokenizer split the records' text into their words: this tokenizer, or that of a parser.
 
-    If several give all the words, return the one that such records usually come from; if none does, the best.
+    If several give all words, return the one that such records usually come from; if none does, the best one.
     """
     sample = list(islice(records, SAMPLE))
     likely: list[WordsName] = ["spacy"] if any(record.tree for record in sample) else []
@@ -190,7 +191,7 @@ def words_of(records: Iterable[ParseRecord], language: str, tokenizer: Tokenizer
 
 
 def _share(name: WordsName, language: str, records: Sequence[ParseRecord]) -> float:
-    """Return the share of records whose words are those that a tokenizer makes of their text, 0 without a tokenizer."""
+    """Return the share of records whose words equal the tokenizer's words of their text, 0 without a tokenizer."""
     if not records:
         return 0.0
     from synmt.parsers import ModelError, open_words

@@ -1,8 +1,8 @@
-"""The sources of benepar models: the embedded one, released ones by name, and files or folders by path.
+"""Loads benepar models: the embedded model, released models by name, and files or folders by path.
 
-Two forms are safe: PATH.safetensors with PATH.json, which has everything else that the model is built from, as for the
-embedded model; and an export of benepar with its parameters in benepar_model.safetensors. benepar's own parameter files
-are pickles, which can run code. We load them only on request, and then restrict them to tensors.
+Two forms are safe. One is PATH.safetensors with PATH.json, which has everything else that is needed to build the model;
+the embedded model has this form. The other is a benepar export with its parameters in benepar_model.safetensors.
+benepar's own parameter files are pickles, which can run code. We load them only on request, and then only tensors.
 """
 
 import re
@@ -70,7 +70,7 @@ def save_model(model: "CharacterModel", path: Path) -> None:
 
 
 def convert(model: str, out: Path) -> None:
-    """Write a model of benepar's in a safe form, trusting its pickle. Raises ModelError.
+    """Write a benepar model in a safe form. Trusts its pickle. Raises ModelError.
 
     An export becomes the folder `out`, a checkpoint over a character LSTM out.safetensors and out.json.
     """
@@ -128,7 +128,8 @@ def _check_file(path: Path, largest: int) -> None:
 
 
 def _build(make: "Callable[[], nn.Module]", config: Any, sizes: dict[str, Any], path: Path) -> "nn.Module":
-    """Make the model and load its parameters, comparing sizes before either takes memory or time."""
+    """Make the model and load its parameters, after comparing their sizes, so that a bad file costs no memory or
+    time."""
     from synmt.parameters import load_parameters, shapes_in
 
     found = shapes_in(path)

@@ -30,7 +30,7 @@ FORBIDDEN = -1e9
 Span = tuple[int, int, str]
 BATCH_WORDS = 500
 LONGEST_SENTENCE = 510  # words, for models without a limit of their own; the chart grows with the square
-SHORTEST_SHOUT = 4  # words; a shorter sentence in capitals may be a name
+SHORTEST_SHOUT = 4  # words in a sentence to lowercase; a shorter one in capitals may be a name
 LONGEST_WORD = 100  # characters that the model sees; the rest would not help
 
 

@@ -33,7 +33,7 @@ EMBEDDED, BENEPAR = "a parser without --model", ("parser benepar", "parser benep
 
 @dataclass(frozen=True)
 class ParserConfig:
-    """A parser and its models, at most one per parser. With two parsers, a model in `.udpipe` is UDPipe's."""
+    """A parser and its models, at most one per parser. With two parsers, a `.udpipe` model is for UDPipe."""
 
     parser: ParserName = setting("benepar", "constituency trees (benepar), dependency trees (udpipe) or both")
     model: tuple[str, ...] = setting(
@@ -50,7 +50,7 @@ class ParserConfig:
 
 
 def scope_of(given: Mapping[str, Any]) -> Scope:
-    """Return the circumstances that hold. given: option values by name."""
+    """Return the scope with the circumstances that hold. given: option values by name."""
     parsers = given.get("parser", ParserConfig.parser).count("+") + 1
     models = given.get("model", ())
     return Scope(circumstances={EMBEDDED: (1 if isinstance(models, str) else len(models)) < parsers})
@@ -90,7 +90,7 @@ def _only_model(config: ParserConfig, kind: str, models: tuple[str, ...]) -> str
 
 
 def open_words(name: WordsName, language: str) -> Callable[[str], list[str]]:
-    """Return a function that splits a line of text into words: synmt's own tokenizer, or that of a parser.
+    """Return a function that splits a line of text into words: synmt's own tokenizer or a parser's tokenizer.
 
     Raises ModelError if there is none for the language.
     """

@@ -83,7 +83,7 @@ def parse_texts(
 def parse_again(
     records: Iterable[ParseRecord], again: Again, parser: Parser | ParserPool, pauses: Callable[[], bool] = never
 ) -> Iterator[ParseRecord]:
-    """Parse the tokens of each record again, and replace its trees and parts of speech, or the latter alone.
+    """Parse the tokens of each record again, and replace its trees and parts of speech, or only its parts of speech.
 
     New trees leave the record's lemmas, XPOS and features unchanged, if it has any.
     """
@@ -107,7 +107,7 @@ def parses_of_lines(files: Sequence[str], tokenized: bool, bad: BadLines) -> Par
 
 
 def parses_of_trees(lines: Iterable[Line], read: Callable[[str], ParseRecord], again: Again, bad: BadLines) -> Parsing:
-    """Parse the tokens of parsed sentences again. lines: one per sentence, a block of CoNLL-U being one."""
+    """Parse the tokens of parsed sentences again. lines: one per sentence; a block of CoNLL-U counts as one line."""
     latest = Latest()
     records = (bad.read(line, read, ParseRecord()) for line in latest.follow(lines))
     return lambda parser: parse_again(records, again, parser, latest.pauses)
@@ -118,7 +118,7 @@ def write_records(
 ) -> None:
     """Write a parser's records, and report on stderr how many sentences were too long to parse.
 
-    These have no tree in records and CoNLL-U, and an empty line instead of brackets.
+    Such sentences have no tree in records and CoNLL-U, and an empty line instead of brackets.
 
     jobs: number of processes; form: one of WRITERS; count: returns the number of sentences to come, if known.
     """

@@ -1,12 +1,12 @@
-"""Dependency trees by UDPipe 1, also with models from strangers.
+"""Dependency trees by UDPipe 1, with models that need not be trusted.
 
 Straka & Straková (2017), "Tokenizing, POS tagging, lemmatizing and parsing UD 2.0 with UDPipe".
 
-UDPipe is C++ that trusts its models. A manipulated model can make it crash, loop forever or allocate all memory, at
-once or at a later sentence. We therefore check the sizes that a file declares before UDPipe reads it, and run foreign
-models in a process of their own with limits on memory and time. If that process dies, the command does not. It sends
-back parse records, which are checked like those of any file. The process is not a sandbox: it may read what the user
-may read.
+UDPipe is C++ code that trusts its models. A manipulated model can make it crash, loop forever or allocate all memory,
+at once or at a later sentence. We therefore check the sizes that a file declares before UDPipe reads it, and run
+foreign models in a separate process with limits on memory and time. If that process dies, the command survives. The
+process sends back parse records, which are checked like the records in any file. It is not a sandbox: it can read
+whatever the user can read.
 
 A `.udpipe` file is a sequence of single bytes, each the version or kind of what follows, and of blocks. A block
 consists of its unpacked length, its packed length and a checksum of both, 4 bytes each, 5 bytes of LZMA settings, and
@@ -235,13 +235,13 @@ def _raise(error: ProcessingError) -> None:
 
 
 def open_udpipe(model: str) -> Parser:
-    """Open a model, an embedded one in this process, any other in a process of its own. Raises ModelError."""
+    """Open a model: an embedded one in this process, any other in a separate process. Raises ModelError."""
     path = Path(model)
     return UDPipeParser(model) if path.resolve().parent == FOLDER.resolve() else UDPipeProcess(path)
 
 
 class UDPipeProcess:
-    """A UDPipeParser in a process of its own, which ends with this object."""
+    """A UDPipeParser in a separate process, which ends when this object does."""
 
     def __init__(self, model: Path) -> None:
         """Check the file, open the model and parse a test word. Raises ModelError."""
@@ -299,7 +299,7 @@ def _checked(record: ParseRecord) -> ParseRecord:
 
 
 def _serve(pipe: Connection, model: str, size: int) -> None:
-    """Parse what comes through the pipe until it is closed. size: of the model's blocks, unpacked, in bytes."""
+    """Parse the lines from the pipe until it is closed. size: total unpacked size of the model's blocks in bytes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _keep_quiet()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -336,7 +336,7 @@ def _keep_quiet() -> None:
 
 
 def _allow(memory: int, seconds: float) -> None:
-    """Limit this process to this much memory in all, and this much more processor time."""
+    """Limit this process to this much memory in total, and to this much further processor time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     if sys.platform == "linux":  # other systems ignore the limit
         _lower(resource.RLIMIT_AS, memory)

@@ -1,4 +1,4 @@
-"""The configs of projection, without numpy, which `--help` must not import."""
+"""The configs of projection. This module must not import numpy, because `--help` imports it."""
 
 from dataclasses import dataclass
 from typing import Literal

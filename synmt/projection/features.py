@@ -19,10 +19,10 @@ from synmt.projection.votes import is_mark
 from synmt.trees.dependency import UNKNOWN
 
 Codes = NDArray[np.uint64]  # of properties, or of several combined
-NOWHERE = np.uint64(0)  # code of the neighbour that the first and last word do not have
+NOWHERE = np.uint64(0)  # code of a missing neighbour, before the first or after the last word
 ENDINGS = 1, 2, 3, 4  # letters
 BEGINNING = 3
-DISTANCES = np.array([0, 1, 2, 3, 4, 4, 5, 5, 5, 5, 6])  # group of each distance; longer ones are in the last
+DISTANCES = np.array([0, 1, 2, 3, 4, 4, 5, 5, 5, 5, 6])  # group of each distance; longer distances get the last group
 VERBS, NOUNS, CONJUNCTIONS = ("VERB", "AUX"), ("NOUN", "PROPN", "PRON"), ("SCONJ", "CCONJ")
 ROOT = "ROOT"  # as a word and its tag
 FACTOR, SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
@@ -43,7 +43,7 @@ def crossed(*columns: Codes | int) -> Codes:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a sentence. forms, beginnings, shapes: [n]; endings: [4,n]; marks: [n], whether punctuation."""
+    """The words of a sentence. forms, beginnings, shapes: [n]; endings: [4,n]; marks: whether punctuation, [n]."""
 
     forms: Codes
     beginnings: Codes
@@ -59,7 +59,9 @@ def words_of(tokens: Sequence[str]) -> Words:
     """Return the properties of the tokens of a sentence. Case only affects the shape."""
     forms = [token.lower() for token in tokens]
     marks = [is_mark(token) for token in tokens]
-    starts = [not place or marks[place - 1] for place in range(len(tokens))]  # where any word may be capitalized
+    starts = [
+        not place or marks[place - 1] for place in range(len(tokens))
+    ]  # positions where any word may be capitalized
     return Words(
         _codes(forms),
         _codes([form[:BEGINNING] for form in forms]),
@@ -79,7 +81,7 @@ def _shape(token: str, mark: bool, start: bool) -> int:
 
 
 def _moved(column: Codes, steps: int) -> Codes:
-    """Return the code that many words after each word, or before it if negative."""
+    """Return for each word the code of the word `steps` positions after it, or before it if `steps` is negative."""
     padded = np.pad(column, abs(steps), constant_values=NOWHERE)
     return padded[abs(steps) + steps :][: len(column)]
 

@@ -1,8 +1,8 @@
 """A grammar: log-linear models of a language's dependencies, trained on the votes for the sentences of a corpus.
 
-Sources are wrong where links are wrong, and silent about words without links, but in each sentence it is different
-words. Three log-linear models (McCallum, Freitag & Pereira 2000; Hall 2007, "K-best Spanning Tree Parsing", ACL)
-predict
+Sources are wrong where links are wrong, and have no evidence for words without links, but each sentence has these
+problems at different words. Three log-linear models (McCallum, Freitag & Pereira 2000; Hall 2007, "K-best Spanning Tree
+Parsing", ACL) predict
 
 - the part of speech of each word, from its letters and its neighbours,
 - the head of each word, among all words of the sentence and the root,
@@ -43,16 +43,16 @@ from synmt.trees.dependency import DEPENDENCY
 from synmt.trees.spanning import Scores
 
 Floats = NDArray[np.float32]
-RATE = 0.1  # of the first step; that of the last is a twentieth
+RATE = 0.1  # learning rate of the first step; the last step has a twentieth of it
 START = 0.01  # initial sum of squared gradients
 LEAST_GRADIENT = 1e-4  # smaller ones are not worth a step
 Labels = dict[str, int]  # labels and their numbers
 TRUST, TRUST_IN_TAGS = 0.4, 0.1
 LEAST = 1e-6  # added to probabilities, so that nothing is impossible
 BITS_OF_ARCS, BITS_OF_LABELS = 20, 17
-PASSES = 2  # over the tags of a corpus; arcs, which are far more numerous, take one
-LONGEST = 60  # words of a sentence to learn from; longer ones are projected badly, and cost quadratic time
-SEED = 1  # of the order of sentences
+PASSES = 2  # passes over the tags of a corpus; one pass is enough for arcs, which are far more numerous
+LONGEST = 60  # words; we do not train on longer sentences, which are projected badly and cost quadratic time
+SEED = 1  # determines the order of sentences
 
 
 class LogLinear:
@@ -71,7 +71,8 @@ class LogLinear:
     def step(self, features: Codes, gradient: Floats, done: float) -> None:
         """Take a step.
 
-        features: [...,k]; gradient: of the loss with respect to the scores, [...,labels]; done: share of the training.
+        features: [...,k]; gradient: of the loss with respect to the scores, [...,labels]; done: finished share of the
+        training.
         """
         steep = np.abs(gradient) > LEAST_GRADIENT
         labels = steep.nonzero()[-1]
@@ -123,7 +124,7 @@ class Told:
 class GrammarReading:
     """The reading of a sentence by a grammar and votes.
 
-    start: number of words of the record before it; chances: probabilities of heads, [n+1,n].
+    start: number of words before the sentence in its record; chances: probabilities of heads, [n+1,n].
     """
 
     grammar: "Grammar"
@@ -246,7 +247,7 @@ class Grammar:
         self._of_relations.step(features, gradient * told.of_arcs[below, None], done)
 
     def _heads(self, words: Words, scores: Floats) -> Floats:
-        """Return the scores of heads, [n+1,n], where neither a word itself nor a mark can be one. scores: [n+1,n,1]."""
+        """Return the scores of heads, [n+1,n], excluding the word itself and punctuation marks. scores: [n+1,n,1]."""
         found = scores[..., 0]
         found[1:][np.eye(len(words), dtype=np.bool_) | words.marks[:, None]] = -np.inf
         return found

@@ -5,7 +5,7 @@ An element encloses the target words that correspond to its words (`placed`):
 - Each target word counts the scores of its links to words of the element, minus the scores of its other links. The
   element gets the contiguous words with the largest sum, whose first and last word must be linked to words of the
   element.
-- An element that encloses all words of the line, or of its parent, does so in the translation too.
+- An element that encloses all words of the line, or of its parent, also encloses all of them in the translation.
 - Siblings do not overlap: those with larger sums choose first.
 - An element without words, or for whose words no target word is left, goes where its neighbouring words have gone.
 
@@ -47,7 +47,7 @@ WEAK = SURE // 1000  # a link that is inferred from neighbours
 LONGEST = 5  # number of consecutive words that may be linked only because their neighbours are
 NEAR = 8  # words on either side that vote for the place of an element without words
 MISSED = 12  # largest distance, in words, from the place that a word votes for
-MOST_WORDS, MOST_LINKS = 1000, 20_000  # per line; time grows with their numbers times that of elements
+MOST_WORDS, MOST_LINKS = 1000, 20_000  # per line; time grows with these numbers times the number of elements
 NOWHERE = (-1, -1)
 Links = Sequence[Sequence[tuple[int, int]]]  # target words and scores of each source word
 

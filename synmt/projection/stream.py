@@ -34,7 +34,7 @@ class Linker:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A target and its sources, and the place of their line."""
+    """A target, its sources, and the input line that has them."""
 
     line: Line
     target: ParseRecord
@@ -57,7 +57,7 @@ def projections(
     """Yield the record of the target of each line, in constant memory unless a grammar is fitted.
 
     linker: links source and target; without it, lines have links, and may have several sources.
-    bad: what becomes of a bad line: it raises BadInput, or its record is empty. notes: receives doubts at the end.
+    bad: decides whether a bad line raises BadInput or gives an empty record. notes: receives doubts at the end.
     """
     _, side = sides_of_links(config, None, linker)
     reader = Reader(side, linker is not None)

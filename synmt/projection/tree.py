@@ -1,9 +1,9 @@
 """Turns the votes for a target into one tree: weighs arcs, finds the best tree, and attaches punctuation marks.
 
-Without a grammar, near words vote weakly for each other, by NEAR / d at distance d: AFTER times as much for a head that
-follows the word, as the heads of most articles, prepositions and adjectives do, and FUNCTION times for a head that is
-not a noun or verb, since other words have few dependents in Universal Dependencies. So words without votes get a head
-too. We tuned the constants on 500 English–German sentences.
+Without a grammar, nearby words vote weakly for each other, with weight NEAR / d at distance d. The weight is multiplied
+by AFTER if the head follows the word, as the heads of most articles, prepositions and adjectives do, and by FUNCTION if
+the head is not a noun or verb, since other words have few dependents in Universal Dependencies. So words without votes
+get a head too. We tuned the constants on 500 English–German sentences.
 
 Constituents follow Yarowsky, Ngai & Wicentowski (2001), "Inducing Multilingual Text Analysis Tools via Robust
 Projection across Aligned Corpora", HLT, who project noun phrases: a phrase of the source becomes the phrase from the
@@ -30,8 +30,8 @@ from synmt.trees.spanning import Scores, spanning_tree
 
 NEAR, AFTER, FUNCTION = 0.2, 3.0, 0.1
 CONTENT = frozenset({"NOUN", "PROPN", "VERB"})
-ROOT = 1e-4  # for any word to be the root
-MARK, OTHER = "PUNCT", "X"  # OTHER is what Universal Dependencies call a word of no known part of speech
+ROOT = 1e-4  # score of any word as the root
+MARK, OTHER = "PUNCT", "X"  # Universal Dependencies use OTHER for a word without a known part of speech
 NO_PHRASE, NO_TAG = "X", "XX"  # treebanks' labels for unparsable text
 TAGS_OF_MARKS = {",": ",", ".": ".", "!": ".", "?": "."}  # as in the Penn Treebank
 OTHER_MARK = ":"
@@ -64,15 +64,15 @@ class Reader(Protocol):
     def read(self, tokens: Sequence[str], sentence: range, words: Sequence[int], votes: Votes, sources: int) -> Reading:
         """Read one sentence.
 
-        tokens: of the whole record; sentence: its words, from 1; words: those that the tree consists of; sources: their
-        number.
+        tokens: of the whole record; sentence: its words, from 1; words: the words to attach in the tree; sources: the
+        number of sources.
         """
         ...
 
 
 @dataclass(slots=True)
 class VotesReading:
-    """A reading by votes, and by near words where there are none."""
+    """A reading by votes, or by nearby words if there are no votes."""
 
     tags: list[str]
     arcs: Scores
@@ -174,7 +174,7 @@ def project_phrases(source: Source, target: Sequence[str]) -> Tree:
 
 
 def _owners(links: Mapping[Link, float]) -> dict[int, int]:
-    """Return the source word of each linked target word: that of the best link, the first of equals."""
+    """Return the source word of each linked target word: the one with the best link, the first of equals."""
     best: dict[int, tuple[float, int]] = {}
     for (i, j), score in links.items():
         best[j] = max(best.get(j, (0.0, 0)), (score, -i))
@@ -221,7 +221,7 @@ def projected(
 
     The target also gets the parts of speech of the sources, if these have any, and the name and document marks of the
     first one, unless it has its own; the config may overwrite its own parts of speech. A word to which no source gives
-    one is an X.
+    a part of speech gets X.
     reader: weighs the votes, by default with near words.
     """
     record = replace(target, tree=None, upos=[], heads=[], deprels=[], confidences=[])
@@ -250,7 +250,7 @@ def projected(
 
 
 def _words(sentence: range, tokens: Sequence[str]) -> list[int]:
-    """Return the words that the tree consists of: all but marks, or the first mark if there is nothing else."""
+    """Return the words to attach in the tree: all words except marks, or the first mark if there is nothing else."""
     return [word for word in sentence if not is_mark(tokens[word - 1])] or [sentence[0]]
 
 

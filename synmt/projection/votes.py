@@ -32,7 +32,7 @@ from synmt.trees.dependency import DEPENDENCY, UNKNOWN, depths
 from synmt.trees.record import ParseRecord
 
 SYMBOLS = frozenset("%&@#*/§‰")  # punctuation to Unicode, but not to Universal Dependencies
-ROUNDING = 1e-3  # by which a mean of probabilities may exceed 1
+ROUNDING = 1e-3  # a mean of probabilities may exceed 1 by this much
 Arc = tuple[int, int]  # head and word of a target, from 1; the head of a root is 0
 Weights = defaultdict[str, float]  # of labels
 TOGETHER = 0.5  # weight of an arc between words linked to the same source word
@@ -121,8 +121,8 @@ def sentences(record: ParseRecord) -> list[range]:
 class Votes:
     """Weights of relations and parts of speech.
 
-    arcs: by arc, the weight of each relation, at most 1 per source in all.
-    tags: by word, from 1, the weight of each part of speech.
+    arcs: for each arc, the weights of its relations, which sum to at most 1 per source.
+    tags: for each word, from 1, the weights of its parts of speech.
     """
 
     arcs: defaultdict[Arc, Weights] = field(default_factory=lambda: defaultdict(weights))

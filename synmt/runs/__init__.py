@@ -2,8 +2,9 @@
 
 Laws, each with a test:
 
-- Finished work is not repeated. Work from other options or data is refused, naming the first difference, before any
-  training starts; translations, and parses of tests, are made again instead. A run never touches a path without a note.
+- Finished work is not repeated. Output of other options or data is refused before any training starts, with a message
+  that names the first difference; translations, and parses of tests, are made again instead. A run never touches a path
+  without a note.
 - The tasks, done one at a time in any order that respects their dependencies, repeatedly or in parallel, give the same
   table as a single run, and so does a run that was interrupted at any point. All processes of a run end with it, even
   if it is killed.

@@ -1,4 +1,4 @@
-"""The functions that a run calls in separate processes: those of the API, and steps that prepare data between them.
+"""The functions that a run calls in separate processes: API functions, and steps that prepare data between them.
 
 A call is a name and options, as in a run file. It writes its results to standard output, one per line.
 """
@@ -75,7 +75,7 @@ def parse(text: str, input: str = "text", **rest: Any) -> None:
 
 
 def translate(model: str, source: str, trees: str = "", **rest: Any) -> None:
-    """Write the translation of each line; trees: a file for their records, which a model that writes trees makes."""
+    """Write the translation of each line. trees: the file to write their records to, if the model writes trees."""
     from synmt.api.translation import translate
 
     found = translate(model, Path(source), **rest)
@@ -203,8 +203,8 @@ def records(file: str, tokenize: str = "") -> None:
 
 
 def joined(columns: list[list[str]]) -> None:
-    """Write files side by side, with tabs between columns. A column is a list of files, one after another; an empty
-    name is an empty column of the same length as the other one."""
+    """Write columns side by side, separated by tabs. A column is a list of files to concatenate; an empty name gives an
+    empty column as long as the other one."""
     for parts in zip(*columns, strict=True):
         named = [part for part in parts if part]
         for lines in zip(*(read_lines([part]) for part in named), strict=True):
@@ -215,7 +215,7 @@ def joined(columns: list[list[str]]) -> None:
 def cut(file: str, lines: int, last: int | None = None) -> None:
     """Write some lines of a file, links in Pharaoh format. Raises BadInput if the file is too short.
 
-    lines: how many; last: the first of them is the `last`-th line from the end, or with None line 1.
+    lines: how many; last: start at the `last`-th line from the end, or with None at line 1.
     """
     texts = [line.text for line in read_lines([file])]
     begin = 0 if last is None else len(texts) - last

@@ -136,8 +136,8 @@ def with_options(run: RunFile) -> RunFile:
 def checked(kind: str, place: str, options: Options) -> Options:
     """Return the options of a call, with a Path for each one that names a file.
 
-    place: where the options are in the run file. Raises ValueError for an unknown option, one that the run itself sets,
-    or an invalid value.
+    place: where the options are in the run file. Raises ValueError for an unknown option, an option that the run itself
+    sets, or an invalid value.
     """
     known, found = known_of(kind), dict[str, Any]()
     for name, value in options.items():
@@ -163,7 +163,7 @@ def checked(kind: str, place: str, options: Options) -> Options:
 
 
 def check_query(place: str, query: Options) -> None:
-    """Raise ValueError for options that are no query, or that count a node which the query does not have."""
+    """Raise ValueError for options that do not form a query, or that count a node missing from the query."""
     own = checked("query", place, {each: query[each] for each in query if each != "count"})
     try:
         query_of(keywords_of(own, known_of("query"))).place(str(query.get("count", "")))
@@ -228,7 +228,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
 
 
 def _kind(fields: Mapping[str, Any]) -> str:
-    """Return what a run compares. Raises ValueError unless it is exactly one kind of thing with its own tables."""
+    """Return the kind of a run. Raises ValueError unless the file compares one kind, with only tables of that kind."""
     kinds = [kind for kind in ROWS if fields.get(kind)]
     if not kinds:
         raise ValueError("names no systems")
@@ -260,7 +260,7 @@ def safe_path(path: Path) -> Path:
 
 
 def _check_metrics(names: list[Any], kind: str) -> None:
-    """Raise ValueError for a metric that is unknown or does not suit what is compared."""
+    """Raise ValueError for a metric that is unknown or does not suit this kind of run."""
     for name in names:
         if kind == "systems" and name == COST and len(names) > 1:
             continue
@@ -281,7 +281,7 @@ def _numbers(name: str, values: list[Any], least: int) -> tuple[int, ...]:
 
 
 def _tuned(table: Mapping[str, Any]) -> tuple[Options, Tuned | None]:
-    """Return the options with one value each, and the option that has several. Raises ValueError."""
+    """Return the options that have one value each, and the option that has several. Raises ValueError."""
     several = {name: values for name, values in table.items() if isinstance(values, list)}
     if len(several) > 1:
         raise ValueError(f"translate: only one option may have several values, not {' and '.join(several)}")

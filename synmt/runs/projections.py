@@ -112,7 +112,7 @@ class Projections:
         return Pair(add_parse(self.tasks, pair.source, path, options, self.jobs), target)
 
     def _add_side(self, part: str, file: Path, language: str) -> Path:
-        """Add the task that makes the records of a file: the tokens of raw text."""
+        """Add the task that turns a file into records, tokenizing raw text."""
         path = self._data("records", *part.split("/"), f"{file.name}.jsonl")
         inputs = {"file": file, **({"tokenize": language} if _form(file) == "text" else {})}
         return self.tasks.add_call(("reading", part), path, "records", inputs)

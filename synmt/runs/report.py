@@ -36,9 +36,9 @@ from synmt.text.links import detect_base, read_links
 from synmt.trees.formats import read_parses
 from synmt.trees.record import ParseRecord, RecordError, read_record
 
-BUCKETS = 5  # of about the same number of sentences, by length
-MOST_OUTPUTS = 60_000  # on a page, about 10 MB; of more, we show the sentences on which systems differ most
-MOST_POINTS = 200  # of a curve
+BUCKETS = 5  # length buckets with about the same number of sentences each
+MOST_OUTPUTS = 60_000  # per page, about 10 MB; if there are more, we show the sentences on which systems differ most
+MOST_POINTS = 200  # per curve
 LONGEST_LINE, LONGEST_WORD = 3000, 100  # characters
 DIGITS = 2  # decimals of scores
 CLOSEST = ("chrf", "las", "aer")  # metrics that judge a single sentence best
@@ -47,8 +47,8 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Found:
-    """What a run has found: its file, its folder, what was measured on each test, the results, and what each model
-    cost."""
+    """The findings of a run: its file, its folder, the statistics on each test, the results, and the cost of each
+    model."""
 
     run: RunFile
     place: Workplace
@@ -64,7 +64,7 @@ class Found:
 
 
 def page(found: Found, file: Path) -> str:
-    """Return the report of the run of a file. Raises BadInput."""
+    """Return the report of a run. file: the run file. Raises BadInput."""
     first = found.results[0]
     systems = list(dict.fromkeys(each.system for each in found.results))
     sentences = sum(len(each.outputs) * each.sentences for each in found.measured)
@@ -110,7 +110,7 @@ def _cites(found: Found) -> Iterator[str]:
 
 
 def _systems(measured: Measured, systems: Sequence[str]) -> dict[str, list[int]]:
-    """Return the numbers of the systems that a test has."""
+    """Return the numbers of the systems that have output for a test."""
     return {"systems": list(map(systems.index, measured.statistics))}
 
 
@@ -119,7 +119,7 @@ def _rounded(value: float | None, digits: int = DIGITS) -> float | None:
 
 
 def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a table for each size, test and challenge set. A cell holds the numbers of a system by a metric."""
+    """Yield a table for each size, test and challenge set. A cell holds the numbers for one system and metric."""
     for key in dict.fromkeys((each.size, each.test) for each in found.results):
         own = [each for each in found.results if (each.size, each.test) == key]
         metrics = {each.metric: each.higher_is_better for each in own}
@@ -149,7 +149,7 @@ def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _curves(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a panel for each size and column of the logs: for each system the curve of each seed, and their mean."""
+    """Yield a panel for each size and column of the logs, with each system's curves: one per seed, and their mean."""
     for size in found.run.sizes:
         models = dict.fromkeys((output.system, output.model) for output in found.made if output.size == size)
         of_system: dict[str, list[Curves]] = {}
@@ -170,7 +170,7 @@ def _curves(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _points(run: Curves, column: str) -> list[tuple[int, float | None]]:
-    """Return at most MOST_POINTS points of a curve, with its last."""
+    """Return at most MOST_POINTS points of a curve, including the last one."""
     updates, values = run.points.get(column, ([], []))
     points = [(update, _rounded(value, 4)) for update, value in zip(updates, values, strict=True)]
     step = -(-len(points) // MOST_POINTS) or 1
@@ -178,7 +178,7 @@ def _points(run: Curves, column: str) -> list[tuple[int, float | None]]:
 
 
 def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield what learning took, for each size and system: minutes and updates of each model, and the most megabytes."""
+    """Yield the cost of training for each size and system: minutes and updates of each model, and peak megabytes."""
     for size in found.run.sizes:
         for number, system in enumerate(systems):
             own = {
@@ -197,7 +197,7 @@ def _costs(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _by_length(measured: Measured, run: RunFile) -> dict[str, Any]:
-    """Return scores by the number of source words: [metrics][systems][buckets] of the mean and its deviation."""
+    """Return scores by number of source words: [metrics][systems][buckets] of mean and standard deviation."""
     lengths = [len(each.tokens) for each in _sources(measured.outputs[0], run)]
     quantiles = np.quantile(lengths, np.arange(1, BUCKETS) / BUCKETS, method="inverted_cdf").astype(int).tolist()
     buckets = LengthBuckets(tuple(dict.fromkeys(each for each in quantiles if each < max(lengths))))
@@ -233,8 +233,8 @@ def _named(measured: Measured) -> Iterator[tuple[str, Metric[Any]]]:
 
 
 def _sentences(measured: Measured, found: Found, most: int) -> dict[str, Any]:
-    """Return the sentences of a test with all outputs and their scores, at most so many: those on which systems differ
-    most by their mean over seeds."""
+    """Return at most `most` sentences of a test with all outputs and their scores: those on which the systems' mean
+    scores over seeds differ most."""
     first, run = measured.outputs[0], found.run
     names = [name for name in run.metrics if name != COSTS.name]
     scores = _of_sentences(measured, names)
@@ -265,8 +265,8 @@ def _sentences(measured: Measured, found: Found, most: int) -> dict[str, Any]:
 
 
 def _of_sentences(measured: Measured, names: Sequence[str]) -> Numbers:
-    """Return the score of each sentence, [metrics, systems, seeds, n]. Corpus metrics judge a sentence as
-    `synmt score --by-sentence` does."""
+    """Return the score of each sentence, [metrics, systems, seeds, n]. Corpus metrics score a sentence as in
+    `synmt score --by-sentence`."""
     config = MetricConfig(effective_order=True, link_base=0)
     metrics = [*(METRICS[name](config) for name in names), *measured.metrics[len(names) :]]
     return np.array(
@@ -278,7 +278,7 @@ def _of_sentences(measured: Measured, names: Sequence[str]) -> Numbers:
 
 
 def _sources(output: Output, run: RunFile) -> Iterator[ParseRecord]:
-    """Yield the sources of a test, for projections the sentences whose trees are scored."""
+    """Yield the source sentences of a test, or for projections the sentences whose trees are scored."""
     assert output.pair
     if run.kind == "aligners":
         yield from (ParseRecord(tokens=words) for words, _ in _pairs(output.pair))
@@ -287,7 +287,7 @@ def _sources(output: Output, run: RunFile) -> Iterator[ParseRecord]:
 
 
 def _sides(output: Output, run: RunFile) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the sources and references of a test as the page shows them. A test without sources has empty ones."""
+    """Return the sources and references of a test as the page shows them. Sources are empty if the test has none."""
     assert output.pair
     sources = list(map(_shown, _sources(output, run)))
     if run.kind != "aligners":
@@ -306,12 +306,12 @@ def _sides(output: Output, run: RunFile) -> tuple[list[dict[str, Any]], list[dic
 
 
 def _pairs(pair: Pair) -> Iterator[list[list[str]]]:
-    """Yield the words of both sides of a test for aligners, which may be in one file."""
+    """Yield the words of both sides of a test for aligners; one file may hold both sides."""
     return pairs_of_words(list(dict.fromkeys(map(str, (pair.source, pair.target)))))
 
 
 def _outputs(output: Output, found: Found) -> list[Any]:
-    """Return the lines of an output as the page shows them: translations with their trees if they have any, links, or
+    """Return the lines of an output as the page shows them: translations, with trees if they have any; links; or
     trees."""
     if found.run.kind == "aligners":
         return [{"links": sorted(read_links(line.text, 0).possible)} for line in read_lines([str(output.path)])]
@@ -327,7 +327,7 @@ def _outputs(output: Output, found: Found) -> list[Any]:
 
 
 def _tree_of(line: str) -> ParseRecord:
-    """Return the record of a translation, without anything if its words are not those of its text."""
+    """Return the record of a translation, or the empty record if its words do not spell its text."""
     try:
         return read_record(line, partial=True)
     except RecordError:
@@ -335,7 +335,7 @@ def _tree_of(line: str) -> ParseRecord:
 
 
 def _records(path: Path) -> Iterator[ParseRecord]:
-    """Yield the sentences of a file of text, records, whose trees may be partial, or CoNLL-U."""
+    """Yield the sentences of a file of text, of records (whose trees may be partial) or of CoNLL-U."""
     form, lines = source_form(read_lines([str(path)], "blank"))
     if form == "conllu":
         yield from (record for _, record in read_parses(lines, BadLines("blank")))
@@ -347,7 +347,7 @@ def _records(path: Path) -> Iterator[ParseRecord]:
 
 
 def _shown(record: ParseRecord) -> dict[str, Any]:
-    """Return the text of a record and its trees. Lists are empty where it has none."""
+    """Return the text of a record, and those of its trees that it has."""
     words = [label(word, LONGEST_WORD) for word in record.tokens]
     shown: dict[str, Any] = {"text": label(record.text or " ".join(record.tokens), LONGEST_LINE)}
     if record.heads:

@@ -33,7 +33,7 @@ from synmt.trees.record import read_record
 
 MODEL = ("model", "source-syntax", "target-syntax")  # options that choose the system
 SUM_TREES = 16  # number of trees to sum over for the cost of words, if a model writes trees
-Fields = frozenset[str]  # of a parse record
+Fields = frozenset[str]  # names of fields of a parse record
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Training:
 
     @property
     def name(self) -> str:
-        """Return the path of the model in the folder of the run. System names have no dots, so no two models or
-        translations share a path."""
+        """Return the path of the model in the run's folder. System names have no dots, so no two models or translations
+        share a path."""
         return f"{self.size or 'all'}/{self.system}.{self.seed}"
 
     @property
@@ -147,7 +147,7 @@ def _kind(name: str) -> str:
 
 def check_data(run: RunFile, plan: Plan) -> None:
     """Raise BadInput for files that are missing, differ in length, are shorter than a size, lack trees that systems
-    need, or have to be text but are not."""
+    need, or are not text where they must be."""
     assert run.train and run.dev
     pairs = count_pairs(run.train)
     check_size(run, pairs)
@@ -216,13 +216,13 @@ def translation_of(place: Workplace, training: Training, test: str) -> Path:
 
 
 def translation_of_dev(place: Workplace, training: Training, own: Options) -> Path:
-    """Return the path of a translation of dev. own: the option that is tuned on dev, with a value."""
+    """Return the path of a translation of dev. own: the tuned option with one of its values."""
     ((option, value),) = own.items()
     return place.folder / "data" / "dev" / training.name / f"{option}-{quote(str(value), safe='')}"
 
 
 def trees_of(place: Workplace, translation: Path) -> Path:
-    """Return the file with the trees of a translation, which is empty for a model that writes none."""
+    """Return the file with the trees of a translation; it is empty if the model writes no trees."""
     return place.beside("data/trees", translation, ".jsonl")
 
 
@@ -240,8 +240,8 @@ def cut_of(place: Workplace, side: str, path: Path, size: int | None) -> Path:
 
 @dataclass
 class Systems:
-    """The tasks of a run that compares systems. run: with the data in the form that all systems read; jobs: number of
-    parsing processes; sets: for each test, the files of its challenge sets."""
+    """The tasks of a run that compares systems. run: the run, with its data in the form that all systems read; jobs:
+    number of parsing processes; sets: for each test, the files of its challenge sets."""
 
     place: Workplace
     plan: Plan
@@ -315,7 +315,7 @@ class Systems:
         )
 
     def _parse(self, text: "Text") -> Path:
-        """Return the file of a text that systems read: its parse records, if some system needs trees it lacks."""
+        """Return the file that systems read: the text, or its parse records if a system needs trees that it lacks."""
         if not text.needs or form_of(text.path, text.side) != "text":
             return text.path
         options = parse_options(self.run, self.plan, text)
@@ -384,7 +384,7 @@ class Systems:
         self.tasks.add(("translating", what), path, inputs, work, [*files.values(), *needs], anew=True)
 
     def _add_costs(self, training: Training, test: str, pair: Pair) -> None:
-        """Add the task that computes a model's cost of the references of a test, summed over trees on their words."""
+        """Add the task that computes a model's cost of a test's references, summed over trees if it writes trees."""
         path, model = self._costs_of(training, test), model_of(self.place, training)
         options = {"model": model, "source": pair.source, "target": pair.target, "sum-trees": SUM_TREES}
         self.tasks.add_call(("measuring", f"{test} with {training.title}"), path, "costs", options, anew=True)
@@ -402,8 +402,8 @@ class Systems:
         return {**self.run.options.get("translate", {}), **chosen}
 
     def chosen(self) -> Chosen:
-        """Return for each size and system the value of the tuned option with the best mean score over all seeds on dev,
-        by the first metric of the run; the first of equals. Systems without all translations are left out."""
+        """Return for each size and system the value of the tuned option with the best mean score on dev over all seeds,
+        by the run's first metric; the first value wins ties. Systems that lack a translation are left out."""
         found = {}
         choices = self.run.tuned.choices if self.run.tuned else []
         for training in self.plan.trainings if choices else []:
@@ -427,7 +427,7 @@ def _titled(training: Training, own: Options) -> str:
 
 
 def form_of(path: Path, side: int) -> Form:
-    """Return what the lines of a file are; side: 0 for a source, 1 for a target."""
+    """Return the form of the lines of a file. side: 0 for a source, 1 for a target."""
     form, _ = (
         target_form(read_lines([str(path)]), with_arcs=True) if side else source_form(read_lines([str(path)], "blank"))
     )
@@ -452,8 +452,8 @@ def score(metric: str, translation: Path, reference: Path) -> float:
 
 @dataclass(frozen=True)
 class Text:
-    """A file of sentences. part: its path in the folder of the run; needs: fields of its records that systems need;
-    side: 0 for a source.
+    """A file of sentences. part: the path in the run's folder; needs: fields of the records that systems need; side: 0
+    for a source.
 
     is_test: whether no model depends on it, so that it may be parsed again.
     """

@@ -18,19 +18,19 @@ from synmt.runs.file import Options, Pair
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput, read_lines
 
-Chosen = Mapping[tuple[int | None, str], Options]  # for a size and system the option that was chosen on dev
+Chosen = Mapping[tuple[int | None, str], Options]  # for each size and system, the option chosen on dev
 LEVEL = SignificanceConfig().level
-SMALLEST_P = 1e-4  # that is printed
+SMALLEST_P = 1e-4  # smaller values are printed as < 0.0001
 
 
 @dataclass(frozen=True)
 class Result:
-    """One system by one metric on one test, trained on `size` sentence pairs (None: all).
+    """The scores of one system by one metric on one test. size: number of training pairs, None for all.
 
-    scores: of each seed. difference: of their mean from that of the first system; better: whether it is an improvement;
-    p: of that difference, as in `metrics.significance`; holm: p corrected for the number of systems that are compared
-    with the first one. All four are None for the first system. chosen: the option of `synmt translate` that was chosen
-    on dev. part: the challenge set, "" for the whole test.
+    scores: one per seed. difference: mean score minus the first system's mean score; better: whether this is an
+    improvement; p: p value of the difference, as in `metrics.significance`; holm: p corrected for the number of systems
+    compared with the first one. These four are None for the first system. chosen: the option of `synmt translate`
+    chosen on dev. part: the challenge set, "" for the whole test.
     """
 
     size: int | None
@@ -53,12 +53,12 @@ class Result:
 
     @property
     def deviation(self) -> float:
-        """Return the standard deviation over seeds, that of a sample; nan of one seed."""
+        """Return the sample standard deviation over seeds; nan for a single seed."""
         return float(np.std(self.scores, ddof=1)) if len(self.scores) > 1 else float("nan")
 
     @property
     def verdict(self) -> str:
-        """Return `better` or `worse` than the first system where p is below LEVEL after Holm's correction."""
+        """Return `better` or `worse`, compared with the first system, or "" unless Holm's p is below LEVEL."""
         if self.holm is None or self.holm >= LEVEL:
             return ""
         return "better" if self.better else "worse"
@@ -66,10 +66,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Output:
-    """What a system made of a test, to be scored.
+    """The output of a system on a test, to be scored.
 
-    path, reference: files of translations, links or records. costs: a file with the log-probability of each reference
-    and its number of words. model: what the system learned, whose note has its cost. pair: both sides of the test.
+    path, reference: files of translations, links or records. costs: a file with the log-probability and number of words
+    of each reference. model: the trained model or aligner, whose note records its cost. pair: both sides of the test.
     """
 
     size: int | None
@@ -84,7 +84,7 @@ class Output:
 
 
 def by_test(outputs: Sequence[Output]) -> list[list[Output]]:
-    """Return the outputs of each size and test."""
+    """Group the outputs by size and test."""
     keys = dict.fromkeys((each.size, each.test) for each in outputs)
     return [[each for each in outputs if (each.size, each.test) == key] for key in keys]
 
@@ -94,10 +94,10 @@ def results(
     sets: Mapping[str, Path] = {},
     chosen: Chosen = {},  # noqa: B006
 ) -> Iterator[Result]:
-    """Yield the results on a test: of each challenge set, system and metric. Raises BadInput.
+    """Yield the result of each system by each metric, on a whole test and on its challenge sets. Raises BadInput.
 
-    sets: the files of its challenge sets, of which each line has the number of a sentence of the test and, behind a
-    tab, words of its reference. chosen: options that were chosen on dev.
+    sets: a file for each challenge set; each line has the number of a test sentence and, optionally, a tab and words of
+    its reference. chosen: options chosen on dev.
     """
     size, test = measured.outputs[0].size, measured.outputs[0].test
     for name, part in {"": None, **sets}.items():
@@ -108,7 +108,7 @@ def results(
 
 @dataclass(frozen=True)
 class Measured:
-    """The statistics of systems on one test. statistics: by system [seeds][metrics] of [n,k]."""
+    """The statistics of systems on one test. statistics: for each system, [seeds][metrics] of [n,k]."""
 
     metrics: Sequence[Metric[Any]]
     outputs: Sequence[Output]
@@ -130,8 +130,8 @@ class Measured:
         return cls([*given.metrics, *([COSTS] if outputs[0].costs else [])], outputs, found)
 
     def within(self, part: Path) -> Self:
-        """Return the statistics of the sentences of a challenge set. Where it names words of the references, a further
-        metric is how many of them the translations have."""
+        """Return the statistics of the sentences of a challenge set. If the set names words of the references, add a
+        metric that counts how many of them occur in the translations."""
         rows = [line.text.split("\t") for line in read_lines([str(part)])]
         numbers = [int(row[0]) - 1 for row in rows]
         if not numbers or not 0 <= min(numbers) <= max(numbers) < self.sentences:
@@ -151,7 +151,7 @@ class Measured:
 
 @dataclass
 class Ratio:
-    """A metric of a run whose score is the ratio of two sums, times `scale`; its statistics are made by the run."""
+    """A metric whose score is the ratio of two sums, times `scale`. The run computes its statistics."""
 
     name: str
     signature: str
@@ -180,7 +180,7 @@ def read_costs(path: Path) -> Statistics:
 
 
 def found_words(path: Path, numbers: Sequence[int], words: Sequence[Sequence[str]]) -> Statistics:
-    """Return how many of the words each of these sentences has, and how many words there are, [n, 2]."""
+    """Return for each of these sentences how many of its words the translation has, and how many there are, [n, 2]."""
     texts = [set(re.findall(r"\w+", line.text.lower())) for line in read_lines([str(path)])]
     return np.array([[sum(word in texts[n] for word in own), len(own)] for n, own in zip(numbers, words, strict=True)])
 
@@ -206,7 +206,7 @@ def _compared(measured: Measured) -> Iterator[Result]:
             yield result
 
 
-Costs = Mapping[tuple[int | None, str], tuple[float, int | None]]  # of a size and system: CPU minutes, megabytes
+Costs = Mapping[tuple[int | None, str], tuple[float, int | None]]  # for each size and system: CPU minutes, MB
 
 
 def report(found: Sequence[Result], costs: Costs, form: str) -> Iterator[str]:
@@ -218,7 +218,7 @@ def report(found: Sequence[Result], costs: Costs, form: str) -> Iterator[str]:
 
 
 def costs_of(made: Mapping[Output, Made | None]) -> Costs:
-    """Return the mean CPU minutes of learning and the most megabytes, for each size and system."""
+    """Return the mean CPU minutes and the peak megabytes of training, for each size and system."""
     notes: dict[tuple[int | None, str], dict[Path, Made]] = {}
     for output, each in made.items():
         if each:
@@ -254,13 +254,13 @@ def _parts(found: Sequence[Result], costs: Costs) -> Iterator[Part]:
 
 
 def _tables(found: Sequence[Result]) -> Iterator[list[Result]]:
-    """Yield the results of each size, test and challenge set."""
+    """Group the results by size, test and challenge set."""
     for table in dict.fromkeys((each.size, each.test) for each in found):
         yield [each for each in found if (each.size, each.test) == table]
 
 
 def legend(first: str, seeds: int, systems: int) -> Iterator[str]:
-    """Yield what the numbers are."""
+    """Yield lines that explain the numbers of the table."""
     resampled = f"{RESAMPLES} bootstrap resamples, seed {SEED}"
     if seeds > 1:
         yield f"mean ± standard deviation over {seeds} seeds; Δ: difference of the means from {first}"
@@ -306,7 +306,7 @@ def _latex(found: Sequence[Result], costs: Costs) -> Iterator[str]:
 
 
 def _latex_cells(result: Result, table: Sequence[Result]) -> list[str]:
-    """Return the cells of a score and of its p: the best mean of a metric is bold."""
+    """Return the cells for a score and its p; the best mean by each metric is bold."""
     means = [each.mean for each in table if each.metric == result.metric]
     best = max(means) if result.higher_is_better else min(means)
     score = f"{result.mean:.2f}"
@@ -317,7 +317,7 @@ def _latex_cells(result: Result, table: Sequence[Result]) -> list[str]:
 
 
 def _caption(table: Sequence[Result], systems: int) -> str:
-    """Return what the numbers of a table are."""
+    """Return a caption that explains the numbers of a table."""
     first, seeds = table[0], len(table[0].scores)
     name, resampled = latex_text(first.system), f"{RESAMPLES} bootstrap resamples"
     mean = rf"mean $\pm$ standard deviation over {seeds} seeds" if seeds > 1 else "score of one seed"

@@ -1,8 +1,8 @@
 """The tasks of a run. A task has a name, inputs, an output path and the function that makes the output.
 
-Before a task starts, a note records its inputs. Each start of the run compares the notes with the run file, so output
-that was made from other inputs is neither continued nor used. Tasks run in separate processes, in any order that
-respects their dependencies.
+Before a task starts, a note records its inputs. Whenever the run starts, it compares the notes with the run file, so
+output of other inputs is neither continued nor used. Tasks run in separate processes, in any order that respects their
+dependencies.
 """
 
 import fcntl
@@ -35,8 +35,8 @@ Of = Mapping[str, str]  # inputs by name: options as text, files as checksums
 
 @dataclass(frozen=True)
 class Made:
-    """The note of an output. of: its inputs; cpu_seconds: of the last process that worked on it, None while unfinished;
-    megabytes: the peak memory of that process, None if it was made in this process."""
+    """The note of an output. of: its inputs; cpu_seconds: CPU time of the last process that worked on it, None while
+    unfinished; megabytes: peak memory of that process, None if the output was made in this process."""
 
     of: dict[str, str]
     cpu_seconds: float | None = None
@@ -329,7 +329,7 @@ def do_all(place: Workplace, tasks: Sequence[Task], jobs: int) -> None:
 
 
 def do(place: Workplace, tasks: Sequence[Task], jobs: int = 1) -> None:
-    """Do tasks, up to `jobs` at a time, and report each. A task waits for those of them that it needs. Raises as
+    """Do tasks, up to `jobs` at a time, and report each one. A task waits for the tasks that it needs. Raises as
     `do_all`."""
     progress = Progress(len(tasks), jobs)
     ended = {task: threading.Event() for task in tasks}

@@ -1,7 +1,7 @@
-"""Lines in and out, by the rules of all stream commands.
+"""Reads and writes lines by the rules of all stream commands.
 
-UTF-8, one record per line, line n of the output belongs to line n of the input, constant memory, and errors that name
-file, line and cause. Only a line feed ends a line: U+2028 and the like do not.
+Text is UTF-8 with one record per line, line n of the output belongs to line n of the input, memory is constant, and
+errors name file, line and cause. Only a line feed ends a line: U+2028 and the like do not.
 """
 
 import errno
@@ -42,7 +42,7 @@ A_FOLDER = "expected a file, found a folder"
 
 
 class BadInput(Exception):
-    """Unusable input. The message has the place, that is file and line if known, and the cause on one line."""
+    """Unusable input. The message is one line with the place (file and line, if known) and the cause."""
 
     def __init__(self, cause: str, source: str = "", number: int = 0) -> None:
         self.cause = shown(cause, LONGEST_CAUSE)
@@ -191,7 +191,7 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
 
 
 def never() -> bool:
-    """Return False, for input that does not pause or that nobody waits for."""
+    """Return False: for input that does not pause, or whose output nobody waits for."""
     return False
 
 
@@ -331,10 +331,9 @@ def write_lines(lines: Iterable[str]) -> None:
 def with_progress(
     items: Iterable[T], unit: str, total: Callable[[], int | None] = lambda: None, doing: str | None = None
 ) -> Iterable[T]:
-    """Return the items, with a progress bar if stderr is a terminal and standard output is not, which would mix with
-    it.
+    """Return the items, with a progress bar if stderr is a terminal and standard output is not (the two would mix).
 
-    total: returns the number of items, if known; doing: what the bar begins with.
+    total: returns the number of items, if known; doing: text at the start of the bar.
     """
     if sys.stdout is None or sys.stdout.isatty() or not sys.stderr.isatty():
         return items
@@ -345,7 +344,7 @@ def with_progress(
 
 
 def count_lines(paths: Sequence[str]) -> int | None:
-    """Return the number of lines in files, or None if they are not plain files, which can be read twice."""
+    """Return the number of lines in files, or None unless all are plain files, which can be read twice."""
     if not all(Path(path).is_file() and not compression_of(path) for path in paths):
         return None
     count = 0

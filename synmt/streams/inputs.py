@@ -69,7 +69,7 @@ class Pipe:
 
 @contextmanager
 def open_input(path: str, longest: int) -> Iterator[BinaryIO | Pipe]:
-    """Open a file to read lines; `-` is standard input. Raises OSError, also for a file that cannot be unpacked."""
+    """Open a file for reading lines; `-` is standard input. Raises OSError, also for a file that cannot be unpacked."""
     if path == "-" and sys.stdin is None:
         raise OSError(errno.EBADF, "closed")
     elif path == "-":

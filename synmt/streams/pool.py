@@ -19,7 +19,7 @@ from synmt.streams.process import search_rarely
 
 T = TypeVar("T")
 U = TypeVar("U")
-Run = Callable[[Iterable[T | None]], Iterator[U]]  # at None, it yields all results so far before it takes more items
+Run = Callable[[Iterable[T | None]], Iterator[U]]  # after a None, it yields all results before it takes more items
 
 
 @contextmanager
@@ -72,7 +72,7 @@ class Pool(Generic[T, U]):
                 item = next(upcoming)
             except StopIteration:
                 break
-            except BadInput as error:  # unlike an error of the work, after which nothing may follow
+            except BadInput as error:  # unlike an error of the work, it comes after all results
                 failure = error
             else:
                 if item is not None:

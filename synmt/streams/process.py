@@ -85,7 +85,7 @@ def random_numbers_kept() -> Iterator[None]:
 
 @contextmanager
 def quiet(*names: str) -> Iterator[None]:
-    """Silence all but critical messages of these libraries, whose exceptions repeat them."""
+    """Silence all but critical messages of these libraries; their exceptions say the same."""
     loggers = [logging.getLogger(name) for name in names]
     levels = [each.level for each in loggers]
     for each in loggers:
@@ -98,8 +98,8 @@ def quiet(*names: str) -> Iterator[None]:
 
 
 def search_rarely() -> None:
-    """Search for reference cycles less often: records and examples are many and have none.
+    """Search for reference cycles less often, since our many records and examples contain none.
 
-    With Python's default, the search takes a third of the time it takes to create them.
+    With Python's default, the search takes a third of the time that it takes to create these objects.
     """
     gc.set_threshold(OBJECTS, 20, 20)

@@ -56,7 +56,7 @@ def read_links(text: str, base: int = 0) -> Links:
 
 
 def read_scores(text: str) -> dict[Link, float]:
-    """Return the links of one line and their scores, 1 of links without one. Raises LinkError as `read_links` does."""
+    """Return the links of one line with their scores, 1 if a link has none. Raises LinkError as `read_links` does."""
     return {link: score for link, _, score in _read(text, 0)}
 
 
@@ -97,7 +97,7 @@ def write_links(links: Iterable[Link], base: int = 0) -> str:
 
 
 def write_scores(links: Mapping[Link, float], base: int = 0) -> str:
-    """Return `i-j:0.93` for each, in order."""
+    """Return each link as `i-j:0.93`, in order."""
     return " ".join(f"{source + base}-{target + base}:{links[source, target]:.2f}" for source, target in sorted(links))
 
 

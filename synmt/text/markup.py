@@ -23,7 +23,7 @@ thead tr ul
 VOID = frozenset(_VOID.split())  # HTML elements without an end tag
 CODE = frozenset(_CODE.split())  # XLIFF and TMX elements that contain code of another format
 BLOCKS = frozenset(_BLOCKS.split())  # HTML elements whose tags end a word
-MOST_ELEMENTS = 1000  # per line; time grows with elements times words
+MOST_ELEMENTS = 1000  # per line; time grows with the product of elements and words
 _MARKUP = re.compile(
     r"""
       (?P<comment> <!--.*?--> | <\?.*?\?> )
@@ -254,7 +254,7 @@ def _tags(elements: Sequence[Element], places: Sequence[Span]) -> Iterator[tuple
 def _gap(space: str, before: str, after: str, tags: Sequence[Tag]) -> str:
     """Return the tags and the white space between two words.
 
-    The white space follows all end tags, and precedes all start tags and the first unit that had white space before it.
+    The white space follows all end tags. It precedes all start tags and the first unit that had white space before it.
     before, after: the surrounding text, empty at an end of the line.
     """
     begin = next((place for place, (kind, _, _) in enumerate(tags) if kind == "start"), len(tags))

@@ -1,4 +1,4 @@
-"""Words of raw text, and back: by the rules of Moses, or at spaces."""
+"""Splits raw text into words and joins them again, by the rules of Moses or at spaces."""
 
 import re
 import unicodedata
@@ -33,9 +33,9 @@ class MosesTokenizer:
 
     Nothing is escaped as HTML: `&` stays `&`.
 
-    The rules look no further than the next white space, except that a full stop may belong to its word before a
-    lower-case letter, a digit or the end. They also treat all words alike that are not abbreviations. So we apply them
-    once to each word with punctuation, and remember the result.
+    The rules look no further than the next white space, with one exception: a full stop may belong to its word before a
+    lower-case letter, a digit or the end. They also treat all words that are not abbreviations alike. So we apply them
+    only once to each word with punctuation, and remember the result.
     """
 
     def __init__(self, language: str) -> None:
@@ -122,7 +122,7 @@ class TextConfig:
 class Words:
     """How a model's training data was tokenized.
 
-    share: of the training sentences, 0 to 1, that consist of the words that this tokenizer gives.
+    share: the share of training sentences, 0 to 1, whose words are those that this tokenizer gives.
     """
 
     tokenizer: WordsName
@@ -147,7 +147,7 @@ def with_languages(settings: Mapping[str, Any], source: str | None, target: str 
 
 
 def note_tokenizers(notes: Notes, tokenizer: TokenizerName, languages: Mapping[str, str]) -> None:
-    """Note the language as which raw text is tokenized, unless it is tokenized already. languages: by side."""
+    """Note in which language raw text is tokenized, unless it is tokenized already. languages: by side."""
     if tokenizer != "none" and languages:
         first, *others = (f"{side} text as {language}" for side, language in languages.items())
         notes.add(", ".join([first.replace(" as ", " is tokenized as ", 1), *others]))
@@ -194,7 +194,7 @@ def spaces_after(tokens: Sequence[str], text: str) -> list[bool] | None:
 def spans_of(tokens: Sequence[str], text: str) -> list[tuple[int, int]]:
     """Return the character span of each token in the text, [first, end).
 
-    The text may have more characters between those of the tokens. Raises ValueError if one of theirs is missing.
+    The text may have other characters between tokens. Raises ValueError if a character of a token is missing.
     """
     spans = []
     end = 0

@@ -22,7 +22,7 @@ VOCABULARY_FILES = ("vocab.target.txt", "vocab.source.txt", "vocab.labels.txt")
 
 
 def structural(token: str) -> str:
-    """Return the vocabulary entry of a label or bracket, which differs from that of any word."""
+    """Return the vocabulary entry of a label or bracket, which no word has."""
     return f" {token}"
 
 
@@ -46,7 +46,7 @@ def flaw(token: str) -> str:
 class Vocabulary:
     """Tokens and labels, and their ids.
 
-    target: tokens with the ids 0…T−1, END and UNKNOWN first. source: source-only tokens, which follow.
+    target: tokens with the ids 0…T−1, END and UNKNOWN first. source: source-only tokens, with the next ids.
     labels: the label sets of tokens, by name. Labels are numbered from 1; 0 means none or unknown.
     """
 

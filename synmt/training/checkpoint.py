@@ -1,7 +1,7 @@
 """Checkpoints: the state of a training run in one file. A resumed run gets the same numbers as an uninterrupted one.
 
 checkpoint/update-N.safetensors holds the parameters, Adam's moments and the recent parameters that averaging needs. Its
-metadata holds the counters and a checksum. The last two files are kept, in case the newest is damaged. Random numbers
+metadata holds the counters and a checksum. We keep the last two files, in case the newest is damaged. Random numbers
 and the order of batches need no state, since they depend only on seed, epoch and update.
 """
 
@@ -30,7 +30,7 @@ NAME = re.compile(r"update-(\d+)\.safetensors")
 
 @dataclass
 class Progress:
-    """How far a training run is.
+    """The progress of a training run.
 
     update, epoch: the number of finished updates and epochs.
     batches_of_epoch: finished batches of the current epoch, over all processes.
@@ -61,7 +61,7 @@ class Progress:
     interval_seconds: float = 0.0
 
     def count_update(self, batches: int, batches_an_epoch: int) -> None:
-        """Count one more update of so many batches; the last update of an epoch may have fewer."""
+        """Count an update of this many batches; the last update of an epoch may have fewer."""
         self.update += 1
         self.batches_of_epoch += batches
         if self.batches_of_epoch >= batches_an_epoch:
@@ -107,7 +107,7 @@ class TrainingState:
                 print(f"synmt train: skipped a checkpoint: {error}", file=sys.stderr)
 
     def _load(self, path: Path) -> None:
-        """Load a file. Raises BadInput for a damaged one or one of another model, and changes nothing then."""
+        """Load a file. Raises BadInput, and changes nothing, if it is damaged or belongs to another model."""
         with naming(path):
             progress, tensors = read_checkpoint(path)
             groups: dict[str, dict[str, Tensor]] = {}

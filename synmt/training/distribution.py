@@ -1,7 +1,7 @@
-"""Data-parallel training with the processes that torchrun starts, or with one.
+"""Data-parallel training with the processes that torchrun starts, or with a single process.
 
-Gradients are added over the processes and divided by the tokens of all. So any number of processes computes the same
-gradient as one process with the same global batch.
+Gradients are added over all processes and divided by their total number of tokens. So any number of processes computes
+the same gradient as one process with the same global batch.
 """
 
 import atexit
@@ -27,7 +27,8 @@ LONGEST_WAIT = timedelta(days=1)  # for a host that prepares its pairs slowly; N
 
 @dataclass(frozen=True)
 class Processes:
-    """rank: the number of this process; process 0 writes files. size: the number of processes. device: its own."""
+    """rank: the number of this process; process 0 writes files. size: the number of processes. device: this process's
+    device."""
 
     rank: int
     size: int
@@ -40,8 +41,8 @@ class Processes:
     def learner(self, model: nn.Module) -> nn.Module:
         """Return a module that computes the losses of a model, and whose gradients are means over all processes.
 
-        They are exchanged while the backward pass still computes others. Ideas may leave parameters without a gradient
-        in any update, so each forward pass looks for them; one process does not.
+        Gradients are exchanged while the backward pass still computes others. Ideas may leave parameters without a
+        gradient in any update, so with several processes, each forward pass looks for such parameters.
         """
         learner = Learner(model, self.device)
         if self.size == 1:
@@ -54,7 +55,7 @@ class Processes:
         return learner.no_sync() if isinstance(learner, DistributedDataParallel) else nullcontext()
 
     def together(self) -> AbstractContextManager[None]:
-        """Return a context of work that fails with BadInput if another process has ended."""
+        """Return a context for joint work, which fails with BadInput if another process has ended."""
         return _together() if self.size > 1 else nullcontext()
 
     def sum(self, tensor: Tensor) -> None:

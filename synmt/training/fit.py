@@ -1,4 +1,4 @@
-"""Training of any model on a bitext: translation models, aligners, and modules on top of either."""
+"""Training of any model on a bitext: a translation model, an aligner, or a module on top of either."""
 
 import sys
 from collections.abc import Callable
@@ -31,7 +31,7 @@ FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select", "s
 
 
 class Pairs(Protocol):
-    """Sentence pairs, as far as `fit` needs to know them."""
+    """The interface of sentence pairs that `fit` needs."""
 
     def __len__(self) -> int: ...
 
@@ -44,7 +44,7 @@ class Pairs(Protocol):
 
 
 class TrainingData(Protocol[Config]):
-    """A bitext in the form that models with some kind of config learn from."""
+    """A bitext in the form that models with this kind of config learn from."""
 
     @property
     def bitext(self) -> Pairs: ...
@@ -56,7 +56,7 @@ class TrainingData(Protocol[Config]):
         """Return the training examples. Raises BadInput with the line of an unusable record."""
 
     def validation(self, folder: ModelFolder[Config], training: TrainingConfig) -> Validate | None:
-        """Return what scores a model, None without validation data."""
+        """Return the function that scores a model, None without validation data."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def fit(
     training, start = recipe.training, recipe.start
     resume = bool(
         processes.from_first((path / CONFIG_FILE).exists())
-    )  # the first process may write it before others look
+    )  # the first process may write it before the others look
     if not len(data.bitext):
         raise BadInput("no sentence pairs to train on")
     with naming(path):

@@ -1,4 +1,4 @@
-"""What a training run reports: the rows of log.tsv, and the same rows for TensorBoard."""
+"""The log of a training run: the rows of log.tsv, and the same rows for TensorBoard."""
 
 import os
 from importlib.util import find_spec

@@ -28,7 +28,7 @@ from synmt.training.update import Examples, Step, Updater, learning_rate
 from synmt.training.validation import Validate, ValidationScores
 
 CHECKPOINTS = "checkpoint"
-ORDERED = 100  # first batches, whose checksum identifies the order of all
+ORDERED = 100  # the checksum of this many first batches identifies the order of all
 T = TypeVar("T")
 LARGEST_LOSS = 700  # nats per token; the perplexity of more overflows
 
@@ -144,7 +144,7 @@ class Trainer:
         return self.corpus.shuffled_batches(config.batch_tokens, config.seed, epoch, config.batch_by)
 
     def _upcoming(self) -> AbstractContextManager[Iterator[Step]]:
-        """Return all remaining updates. For a GPU, a thread builds the next one; a CPU cannot compute meanwhile."""
+        """Return all remaining updates. For a GPU, a thread prepares the next one; a CPU would gain nothing by that."""
         return nullcontext(self._steps()) if self.processes.device.type == "cpu" else ahead(self._steps())
 
     def _steps(self) -> Iterator[Step]:
@@ -304,7 +304,7 @@ class Interval:
 
 @contextmanager
 def ahead(items: Iterator[T]) -> Iterator[Iterator[T]]:
-    """Yield an iterator over items, each made by a thread while the one before it is used. Raises what they raise."""
+    """Yield an iterator over items; a thread makes each item while the one before it is used. Raises its errors."""
     with ThreadPoolExecutor(1) as thread:
 
         def results() -> Iterator[T]:

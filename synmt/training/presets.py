@@ -25,7 +25,7 @@ SMALL = Preset(dict(
     learning_rate=3e-3, schedule="cosine", warmup=400, adam_beta2=0.98,
 ))  # fmt: skip
 PRESETS: dict[str, Preset] = {**MASK, "small": SMALL, **TRANSITIONS, **PASCAL}
-DEFAULT = "small"  # it trains anywhere; those of the papers need a GPU
+DEFAULT = "small"  # it trains anywhere; the papers' presets need a GPU
 
 
 def resolve(preset: Preset, systems: Iterable[str], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def configs(settings: Mapping[str, Any]) -> tuple[TransformerConfig, TrainingCon
 
 
 def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelConfig, TrainingConfig]:
-    """Return the configs of the model and of training that the given settings ask for.
+    """Return the configs of the model and of training for the given settings.
 
     Raises ValueError for unknown names and for values out of bounds.
     """
@@ -54,7 +54,7 @@ def model_and_training(preset: Preset, given: Mapping[str, Any]) -> tuple[ModelC
 
 
 def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the ideas of source and target that settings name. Raises ValueError for an unknown system."""
+    """Return the ideas of source and target named by the settings. Raises ValueError for an unknown system."""
     system = given.get("model", PLAIN)
     if system not in systems():
         raise ValueError(f"unknown system {system!r}; known: {', '.join(systems())}")
@@ -65,7 +65,7 @@ def ideas_of(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
 
 @cache
 def owners() -> dict[str, tuple[str, ...]]:
-    """Return for each option of an idea what uses it, such as `--model NAME`."""
+    """Return for each option of an idea the choices that use it, such as `--model NAME`."""
     ideas = [*SOURCE_IDEAS.items(), *TARGET_IDEAS.items()]
     return {option: (f"--model {name}",) for name, idea in ideas for option in option_names(idea, f"{name}-")}
 
@@ -95,7 +95,7 @@ def bringing() -> dict[str, list[str]]:
 def _sides(
     source: Sequence[str], target: Sequence[str], settings: Mapping[str, Any]
 ) -> tuple[SourceSide | None, TargetSide | None]:
-    """Return the sides of these ideas. An invalid one is None; making the model reports it."""
+    """Return the sides of these ideas. An invalid side is None; making the model reports the error."""
     encoder = decoder = None
     with suppress(ValueError):
         encoder = source_side_of(source, settings)

@@ -129,7 +129,7 @@ class TrainingText:
 
     @contextmanager
     def prepared(self, place: Path | None, notes: Notes, bad: BadLines) -> Iterator[PreparedPairs]:
-        """Yield the columns of the pairs, as `opened_pairs` does; add the notes and the counts from making them.
+        """Yield the columns of the pairs, as `opened_pairs` does; add the notes and counts from when they were made.
 
         Raises BadInput, and WrongUsage for pairs that can be read only once and should be saved in `place`.
         """

@@ -1,4 +1,4 @@
-"""The options of `synmt train`, for a new model or one that starts with a trained model."""
+"""The options of `synmt train`, for a new model or a model that starts from a trained one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ INIT, DEV = "--init", ("--dev-source", "--dev-tsv")
 
 @dataclass(frozen=True)
 class SystemConfig:
-    """Which model to train. A setting that is not given is None."""
+    """The choice of the model to train. A setting that is not given is None."""
 
     model: str | None = setting(
         None, "any idea below; see `--model SYSTEM --help`",
@@ -93,5 +93,5 @@ def model_and_training_of(
 def _changed(
     ideas: Mapping[str, Mapping[str, Any]], known: Mapping[str, type], given: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """Return the options of each idea, with those that are given."""
+    """Return the options of each idea, replaced by given ones."""
     return {name: {**own, **chosen(known[name], given, f"{name}-")} for name, own in ideas.items()}

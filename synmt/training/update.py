@@ -18,7 +18,7 @@ from synmt.training.distribution import Processes
 
 
 class Examples(Protocol):
-    """What the training loop needs from its data."""
+    """The interface of the data that the training loop needs."""
 
     def __len__(self) -> int: ...
 
@@ -31,7 +31,7 @@ class Examples(Protocol):
         """Split a batch into the parts that are computed one at a time."""
 
     def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> Sequence[list[int]]:
-        """Return each example once. The order depends only on the seed and the epoch."""
+        """Return batches with each example once. Their order depends only on the seed and the epoch."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Step:
-    """One update. number: from 1; sentences: those of all processes; parts: those of this process, if it has any."""
+    """One update. number: from 1; sentences: of all processes; parts: of this process, if it has any."""
 
     number: int
     sentences: int
@@ -113,7 +113,7 @@ class Updater:
         return loss, tokens, norm
 
     def _excess(self, norm: Tensor) -> Tensor:
-        """Return by what to divide a gradient of this norm to clip it, at least 1."""
+        """Return the number by which to divide a gradient of this norm to clip it, at least 1."""
         clip = self.config.clip
         return ((norm + 1e-6) / clip).clamp(min=1.0) if clip else torch.ones_like(norm)
 

@@ -50,10 +50,10 @@ class ValidationScores:
 
 
 class Validate(Protocol):
-    """Scores a model, in as many processes as train it."""
+    """Scores a model in all processes that train it."""
 
     def share(self, model: Any, processes: Processes) -> Any:
-        """Return what this process computes; anything that can be pickled."""
+        """Return this process's share of the computation, which can be any picklable object."""
 
     def scores(self, shares: Sequence[Any]) -> ValidationScores:
         """Return the scores, given the shares of all processes in the order of ranks."""
@@ -61,7 +61,7 @@ class Validate(Protocol):
 
 @dataclass(frozen=True)
 class Share:
-    """What a process computes in a validation; None in the place of what others compute.
+    """The results of one process in a validation, with None in place of the other processes' results.
 
     losses: of each batch; translations: of each sentence, if the model is selected by them.
     """
@@ -72,8 +72,8 @@ class Share:
 
 @dataclass(frozen=True)
 class BatchLosses:
-    """Sums over the target tokens of a batch, in nats. loss_of_arcs, arcs: of arcs among the words alone. accuracies:
-    by name, how many predictions of an idea are correct, and how many there are."""
+    """Sums over the target tokens of a batch, in nats. loss_of_arcs, arcs: loss and number of arcs among the words.
+    accuracies: by name, the number of correct predictions of an idea, and of all its predictions."""
 
     loss: float
     tokens: int
@@ -83,8 +83,8 @@ class BatchLosses:
 
 
 class Validation:
-    """Scores a translation model. Each process computes some batches, which are the same for any number of processes,
-    and so are the scores."""
+    """Scores a translation model. Each process computes some of the batches. Batches and scores are the same for any
+    number of processes."""
 
     def __init__(
         self, bitext: Bitext, corpus: Corpus, folder: ModelFolder[ModelConfig], training: TrainingConfig
@@ -146,11 +146,11 @@ class Validation:
 
 
 def joined(shares: Sequence[Sequence[T | None]]) -> list[T]:
-    """Return the items of all processes, given those of each, with None in the place of the items of others."""
+    """Return the items of all processes, given each process's list, which has None in place of the others' items."""
     return [next(each for each in column if each is not None) for column in zip(*shares, strict=True)]
 
 
 def score_of_text(metric: str, language: str, hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Return a score of translations into a language, over characters if its words have no spaces between them."""
+    """Return a score of translations into a language, over characters if it does not put spaces between words."""
     config = MetricConfig(TOKENIZATIONS.get(language, "13a"))
     return corpus_score(METRICS[metric](config), hypotheses, [references]).score

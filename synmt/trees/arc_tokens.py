@@ -19,7 +19,7 @@ ROOT_RELATION = "root"
 _LEFT, _RIGHT, _LABEL = "LEFT-ARC", "RIGHT-ARC", "ARC"
 _ARC = re.compile(r"(?:LEFT-ARC|RIGHT-ARC|(?:(?:LEFT-|RIGHT-)?ARC|ARCS):.+)\Z", re.DOTALL)
 _LOOKALIKE = re.compile(rf"\\*{_ARC.pattern}", re.DOTALL)
-_BEGINNINGS = (_LEFT, _RIGHT, _LABEL, "\\")  # of all look-alikes
+_BEGINNINGS = (_LEFT, _RIGHT, _LABEL, "\\")  # prefixes of subwords that look like arcs
 
 
 class Kind:
@@ -49,7 +49,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class ArcStyle:
-    """How a tree is spelled.
+    """A way to spell a tree.
 
     split: direction and relation are two tokens.
     root_arc: a final `RIGHT-ARC:root` attaches the root to the begin of sentence. Otherwise the root has no arc, as in

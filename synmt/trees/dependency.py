@@ -1,4 +1,4 @@
-"""Dependency trees as lists of heads: measures of them, and trees moved to other arcs or other words.
+"""Dependency trees as lists of heads: measures, and changes of their arcs or words.
 
 Heads count from 1; 0 is the head of a root. `lifted` and `lowered` are pseudo-projective parsing: Nivre & Nilsson
 (2005), "Pseudo-Projective Dependency Parsing" (ACL), with the encoding Head. The shortest arc that crosses others is
@@ -18,7 +18,7 @@ MARK = "↑"
 
 
 def depths(heads: Sequence[int]) -> list[int]:
-    """Return the depth of each word: 1 for a root or a word without a head, one more per arc, [n].
+    """Return the depth of each word: 1 for a root or a word without a head, else one more than its head's depth, [n].
 
     The heads must have passed `check_heads`.
     """
@@ -123,7 +123,7 @@ def is_lifted(deprel: str) -> bool:
 
 
 def _crossing(heads: Sequence[int]) -> int:
-    """Return the word whose arc is the shortest that others cross, the leftmost of equals, or 0."""
+    """Return the word with the shortest arc among those that other arcs cross, the leftmost of equals, or 0."""
     words = sorted(range(1, len(heads) + 1), key=lambda word: abs(word - heads[word - 1]))
     for word in words:
         head = heads[word - 1]
@@ -204,7 +204,7 @@ def realigned(record: ParseRecord, words: Sequence[str]) -> ParseRecord:
 
 
 def _owners(tokens: Sequence[str], word_at: Sequence[int]) -> list[int]:
-    """Return the word that each token belongs to; word_at: the word of each character."""
+    """Return the word that each token belongs to. word_at: the word of each character."""
     owners = []
     end = 0
     for token in tokens:

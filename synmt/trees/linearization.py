@@ -103,7 +103,7 @@ def relation_matrix(parents: Sequence[int]) -> "npt.NDArray[np.uint8]":
     parents: index of each node's parent in preorder, -1 for the root, [n]; at least one node.
 
     A key after its query is a child (2), a right sibling (4), a descendant (6) or to the right (8). The relation of a
-    key before its query is the mirrored one, which is one less, so we read that half from the other.
+    key before its query is the mirrored one, whose index is one less, so we copy this half from the other.
     """
     import numpy as np  # not above, since many modules need only the names of the relations
 

@@ -70,7 +70,7 @@ def _cycle(heads: list[int]) -> list[int]:
 
 
 def _projective(scores: Scores) -> list[int]:
-    """Eisner's algorithm, for all spans of one width at a time.
+    """Return the head of each word by Eisner's algorithm, which handles all spans of one width at a time.
 
     right[s,k], left[s,k]: score of the best tree over s … s+k with the first or last word as its root. right_to[t,k],
     left_to[t,k]: the same for t-k … t. In an open span, an arc joins both ends.

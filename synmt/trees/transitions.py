@@ -155,7 +155,7 @@ class State:
         return kinds
 
     def to_end(self, words: int) -> int:
-        """Return how many tokens it takes to attach that many words on the stack and end the string."""
+        """Return the number of tokens needed to attach this many words on the stack and end the string."""
         return (words - 1 + self.style.root_arc) * (2 if self.style.split else 1) + 1
 
     def is_tree(self) -> bool:
@@ -286,7 +286,7 @@ def read_forest(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
 
 
 def read_repaired(entries: Sequence[str], style: ArcStyle) -> ParseRecord:
-    """Return one tree of any string: that of `read_forest`, with further roots attached to the first."""
+    """Return one tree of any string: the result of `read_forest` with further roots attached to the first."""
     record = read_forest(entries, style)
     roots = [word for word, head in enumerate(record.heads) if not head]
     for word in roots[1:]:

@@ -33,7 +33,8 @@ QUICK: dict[str, Any] = {
 
 
 def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[SentencePair], list[Set[Link]]]:
-    """Pairs in which each word is translated by its letters in reverse, the last one first; and their links."""
+    """Return pairs and their links. A target has the words of its source with their letters reversed, in reverse
+    order."""
     draws = random.Random(seed)
     pairs: list[SentencePair] = []
     links: list[Set[Link]] = []
@@ -45,13 +46,13 @@ def bitext(size: int = 40, seed: int = 0, monotone: bool = False) -> tuple[list[
     return pairs, links
 
 
-# what a small neural-hmm learns a bitext with, in seconds; and pairs that are of none
+# Settings with which a small neural-hmm learns a bitext in seconds; and pairs unlike those of a bitext.
 QUICK_NEURAL: dict[str, Any] = {"width": 16, "merges": 30, "batch_tokens": 200, "warmup": 10, "epochs": 12}
 STRANGE = [pair(["never", "seen"], ["before"]), pair(["alpha"] * 300, ["ahpla"] * 3), pair(["alpha"], ["ahpla"])]
 
 
 def assert_links_found(aligner: Aligner, pairs: Sequence[SentencePair], gold: Sequence[Set[Link]]) -> None:
-    """Nine of ten links are found, and nine of ten that are found are right."""
+    """Check that precision and recall of the links are at least 90 %."""
     right = found = 0
     for each, given, known in zip(pairs, aligner.align(pairs), gold, strict=True):
         links = extract(given, each.source.tokens, each.target.tokens, Extraction(aligner.heuristic)).links
@@ -60,7 +61,7 @@ def assert_links_found(aligner: Aligner, pairs: Sequence[SentencePair], gold: Se
 
 
 def assert_batches_change_nothing(aligner: Aligner, pairs: Sequence[SentencePair]) -> Iterator[SoftLinks]:
-    """Each pair has the probabilities that it has alone; yield them, pair by pair."""
+    """Check that each pair has the same probabilities in a batch as alone; yield them, pair by pair."""
     assert aligner.align([]) == []
     for found, each in zip(aligner.align(pairs), pairs, strict=True):
         (alone,) = aligner.align([each])
@@ -90,6 +91,6 @@ def fitted(
     guide: Sequence[Set[Link]] | None = None,
     resume: bool = False,
 ) -> Aligner:
-    """With these settings and no others."""
+    """Return an aligner fitted with only these settings."""
     known = FitBitext(Bitext(pairs), FittedText(("de", "en"), "none"), guide)
     return new_aligner(method, settings).fit(known, Fitting(settings, out, resume, device="cpu"))

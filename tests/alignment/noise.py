@@ -1,10 +1,10 @@
-"""How well the confidence of links distinguishes translations from other pairs.
+"""Measures how well the confidence of links distinguishes translations from other pairs.
 
     python -m tests.alignment.noise ALIGNER PAIRS
 
 PAIRS is a file of `source TAB target` that the aligner was not fitted to. A false pair has the target of another pair,
-or its second half. Prints the area under the ROC curve: how often a random true pair has more confidence than a random
-false one.
+or only its second half. Prints the area under the ROC curve: the probability that a random true pair has a higher
+confidence than a random false pair.
 """
 
 import random
@@ -19,7 +19,8 @@ Pair = tuple[str, str]
 
 
 def noisy(pairs: Sequence[Pair], keep_half: bool) -> list[Pair]:
-    """Return the pairs, each with the target of another one, or after the first half of its words the second half."""
+    """Return the pairs, each with the target of another pair, or with the second half of the other target after the
+    first half of its own."""
     order = list(range(len(pairs)))
     random.Random(1).shuffle(order)
     others = dict(zip(order, [*order[1:], order[0]], strict=True))

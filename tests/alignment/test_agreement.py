@@ -1,4 +1,4 @@
-"""Agreement between the trees of a pair: examples worked by hand, and laws."""
+"""Agreement between the trees of a pair: hand-computed examples, and laws."""
 
 import pytest
 from hypothesis import given
@@ -30,7 +30,7 @@ def test_it_is_a_share_and_has_no_direction(source: ParseRecord, target: ParseRe
 
 
 def test_arcs_count_where_both_their_words_are_linked() -> None:
-    """Of a (b) and its two dependents, one hangs elsewhere in the other tree, and one word has no link."""
+    """One dependent has another head in the other tree, and one word has no link."""
     source, target = record(2, 0, 2), record(2, 0, 1, 2)
     links = {(0, 0): 1.0, (1, 1): 0.8, (2, 2): 1.0}
     assert agreement(links, source, target) == pytest.approx(2 * (0.8 + 0.8) / 7)

@@ -1,4 +1,4 @@
-"""Which aligner is fitted if no method is given."""
+"""The choice of the aligner to fit if no method is given."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from synmt.streams import WrongUsage
 
 
 def test_the_default_is_the_same_whatever_is_given(tmp_path: Path) -> None:
-    """But a run that is resumed has its own method."""
+    """Only a resumed run has its own method."""
     assert default_method(None) == default_method(tmp_path) == "hmms"
     write_config(tmp_path, {"aligner": "bao"})
     assert default_method(tmp_path) == "bao"

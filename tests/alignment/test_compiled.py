@@ -1,4 +1,4 @@
-"""The compiled twin of the chains agrees with numpy, is built once, and is optional."""
+"""The compiled version of the chains agrees with numpy, is built once, and is optional."""
 
 import subprocess
 import sys
@@ -25,12 +25,12 @@ Twins = Callable[[], None]
 
 @pytest.fixture
 def in_numpy(monkeypatch: pytest.MonkeyPatch) -> Twins:
-    """From now on there is no compiled code."""
+    """Disable the compiled code from now on."""
     return lambda: monkeypatch.setattr(compiled, "library", lambda: None)
 
 
 def hmm(agreement: int) -> tuple[Model, IndexedBitext]:
-    """A model of random counts, and pairs of all lengths from 1 to 40 words, and of 90."""
+    """Return a model of random counts, and pairs of all lengths from 1 to 40 words and of 90 words."""
     random = np.random.default_rng(agreement)
     lengths = [*random.integers(1, 40, (60, 2)).tolist(), [1, 1], [1, 90], [90, 1], [17, 16], [32, 33]]
     source, target = (
@@ -70,7 +70,7 @@ def test_tables_are_read_as_numpy_reads_them(agreement: int, jumps: bool, in_num
 @needs_compiler
 @pytest.mark.parametrize("agreement", [0, 1, 2, 5])
 def test_scores_are_read_as_numpy_reads_them(agreement: int, in_numpy: Twins) -> None:
-    """The likelihood, and the gradient of what is minimized."""
+    """The likelihood and the gradient of the objective are the same."""
     model, corpus = model_of(agreement=agreement, jump=2)
 
     def read() -> list[Tensor]:
@@ -89,7 +89,7 @@ def test_scores_are_read_as_numpy_reads_them(agreement: int, in_numpy: Twins) ->
 @pytest.mark.parametrize("agreement", [0, 1, 3])
 @pytest.mark.parametrize("width", [6, 50])
 def test_vectors_are_read_as_numpy_reads_scores(agreement: int, width: int) -> None:
-    """Of a model that learns no more, one pair at a time and all at once: to the bit the same."""
+    """For a model that is no longer trained, the results are equal bit by bit, one pair at a time and all at once."""
     model, corpus = model_of(width, agreement=agreement, jump=2)
     vectors, directions = model.by_vectors()
     for expected, each in zip(model.totals(), directions, strict=True):
@@ -119,7 +119,7 @@ PROBE = "from synmt.alignment.compiled import library; print(library() is not No
 
 
 def probe(cache: Path, **environment: str) -> tuple[bool, str]:
-    """Return whether another process has the library, and what it reports."""
+    """Return whether another process has the library, and its output."""
     known = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).parents[2]), "XDG_CACHE_HOME": str(cache)}
     done = subprocess.run([sys.executable, "-c", PROBE], env=known | environment, capture_output=True, text=True)
     return done.stdout == "True\n", done.stderr

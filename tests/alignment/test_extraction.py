@@ -52,7 +52,7 @@ def test_a_threshold_is_reached_from_below_and_weights_of_zero_link_nothing() ->
 
 
 def test_the_plain_mean_keeps_what_one_direction_is_sure_of() -> None:
-    """Each target word is certain of its source, which can be certain of one alone."""
+    """Each target word is certain of its source word, but the source word can be certain of only one target word."""
     forward, backward = np.array([[1.0, 1.0]], np.float32), np.array([[0.6, 0.4]], np.float32)
     found = SoftLinks(forward, backward, [0], [0, 1])
     links = extract(found, ["Hafenkontrolle"], ["port", "control"], Extraction("mean")).links

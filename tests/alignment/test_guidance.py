@@ -16,7 +16,7 @@ def test_the_guided_loss_of_the_worked_example() -> None:
 
 
 def test_its_gradient_is_attention_minus_links() -> None:
-    """∂/∂logits of −Σ G log softmax(logits) is A − G, in rows that have links; other rows have none."""
+    """∂/∂logits of −Σ G log softmax(logits) is A − G in rows with links; other rows have no gradient."""
     torch.manual_seed(0)
     logits = torch.randn(1, 3, 3, requires_grad=True)
     guided_loss(logits.softmax(dim=2), LINKS).backward()
@@ -28,7 +28,7 @@ def test_its_gradient_is_attention_minus_links() -> None:
 
 def test_subwords_get_the_weight_of_their_word() -> None:
     weights = torch.tensor([[[0.1, 0.2, 0.3, 0.4]], [[0.3, 0.6, 0.0, 0.0]]])
-    words = torch.tensor([[0, 1, 1, 2], [0, 0, 3, 3]])  # the second sentence is one word of two subwords, and padding
+    words = torch.tensor([[0, 1, 1, 2], [0, 0, 3, 3]])  # the second sentence is a word of two subwords, and padding
     wanted = torch.tensor([[[0.1, 0.5, 0.5, 0.4]], [[0.9, 0.9, 0.0, 0.0]]])
     torch.testing.assert_close(weights_of_words(weights, words), wanted)
 

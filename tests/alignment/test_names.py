@@ -11,7 +11,7 @@ from synmt.alignment import ALIGNERS
 
 PACKAGE = Path(__file__).parents[2] / "synmt"
 EVERYWHERE = {PACKAGE / "alignment" / "__init__.py", PACKAGE / "alignment" / "presets.py"}
-WORDS = {"embeddings"}  # of English, too: names in backticks, after --method or where they are imported
+WORDS = {"embeddings"}  # also English words, so they are names only in backticks, after --method and in imports
 EXCEPT = {
     ("eflomal", "cli/main.py"): "the package of this name, whose version `synmt --version` shows",
     ("eflomal", "alignment/hmms.py"): "its note about costs names an alternative",
@@ -19,20 +19,20 @@ EXCEPT = {
 
 
 def home(name: str) -> set[Path]:
-    """The files of an aligner, and of those that have it as a part or learn from its links."""
+    """Return the files of an aligner, and of the aligners that contain it or learn from its links."""
     users = [
         each for each, kind in ALIGNERS.items() if name in (*getattr(kind, "parts", ()), getattr(kind, "guide", ""))
     ]
     files: set[Path] = set()
     for each in (name, *users):
         file = PACKAGE.parent / Path(*ALIGNERS[each].__module__.split(".")).with_suffix(".py")
-        of_its_own = file.stem == "aligner"  # a folder, and not a file of several
+        of_its_own = file.stem == "aligner"  # a folder of its own, not a file of several aligners
         files |= set(file.parent.glob("*.py")) if of_its_own else {file}
     return files
 
 
 def without_examples(file: Path) -> str:
-    """The text of a file without the examples of a command's help, which are documentation."""
+    """Return the text of a file without the examples in a command's help, which are documentation."""
     text = file.read_text(encoding="utf-8")
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EPILOG":
@@ -58,7 +58,7 @@ def test_a_name_stands_where_the_aligner_is(name: str) -> None:
 
 
 def test_the_law_sees_names_of_all_kinds(tmp_path: Path) -> None:
-    """A name in a string, a comment, a docstring or an import; and no name in a part of another one."""
+    """It finds a name in a string, a comment, a docstring or an import, but not inside another name."""
     for name, text in product(ALIGNERS, ['"{}"', "`{}`", "--method {}"]):
         if name in WORDS and text == '"{}"':
             continue

@@ -14,7 +14,7 @@ PAIRS = [pair(["a", "b"], ["c"]), pair([], ["d"]), pair(["e"], ["f", "g"])]
 
 
 class KeptErrors(BadLines):
-    """The errors of all bad lines."""
+    """Collects the errors of all bad lines."""
 
     def __init__(self) -> None:
         super().__init__("blank")

@@ -1,4 +1,4 @@
-"""Chunks and phrases against their definitions, over all spans."""
+"""Chunks and phrases, compared with their definitions over all spans."""
 
 from itertools import combinations_with_replacement, product
 
@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from synmt.alignment.derived import chunks, phrases
 from synmt.text.links import Link
 
-LENGTH = 7  # words of a side
+LENGTH = 7  # words per side
 LINKS = st.frozensets(st.tuples(*[st.integers(0, LENGTH - 1)] * 2), max_size=14)
 Spans = tuple[int, int, int, int]
 
 
 def consistent(spans: Spans, links: frozenset[Link]) -> bool:
-    """Koehn, Och & Marcu (2003): a link inside, and all words of a span are linked inside the other span alone."""
+    """Koehn, Och & Marcu (2003): a link lies inside, and the words of each span are linked only to the other span."""
     a, b, c, d = spans
     inside = [a <= i <= b and c <= j <= d for i, j in links]
     leaving = [(a <= i <= b) != (c <= j <= d) for i, j in links]
@@ -47,7 +47,7 @@ def test_chunks_are_what_paths_of_links_join(links: frozenset[Link]) -> None:
 
 
 def test_a_verb_in_two_parts() -> None:
-    """Er nimmt es gern an: he gladly accepts it. The chunk of the verb has a gap, its smallest phrase has not."""
+    """Er nimmt es gern an: he gladly accepts it. The chunk of the verb has a gap; its smallest phrase has none."""
     links = {(0, 0), (1, 2), (4, 2), (2, 3), (3, 1)}
     assert chunks(links) == [([0], [0]), ([1, 4], [2]), ([2], [3]), ([3], [1])]
     assert phrases(links) == [(0, 0, 0, 0), (2, 2, 3, 3), (3, 3, 1, 1)]

@@ -20,7 +20,7 @@ from tests.alignment.embeddings.test_aligner import encoder
 __all__ = ["encoder"]
 PAIRS, _ = bitext(30)
 SETTINGS: dict[str, dict[str, Any]] = {"hmm": {}, "hmms": QUICK_NEURAL, "neural-hmm": QUICK_NEURAL, "eflomal": {}}
-EXACT = "hmm", "hmms", "neural-hmm", "systran-align"  # whose sums have one order
+EXACT = "hmm", "hmms", "neural-hmm", "systran-align"  # their sums always have the same order
 PACKAGES = {"eflomal": "eflomal", "systran-align": "systran_align"}
 
 
@@ -31,9 +31,9 @@ def links_of(aligner: Aligner) -> list[list[tuple[int, int]]]:
 
 
 def assert_shards_change_nothing(aligner: Aligner, exactly: bool) -> None:
-    """The lines of a pair depend on nothing but the pair: one shard gives what many give, also in another order.
+    """Check that the lines of a pair depend only on the pair: one shard gives the same as many, also in another order.
 
-    exactly: all scores, too; networks round sums by what is in a batch, which may be seen in a score, but in no link.
+    exactly: compare scores as well as links. In networks, the rounding of scores depends on the batch.
     """
     align = aligning(aligner, AlignConfig(format="jsonl", scores=True) if exactly else AlignConfig())
     pairs = [*PAIRS, *STRANGE] if exactly else PAIRS[:12]
@@ -46,7 +46,8 @@ def assert_shards_change_nothing(aligner: Aligner, exactly: bool) -> None:
 
 @pytest.mark.parametrize("name", ALIGNERS)
 def test_what_is_saved_aligns_as_what_was_fitted(name: str, encoder: Path, tmp_path: Path) -> None:
-    """Opened where it was fitted, saved elsewhere, and with a config as older versions wrote it; whatever the shard."""
+    """The aligner is opened where it was fitted, saved elsewhere, and opened with a config of older versions, each with
+    any shards."""
     if name in PACKAGES:
         importlib.import_module(PACKAGES[name]) if importlib.util.find_spec(PACKAGES[name]) else pytest.skip("missing")
     own = {"embeddings_encoder": str(encoder), "embeddings_layer": 1, "embeddings_rule": "argmax"}
@@ -69,13 +70,13 @@ def test_what_is_saved_aligns_as_what_was_fitted(name: str, encoder: Path, tmp_p
         assert_shards_change_nothing(opened, exactly=name in EXACT and compiled.library() is not None)
     for each in aligners:
         assert type(each) is type(made) and each.text == made.text and options_of(each) == options_of(made)
-        if name != "eflomal":  # which samples anew
+        if name != "eflomal":  # it samples again
             assert links_of(each) == expected
 
 
 @pytest.mark.parametrize("name", ALIGNERS)
 def test_an_aligner_is_one_class(name: str) -> None:
-    """Its settings are its options, and its other fields are empty before it is fitted or opened."""
+    """Its settings are its options; its other fields are empty until it is fitted or opened."""
     kind = ALIGNERS[name]
     assert kind.__dataclass_params__.frozen
     assert len(kind.__mro__) <= 3  # itself, at most one base, and object

@@ -59,7 +59,7 @@ def test_final_leaves_no_word_alone_that_a_direction_links(
 
 
 def slow_lilt(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Every cell of the matrix in turn, source by source, until a pass adds nothing."""
+    """Visit every cell of the matrix in turn, source by source, until a pass adds nothing."""
     links, union = forward & backward, forward | backward
     added = True
     while added:
@@ -77,7 +77,7 @@ def slow_lilt(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> 
 
 
 def slow_moses(forward: set[tuple[int, int]], backward: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """The same target by target, with one unaligned word being enough."""
+    """Do the same target by target, and require only one of the two words to be unaligned."""
     links, union = forward & backward, forward | backward
     added = True
     while added:

@@ -16,7 +16,9 @@ SAW = ParseRecord(tokens=["he", "saw", "the", "gnome"], upos=["PRON", "VERB", "D
 
 
 def test_words_below_and_above_linked_words_are_linked_where_their_parts_of_speech_agree() -> None:
-    assert tree_links({(0, 0), (4, 1)}, SEEN, SAW) == {(3, 3)}  # the gnome; the article only now has linked heads
+    assert tree_links({(0, 0), (4, 1)}, SEEN, SAW) == {
+        (3, 3)
+    }  # the gnome; the heads of the articles have no links before this
     assert tree_links({(0, 0), (4, 1), (3, 3)}, SEEN, SAW) == {(2, 2)}
     assert tree_links({(0, 0)}, SEEN, SAW) == {(4, 1)}
     assert tree_links({(0, 0), (1, 1)}, SEEN, SAW) == set()  # the verb has a link

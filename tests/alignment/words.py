@@ -1,4 +1,4 @@
-"""A bitext of two invented languages: word n of one means word n of the other, in any order."""
+"""A bitext of two invented languages: word n of one translates word n of the other, in any order."""
 
 import random
 from collections.abc import Sequence, Set
@@ -32,7 +32,7 @@ TINY: dict[str, Any] = {
 
 
 def bitext(count: int, seed: int = 1) -> list[tuple[list[str], list[str], set[Link]]]:
-    """Source words, target words and their links."""
+    """Return source words, target words and links of each pair."""
     source = random.Random(seed)
     made = []
     for _ in range(count):

@@ -13,7 +13,7 @@ HEAVY = "benepar", "click", "numpy", "orjson", "sacrebleu", "spacy", "torch", "t
 
 
 def loaded(program: str) -> list[str]:
-    """Which heavy packages a program has loaded in the end."""
+    """Return the heavy packages that a program has loaded when it ends."""
     program += f"\nimport sys; print(*(name for name in {HEAVY} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return done.stdout.split()

@@ -32,7 +32,7 @@ TINY: dict[str, Any] = dict(
 )  # fmt: skip
 SENTENCE = "He is my father ."
 
-# By the name of what is called: calls in a folder that holds a model and an aligner.
+# For each function, calls in a folder that contains a model and an aligner.
 CASES: dict[str, list[Callable[[], Any]]] = {
     "parse": [
         lambda: list(synmt.parse([SENTENCE])),
@@ -81,7 +81,7 @@ CASES: dict[str, list[Callable[[], Any]]] = {
 
 
 def state() -> dict[str, object]:
-    """Return what code elsewhere in the process may rely on."""
+    """Return the state that other code in the process may rely on."""
     loggers = [logging.getLogger(), *map(logging.getLogger, sorted(logging.root.manager.loggerDict))]
     return {
         "random": random.getstate(),
@@ -124,10 +124,10 @@ def changes(call: Callable[[], Any]) -> list[str]:
 
 
 def _changes(folder: Path, call: Callable[[], Any], said: Path) -> None:
-    """Write what a first call changes, in a process that has called nothing before, and a second one.
+    """Write the changes that a first call makes in a fresh process, and those of a second call.
 
-    With the first call, libraries are imported that add filters of their own warnings, and variables for themselves;
-    they may take none away.
+    The first call imports libraries, which may add filters for their own warnings and variables of their own, but must
+    not remove any.
     """
     try:
         os.chdir(folder)

@@ -1,4 +1,4 @@
-"""`bin/bench [PART]...`: prints one table of speeds. Both sides of a ratio are timed in turn, on one thread or GPU."""
+"""`bin/bench [PART]...`: prints a table of speeds. Both sides of a ratio are timed in turn, on one thread or GPU."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
@@ -21,7 +21,7 @@ from tests.bench.translation import compare_translation
 from tests.bench.trees import compare_relations
 
 Row = Comparison | Measure
-# What a part of the table is made of: timed pairs of each comparison, and where networks run.
+# The function that makes each part of the table. It takes the number of timed rounds, the device of networks, and data.
 PARTS: dict[str, Callable[[int, torch.device, Path | None], Iterable[Row]]] = {
     "relations": lambda rounds, *_: compare_relations(rounds),
     "parsing": lambda rounds, *_: compare_parsing(rounds),
@@ -45,10 +45,10 @@ PARTS: dict[str, Callable[[int, torch.device, Path | None], Iterable[Row]]] = {
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="JSON lines instead of a table.")
 def bench(parts: tuple[str, ...], rounds: int, device: str, data: Path | None, as_json: bool) -> None:
-    """All PARTs of the table, or those that are named.
+    """Print all PARTs of the table, or only the named ones.
 
-    Rates are medians, in units a second of processor time, or on a GPU of the clock; ratios are of pairs run one
-    after the other. On a GPU, networks have the papers' sizes and run in bf16.
+    Rates are medians, in units per second of processor time, or on a GPU per second of wall-clock time. Each ratio
+    compares two runs, one right after the other. On a GPU, networks have the papers' sizes and run in bf16.
     """
     torch.set_num_threads(1)
     for row in rows(parts or tuple(PARTS), rounds, local_device(device), data):

@@ -1,9 +1,9 @@
-"""The cost of fitting an aligner to a bitext and aligning it, from the command line, and the error rate.
+"""The cost of fitting an aligner to a bitext and aligning the bitext from the command line, and the error rate.
 
     python -m tests.bench.aligners DATA PAIRS > pairs.tsv
 
-prints PAIRS pairs of Europarl, repeated as often as needed, in which each word is missing or replaced with a
-probability of one in ten. The pairs of the test come last, unchanged.
+prints PAIRS pairs of Europarl, repeated as often as needed; each word is deleted or replaced with a total probability
+of one in ten. The test pairs come last, unchanged.
 
 eflomal runs as its own program, `eflomal-align`, which writes both directions. The model of fast_align runs through
 synmt, since its package has no program. Each runs on one thread.
@@ -34,7 +34,7 @@ NOISE = 0.1
 
 @dataclass(frozen=True)
 class Linked:
-    """A bitext of tokens in lower case, of whose last pairs the links are known."""
+    """A bitext of tokens in lower case, with gold links for its last pairs."""
 
     name: str
     pairs: list[str]
@@ -54,7 +54,7 @@ def compare_fits(rounds: int, data: Path | None) -> Iterator[Comparison | Measur
 
 
 def bitexts(data: Path | None, folder: Path) -> Iterator[Linked]:
-    """Yield that of the demo and, with data, those of docs/results.md."""
+    """Yield the bitext of the demo and, if there is data, the bitexts of docs/results.md."""
     drawn = list(islice(draw_pairs(seed=7), DEMO_PAIRS))
     sides = ([[word.form.lower() for word in side.words] for side in (pair.english, pair.kel)] for pair in drawn)
     pairs = ["\t".join(" ".join(words) for words in both) for both in sides]
@@ -72,7 +72,7 @@ def bitexts(data: Path | None, folder: Path) -> Iterator[Linked]:
 
 
 def noisy(pairs: Sequence[str], size: int, seed: int = 1) -> Iterator[str]:
-    """Yield as many pairs, again and again, with noise in their words."""
+    """Yield `size` pairs, repeating them if necessary, with noise in their words."""
     random = Random(seed)
     columns = zip(*(pair.split("\t") for pair in pairs), strict=True)
     words = [[word for sentence in column for word in sentence.split()] for column in columns]
@@ -88,7 +88,7 @@ def noisy(pairs: Sequence[str], size: int, seed: int = 1) -> Iterator[str]:
 
 
 def _from_zero(line: str) -> str:
-    """Return links that count from 1 as links that count from 0, possible ones with p."""
+    """Renumber links that count from 1 to count from 0; possible links keep their `p`."""
     found = []
     for link in line.split():
         mark = "p" if "p" in link else "-"
@@ -97,7 +97,8 @@ def _from_zero(line: str) -> str:
 
 
 def compared(bitext: Linked, rounds: int) -> Iterator[Comparison | Measure]:
-    """Yield how many pairs each of ours does per CPU second, next to the others', and the errors and memory of all."""
+    """Yield the pairs per CPU second of each of our aligners and each other aligner, and the errors and memory of
+    all."""
     used: dict[str, list[Usage]] = {name: [] for name in (*OURS, *OTHERS)}
     rates: dict[str, float] = {}
     for number in range(rounds):
@@ -124,7 +125,7 @@ def aligner_rows(
 
 
 def run(name: str, bitext: Linked, folder: Path) -> Usage:
-    """Run an aligner in an empty folder and write `links`; merging eflomal's directions is not timed."""
+    """Run an aligner in an empty folder and write `links`. The time does not include merging eflomal's directions."""
     pairs, links = folder / "pairs.tsv", folder / "links"
     pairs.write_text("".join(f"{line}\n" for line in bitext.pairs), encoding="utf-8")
     if name != EFLOMAL:

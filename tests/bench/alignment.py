@@ -1,4 +1,4 @@
-"""Word alignment with existing models: ours, and those of others."""
+"""Word alignment with existing models, ours and other programs'."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -51,7 +51,7 @@ def fitted(method: str, pairs: list[SentencePair], out: Path, device: torch.devi
 
 
 def aligning(aligner: Aligner, pairs: list[SentencePair]) -> Callable[[], int]:
-    """From the words of pairs to lines of links."""
+    """Return a function that aligns the words of pairs and writes lines of links."""
     how = Extraction(aligner.heuristic)
 
     def work() -> int:

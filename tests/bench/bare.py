@@ -1,4 +1,4 @@
-"""Plain PyTorch loops: torch.nn.Transformer, padded batches, and PyTorch's own ways to make them fast."""
+"""Plain PyTorch loops: torch.nn.Transformer on padded batches, with PyTorch's own optimizations."""
 
 from typing import cast
 
@@ -13,7 +13,8 @@ from synmt.nn.transformer import LAYER_NORM_EPS
 
 
 class BareTransformer(nn.Module):
-    """PyTorch's own encoder and decoder, one embedding matrix for all three uses; its first rows are the output."""
+    """PyTorch's encoder and decoder. Source, target and output share one embedding matrix; its first rows are the
+    output's."""
 
     positions: Tensor
 
@@ -42,7 +43,7 @@ class BareTransformer(nn.Module):
         return vectors
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """source [B,n], target [B,t] → logits of what follows each token that is no padding, [N,T]"""
+        """source [B,n], target [B,t] → logits of the next token after each token except padding, [N,T]"""
         padded = source == self.padding
         states = self.transformer(
             self.embed(source),
@@ -59,7 +60,7 @@ class BareTransformer(nn.Module):
 
 
 class BareTraining:
-    """Adam, clipping, label smoothing; one call is one update."""
+    """Training by Adam with clipping and label smoothing. Each call is one update."""
 
     def __init__(self, model: BareTransformer, smoothing: float, clip: float) -> None:
         self.model, self.clip = model, clip
@@ -76,7 +77,7 @@ class BareTraining:
 
 
 class BareSearch:
-    """Beam search: keys and values of each hypothesis are kept, joined to the new ones and put in order."""
+    """Beam search with a cache: at each step, the keys and values of the hypotheses are extended and reordered."""
 
     def __init__(self, model: BareTransformer, beam: int) -> None:
         self.model, self.beam, self.heads = model, beam, model.heads

@@ -1,4 +1,4 @@
-"""Commands as users start them: start-up time, lines per second, and memory."""
+"""Speed of commands as users start them: start-up time, lines per second, and memory."""
 
 import statistics
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from tests.bench.pairs import Measure
 from tests.bench.streams import STAGES, write_inputs
 from tests.bench.usage import usage_of
 
-START_UPS = 5  # of each, at most
-LINES = 20_000  # of a text stage; memory is no other for more
-PAIRS = 1000  # of a training
+START_UPS = 5  # most start-ups of each command
+LINES = 20_000  # lines for a text stage; memory is the same for more lines
+PAIRS = 1000  # pairs for a training run
 SHORT = "--preset small --merges 1000 --tokenizer none --updates 20 --device cpu"
 MODELS = {
     "train": f"train --model mask {SHORT} --source records --target other --out model",
@@ -44,6 +44,6 @@ def measure_commands(rounds: int) -> Iterator[Measure]:
 
 
 def start_up(name: str, arguments: str, folder: Path, rounds: int) -> Measure:
-    """The median processor time of a command that has next to nothing to do."""
+    """Return the median processor time of a command that has almost nothing to do."""
     times = [usage_of(arguments.split(), folder).seconds for _ in range(min(rounds, START_UPS))]
     return Measure(f"start: {name}", "s", statistics.median(times))

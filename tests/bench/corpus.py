@@ -1,4 +1,4 @@
-"""Random sentence pairs with trees of both kinds, as every system reads them."""
+"""Random sentence pairs with both kinds of trees, which every system can read."""
 
 from dataclasses import dataclass
 
@@ -8,23 +8,23 @@ from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary, structur
 from synmt.trees.constituency import Tree
 from synmt.trees.record import ParseRecord
 
-MEAN_LENGTH = 20  # words of a side, spread as in captions and news (log-normal)
+MEAN_LENGTH = 20  # words per sentence; lengths vary as in captions and news (log-normal)
 LABELS = [f"l{i}" for i in range(40)]
-SHARED = [f"t{i}" for i in range(6000)]  # words of both languages
+SHARED = [f"t{i}" for i in range(6000)]  # words that both languages have
 WORDS = [*SHARED, *(f"s{i}" for i in range(2000))]
 MASKS = ("near", "left")
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """sources; and targets, which are words alone."""
+    """sources: parse records; targets: lists of words."""
 
     sources: list[ParseRecord]
     targets: list[list[str]]
 
 
 def random_sentences(count: int, seed: int = 7, length: int = 0) -> Sentences:
-    """Words by Zipf's law. length: of every sentence; 0 for lengths around the mean."""
+    """Return sentence pairs whose words follow Zipf's law. length: of every sentence; 0 for lengths around the mean."""
     random = np.random.default_rng(seed)
     sizes = np.clip(random.lognormal(np.log(MEAN_LENGTH), 0.4, (2, count)), 3, 4 * MEAN_LENGTH).astype(int)
     if length:
@@ -56,7 +56,7 @@ def _record(words: list[str], random: np.random.Generator) -> ParseRecord:
 
 
 def _grow(tree: Tree, words: list[str], parent: int, random: np.random.Generator) -> None:
-    """Hangs words under a node: a part of speech over one, two or three constituents over more."""
+    """Add words below a node: a part of speech above a single word, two or three constituents above several."""
     node = len(tree.nodes)
     tree.nodes.append(str(random.choice(LABELS)))
     tree.parents.append(parent)
@@ -71,7 +71,7 @@ def _grow(tree: Tree, words: list[str], parent: int, random: np.random.Generator
 
 
 def vocabulary() -> Vocabulary:
-    """Of 8000 words, three quarters of which are the target's too, and of all that stands for trees."""
+    """Return a vocabulary of 8000 words, three quarters of them also target words, and of all tree symbols."""
     brackets = [structural(token) for token in (*(f"({label}" for label in LABELS), ")")]
     read = [structural(token) for token in (*LABELS, "<translate>", "<parse>")]
     target = [END_TOKEN, UNKNOWN_TOKEN, *SHARED, *brackets]

@@ -7,15 +7,16 @@ import torch
 from synmt.nn.config import TransformerConfig
 
 GIGA = 1e9
-# Dense bf16 products of the cards, in GFLOP/s, by what their names hold; from NVIDIA's data sheets.
+# Rate of dense bf16 products in GFLOP/s, by a part of the card's name, from NVIDIA's data sheets.
 DATA_SHEETS = {"H100 PCIe": 756e3, "H100": 989e3, "H200": 989e3, "A100": 312e3, "L40S": 362e3, "L4": 121e3}
 
 
 def training_flops(config: TransformerConfig, vocabulary: int, source: int, target: int) -> float:
-    """GFLOPs of one pair of these lengths, forward and backward, as the model needs them: without padding and
-    without what is not seen (causality); products alone. vocabulary: tokens that the target side can generate.
+    """Return the GFLOPs that a model needs for one pair of these lengths, forward and backward.
 
-    A product [a,b] · [b,c] is 2abc operations, and its gradient two such products.
+    Counts only matrix products, without padding and without positions hidden by causality. A product [a,b] · [b,c]
+    takes 2abc operations, and its gradient takes two such products. vocabulary: number of tokens that the target side
+    can generate.
     """
     width, wide = config.width, config.feedforward
     pairs = target * (target + 1) / 2
@@ -27,7 +28,8 @@ def training_flops(config: TransformerConfig, vocabulary: int, source: int, targ
 
 
 def product_of_matrices(device: torch.device) -> Callable[[], float]:
-    """What the device can do at best: products in the precision of training there; gives their GFLOPs."""
+    """Return a function that computes matrix products in the precision of training on the device, the best that the
+    device can do, and returns their GFLOPs."""
     size, times, kind = (1024, 4, torch.float32) if device.type == "cpu" else (8192, 50, torch.bfloat16)
     a, b = (torch.randn(size, size, device=device, dtype=kind) for _ in range(2))
 
@@ -40,7 +42,7 @@ def product_of_matrices(device: torch.device) -> Callable[[], float]:
 
 
 def data_sheet(device: torch.device) -> float | None:
-    """GFLOP/s that the maker of a GPU promises, if known."""
+    """Return the GFLOP/s in the data sheet of a GPU, if known."""
     if device.type == "cpu":
         return None
     name = torch.cuda.get_device_name(device)

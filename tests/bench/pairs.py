@@ -13,7 +13,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that no other is compared with."""
+    """A number on its own, without a comparison."""
 
     name: str
     unit: str
@@ -22,7 +22,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rates are medians; ratio: the median of the rounds' own ratios."""
+    """rate, other_rate: medians over rounds; ratio: the median of the ratios of all rounds."""
 
     name: str
     unit: str
@@ -34,13 +34,13 @@ class Comparison:
 
 
 def processor_time() -> float:
-    """Seconds that processors have worked for this process and for those that it has waited for."""
+    """Return the CPU seconds used by this process and by the child processes that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def clock_of(device: torch.device) -> Clock:
-    """Of a CPU its processor time; of a GPU the time on the wall once it has done all that it was given."""
+    """Return a clock: processor time for a CPU; for a GPU, wall-clock time after it has finished all pending work."""
     if device.type == "cpu":
         return processor_time
 
@@ -60,7 +60,7 @@ def compare(
     warm_up: int = 1,
     clock: Clock = processor_time,
 ) -> Comparison:
-    """Runs both `rounds` times in turn; each call does some work and gives the units done."""
+    """Run both functions in turn, `rounds` times. Each call does some work and returns how many units it has done."""
     for _ in range(warm_up):
         one()
         other()
@@ -68,7 +68,7 @@ def compare(
 
 
 def of_rates(name: str, unit: str, rates: Sequence[tuple[float, float]]) -> Comparison:
-    """Returns what the rounds found, each with both rates."""
+    """Return the comparison, given both rates of each round."""
     ratios = [first / second for first, second in rates]
     rate, other_rate = (statistics.median(column) for column in zip(*rates, strict=True))
     return Comparison(name, f"{unit}/s", rate, other_rate, statistics.median(ratios), min(ratios), max(ratios))

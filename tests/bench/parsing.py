@@ -1,4 +1,4 @@
-"""Parsing speed: text to records, against the bare libraries from tokens to trees with the same models."""
+"""Parsing speed from text to records, compared with the bare libraries from tokens to trees with the same models."""
 
 from collections.abc import Callable
 from itertools import cycle, islice
@@ -17,11 +17,11 @@ from synmt.parsers.stream import LAST_WINDOW, parse_texts
 from synmt.trees.record import write_record
 from tests.bench.pairs import Comparison, compare
 
-SENTENCES = LAST_WINDOW  # of one timed round
+SENTENCES = LAST_WINDOW  # per timed round
 
 
 def texts() -> list[str]:
-    """Sentences of the demo's grammar."""
+    """Return sentences of the demo grammar."""
     return [pair.english.text() for pair in islice(draw_pairs(seed=7), 4 * SENTENCES)]
 
 
@@ -35,7 +35,7 @@ def ours(parser: Parser, lines: list[str]) -> Callable[[], int]:
 
 
 def bare_benepar(lines: list[str]) -> Callable[[], int]:
-    """benepar's own parsing of tokens, in batches and from the longest sentence to the shortest."""
+    """Return a function that parses tokens with benepar itself, in batches, longest sentences first."""
     model = load_model()
     own = ChartParser(**{**model.config, "hparams": HParams(**model.config["hparams"])}).eval()
     own.load_state_dict(model.state_dict())
@@ -50,7 +50,7 @@ def bare_benepar(lines: list[str]) -> Callable[[], int]:
 
 
 def bare_udpipe(lines: list[str]) -> Callable[[], int]:
-    """UDPipe's own pipeline from text to CoNLL-U."""
+    """Return a function that runs UDPipe's own pipeline from text to CoNLL-U."""
     model = Model.load(str(embedded_model(DEPENDENCY)))
     stream = cycle(lines)
 

@@ -1,4 +1,5 @@
-"""Paired bootstrap, 10,000 resamples of BLEU and chrF over 3,000 sentences of two systems, against sacreBLEU's."""
+"""Speed of the paired bootstrap compared with sacreBLEU's: 10,000 resamples of BLEU and chrF over 3,000 sentences of
+two systems."""
 
 import random
 from collections.abc import Callable
@@ -16,11 +17,11 @@ from tests.bench.pairs import Comparison
 from tests.bench.pairs import compare as compare_speed
 
 SENTENCES, RESAMPLES, SEED = 3000, 10_000, 12345  # the seed is sacreBLEU's own default
-MAX_ROUNDS = 3  # one of sacreBLEU's takes half a minute
+MAX_ROUNDS = 3  # a round takes sacreBLEU half a minute
 
 
 def noisy(lines: list[str], errors: float, seed: int) -> list[str]:
-    """The lines, with that share of their words exchanged for the word before."""
+    """Return the lines with a share of words, `errors`, replaced by the preceding word."""
     source = random.Random(seed)
     return [
         " ".join(words[max(0, i - 1)] if source.random() < errors else word for i, word in enumerate(words))
@@ -29,7 +30,7 @@ def noisy(lines: list[str], errors: float, seed: int) -> list[str]:
 
 
 def ours(systems: list[list[str]], reference: list[str]) -> list[float]:
-    """p of BLEU and chrF."""
+    """Return our p values for BLEU and chrF."""
     rows = (Row(row[:2], row[2:]) for row in zip(*systems, reference, strict=True))
     given = Input(["a", "b"], [bleu(), chrf()], rows, ["", ""])
     return [comparison.p for comparison in compare(given, "bootstrap-sacrebleu", RESAMPLES, SEED).comparisons[1]]
@@ -43,7 +44,7 @@ def sacrebleus(systems: list[list[str]], reference: list[str]) -> list[float]:
 
 
 def compare_significance(rounds: int) -> list[Comparison]:
-    """Raises AssertionError where the two do not find the same p."""
+    """Compare our speed with sacreBLEU's. Raises AssertionError if the p values differ."""
     reference = [pair.kel.text() for pair in islice(draw_pairs(seed=7), SENTENCES)]
     systems = [noisy(reference, 0.302, 1), noisy(reference, 0.3, 2)]
     found: dict[str, list[float]] = {}

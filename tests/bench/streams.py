@@ -32,11 +32,11 @@ STAGES = {
     "significance": "significance --metric bleu --resamples 100 --references text text other",
     "parse --parser udpipe": "parse --parser udpipe text",
 }
-SLOW = 100_000  # lines; a parser is given no more
+SLOW = 100_000  # lines; parsers get no larger files
 
 
 def write_inputs(folder: Path, lines: int) -> None:
-    """What the stages read: files of this number of lines, of which line n is always about the same sentence pair."""
+    """Write the files that the stages read. They have this many lines; line n of each belongs to the same pair."""
     (folder / "codes").write_text(CODES)
     for name, rows in inputs(2000).items():
         with (folder / name).open("w") as stream:
@@ -44,7 +44,7 @@ def write_inputs(folder: Path, lines: int) -> None:
 
 
 def inputs(sentences: int) -> dict[str, list[str]]:
-    """Lines of every kind, by the names of their files."""
+    """Return the lines of each file by its name."""
     rows: dict[str, list[str]] = defaultdict(list)
     for pair in islice(draw_pairs(seed=7), sentences):
         english, kel = (record_of(sentence) for sentence in (pair.english, pair.kel))
@@ -69,7 +69,7 @@ def record_of(sentence: Sentence) -> ParseRecord:
 
 
 def rows(counts: list[int]) -> Iterator[tuple[str, int, float, float]]:
-    """Stage, lines, lines a processor second, and peak MiB."""
+    """Yield stage, number of lines, lines per CPU second, and peak MiB."""
     with TemporaryDirectory() as name:
         for lines in counts:
             write_inputs(Path(name), lines)

@@ -1,7 +1,7 @@
 """Decoders that write trees, compared with `sequence`: speed and memory of training, and speed of translation.
 
-All learn from the same sentences and write the same number of words. Rates are per word, so they include the cost of
-arcs.
+All decoders learn from the same sentences and write the same number of words. Rates count words only, so the cost of
+arcs lowers them.
 """
 
 from collections.abc import Callable
@@ -37,7 +37,7 @@ RELATIONS = [f"rel{number}" for number in range(45)]
 READ_PREFIXES = ("bitran", "parent", "gcn")
 SENTENCES = 200
 TRANSLATED = 20
-MAX_ROUNDS = 3  # one over all prefixes takes half a minute
+MAX_ROUNDS = 3  # a round over all prefixes takes half a minute
 
 
 def compare_targets(rounds: int) -> list[Comparison]:
@@ -68,7 +68,7 @@ def compare_training(
 
 
 def compare_memory(name: str, prefixes: int, how: str) -> Comparison:
-    """Words of a batch for each GiB that its training keeps."""
+    """Compare how many words of a batch fit into each GiB that an update stores for its gradients."""
     words = words_of(batches()[0])
     rate, other_rate = (words * 2**30 / kept_bytes(*each) for each in ((name, prefixes), ("sequence", 0)))
     ratio = rate / other_rate
@@ -85,7 +85,7 @@ def compare_searches(name: str, search: SearchName, rounds: int) -> Comparison:
 
 
 def training(name: str, prefixes: int) -> Callable[[], int]:
-    """An update with the next batch; gives how many words its targets have."""
+    """Return a function that makes an update with the next batch and returns the number of target words."""
     updater = Updater(model(name), corpus(name, prefixes), TRAINING, Processes(0, 1, CPU))
     stream = cycle(batches())
 
@@ -98,7 +98,7 @@ def training(name: str, prefixes: int) -> Callable[[], int]:
 
 
 def kept_bytes(name: str, prefixes: int) -> int:
-    """How much an update keeps at a time for its gradients, parameters aside."""
+    """Return the most bytes that an update stores at a time for its gradients, apart from parameters."""
     data, trained = corpus(name, prefixes), model(name).train()
     parameters = {parameter.untyped_storage().data_ptr() for parameter in trained.parameters()}
     kept: dict[int, int] = {}
@@ -119,9 +119,10 @@ def kept_bytes(name: str, prefixes: int) -> int:
 
 
 def translation(name: str, search: SearchName = "tokens") -> Callable[[], int]:
-    """A beam of 5 over some sentences of the usual length; every hypothesis has as many words as its source."""
+    """Return a function that translates sentences of about average length with a beam of 5. Every hypothesis has as
+    many words as its source."""
     searched = model(name).eval()
-    searched.network.output_bias.data[END] = -50.0  # so that they end where they must
+    searched.network.output_bias.data[END] = -50.0  # so that hypotheses end only at their limit
     known = vocabulary(name)
     sources, side = Sources.encode(sentences()[0], known), target(name)
     by_length = sorted(range(SENTENCES), key=lambda index: len(sources.ids[index]))
@@ -159,7 +160,7 @@ def model(name: str) -> TranslationModel:
 
 @cache
 def sentences() -> tuple[list[SourceFeatures], list[ParseRecord]]:
-    """Sources, and targets with random projective trees, as long as those of tests.bench.training."""
+    """Return sources, and targets with random projective trees, with lengths as in tests.bench.training."""
     random = np.random.default_rng(7)
     sources, targets = [], []
     for lengths in np.clip(random.lognormal(np.log(20), 0.4, (SENTENCES, 2)), 3, 80).astype(int).tolist():
@@ -173,7 +174,7 @@ def sentences() -> tuple[list[SourceFeatures], list[ParseRecord]]:
 
 
 def hang(heads: list[int], first: int, last: int, head: int, random: np.random.Generator) -> None:
-    """Hangs the words first … last on a word: one of them, by chance, with the others below it."""
+    """Attach the words first … last to `head`: a random one of them directly, the others below it."""
     if first <= last:
         top = int(random.integers(first, last + 1))
         heads[top - 1] = head
@@ -191,7 +192,7 @@ def corpus(name: str, prefixes: int) -> Corpus:
 
 
 def batches() -> list[list[int]]:
-    """The same sentences at a time for all."""
+    """Return the batches, which contain the same sentences for all decoders."""
     return list(corpus("sequence", 0).shuffled_batches(TRAINING.batch_tokens, seed=1, epoch=0))
 
 

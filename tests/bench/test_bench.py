@@ -1,4 +1,4 @@
-"""The parts that the benchmarks rely on; `bin/bench` measures the speeds themselves."""
+"""Tests of the code that the benchmarks rely on; `bin/bench` itself measures the speeds."""
 
 from dataclasses import replace
 from importlib.util import find_spec
@@ -89,9 +89,9 @@ def test_searches_find_a_translation_of_each_sentence() -> None:
 
 @pytest.mark.parametrize(("source", "target"), [(7, 1), (12, 5), (3, 30)])
 def test_operations_are_those_that_pytorch_counts(source: int, target: int) -> None:
-    """In full attention, which computes what causality hides, too."""
+    """With full attention, which also computes positions that causality hides."""
     sentences = random_sentences(1, length=source)
-    sentences.targets[0] = sentences.targets[0][:1] * (target - 1)  # and the end of sentence
+    sentences.targets[0] = sentences.targets[0][:1] * (target - 1)  # the end of sentence is one more
     model = TranslationModel(TINY.network, SYSTEMS["sequence"], target_side({"sequence": {}}), VOCABULARY)
     batch = encoded(SYSTEMS["sequence"], sentences).batch([0], CPU)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
@@ -103,7 +103,7 @@ def test_operations_are_those_that_pytorch_counts(source: int, target: int) -> N
 
 
 def test_a_commands_memory_is_its_own(tmp_path: Path) -> None:
-    """And not that of this process, which holds PyTorch."""
+    """The measurement does not include the memory of this process, which has loaded PyTorch."""
     used = usage_of(["--version"], tmp_path)
     assert 5 < used.memory < 60
     assert 0 < used.seconds < 5

@@ -1,4 +1,4 @@
-"""Training: `sequence` compared with the bare loop, and every other encoder with `sequence`."""
+"""Training speed: `sequence` compared with the bare loop, and every other encoder compared with `sequence`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ SYSTEMS: dict[str, SourceSide] = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """On a GPU, those of the papers. updates: of one timed round."""
+    """Sizes of networks and batches; on a GPU, the papers' sizes. updates: number of updates per timed round."""
 
     network: TransformerConfig
     training: TrainingConfig
@@ -65,7 +65,8 @@ Batches = Callable[[], list[list[int]]]
 
 @dataclass
 class Training:
-    """Some updates of a model a call; gives what the examples that they read are worth, an example at a time."""
+    """Each call makes some updates of a model and returns the total worth of their examples. worth: of each example, in
+    units of the rate."""
 
     updater: Updater
     batches: Batches
@@ -82,7 +83,7 @@ class Training:
 
 
 class Bench:
-    """The same random sentences for all, on one device."""
+    """Training of all systems on the same random sentences, on one device."""
 
     def __init__(self, device: torch.device) -> None:
         self.device, self.sizes = device, Sizes.of(device)
@@ -92,12 +93,14 @@ class Bench:
         return encoded(SYSTEMS[system], self.sentences)
 
     def batches(self, corpus: Examples) -> Batches:
-        """The next few batches at each call, from the same beginning for all who ask."""
+        """Return a function that returns the next few batches at each call; each such function starts with the first
+        batch."""
         stream = cycle(corpus.shuffled_batches(self.sizes.training.batch_tokens, seed=1, epoch=0))
         return lambda: list(islice(stream, self.sizes.updates))
 
     def words(self, corpus: Corpus) -> list[float]:
-        """What each example is worth in target tokens: those of a translation, for all systems the same."""
+        """Return the worth of each example: the target tokens of a translation, and 0 for other tasks. So the total is
+        the same for all systems."""
         translations = len(self.sentences.targets)
         return [len(ids) if index < translations else 0 for index, ids in enumerate(corpus.targets)]
 
@@ -145,7 +148,7 @@ class Bench:
         return work
 
     def mask_align(self) -> tuple[Training, Callable[[], float]]:
-        """Of all words of both sides; and two models of `sequence`, one for each direction."""
+        """Return the training of mask-align on both directions, and of two `sequence` models, one per direction."""
         plain, words = SYSTEMS["sequence"], self.sentences.targets
         records = [ParseRecord(tokens=each) for each in words]
         forward, backward = Sentences(records, words[::-1]), Sentences(records[::-1], words)
@@ -172,7 +175,7 @@ def whole(word: str) -> list[str]:
 
 
 def encoded(side: SourceSide, sentences: Sentences) -> Corpus:
-    """The translations of all sentences, and then what else the side learns."""
+    """Return a corpus of the translations of all sentences, then the examples of the side's other tasks."""
     features, targets = [], []
     for task, idea in side.tasks.items():
         for record, words in zip(sentences.sources, sentences.targets, strict=True):

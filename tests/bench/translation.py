@@ -1,4 +1,5 @@
-"""Translation: batched beam search of `sequence` compared with a bare loop and Hugging Face's; others with `sequence`.
+"""Translation speed: batched beam search of `sequence` compared with a bare loop and other programs, and other systems
+compared with `sequence`.
 
 Models are random and forced to write as many words as the source has, so all searches do the same amount of work.
 """
@@ -33,7 +34,7 @@ BEAM = 5
 
 
 class Searches:
-    """Of the same sentences of equal lengths, on one device."""
+    """Searches for translations of the same sentences, which have equal lengths, on one device."""
 
     def __init__(self, device: torch.device, length: int = MEAN_LENGTH) -> None:
         self.device, self.length = device, length
@@ -48,7 +49,7 @@ class Searches:
         return model.to(self.device).eval()
 
     def ours(self, system: str, batch: int = 0, int8: bool = False) -> Callable[[], int]:
-        """All sentences at once, or `batch` at a time."""
+        """Return a function that translates all sentences at once, or `batch` at a time."""
         model = self.model(system)
         if int8:
             quantize(model.network)
@@ -80,7 +81,7 @@ class Searches:
         return work
 
     def ctranslate2s(self, int8: bool = False) -> Callable[[], int]:
-        """The model of `ours`, exported."""
+        """Return a function that translates with the model of `ours`, exported to CTranslate2."""
         import ctranslate2
 
         plain = encoded(SYSTEMS["sequence"], self.sentences).sources
@@ -122,7 +123,7 @@ def batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 
 
 def marian(network: TransformerConfig) -> "MarianConfig":
-    """The same sizes there."""
+    """Return a Marian config with the same sizes."""
     from transformers import MarianConfig
 
     return MarianConfig(

@@ -1,4 +1,4 @@
-"""Relation matrices: vectorised against the definition, pair by pair."""
+"""Speed of relation matrices: our vectorised code compared with the definition, pair by pair."""
 
 import random
 from itertools import cycle, islice
@@ -9,7 +9,8 @@ from tests.trees.slow_relations import slow_relations
 
 
 def random_parents(nodes: int, source: random.Random) -> list[int]:
-    """A tree in preorder: each node hangs on the path from the root to the node before it."""
+    """Return the parents of a random tree in preorder: the parent of each node is on the path from the root to the node
+    before it."""
     path, parents = [0], [-1]
     for node in range(1, nodes):
         depth = source.randrange(max(0, len(path) - 4), len(path))

@@ -11,7 +11,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Usage:
-    """Of a command and the processes that it waited for; memory: MiB of the largest of them."""
+    """The usage of a command and the processes that it waited for. seconds: of CPU time; memory: MiB of the largest
+    process."""
 
     seconds: float
     memory: float
@@ -20,10 +21,10 @@ class Usage:
 def usage_of(
     arguments: Sequence[str], folder: Path, output: Path = Path(os.devnull), program: Sequence[str] = ("-m", "synmt")
 ) -> Usage:
-    """Runs `synmt`, or another Python program, with these arguments in a folder, and writes what it prints to a file.
-    Raises CalledProcessError.
+    """Run `synmt`, or another Python program, with these arguments in a folder, and write its output to a file.
 
-    Between it and this process stands a small one: Linux counts for a new process what its parent holds.
+    A small process starts it, since Linux counts the parent's memory as the initial peak memory of a new process.
+    Raises CalledProcessError.
     """
     command = [sys.executable, "-S", __file__, str(output), sys.executable, *program, *arguments]
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True)

@@ -1,1 +1,1 @@
-"""Trees: their notations, their relations, and slow definitions of them."""
+"""Challenge sets: patterns, queries and generated clauses, compared with slow definitions of them."""

@@ -18,7 +18,7 @@ def test_the_paper_s_sentences_are_among_them() -> None:
 
 
 def role(clause: TransitiveClause, deprel: str, subject_first: bool) -> list[str]:
-    """The article and noun of a relation, and their case."""
+    """Return the article and noun of a relation, and their case."""
     record = clause.record(subject_first)
     noun = record.deprels.index(deprel)
     assert record.heads[noun - 1] == noun + 1

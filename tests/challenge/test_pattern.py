@@ -1,4 +1,4 @@
-"""Patterns against a look at all ways to give words to their nodes, which shares no code with them."""
+"""Patterns, compared with a search of all assignments of words to nodes, which shares no code with them."""
 
 from collections.abc import Sequence
 from itertools import permutations

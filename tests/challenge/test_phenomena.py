@@ -68,7 +68,7 @@ def test_what_is_near_or_something_else_is_not_found() -> None:
 
 
 def test_a_root_is_as_far_as_its_position() -> None:
-    """As in the published sets: `And ourselves , with …` is one of them."""
+    """This agrees with the published sets, which contain `And ourselves , with …`."""
     record = ParseRecord(tokens=["And", "ourselves"], feats=["_", "Reflex=Yes"], heads=[2, 0], deprels=["cc", "root"])
     assert occurrences(record, PHENOMENA["reflexive"], 1) == [(2, 0)]
     assert marked(record, [(2, 0)]) == "And *ourselves*"
@@ -91,7 +91,7 @@ def test_stars_stand_at_the_words_and_their_heads() -> None:
 
 
 def published_parses(name: str) -> list[Line]:
-    """The parses, with the line feed after each sent_id that the files lack."""
+    """Return the parses, with a line feed after each sent_id, which the files lack."""
     text = (PUBLISHED / f"{name}_news.conllu").read_text(encoding="utf-8")
     repaired = re.sub(r"^(# sent_id = \d+)1\t", r"\1\n1\t", text, flags=re.MULTILINE)
     return [Line(line, name, number) for number, line in enumerate(repaired.split("\n"), 1)]

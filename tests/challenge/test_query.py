@@ -1,4 +1,4 @@
-"""Queries against a plain look at each word, and over links from either side."""
+"""Queries, compared with a plain check of each word, and queries over links from either side."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Running the commands: `synmt` in a subprocess, `in_process` for laws over many inputs."""
+"""Runs the commands: `synmt` in a subprocess, `in_process` for tests over many inputs."""
 
 import os
 import subprocess
@@ -18,31 +18,31 @@ from tests.cli import warm
 # replication of encoders, `train` where it is killed, and the others by `synmt(..., cold=True)`.
 SLOW = "align", "average", "inspect", "parse", "run", "score", "significance", "train", "translate"
 COLD = f"{sys.executable} -m synmt"
-AT_THE_END = ExitStack()  # of all tests
+AT_THE_END = ExitStack()  # closed after all tests
 COMMAND_FILES = Path(__file__).parents[2] / "synmt" / "cli"
 RECORD = (
     '{"tree": "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",'
     ' "heads": [4, 4, 4, 0, 4], "deprels": ["nsubj", "cop", "nmod:poss", "root", "punct"]}'
 )
 BRACKETS = "(S (NP (PRP He ) ) (VP (VBZ is ) (NP (PRP$ my ) (NN father ) ) ) (. . ) )"
-HANGS = 1200  # seconds, after which a command has not been slow but stuck, on a machine ten times slower, too
+HANGS = 1200  # seconds after which a command is not slow but stuck, even on a machine ten times slower
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 CODES = "#version: 0.2\nf a\nt h\nth e\nthe r</w>\nH e</w>\ni s</w>\nm y</w>\n"
 
 
 def existing_commands() -> list[str]:
-    """The names of the commands whose files are there."""
+    """Return the names of the commands that have a file."""
     return [name for name in COMMANDS if (COMMAND_FILES / f"{name.replace('-', '_')}.py").exists()]
 
 
 def warm_command(module: str = "synmt.cli.main") -> list[str]:
-    """What starts the module's `main` in a fork of a warm process."""
+    """Return the command that starts the module's `main` in a fork of a warm process."""
     return [sys.executable, "-IS", warm.__file__, str(warm_process()), module]
 
 
 @cache
 def warm_process() -> Path:
-    """The socket of a process that lives as long as the tests."""
+    """Return the socket of a process that lives as long as the tests."""
     folder = Path(AT_THE_END.enter_context(TemporaryDirectory()))
     serve = f"from tests.cli.warm import serve; serve({str(folder / 'socket')!r})"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -57,13 +57,14 @@ def warm_process() -> Path:
 
 
 def start_synmt() -> str:
-    """Return the shell's line for `synmt` and its arguments: warm where it is slow and opens no /dev/fd."""
+    """Return the shell line that runs `synmt` with its arguments: in a warm process if the command is slow and opens no
+    /dev/fd."""
     slow = "|".join(f"{name}*" for name in SLOW)
     return f'case "$*" in *" /dev/fd/"*) {COLD} "$@";; {slow}) {join(warm_command())} "$@";; *) {COLD} "$@";; esac'
 
 
 def synmt(*arguments: object, text: str | bytes = b"", cold: bool = False) -> subprocess.CompletedProcess[str]:
-    """The real command, with `text` on its standard input; bytes that are not UTF-8 come back as U+FFFD."""
+    """Run the real command with `text` on its standard input. In its output, invalid UTF-8 becomes U+FFFD."""
     given = text.encode() if isinstance(text, str) else text
     command = [*([sys.executable, "-m", "synmt"] if cold else warm_command()), *map(str, arguments)]
     done = subprocess.run(command, input=given, capture_output=True, timeout=HANGS, env=BUFFERED)
@@ -72,7 +73,7 @@ def synmt(*arguments: object, text: str | bytes = b"", cold: bool = False) -> su
 
 
 def shell(line: str, directory: Path, seconds: float = HANGS, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A line for bash, in which `synmt` is the command, and `python` the one that runs the tests."""
+    """Run a line in bash, where `synmt` is the command and `python` is the Python that runs the tests."""
     start = start_synmt() if any(name in line for name in SLOW) else f'{COLD} "$@"'
     program = f"python() {{ '{sys.executable}' \"$@\"; }}\nsynmt() {{ {start}; }}\n{line}"
     bash = ["bash", "-c", program]
@@ -81,14 +82,14 @@ def shell(line: str, directory: Path, seconds: float = HANGS, **environment: str
 
 
 def write_program(path: Path, line: str) -> None:
-    """A file for PATH that runs the line of shell."""
+    """Write a program that runs this line of shell, for a folder on PATH."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{line}\n")
     path.chmod(0o755)
 
 
 def in_process(*arguments: str, text: bytes) -> bytes:
-    """What the command writes to standard output for a file of that text."""
+    """Return the command's standard output for a file with this text."""
     with NamedTemporaryFile() as given:
         given.write(text)
         given.flush()
@@ -96,7 +97,7 @@ def in_process(*arguments: str, text: bytes) -> bytes:
 
 
 def output_of(*arguments: str | Path) -> bytes:
-    """What the command writes to standard output; its errors are raised."""
+    """Return the command's standard output. Raises its errors."""
     with TemporaryFile() as output:
         stdout = os.dup(1)
         os.dup2(output.fileno(), 1)
@@ -110,12 +111,12 @@ def output_of(*arguments: str | Path) -> bytes:
 
 
 def is_one_line_of_error(done: subprocess.CompletedProcess[str], *parts: str) -> bool:
-    """Whether the command said one thing on stderr that holds all `parts`, and exited with 1."""
+    """Return whether the command wrote one line to stderr that contains all `parts`, and exited with 1."""
     return done.returncode == 1 and _said_once(done, parts)
 
 
 def is_wrong_usage(done: subprocess.CompletedProcess[str], *parts: str) -> bool:
-    """The same, of arguments that are wrong whatever the input is: exit code 2."""
+    """Return the same for arguments that are wrong for any input: exit code 2."""
     return done.returncode == 2 and _said_once(done, parts)
 
 

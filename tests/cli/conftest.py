@@ -17,7 +17,7 @@ TINY = split(
 
 @pytest.fixture(scope="session")
 def mask_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A `mask` model that has learnt its few training pairs by heart."""
+    """Return a `mask` model that has learnt its few training pairs by heart."""
     folder = tmp_path_factory.mktemp("mask")
     source, target = write_pairs(folder)
     files = ["--source", source, "--target", target, "--dev-source", source, "--dev-target", target]
@@ -28,7 +28,7 @@ def mask_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def letter_aligner(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An aligner that links letters to their capitals."""
+    """Return an aligner that links letters to their capitals."""
     folder = tmp_path_factory.mktemp("letters") / "model"
     pairs = ["a b c\tA B C", "b c\tB C", "c a\tC A", "a\tA", "b a\tB A"] * 4
     text = "".join(f"{pair}\n" for pair in pairs)

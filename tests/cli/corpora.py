@@ -17,7 +17,7 @@ RECORDS = [f'{{"tree": "{tree}"}}' for tree in TREES]
 
 
 def write_target_trees(folder: Path, copies: int = 5) -> Path:
-    """The targets as records of words with trees: train.de.jsonl."""
+    """Write the targets as records of words with trees: train.de.jsonl."""
     lines = [
         orjson.dumps(
             {
@@ -35,7 +35,7 @@ def write_target_trees(folder: Path, copies: int = 5) -> Path:
 
 
 def write_pairs(folder: Path, copies: int = 5) -> tuple[Path, Path]:
-    """The pairs some times over: train.jsonl with records, and train.de with text."""
+    """Write the pairs several times over: records in train.jsonl, text in train.de."""
     source, target = folder / "train.jsonl", folder / "train.de"
     source.write_text("".join(f"{record}\n" for record in RECORDS * copies), encoding="utf-8")
     target.write_text("".join(f"{text}\n" for text in TARGETS * copies), encoding="utf-8")

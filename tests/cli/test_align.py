@@ -28,14 +28,14 @@ TEXT = "".join(f"{line}\n" for line in LINES)
 
 
 def align(*arguments: object, text: str | bytes = TEXT) -> str:
-    """What the command writes. Raises BadInput."""
+    """Return the command's output. Raises BadInput."""
     given = text.encode() if isinstance(text, str) else text
     return in_process("align", *map(str, arguments), text=given).decode()
 
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A model, and the links that came with it."""
+    """Return a fitted aligner, and the links that fitting it wrote."""
     folder = tmp_path_factory.mktemp("fitted") / "model"
     return folder, align("--fit", "--method", "mask-align", "--tokenizer", "none", *TINY, "--out", str(folder))
 
@@ -96,7 +96,7 @@ def test_formats_agree(fitted: tuple[Path, str]) -> None:
 
 
 def test_several_processes_write_the_same(fitted: tuple[Path, str], tmp_path: Path) -> None:
-    """Scores and all; an interrupt ends all of them."""
+    """Scores are the same, too. An interrupt ends all processes."""
     command, text = [fitted[0], "--format", "jsonl", "--scores"], TEXT * 5 + "\n" + TEXT
     one, two = (align(*command, "--lexicon", tmp_path / name, "--jobs", name, text=text) for name in "12")
     assert one == two and one.count("\n") == 6 * len(LINES) + 1
@@ -134,7 +134,7 @@ def test_a_temperature_changes_scores_and_no_links(fitted: tuple[Path, str]) -> 
 
 
 def test_hidden_markov_models_write_probabilities() -> None:
-    """Their temperature is that of their own unless another is asked for."""
+    """They have their own temperature unless the user sets another one."""
     fit = ["--fit", "--method", "hmm", "--tokenizer", "none", "--format", "jsonl", "--scores"]
     own, asked, plain = (
         [json.loads(line)["scores"] for line in align(*fit, *more).splitlines()]
@@ -160,7 +160,7 @@ def test_methods_share_translation_models_which_translate(tmp_path: Path) -> Non
     links = align(*fit[:3], "--method", "shift-att", "--models", tmp_path / "naive", "--out", tmp_path / "shift")
     with pytest.raises(BadInput, match=r"naive: was trained on other words \(none en\) than given here \(moses en\)"):
         align("--fit", "--method", "shift-att", "--models", tmp_path / "naive")
-    with pytest.raises(WrongUsage, match="--width has no effect with --models"):  # of models that are there already
+    with pytest.raises(WrongUsage, match="--width has no effect with --models"):  # the models exist already
         align("--fit", "--method", "shift-att", "--models", tmp_path / "naive", "--width", "8")
     with pytest.raises(BadInput, match="the text is in fi, but the aligner was fitted to en and en"):
         align(tmp_path / "naive", "--source-language", "fi")
@@ -323,7 +323,7 @@ def test_errors_are_one_line() -> None:
 
 
 def test_a_stream_without_end_is_aligned_as_it_comes(fitted: tuple[Path, str], tmp_path: Path) -> None:
-    """And a reader who has enough ends it quietly."""
+    """When the reader closes the pipe, the command ends quietly."""
     command = f"yes $'s1\\tt1' | synmt align {fitted[0]} | head -n 1500 | sort -u | wc -l; echo ${{PIPESTATUS[1]}}"
     done = shell(command, tmp_path)
     assert (done.stdout.split(), done.stderr) == (["1", "0"], "")
@@ -358,7 +358,7 @@ A3 = (
 def test_links_of_other_words_are_refused_before_any_output(
     links: str, text: str, options: list[str], cause: str, tmp_path: Path
 ) -> None:
-    """Where both are files, and otherwise at the line; also what is to be fitted to them, before it is parsed."""
+    """If both are files, they are refused before any output, else at the line; before fitting, even before parsing."""
     (tmp_path / "links").write_text(links)
     (tmp_path / "pairs").write_text(text)
     command = f"synmt align --links-from links {' '.join(options)}"
@@ -400,7 +400,8 @@ def test_links_that_seem_to_count_from_one_are_said(tmp_path: Path) -> None:
 
 
 def test_text_without_an_aligner_is_fitted_to(tmp_path: Path) -> None:
-    """A file of pairs, two parallel files or standard input: the same links as with --fit; languages are suffixes."""
+    """A file of pairs, two parallel files or standard input give the same links as with --fit. Suffixes name the
+    languages."""
     pairs, sides = tmp_path / "pairs.tsv", (tmp_path / "train.de", tmp_path / "train.en")
     pairs.write_text(TEXT)
     for number, side in enumerate(sides):

@@ -24,7 +24,7 @@ def test_apply_undoes_nothing_but_spaces(tmp_path: Path) -> None:
 
 
 def test_undo_undoes_apply(tmp_path: Path) -> None:
-    """Also of words of white space that is not ASCII, and of a last word cut short."""
+    """This also holds for words of non-ASCII white space, and for a truncated last word."""
     (tmp_path / "codes").write_text(learn_bpe(LINES, 5))
     text = "lower newest\n\n\u3000\nlow\u00a0low \u3000 low@\n"
     (tmp_path / "words").write_text(text)

@@ -7,7 +7,7 @@ from tests.cli.commands import is_one_line_of_error, is_wrong_usage, shell, synm
 
 
 def sentence(*rows: str, sent_id: str = "") -> str:
-    """A CoNLL-U block of rows `form upos feats head deprel`."""
+    """Return a CoNLL-U block, given rows `form upos feats head deprel`."""
     lines = [f"# sent_id = {sent_id}\n"] if sent_id else []
     for number, row in enumerate(rows, 1):
         form, upos, feats, head, deprel = row.split()

@@ -1,4 +1,4 @@
-"""Whatever synmt offers by name has papers, and `synmt cite` prints them as BibTeX."""
+"""Every idea, aligner and metric has papers, and `synmt cite` prints them as BibTeX."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ OFFERED = {"ideas": SOURCE_IDEAS, "target ideas": TARGET_IDEAS, "aligners": ALIG
 
 
 def read(text: str) -> BibliographyData:
-    """Raises an error for BibTeX that pybtex does not accept to the last character."""
+    """Read BibTeX. Raises an error unless pybtex accepts all of it."""
     return parse_string(text, "bibtex")
 
 

@@ -10,7 +10,7 @@ from tests.alignment.bitexts import bitext, fit_to
 from tests.cli.commands import BUFFERED, RECORD, warm_command
 from tests.inspection.models import write_model
 
-SECONDS = 60  # of a start on a busy machine
+SECONDS = 60  # enough for a start on a busy machine
 PAIR = "He is my father\tEr ist mein Vater"
 
 
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("translate sequence", "He is my father", ""),
         ("translate sequence", RECORD, ""),
         ("translate sequence mask --jobs 2", RECORD, ""),
-        ("translate mask --format jsonl", "He is my father", '"text":'),  # parsed on the way
+        ("translate mask --format jsonl", "He is my father", '"text":'),  # the command parses the text
         ("translate sequence --score", PAIR, "-"),
         ("translate transitions --score", "He is\ter ist RIGHT-ARC:rel1", "-"),
         ("align aligner --format jsonl", PAIR, '"links":['),
@@ -56,7 +56,7 @@ def test_each_line_is_answered(command: str, line: str, answer: str, folder: Pat
             process.stdin.flush()
             assert select([process.stdout], [], [], SECONDS)[0], "no answer"
             assert answer in process.stdout.readline().decode()
-        process.stdin.write(f"{line}\n\n".encode())  # two at once
+        process.stdin.write(f"{line}\n\n".encode())  # two lines at once
         process.stdin.close()
         if "links-from" not in command:
             assert len(process.stdout.read().splitlines()) == 2

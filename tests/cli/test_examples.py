@@ -43,12 +43,12 @@ TEXTS = {
 }
 OUTPUTS = re.compile(r"(?:--out|>) (\S+)")
 TRAININGS = re.compile(r"synmt train |--fit (?!--method eflomal)")
-# An example trains for hours on many cores; these options behind it make of that an update of a tiny model.
+# The examples train for hours on many cores. These additional options reduce that to an update of a tiny model.
 SMALLER = "--width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 1 --merges 20"
 
 
 def examples_of(context: click.Context) -> list[str]:
-    """Return the indented lines behind `Examples:` in the help of a command and of those below it."""
+    """Return the indented lines after `Examples:` in the help of a command and its subcommands."""
     texts = [text for each in with_those_below(context) for text in (each.command.help, each.command.epilog) if text]
     blocks = re.findall(r"^Examples:\n((?: +.+\n?)+)", "\n".join(texts), re.MULTILINE)
     return list(dict.fromkeys(line.strip() for block in blocks for line in block.splitlines()))
@@ -56,7 +56,7 @@ def examples_of(context: click.Context) -> list[str]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All that examples read."""
+    """Make all files that the examples read."""
     folder = tmp_path_factory.mktemp("examples")
     for name, text in TEXTS.items():
         (folder / name).write_text(text)
@@ -95,4 +95,4 @@ def test_an_example_runs(example: str, files: Path, tmp_path: Path) -> None:
         expected = "have no link", "that the model does not know", "fits hmms to", "synmt run: t"
         assert done.stderr == "" or any(said in done.stderr for said in expected)
     assert all((tmp_path / name).stat().st_size for name in outputs)
-    assert outputs or done.stdout or "--task" in example  # which writes into the folder of the run
+    assert outputs or done.stdout or "--task" in example  # a task writes into the folder of the run

@@ -24,7 +24,7 @@ def test_help_fits_a_terminal() -> None:
 
 
 def rendered(source: str) -> str:
-    """What `man` shows of a page on a wide terminal, without the first and the last line."""
+    """Return a page as `man` shows it on a wide terminal, without the first and last line."""
     environment = {"MANWIDTH": "1000", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}
     command = ["man", "--warnings", "--local-file", "-"]
     done = subprocess.run(command, input=source, env=environment, capture_output=True, text=True, check=True)
@@ -60,7 +60,7 @@ def test_every_command_has_a_man_page(tmp_path: Path) -> None:
     assert {path.stem for path in (tmp_path / "man1").iterdir()} == names > {"synmt", "synmt-bpe-learn"}
 
 
-@pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "bench"])  # whose -h needs all libraries
+@pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "bench"])  # its -h needs all libraries
 def test_a_script_explains_itself(script: str) -> None:
     done = subprocess.run([BIN / script, "-h"], capture_output=True, text=True)
     lines = done.stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Tables, pictures and pages from the command line; errors of one line each."""
+"""Tables, pictures and pages from the command line, and one-line errors."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ ALIGNED = '{"source": ["my", "father"], "target": ["mein", "Vater"], "links": [[
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With a model `mask` and one `pascal`, a file of sentences and one of alignments."""
+    """Return a folder with a `mask` model, a `pascal` model, a file of sentences and a file of alignments."""
     path = tmp_path_factory.mktemp("inspect")
     for system in ("mask", "pascal"):
         write_model(path / system, system)

@@ -80,7 +80,7 @@ def test_a_model_learns_from_a_file_of_any_name(line: str, named: dict[str, str]
 
 
 def test_a_model_folder_is_refused_at_the_start(named: dict[str, str]) -> None:
-    """Where its parameters could not be saved, in the end."""
+    """Its parameters could not be saved at the end."""
     done = synmt("train", "--tsv", named["PAIRS"], "--out", Path(GONE).absolute())
     assert is_one_line_of_error(done, r"\xfe.txt: the name of a model folder must be UTF-8")
 

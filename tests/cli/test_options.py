@@ -47,7 +47,7 @@ from synmt.training.start import configs_of
 from tests.cli.commands import CODES
 from tests.inspection.models import write_model
 
-# Options that change no result, each with the reason.
+# Options that do not change results, each with the reason.
 OF_THE_MACHINE = {
     "device": "where it is computed",
     "jobs": "by how many processes",
@@ -69,12 +69,12 @@ VALUES = {
     "width": "64", "heads": "2", "cross-attention": "all", "preset": "paper",
     "n-best": "2", "layer": "2",
 }  # fmt: skip
-Line = tuple[str, list[str]]  # a command, and arguments of it
+Line = tuple[str, list[str]]  # a command, and its arguments
 
 
 @cache
 def commands() -> dict[str, SectionCommand]:
-    """All commands that do something, by their names."""
+    """Return all commands that are not just groups, by name."""
     found = {context.command_path.removeprefix("synmt "): context.command for context in with_those_below(root())}
     return {name: command for name, command in found.items() if isinstance(command, SectionCommand)}
 
@@ -158,7 +158,7 @@ def lines_of_align(folder: Path) -> Iterator[Line]:
 
 
 def value_of(command: str, option: SectionOption, default: object) -> list[str]:
-    """One that is not the default, or nothing of a flag."""
+    """Return a value other than the default, or no value for a flag."""
     name, kind = option.option.name, option.type
     name = f"{command} {name}" if f"{command} {name}" in VALUES else name
     if option.is_flag:
@@ -176,12 +176,12 @@ def value_of(command: str, option: SectionOption, default: object) -> list[str]:
 
 
 def parsed(name: str, arguments: Sequence[str]) -> click.Context:
-    """Raise WrongUsage as the command does before it begins."""
+    """Return the context of a command line. Raises WrongUsage as the command does before it begins."""
     return commands()[name].make_context(name, list(arguments))
 
 
 def resolved(name: str, context: click.Context) -> object:
-    """Return what the command would run with."""
+    """Return the arguments and configs with which the command would run."""
     params = dict(context.params)
     if name == "train":
         kept = ("dev_source", "dev_target", "dev_tsv", "tsv", "source", "target", "codes")
@@ -199,7 +199,7 @@ def resolved(name: str, context: click.Context) -> object:
 
 
 def fitted_with(method: str, settings: dict[str, Any]) -> object:
-    """Return the configs that a method is fitted with."""
+    """Return the configs with which a method is fitted."""
     made = new_aligner(method, settings)
     if isinstance(made, LinkIdea):
         teacher = fitted_with(made.guide, settings) if made.guide else None
@@ -234,7 +234,7 @@ def outcomes(name: str, arguments: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def test_every_option_is_used_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it is refused, the error names it; and somewhere, it is used."""
+    """If an option is refused, the error names it. Each option is used somewhere."""
     monkeypatch.chdir(tmp_path)
     Path("codes").write_text(CODES)
     write_model(Path("init"), "mask", "transitions")
@@ -253,7 +253,7 @@ SIDES = {name: target_side({name: {}}) for name in TARGET_IDEAS}
 @pytest.mark.parametrize("name", SIDES)
 @pytest.mark.parametrize("more", [[], ["--score"], ["--n-best", "2"], ["--format", "jsonl"]])
 def test_options_of_trees_are_of_models_that_write_trees(name: str, more: list[str]) -> None:
-    """What `synmt translate` knows once it has opened the model."""
+    """`synmt translate` can tell once it has opened the model."""
     side, command = SIDES[name], commands()["translate"]
     among = side.spelling.trees == "among"
     wanted = {
@@ -272,27 +272,27 @@ def test_options_of_trees_are_of_models_that_write_trees(name: str, more: list[s
 
 
 def shown(name: str, arguments: Sequence[str]) -> str:
-    """The help of a command line."""
+    """Return the help of a command line."""
     with pytest.raises(click.exceptions.Exit), redirect_stdout(StringIO()) as output:
         parsed(name, arguments)
     return output.getvalue()
 
 
 def rows_of(help_text: str) -> set[str]:
-    """The names of the options that have a row in a help."""
+    """Return the names of the options that have a row in a help text."""
     return set(re.findall(r"^ +(?:-\w, )?--([a-z0-9-]+)", help_text, re.MULTILINE))
 
 
 @pytest.mark.parametrize("method", ALIGNERS)
 def test_help_of_align_shows_the_options_of_a_method(method: str) -> None:
-    """With its defaults, and wherever --help stands."""
+    """The help shows the defaults of the method, wherever --help is on the command line."""
     help_text = shown("align", ["--method", method, "--help-all"])
     assert shown("align", ["--help-all", "--method", method]) == help_text
     assert shown("align", ["--help-all", "--fit", f"--method={method}"]) == help_text
     rows = rows_of(help_text)
     own = {each for each in rows if each.startswith(tuple(f"{name}-" for name in ALIGNERS))}
     assert own <= rows_of(shown("align", ["--help", "--method", method])) < rows
-    used = used_by(method, {}) - {"tree-dropout"}  # which needs trees
+    used = used_by(method, {}) - {"tree-dropout"}  # it needs trees
     with_trees = shown("align", ["--help-all", "--method", method, "--source-syntax", "pascal"])
     assert ("--tree-dropout" in with_trees) == ("tree-dropout" in used_by(method, {}))
     for option in owners():
@@ -336,7 +336,7 @@ def choices(name: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("name", commands())
 def test_every_option_is_on_a_page_of_help(name: str) -> None:
-    """On the short page of the command, or on a page of all options of one of its methods or systems."""
+    """It is on the short page of the command, or on the full page of one of its methods or systems."""
     command = commands()[name]
     flags = ["--help", "--help-all"] if command.common else ["--help"]
     found = set[str]().union(*(rows_of(shown(name, [*chosen, flags[-1]])) for chosen in choices(name)))

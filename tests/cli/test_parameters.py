@@ -43,7 +43,7 @@ def test_commands_are_found() -> None:
 
 
 def test_every_number_has_both_bounds() -> None:
-    """A number without them would be nan, or beyond what a size can be."""
+    """Without bounds, a number could be nan or larger than any possible size."""
     found = dict(parameters(click.types.IntParamType, click.types.FloatParamType))
     assert len(found) > 100
     for name, each in found.items():
@@ -92,7 +92,7 @@ def test_an_infinite_number_is_wrong_usage(command: str) -> None:
 
 
 def test_every_path_declares_whether_it_is_read_or_written() -> None:
-    """The folder of a run's data is neither: its files are, which the run file names."""
+    """The data folder of a run is neither; the run file names the files in it that are read."""
     assert {name for name, each in parameters(click.Path) if not isinstance(each.type, Reads)} == {"run --data"}
     assert {name for name, _ in parameters(Writes)} == {
         "align --out", "align --lexicon", "average --out", "export --out", "run --out", "run --report",
@@ -143,7 +143,7 @@ PAIRS = {
 def test_no_command_writes_over_its_input(pair: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command, source, written = PAIRS[pair]
     for each in COMMANDS[command].params:
-        monkeypatch.setattr(each, "callback", None)  # some open their files, which here are of no use
+        monkeypatch.setattr(each, "callback", None)  # some callbacks open files, which this test does not need
     make_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     before = contents(tmp_path)

@@ -60,7 +60,7 @@ def test_conllu_comes_out_as_it_went_in() -> None:
 
 
 def test_trees_over_several_lines(tmp_path: Path) -> None:
-    """As in .mrg files, which begin with an empty line and part trees by them or not."""
+    """In .mrg files, the first line is empty, and trees may or may not be separated by empty lines."""
     (tmp_path / "trees.mrg").write_text(
         "\n( (S \n    (NP (PRP He))\n    (VP (VBZ is))\n    (. .) ))\n( (NP (NN x)))\n\n(A\n  (B b)\n)\n"
     )
@@ -257,7 +257,8 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path, jobs: str) -> None:
 
 
 def test_the_first_mask_comes_before_the_last_sentence_is_read(tmp_path: Path) -> None:
-    """Whoever writes more sentences than the commands hold at once is not done when the first mask is there."""
+    """The test writes more sentences than the commands hold at once, so it is still writing when the first mask
+    arrives."""
     sentences = "(yes 'He is my father.' | head -n 20000; touch written)"
     done = shell(f"{sentences} | synmt parse | synmt make-masks | (head -n 1; ls written 2> /dev/null)", tmp_path)
     (mask,) = done.stdout.splitlines()
@@ -289,7 +290,7 @@ def test_german_goes_through_its_own_model() -> None:
 def test_a_terminal_shows_how_far_parsing_is_unless_it_shows_the_records(
     files: str, shown: str, tmp_path: Path
 ) -> None:
-    """Of a file, how much there is to come."""
+    """For a file, it also shows how much remains."""
     (tmp_path / "in").write_text("Go.\n" * 3)
     (tmp_path / "synmt").write_text(f'exec {COLD} "$@"\n')
     line = f"sh ./synmt parse --parser udpipe --format conllu {files}"
@@ -300,13 +301,13 @@ def test_a_terminal_shows_how_far_parsing_is_unless_it_shows_the_records(
 
 
 def on_terminal(line: str, folder: Path) -> str:
-    """What a line of shell writes to a terminal of 80 columns."""
+    """Return the output of a line of shell on a terminal of 80 columns."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     process = subprocess.Popen(["sh", "-c", line], cwd=folder, stdout=theirs, stderr=theirs)
     os.close(theirs)
     seen = b""
-    with suppress(OSError), os.fdopen(ours, "rb", buffering=0) as terminal:  # which ends in an error
+    with suppress(OSError), os.fdopen(ours, "rb", buffering=0) as terminal:  # reading a terminal ends with an error
         while part := terminal.read(4096):
             seen += part
     assert process.wait() == 0

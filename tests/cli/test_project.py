@@ -22,7 +22,7 @@ LINE = f"{GAVE}\tSie gibt es auf.\t0-0 1-1 2-2 3-3"
 
 
 def project(text: str, *arguments: str) -> list[dict[str, object]]:
-    """The records that the command writes. Raises BadInput."""
+    """Return the records that the command writes. Raises BadInput."""
     return [json.loads(line) for line in in_process("project", *arguments, text=text.encode()).splitlines()]
 
 
@@ -88,7 +88,7 @@ def test_bad_lines_are_named_or_left_empty(line: str, cause: str) -> None:
 
 
 def test_a_grammar_is_fitted_before_any_line_is_written() -> None:
-    """Line n is line n; the word without links gets what it has in the other lines."""
+    """Output line n belongs to input line n. The word without links gets the analysis that it has in other lines."""
     silent = f"{GAVE}\tSie gibt es auf.\t1-1 2-2 3-3"
     text = "".join(f"{line}\n" for line in [silent, "", *[LINE] * 30, f"{GAVE}\t{{}}\t"])
     first, empty, *others, without_words = project(text, "--target-language", "de", "--fit")
@@ -105,7 +105,7 @@ def test_a_grammar_is_fitted_before_any_line_is_written() -> None:
 
 @pytest.mark.parametrize("method", [["--method", "direct"], ["--method", "votes"], ["--fit"]])
 def test_names_document_marks_and_parts_of_speech(method: list[str]) -> None:
-    """What the target has of these stays; what it lacks comes from the source."""
+    """The target keeps those that it has, and gets the others from the source."""
     marks = "# newdoc id = d1\n# newpar"
     source = json.dumps({**json.loads(GAVE), "sent_id": "s1", "conllu": f"{marks}\n# other = x"})
     tokens = ["Sie", "gab", "es", "auf"]
@@ -126,7 +126,7 @@ def test_names_document_marks_and_parts_of_speech(method: list[str]) -> None:
 
 @pytest.mark.parametrize("mode", ["", "--method direct", "--fit", "--no-projective", "--overwrite-upos"])
 def test_the_validator_of_universal_dependencies_accepts_what_is_written(mode: str, tmp_path: Path) -> None:
-    """Level 2; words without links, further sentences, and a line without any link too."""
+    """It checks level 2, also with words without links, several sentences, and a line without any links."""
     go = {"tokens": ["Go", "!", "Stay", "."], "upos": ["VERB", "PUNCT"] * 2, "sentences": [2, 2]}
     two = json.dumps({**go, "heads": [0, 1, 0, 3], "deprels": ["root", "punct"] * 2, "sent_id": "s2"})
     first = json.dumps({**json.loads(GAVE), "sent_id": "s1", "conllu": "# newdoc id = d1\n# newpar id = p1"})

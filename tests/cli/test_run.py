@@ -1,4 +1,4 @@
-"""`synmt run` from a run file to the table, and run again."""
+"""`synmt run` from a run file to the table, and repeated runs."""
 
 import json
 import shutil
@@ -59,7 +59,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def warm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands of a run are forked from a process that has imported what they need."""
+    """Fork the commands of a run from a process that has already imported their libraries."""
     monkeypatch.setattr(tasks, "COMMAND", warm_command("synmt.cli.child"))
 
 
@@ -207,7 +207,7 @@ def test_what_a_command_said_is_said(run: Path) -> None:
 
 
 def test_an_unfinished_model_is_not_finished_with_other_options(run: Path) -> None:
-    """Whatever has been written of it when its run was killed."""
+    """This holds whatever files it had written when its run was killed."""
     text = RUN.replace("updates = 2", "updates = 100000\ncheckpoint-minutes = 0.0001").replace("mask = {}\n", "")
     run.write_text(text)
     folder = run.parent / "systems" / "all" / "sequence.1"
@@ -230,7 +230,7 @@ def test_an_unfinished_model_is_not_finished_with_other_options(run: Path) -> No
 
 
 def killed(run: Path, far_enough: Callable[[], object]) -> None:
-    """Start a run, and kill it once it is far enough; return once its training has ended, too."""
+    """Start a run, and kill it once it is far enough. Return when its training process has ended, too."""
     process = subprocess.Popen([sys.executable, "-m", "synmt", "run", run], stderr=subprocess.PIPE)
     while not far_enough():
         assert process.poll() is None, process.stderr and process.stderr.read()
@@ -244,7 +244,7 @@ def killed(run: Path, far_enough: Callable[[], object]) -> None:
 
 
 def test_a_training_ends_with_its_run(run: Path) -> None:
-    """A run that is killed cannot end it."""
+    """A killed run cannot end its training process, which must end by itself."""
     run.write_text(RUN.replace("updates = 2", "updates = 1000000"))
     killed(run, (run.parent / "systems/all/sequence.1/config.json").exists)
 
@@ -316,7 +316,7 @@ def test_what_a_run_refuses_it_refuses_before_all_work(run: Path, old: str, new:
 
 
 def test_every_option_of_translate_leaves_text_or_is_up_to_the_run() -> None:
-    """Whoever adds an option decides which."""
+    """Whoever adds an option must decide which."""
     asked = {
         f"{each.name}".replace("_", "-") for config in (TranslateConfig, SearchConfig) for each in settings_of(config)
     }
@@ -334,7 +334,7 @@ def test_every_option_of_translate_leaves_text_or_is_up_to_the_run() -> None:
 def test_names_in_a_run_file_are_nothing_else(
     run: Path, names: tuple[str, str], warm: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither the training data, nor options, nor files of the run: any name gives the same table."""
+    """They cannot be confused with training data, options or files of the run: any names give the same table."""
     expected = rows_of(run)
     folder = run.parent / "other"
     folder.mkdir()
@@ -368,7 +368,7 @@ def test_words_between_spaces_stay_words_for_the_parser(run: Path, warm: None) -
 
 
 def test_the_parser_reads_the_language_of_training(run: Path, warm: None) -> None:
-    """As --source-language says, not only as the names of files do."""
+    """The language may come from --source-language as well as from file names."""
     (run.parent / "train.txt").write_text("Er ist mein Vater .\n" * 8)
     text = RUN.replace("train.jsonl", "train.txt").replace("mask = {}", "pascal = {}")
     run.write_text(text.replace("updates = 2", 'updates = 2\nsource-language = "de"'))

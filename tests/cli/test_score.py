@@ -134,7 +134,7 @@ GOLD_LINKS = "1-1 2-2 3p3\n1-1 2p1 2p2\n"
 
 
 def test_links_against_gold_ones(tmp_path: Path) -> None:
-    """|A| 5, |S| 3, |A∩S| 2, |A∩P| 4; hypotheses count from 0, the reference from 1."""
+    """|A| = 5, |S| = 3, |A∩S| = 2, |A∩P| = 4. Words count from 0 in hypotheses and from 1 in the reference."""
     (tmp_path / "gold").write_text(GOLD_LINKS)
     arguments = ["score", "--metric", "aer,precision,recall,f1", "-r", tmp_path / "gold"]
     done = synmt(*arguments, text="0-0 1-2 2-2\n0-0 1-1\n")
@@ -209,7 +209,7 @@ def test_one_kind_of_scores_at_a_time(files: Path) -> None:
 
 
 def test_references_of_sacrebleu(tmp_path: Path) -> None:
-    """By name, here from where it keeps what it has downloaded."""
+    """They are given by name; here sacreBLEU finds them in its folder of downloads."""
     kept = tmp_path / "kept" / "wmt17"
     kept.mkdir(parents=True)
     for field in ("src", "ref", "docid", "genre", "origlang"):

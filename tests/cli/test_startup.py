@@ -40,7 +40,7 @@ def test_help_loads_no_heavy_package(name: str) -> None:
 
 
 def test_linearize_starts_as_fast_as_python_with_click_twice_over() -> None:
-    """Processor time; 0.1 s on the machine that this was written on."""
+    """We measure processor time: 0.1 s on the machine on which this was written."""
 
     def least_seconds(*command: str) -> float:
         times = []
@@ -56,7 +56,7 @@ def test_linearize_starts_as_fast_as_python_with_click_twice_over() -> None:
 
 @pytest.mark.parametrize("arguments", [["parse"], ["translate", "model"]])
 def test_a_model_loads_without_a_compiler(arguments: list[str], tmp_path: Path) -> None:
-    """PyTorch's takes seconds to import, and is nothing that a loaded model runs on."""
+    """PyTorch's compiler takes seconds to import, and a loaded model does not need it."""
     write_model(tmp_path / "model", "mask")
     program = SHOW_HELP.format(heavy=["torch", "torch._dynamo", "sympy"])
     record = '{"tree": "(S (NP (PRP He)) (VP (VBZ is)))"}\n'
@@ -88,7 +88,7 @@ def test_the_versions_that_matter() -> None:
     ],
 )
 def test_a_shell_completes_commands_options_and_values(line: str, answers: set[str], tmp_path: Path) -> None:
-    """As bash asks, through the script that it was given."""
+    """The test asks like bash, through the completion script."""
     script = 'eval "$(_SYNMT_COMPLETE=bash_source synmt)"; COMP_WORDS=($LINE) COMP_CWORD=$((${#COMP_WORDS[@]} - 1))'
     script += '; _synmt_completion synmt; printf "%s\\n" "${COMPREPLY[@]}"'
     write_program(tmp_path / "synmt", f'{COLD} "$@"')

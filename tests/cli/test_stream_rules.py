@@ -1,4 +1,4 @@
-"""The rules that every stream command keeps."""
+"""The rules that every stream command follows."""
 
 import gzip
 from pathlib import Path
@@ -12,7 +12,7 @@ from synmt.trees.record import ParseRecord, write_record
 from tests.cli.commands import BRACKETS, CODES, RECORD, in_process, is_one_line_of_error, shell, synmt
 from tests.trees.strategies import dependency_records, trees
 
-# Each with what it writes for an empty line.
+# Each command with its output for an empty line.
 STREAM_COMMANDS = {"linearize": b"", "make-masks": b"{}", "bpe apply --codes codes.bpe": b"", "transitions": b""}
 VARIANTS = {
     **STREAM_COMMANDS,
@@ -34,7 +34,7 @@ def codes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=STREAM_COMMANDS)
 def stream_command(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A command for the shell in the test's directory, where its codes are."""
+    """Return a shell command, and write the codes that it needs into the test's directory."""
     (tmp_path / "codes.bpe").write_text(CODES)
     return str(request.param)
 
@@ -144,7 +144,7 @@ def test_files_that_cannot_be_read_or_written(stream_command: str, tmp_path: Pat
     (tmp_path / "in").write_text(f"{RECORD}\n" * 3000)
     assert fails(f"synmt {stream_command} missing", "missing: No such file or directory")
     assert fails(f"synmt {stream_command} .", ".: expected a file, found a folder")
-    for lines in (1, 3000):  # less, and more, than a buffer
+    for lines in (1, 3000):  # less and more than a buffer holds
         assert fails(f"head -n {lines} in | synmt {stream_command} > /dev/full", "output: No space left on device")
     assert fails(f"synmt {stream_command} in >&-", "closed")
     assert fails(f"synmt {stream_command} <&-", "stdin: closed")

@@ -17,7 +17,7 @@ SHORT = " ".join([*TINY, "--updates", "2", "--target-language", "de"])
 
 @pytest.fixture(scope="session")
 def parent_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A decoder with parents that has learnt its few pairs by heart, on top of an encoder with masks."""
+    """Return a `parent` decoder on a `mask` encoder that has learnt its few pairs by heart."""
     folder = tmp_path_factory.mktemp("parent")
     source, _ = write_pairs(folder)
     target = write_target_trees(folder)
@@ -67,7 +67,7 @@ def test_its_folder_says_what_it_is(parent_model: Path) -> None:
 
 
 def test_a_pipe_of_target_strings_into_training(tmp_path: Path) -> None:
-    """And to be resumed; with a decoder that has options of its own."""
+    """The training run can be resumed, and its decoder has its own options."""
     write_pairs(tmp_path)
     write_target_trees(tmp_path)
     train = (
@@ -117,7 +117,7 @@ STRING = "Sie sieht LEFT-ARC:rel2 den Hund LEFT-ARC:rel0 RIGHT-ARC:rel2 ! RIGHT-
 
 
 def test_forced_decoding_scores_trees(parent_model: Path, tmp_path: Path) -> None:
-    """Of records, and of strings, which say the same; words and arcs add up; the right tree is likelier."""
+    """Records and strings get the same scores, words and arcs add up to the total, and the right tree is likelier."""
     targets = write_target_trees(tmp_path, copies=1).read_text(encoding="utf-8").splitlines()
     pairs = "".join(f"{source}\t{target}\n" for source, target in zip(RECORDS, targets, strict=True))
     lines = [line.split("\t") for line in synmt("translate", parent_model, "--score", text=pairs).stdout.splitlines()]
@@ -162,7 +162,7 @@ def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
 
 
 def test_words_are_scored_over_several_trees(parent_model: Path) -> None:
-    """Of text, of records without a tree, and of strings, which say the same words: more than any one tree has."""
+    """Text, records without a tree and strings get the same probability, which is higher than for any single tree."""
     record = json.dumps({"text": TARGETS[3], "tokens": TARGET_WORDS[3].split()})
     score = ("translate", parent_model, "--score")
     one = float(synmt(*score, text=f"{RECORDS[3]}\t{STRING}\n").stdout.split("\t")[0])

@@ -34,11 +34,11 @@ def test_the_log_is_a_table(mask_model: Path) -> None:
 
 
 def test_pairs_through_a_pipe(tmp_path: Path) -> None:
-    """Mask records beside text, as one table on standard input; labels of a file of codes."""
+    """Mask records and text form one table on standard input; the merges come from a file of codes."""
     write_pairs(tmp_path)
     shell("cat train.de | synmt bpe learn --merges 20 > codes", tmp_path)
     options = " ".join([*TINY, "--updates", "2"])
-    options = options.replace("--merges 200", "").replace("--preset small", "")  # which is then the default
+    options = options.replace("--merges 200", "").replace("--preset small", "")  # `small` is the default
     done = shell(
         f"synmt make-masks train.jsonl | paste - train.de"
         f" | synmt train --model mask --tsv - --codes codes --out model {options}",

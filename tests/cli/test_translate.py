@@ -22,7 +22,7 @@ def jsonl(lines: list[str]) -> str:
 
 
 def test_what_was_learnt_is_translated_line_by_line(mask_model: Path) -> None:
-    """In any order, between empty lines of every kind."""
+    """Lines may be in any order, between empty lines of any kind."""
     given = list(zip(RECORDS, TARGETS, strict=True)) * 3 + [("", ""), (" ", ""), ("{}", "")] * 2
     random.Random(1).shuffle(given)
     done = synmt("translate", mask_model, text=jsonl([record for record, _ in given]), cold=True)
@@ -36,8 +36,8 @@ def test_small_batches_give_the_same(mask_model: Path) -> None:
 
 
 def test_several_processes_give_the_same(mask_model: Path, tmp_path: Path) -> None:
-    """Scores to the last digit, of models together too; and where the reader goes away, or a line is bad, what one
-    process gives."""
+    """Scores are the same to the last digit, also for an ensemble. If the reader closes the pipe or a line is bad, the
+    output is that of one process."""
     (tmp_path / "in").write_text(jsonl([*RECORDS * 20, "", *RECORDS]))
     command = f"synmt translate {mask_model} {mask_model} --batch-tokens 100 --format jsonl"
     one, two, cut = (
@@ -218,7 +218,7 @@ def multitask_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_one_model_translates_and_parses(multitask_model: Path) -> None:
-    """It was trained on records; what it reads now has no tree."""
+    """It was trained on records; its input here has no trees."""
     text = "He is my father .\n\nThe dog sleeps .\n"
     translated = synmt("translate", multitask_model, text=text)
     assert translated.stdout.splitlines() == [TARGETS[0], "", TARGETS[1]]
@@ -248,7 +248,7 @@ SENTENCES = [
     ],
 )  # fmt: skip
 def test_raw_text_is_translated_as_its_records_are(system: str, parser: str, raw: bool, tmp_path: Path) -> None:
-    """Without a parser: the words are those of training, be it on records or on raw text."""
+    """No parser is needed. The words are split as in training, whether on records or on raw text."""
     (tmp_path / "train.en").write_text(jsonl(SENTENCES * 5))
     (tmp_path / "train.de").write_text(jsonl(TARGETS * 5))
     parsed = synmt("parse", "--parser", parser, tmp_path / "train.en").stdout
@@ -314,7 +314,7 @@ def test_forced_decoding_scores_what_a_search_finds(mask_model: Path) -> None:
 
 
 def test_markup_comes_back_in_the_translation(letter_aligner: Path, tmp_path: Path) -> None:
-    """Each tag once and in its order of nesting, around words or none; what is between tags is the translation."""
+    """Each tag occurs once, with the same nesting, around words or none. The text between tags is the translation."""
     write_model(tmp_path / "model", "sequence")
     lines = ["He <b>is <i>my</i></b> father.<br>", "", "<p class='x'>father</p>", "no markup &amp; none", "<x id='1'/>"]
     plain = shell(f"printf '%s\\n' {shlex.join(lines)} | synmt project --markup --strip > plain", tmp_path)

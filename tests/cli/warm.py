@@ -43,7 +43,7 @@ def ask(path: str, arguments: list[str], streams: list[int]) -> int:
 
 
 def modules_of_synmt() -> list[str]:
-    """Return all that can be imported without running it."""
+    """Return all modules that can be imported without running a program."""
     folder = str(Path(__file__).parents[2] / "synmt")
     names = [module.name for module in walk_packages([folder], "synmt.")]
     return [name for name in names if not name.endswith("__main__") and not name.startswith("synmt.parsers.training")]
@@ -84,7 +84,7 @@ def serve(path: str) -> None:
 
 
 def _run(path: str, request: tuple[list[str], str, dict[str, str]], streams: list[int]) -> None:
-    """Be the command. The tasks of `synmt run` are forked from the same process; `path` is its socket."""
+    """Become the command. The tasks of `synmt run` are forked from the same process; `path` is its socket."""
     arguments, directory, environment = request
     os.chdir(directory)
     os.environ.clear()

@@ -28,7 +28,7 @@ def test_a_batch_is_filled_as_far_as_it_goes(lengths: list[int], budget: int) ->
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=40), st.integers(0, 3))
 def test_shuffled_batches_are_those_of_lists(pairs: list[tuple[int, int]], epoch: int) -> None:
-    """Cut from a random order that is sorted by lengths; and in a random order themselves."""
+    """Batches are cut from a random order sorted by length, and then shuffled themselves."""
     source, target = (np.array([each[side] for each in pairs], np.int64) for side in (0, 1))
     random = np.random.default_rng([5, epoch])
     drawn = random.permutation(len(pairs))
@@ -48,8 +48,8 @@ def test_shuffled_batches_are_those_of_lists(pairs: list[tuple[int, int]], epoch
 def test_windows_in_batches_give_what_each_item_gives(
     given_items: list[tuple[str, bool]], size: int, budget: int, ahead: int
 ) -> None:
-    """Whether batches are asked for one by one or some ahead, the longest of a window come first; and what has been
-    read is answered where the input pauses behind an item."""
+    """The longest items of a window come first, whether batches are taken one by one or ahead. When the input pauses
+    after an item, all items read so far are answered."""
     seen: list[list[str]] = []
     read = 0
     answered: list[str] = []
@@ -97,7 +97,7 @@ def test_pairs_in_order_are_each_there_and_equal_ones_stay_in_theirs(lengths: li
 
 @pytest.mark.parametrize("longer", [1, 2])
 def test_neighbours_are_alike_on_both_sides(longer: int) -> None:
-    """Beside an order by sources and then targets: sources twice as long, as those with labels are, or not."""
+    """The test compares with an order by sources and then targets; sources with labels are twice as long."""
     random = np.random.default_rng(0)
     words = random.lognormal(2.9, 0.5, 20_000)
     source = (longer * words * random.lognormal(0, 0.1, 20_000) + 1).astype(np.int64)

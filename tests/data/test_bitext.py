@@ -20,7 +20,7 @@ words = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 
 
 def pairs() -> list[SentencePair]:
-    """With trees, dependencies and a mask."""
+    """Return pairs with trees, dependencies and a mask."""
     masked = replace(tiny.records()[0], masks={"near": ["10000"] * 5}, sent_id="a")
     return [
         SentencePair(source, target, LINES)
@@ -42,7 +42,7 @@ def test_words_need_not_spell_their_text(source: list[str], target: list[str]) -
 
 
 def test_iterations_do_not_disturb_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    for size in (bitext.IN_MEMORY, 100):  # bytes, beyond which they are on disk
+    for size in (bitext.IN_MEMORY, 100):  # bytes; larger bitexts are on disk
         monkeypatch.setattr(bitext, "IN_MEMORY", size)
         found = Bitext(pairs() * 20)
         assert list(zip(found, islice(found, 3, None), strict=False)) == list(

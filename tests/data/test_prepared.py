@@ -41,7 +41,7 @@ CPU = torch.device("cpu")
 
 
 def masked(pairs: int) -> list[SentencePair]:
-    """The tiny corpus with a mask of each name, again and again, with one pair in the way that is too long."""
+    """Return the tiny corpus, repeated, with all named masks and one pair that is too long."""
     lines = Line("", "a", 1), Line("", "b", 1)
     sources = [replace(each, masks=tiny.masks(len(each.tokens))) for each in tiny.records()]
     both = [SentencePair(*each, lines) for each in zip(sources, tiny.target_records(), strict=True)]
@@ -50,7 +50,7 @@ def masked(pairs: int) -> list[SentencePair]:
 
 
 def parts(found: Any) -> list[Any]:
-    """All that a batch consists of."""
+    """Return all parts of a batch."""
     if isinstance(found, torch.Tensor):
         return [(found.dtype, found.tolist())]
     if isinstance(found, tuple | list):
@@ -108,7 +108,7 @@ def test_batches_from_a_disk_are_those_of_memory(
 
 
 def test_a_training_on_prepared_data_is_the_one_on_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """When they are made, when they are there, and when it goes on with them, with other seeds beside it."""
+    """This holds when the columns are made, reused or used by a resumed run, also alongside runs with other seeds."""
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     lines = Path(str(data.target)).read_text().splitlines()
     Path(str(data.target)).write_text("\n".join(["", *lines[1:]]) + "\n")
@@ -135,7 +135,7 @@ def test_a_training_on_prepared_data_is_the_one_on_text(tmp_path: Path, capsys: 
 
 
 def test_text_need_not_be_there_when_a_model_has_been_trained(tmp_path: Path) -> None:
-    """A run that was begun without prepared data goes on with them."""
+    """A run that began without prepared data can be resumed with them."""
     data = write_corpus(tmp_path)
     whole = run(tmp_path / "whole", data)
     run(tmp_path / "part", data, config=replace(SHORT, updates=2))
@@ -144,7 +144,7 @@ def test_text_need_not_be_there_when_a_model_has_been_trained(tmp_path: Path) ->
 
 
 def test_several_processes_prepare_what_one_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Records with trees in both files, with a bad line, some sentences without a tree, and a tree that is lifted."""
+    """Both files have records with trees, a bad line, some sentences without a tree, and a tree to be lifted."""
     for module in (bitext, columns):
         monkeypatch.setattr(module, "WINDOW", 7)
     data = with_target_trees(write_corpus(tmp_path))
@@ -192,13 +192,13 @@ def append(path: str, text: str) -> None:
 
 
 def only(kept: Path) -> Path:
-    """The folder of the only columns."""
+    """Return the only folder of columns."""
     (folder,) = kept.iterdir()
     return folder
 
 
 def computed(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
-    """A count of each sentence whose columns are computed in this process, by task and text."""
+    """Count the sentences whose columns this process computes, by task and text."""
     found = Counter[tuple[str, str]]()
     features = SourceSide.features
 
@@ -211,7 +211,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
 
 
 def corpora(folder: Path, target: str = "sequence") -> tuple[PairFiles, PairFiles, Counter[str]]:
-    """Pairs to train on, others to validate on, and how often each source is in the first."""
+    """Return pairs for training, other pairs for validation, and how often each source occurs in the former."""
     data = write_corpus(folder)
     data = with_target_trees(data) if tiny.TARGET_SYSTEMS[target].spelling.trees else data
     records = [orjson.loads(line) for line in Path(data.source).read_text().splitlines()]
@@ -225,7 +225,7 @@ def corpora(folder: Path, target: str = "sequence") -> tuple[PairFiles, PairFile
 def test_columns_are_computed_once_per_pair_and_task(
     system: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And never again by another seed, another network, or --resume."""
+    """Another seed, another network or --resume does not compute them again."""
     data, dev, sources = corpora(tmp_path, target)
     found = computed(monkeypatch)
     run(tmp_path / "first", data, system, ONE, target=target, dev=dev)
@@ -245,7 +245,7 @@ def without_dev(found: Counter[tuple[str, str]]) -> dict[tuple[str, str], int]:
 def test_columns_are_computed_once_by_processes_that_start_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as those of torchrun, all of which use them at the same time."""
+    """The processes of torchrun, for example, all use them at the same time."""
     together = Barrier(3)
     data, _, sources = corpora(tmp_path)
     model = ModelConfig(source_side({"mask": {}}), tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "none", DROPPING)
@@ -330,7 +330,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
 
 
 def test_the_cache_removes_the_columns_that_were_used_longest_ago(tmp_path: Path) -> None:
-    """But those in use, and those just made, whatever their size."""
+    """It keeps columns in use and columns just made, whatever their size."""
     folders = [tmp_path / name for name in "abcd"]
     for age, folder in enumerate(folders):
         folder.mkdir()
@@ -366,7 +366,7 @@ def edited(kept: Path, **changed: Any) -> None:
 
 
 def with_checksum(kept: Path, number: int, change: Callable[[Any], Any]) -> None:
-    """Change the numbers of an array, as one does who knows how checksums are made."""
+    """Change the numbers of an array and its checksum, as an attacker could."""
     import hashlib
 
     path = kept / f"{number}.npy"

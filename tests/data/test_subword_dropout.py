@@ -50,7 +50,8 @@ def words_in(entries: list[str]) -> list[str]:
 
 
 def test_epochs_take_turns_in_batches_that_stay() -> None:
-    """Each pair once an epoch, in the batches of the first segmentation, never in that one, and in others next time."""
+    """Each pair occurs once per epoch, in the batches of the first segmentation. It never has this segmentation itself,
+    and another one in each epoch."""
     config = ModelConfig(
         source_side({"sequence": {}}), tiny.TARGET_SYSTEMS["sequence"], ("en", "de"), "none", tiny.CONFIG
     )
@@ -74,7 +75,7 @@ def test_epochs_take_turns_in_batches_that_stay() -> None:
 
 
 def test_a_resumed_run_is_an_uninterrupted_one(tmp_path: Path) -> None:
-    """With several processes to prepare it, and with prepared data, too; and it keeps the rate that it began with."""
+    """This also holds if several processes prepare the data, and with prepared data. The run keeps its initial rate."""
     data = write_corpus(tmp_path)
     config = replace(SHORT, validate_every=3, subword_dropout=0.3)
     whole = run(tmp_path / "whole", data, "mask+lisa", config, jobs=2)

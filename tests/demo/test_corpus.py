@@ -83,7 +83,7 @@ def test_the_leaves_of_the_tree_are_the_tokens(pairs: list[Pair]) -> None:
 
 
 def test_a_constituent_has_one_word_whose_head_lies_outside(pairs: list[Pair]) -> None:
-    """The two English analyses agree: phrases are subtrees, but for the verb phrase without its subject."""
+    """The two English analyses agree: phrases are subtrees, except the verb phrase, which lacks its subject."""
     for pair in pairs:
         tree, heads = pair.english.tree, pair.english.heads()
         assert tree is not None
@@ -186,7 +186,7 @@ def test_an_adjective_agrees_with_its_noun_in_class_and_number(pairs: list[Pair]
 
 
 def test_particles_stand_on_both_sides_of_the_object(pairs: list[Pair]) -> None:
-    """Apart in English or not, verb and particle are one prefixed Kel verb."""
+    """Whether or not they are separated in English, verb and particle become one prefixed Kel verb."""
     distances: Counter[bool] = Counter()
     for pair in pairs:
         words = pair.english.words

@@ -33,7 +33,7 @@ def cli() -> None:
 @click.option("--reader", "chosen", help="Only this one.")
 @click.option("--seed", default=1, show_default=True)
 def fuzz_readers(seconds: float, chosen: str | None, seed: int) -> None:
-    """One line a reader: inputs tried, read, refused, crashes. Inputs that crash go to crash-*."""
+    """Print one line per reader: inputs tried, read, refused, crashes. Save inputs that crash as crash-*."""
     crashes = 0
     for name, reader in readers().items():
         if chosen and chosen != name:
@@ -67,9 +67,9 @@ def fuzz_readers(seconds: float, chosen: str | None, seed: int) -> None:
 @click.option("--seed", default=1, show_default=True)
 @click.option("--session", type=int, help="Only the session of this number.")
 def fuzz_commands(wanted: int, chosen: str | None, seed: int, session: int | None) -> None:
-    """One line a kind: commands run, those of exit code 0, sessions, those that took too long, failures.
+    """Print one line per kind: commands run, exits with code 0, sessions, sessions that took too long, failures.
 
-    The folders of failures stay.
+    The folders of failures are not deleted.
     """
     failed = 0
     for kind, make in SESSIONS.items():
@@ -109,7 +109,7 @@ def fuzz_commands(wanted: int, chosen: str | None, seed: int, session: int | Non
 @click.option("--real", is_flag=True, help="Train models, which takes a minute for each.")
 @click.option("--seed", default=1, show_default=True)
 def fuzz_runs(wanted: int, real: bool, seed: int) -> None:
-    """One line: interruptions; runs that then gave the table of a run that nobody killed; and those that refused."""
+    """Print one line: interruptions, runs that then gave the table of an uninterrupted run, and runs that refused."""
     found: Counter[str] = Counter()
     with AT_THE_END:
         for counts in interruptions(random.Random(seed), real):

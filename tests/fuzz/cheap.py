@@ -1,7 +1,7 @@
-"""A nearly free stand-in for the calls of a run, whose output shows if anything was mixed up.
+"""A nearly free stand-in for the calls of a run. Its output shows whether a run mixed anything up.
 
-A model is a checksum over its updates, each with the options and data of the start that made it. It resumes whatever it
-finds, and a translation is made of letters from a checksum of model, source and options.
+A model is a checksum over its updates; each update includes the options and data of the call that made it. Training
+resumes whatever it finds. A translation consists of letters from a checksum of model, source and options.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-SECONDS = 0.01  # of an update, and of a translation
+SECONDS = 0.01  # per update, and per line of output
 
 
 def main(command: str, given: str) -> None:
@@ -57,7 +57,7 @@ def train(options: dict[str, Any]) -> None:
 
 
 def step() -> None:
-    """Work for a while, unless the run has ended, which has the other end of the pipe."""
+    """Work for a while, or exit if the run, which holds the other end of the pipe, has ended."""
     if select.select([0], [], [], SECONDS)[0]:
         sys.exit(1)
 

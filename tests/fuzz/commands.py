@@ -1,5 +1,5 @@
-"""Commands in separate processes, forked from one that has finished its imports, and laws that hold for all of
-them."""
+"""Commands in separate processes, forked from a process that has finished its imports, and checks that every command
+must pass."""
 
 import os
 import re
@@ -15,25 +15,25 @@ from synmt.cli import main
 from tests.hostile import FORKS
 
 LONGEST = 20  # seconds of processor time
-MEMORY = 4 * 2**30  # bytes of address space beyond those of this process
+MEMORY = 4 * 2**30  # bytes of address space, in addition to those of this process
 UNDER_WAY = re.compile(
     r" at update |no target tokens to learn from$|another process of this training|stopped "
     r"|No space left on device(?: \(os error 28\))?$"
 )
-TRACEBACK = 99  # an exit code that no command has
+TRACEBACK = 99  # an exit code that no command uses
 
 
 class TooLong(Exception):
-    """Random settings may ask for hours of work."""
+    """A command took too long: random settings may ask for hours of work."""
 
 
 class Wrong(AssertionError):
-    """A promise that a command has broken."""
+    """A command has done something wrong."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """A command that has ended. code: negative after a signal."""
+    """A command that has ended. code: its exit code, negative after a signal."""
 
     arguments: list[str]
     code: int
@@ -42,12 +42,14 @@ class Done:
 
     @property
     def lines(self) -> list[str]:
-        """Its lines of output, without their ends."""
+        """Return the lines of output, without line ends."""
         return self.output.decode().split("\n")[:-1]
 
     def check(self, stopped_by: int = 0) -> None:
-        """Raise Wrong for a crash, for an error that is not one line, and for half a line of output; stopped_by: a
-        signal that may have ended it."""
+        """Raise Wrong for a crash, for an error message that is not one line, and for half a line of output.
+
+        stopped_by: a signal that may have ended the command.
+        """
         try:
             self._check((1, 128 + stopped_by) if stopped_by else (1,))
         except Wrong as wrong:
@@ -69,19 +71,19 @@ class Done:
             if not is_click and not (len(lines) == 1 and lines[0].startswith(name)):
                 raise Wrong(f"exit 2 and no usage: {self.said!r}")
         elif self.code:
-            # a training that has begun may have said something before
+            # a training run that has begun may have printed messages before the error
             notes = lines[:-1] if lines and UNDER_WAY.search(lines[-1]) else []
             if len(lines) - len(notes) != 1 or not lines[-1].startswith(name) or len(lines[-1]) > 1000:
                 raise Wrong(f"exit 1 and not one line: {self.said!r}")
 
 
 def run(arguments: list[str], folder: Path, seconds: int = LONGEST) -> Done:
-    """The command in the folder."""
+    """Run the command in the folder, and return its outcome."""
     return ended(start(arguments, folder, seconds), arguments, folder)
 
 
 def start(arguments: list[str], folder: Path, seconds: int = LONGEST, **environment: str) -> BaseProcess:
-    """Start the command in the folder, where its output goes to `stdout` and `stderr`."""
+    """Start the command in the folder. Its output goes to the files `stdout` and `stderr` there."""
     process: BaseProcess = FORKS.Process(target=_be, args=(arguments, folder, seconds, environment))
     process.start()
     return process
@@ -102,7 +104,7 @@ def _be(arguments: list[str], folder: Path, seconds: int, environment: dict[str,
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY,) * 2)
-        signal.alarm(10 * seconds)  # for one that waits
+        signal.alarm(10 * seconds)  # for a command that waits and uses no processor time
         for number, (path, mode) in enumerate(((os.devnull, "r"), ("stdout", "w"), ("stderr", "w"))):
             with Path(path).open(mode) as stream:
                 os.dup2(stream.fileno(), number)

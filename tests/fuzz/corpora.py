@@ -1,4 +1,4 @@
-"""Random tiny corpora, including lines that no one should write but someone will."""
+"""Random tiny corpora, including lines that nobody should write but someone will."""
 
 import json
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def words(source: Random, odd: float = 0.1) -> list[str]:
 
 
 def record(tokens: list[str], source: Random) -> dict[str, Any]:
-    """A parse record of the words with every field that an idea may ask for."""
+    """Return a parse record of the words with every field that an idea may need."""
     heads = projective(len(tokens), source)
     masks = {name: ["".join(source.choice("01") for _ in tokens) for _ in tokens] for name in ("near", "left")}
     return {
@@ -44,7 +44,7 @@ def record(tokens: list[str], source: Random) -> dict[str, Any]:
 
 
 def projective(count: int, source: Random) -> list[int]:
-    """Heads of a random projective tree: in each span a head, and beside it spans that hang on it."""
+    """Return the heads of a random projective tree: each span has a head, and the spans next to it depend on it."""
     heads = [0] * count
 
     def hang(start: int, end: int, above: int) -> None:
@@ -66,7 +66,7 @@ ESCAPED = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-",
 
 
 def brackets(tokens: list[str], source: Random) -> str:
-    """A random constituency tree over the words."""
+    """Return a random constituency tree over the words."""
     if len(tokens) == 1:
         word = "".join(ESCAPED.get(character, character) for character in tokens[0])
         return f"({source.choice('XYZ')} {word})"
@@ -76,9 +76,9 @@ def brackets(tokens: list[str], source: Random) -> str:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Two files of lines, and both side by side in one.
+    """Two files of lines, and a table with both side by side.
 
-    trees: whether each side is parse records; odd: how likely a line is one of ODD_LINES.
+    trees: whether each side consists of parse records; odd: probability that a line is one of ODD_LINES.
     """
 
     source: Path
@@ -109,7 +109,7 @@ def write_corpus(folder: Path, name: str, source: Random, trees: tuple[bool, boo
 
 
 def write_links(path: Path, corpus: Corpus, source: Random) -> None:
-    """Links of random words: most of them inside of their sentences, of text at spaces."""
+    """Write links of random words; most of them lie inside their sentences, split at spaces."""
     rows = []
     for sizes in zip(*([len(words) for words in words_of(side)] for side in columns_of(corpus.table)), strict=True):
         some = source.randint(0, 6) if all(sizes) else 0
@@ -123,7 +123,7 @@ def write_links(path: Path, corpus: Corpus, source: Random) -> None:
 
 
 def words_of(lines: Sequence[str]) -> list[list[str]]:
-    """The words of one side's lines: the first that is not empty tells whether they are text or records."""
+    """Return the words of one side's lines. The first line that is not empty shows whether they are text or records."""
     first = next((line for line in lines if line.strip()), "")
     if not first.startswith("{"):
         return [line.split() for line in lines]
@@ -138,7 +138,7 @@ def words_of_record(line: str) -> list[str]:
 
 
 def columns_of(table: Path) -> tuple[list[str], list[str]]:
-    """Both sides of a table; nothing where a line has not two columns."""
+    """Return both sides of a table, with empty texts for a line that does not have two columns."""
     rows = [
         row.split("\t")
         for row in table.read_bytes().removeprefix(b"\xef\xbb\xbf").decode(errors="replace").split("\n")[:-1]

@@ -52,23 +52,23 @@ NASTY = [
 
 
 def mutated(data: bytes, seeds: list[bytes], source: random.Random) -> bytes:
-    """The bytes after a few changes of random kinds at random places."""
+    """Return the bytes after a few random changes at random places."""
     for _ in range(source.choice([1, 1, 2, 3, 8])):
         start, end = sorted(source.choices(range(len(data) + 1), k=2))
         kind = source.randrange(7)
-        if kind == 0 and data:  # a bit
+        if kind == 0 and data:  # flip a bit
             place = source.randrange(len(data))
             data = data[:place] + bytes([data[place] ^ (1 << source.randrange(8))]) + data[place + 1 :]
-        elif kind == 1:  # less
+        elif kind == 1:  # delete a part
             data = data[:start] + data[min(end, start + source.choice([1, 4, 100])) :]
-        elif kind == 2:  # more of the same
+        elif kind == 2:  # repeat a part
             data = data[:end] + data[start : min(end, start + 200)] * source.choice([1, 2, 30]) + data[end:]
-        elif kind == 3:  # cut
+        elif kind == 3:  # truncate
             data = data[:start]
-        elif kind == 4:  # another seed's part
+        elif kind == 4:  # insert a part of another seed
             other = source.choice(seeds)
             data = data[:start] + other[source.randrange(len(other) + 1) :][:200] + data[end:]
-        else:  # something nasty, in place of something or beside it
+        else:  # insert something nasty, or replace a part by it
             data = data[:start] + source.choice(NASTY) + data[start if kind == 5 else min(end, start + 8) :]
     return data
 
@@ -125,7 +125,7 @@ def aligner() -> ModelFolder[MaskAlignConfig]:
 
 
 def in_folder(name: str, made: Callable[[], ModelFolder[Any]] = folder) -> Callable[[Path], object]:
-    """A model's folder with one of its files in the mutated form."""
+    """Return a reader of a model folder in which one file is replaced by the mutated one."""
 
     def read(path: Path) -> None:
         model = made()
@@ -141,7 +141,8 @@ def in_folder(name: str, made: Callable[[], ModelFolder[Any]] = folder) -> Calla
 
 
 def parser_part(suffix: str) -> Callable[[Path], object]:
-    """The embedded constituency model with one of its two files in the mutated form."""
+    """Return a reader of the embedded constituency model in which one of the two files is replaced by the mutated
+    one."""
 
     def read(path: Path) -> None:
         for part in (".json", ".safetensors"):
@@ -153,7 +154,7 @@ def parser_part(suffix: str) -> Callable[[Path], object]:
 
 
 def read_links_of(path: Path) -> None:
-    """Links, or an A3 file, of endless pairs of two words."""
+    """Read links, or an A3 file, for endless pairs of two words each."""
     words = ParseRecord(tokens=["a", "b"])
     pairs = (SentencePair(words, words, (Line("", "pairs", number),) * 2) for number in count(1))
     for pair in islice(with_known_links(pairs, [str(path)]), 100):
@@ -161,7 +162,7 @@ def read_links_of(path: Path) -> None:
 
 
 def read_target(text: str) -> None:
-    """Any target string as what trees it has; what is one tree is written and read again as the same."""
+    """Read the trees of any target string. If it is one tree, check that it survives writing and reading."""
     entries = read_entries(text)
     read_forest(entries, ArcStyle(split=True, root_arc=True))
     record = read_transitions(entries, ArcStyle())
@@ -171,7 +172,7 @@ def read_target(text: str) -> None:
 
 
 def read_udpipe(path: Path) -> None:
-    """In a process of its own, for it is C++ that reads."""
+    """Read a UDPipe model in a separate process, since C++ reads it."""
     child = get_context("fork").Process(target=_read_udpipe, args=(path,))
     child.start()
     child.join(60)
@@ -198,7 +199,7 @@ Reader = tuple[Callable[[Path], object], list[bytes], str]
 
 
 def readers() -> dict[str, Reader]:
-    """By name: what reads a file, good files, and what such a file's name ends with."""
+    """Return by name the function that reads a file, good files, and the suffix of such files."""
     records = [
         RECORD.encode(),
         b'{"text": "a b", "tokens": ["a", "b"], "spaces": [true, false], "upos": ["X", "Y"], "heads": [2, 0],'
@@ -242,7 +243,7 @@ def readers() -> dict[str, Reader]:
 
 
 def fuzz(reader: Reader, source: random.Random) -> Iterator[tuple[str, bytes]]:
-    """Each input tried: "read", "refused", or what the crash was; and the input."""
+    """Yield for each input tried "read", "refused" or the crash, and the input."""
     read, seeds, suffix = reader
     path = WORK / f"mutated{suffix}"
     while True:

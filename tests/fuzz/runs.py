@@ -1,7 +1,7 @@
-"""Runs that are killed at random moments, edited and started again. They give the same table as an undisturbed run,
-or refuse to continue; then undoing the edit still gives the old table.
+"""Runs that are killed at random moments, edited and started again. They must give the same table as an undisturbed
+run, or refuse to continue; in that case, undoing the edit must still give the old table.
 
-Training runs, translations and parses come from tests/fuzz/cheap.py, or are real ones, which takes minutes.
+Training, translation and parsing are done by tests/fuzz/cheap.py, or for real, which takes minutes.
 """
 
 import json
@@ -63,7 +63,7 @@ SYSTEM = {}
 ARGUMENTS = ["run", "run.toml", "--format", "json"]
 CHEAP = [sys.executable, "-IS", str(Path(cheap.__file__))]
 Rows = list[dict[str, Any]]
-Command = tuple[str, ...]  # that stands for `synmt` in what the run starts
+Command = tuple[str, ...]  # the command that a run starts in place of `synmt`
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Asked:
             (folder / name).write_text(content)
 
     def with_line(self, name: str, number: int, line: str) -> "Asked":
-        """The same with another line in files of that name, whatever their suffix is."""
+        """Return a copy in which the files whose names match `name` have another line at this place."""
         files = dict(self.files)
         for file, content in files.items():
             if re.fullmatch(name, file):
@@ -88,13 +88,13 @@ class Asked:
 
 
 def of_records() -> Asked:
-    """Trees are there."""
+    """Return a run on parse records, which already have trees."""
     sources = [write_record(record) for record in tiny.records()]
     return _asked(sources, "jsonl", "mask")
 
 
 def of_text() -> Asked:
-    """Trees are parsed."""
+    """Return a run on raw text, which it must parse."""
     return _asked([" ".join(record.tokens) for record in tiny.records()], "en", "pascal")
 
 
@@ -111,7 +111,7 @@ def _changing(old: str, new: str) -> Callable[[Asked], Asked]:
     return lambda asked: replace(asked, text=re.sub(old, new, asked.text, count=1))
 
 
-# Edits that the models, parses and cuts of before are refused for, if there are any.
+# Edits after which a run refuses to use its earlier models, parses and cuts, if there are any.
 REFUSED: Mapping[str, Callable[[Asked], Asked]] = {
     "updates": _changing("updates = 12", "updates = 5"),
     "more updates": _changing("updates = 12", "updates = 15"),
@@ -125,7 +125,7 @@ REFUSED: Mapping[str, Callable[[Asked], Asked]] = {
     "dev": lambda asked: asked.with_line(r"dev\.de", 0, "vater vater"),
     "parse": _changing(r"\[translate\]", '[parse]\nparser = "benepar+udpipe"\n[translate]'),
 }
-# Edits that are not, for what is there stays as it is, or is made again in no time.
+# Edits after which a run continues: its earlier output remains valid, or is quickly made again.
 TAKEN: Mapping[str, Callable[[Asked], Asked]] = {
     "nothing": lambda asked: asked,
     "more seeds": _changing(r"\[1, 2\]", "[1, 2, 3]"),
@@ -145,14 +145,14 @@ TAKEN: Mapping[str, Callable[[Asked], Asked]] = {
 
 
 def _line(asked: Asked, number: int) -> str:
-    """A line of the sources for training."""
+    """Return a line of the training sources."""
     return next(content for name, content in asked.files if name.startswith("train.")).splitlines()[number]
 
 
 def interruptions(source: Random, real: bool = False) -> Iterator[Counter[str]]:
-    """Yield what came of each interrupted run, as a count, for all edits of all data again and again; raises Wrong.
+    """Yield the outcome of each interrupted run as counts, endlessly, over all edits of all data. Raises Wrong.
 
-    real: whether models are trained.
+    real: whether to train real models.
     """
     command = tuple(warm_command("synmt.cli.child") if real else CHEAP)
     pairs = list(product((of_records, of_text), [*REFUSED, *TAKEN]))
@@ -187,7 +187,7 @@ def check(found: Rows, expected: Rows, what: str) -> None:
 
 @cache
 def uninterrupted(asked: Asked, command: Command) -> tuple[Rows, float]:
-    """The table of a run that nobody kills, and how many seconds it takes."""
+    """Return the table of a run that is not killed, and the seconds that it takes."""
     with TemporaryDirectory(prefix="fuzz-run-") as name:
         asked.write(Path(name))
         began = time.monotonic()
@@ -207,7 +207,7 @@ def finished(folder: Path, command: Command) -> Done:
 
 
 def killed(folder: Path, command: Command, source: Random, seconds: float) -> int:
-    """Kill a run at some moment of so many seconds; return whether it was still at work."""
+    """Kill a run at a random moment within `seconds`; return 1 if it was still running, else 0."""
     process = start(folder, command)
     process.join(source.uniform(0, seconds))
     children = []

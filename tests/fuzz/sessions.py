@@ -1,4 +1,4 @@
-"""Sessions of random commands on a tiny corpus; the output of each is checked against a slow twin."""
+"""Sessions of random commands on a tiny corpus. The output of each command is checked against a slow twin."""
 
 import json
 import math
@@ -41,7 +41,7 @@ from tests.search.slow_search import slow_arcs, slow_beam_search
 CPU = torch.device("cpu")
 CLOSE = 1e-4
 NEEDS_TREES = [name for name in settings.SOURCES if name != "sequence"]
-UNTIMED = (0, 1, 3, 4, 6, 7, 8, 9, 10, 11)  # columns of log.tsv
+UNTIMED = (0, 1, 3, 4, 6, 7, 8, 9, 10, 11)  # columns of log.tsv without times and speeds
 Session = Iterator[Done]
 
 
@@ -60,7 +60,7 @@ def checked(arguments: list[str], folder: Path) -> Done:
 
 
 def train_session(folder: Path, source: Random) -> Session:
-    """A training; the same again, killed and resumed, or resumed with other options; then translations."""
+    """Train; repeat, interrupt, change or extend the training run; then translate."""
     asked = settings.of_training(source)
     ideas = f"{asked.get('source-syntax', '')}+{asked.get('target-syntax', '')}+{asked.get('model', '')}".split("+")
     rare = source.random() < 0.03
@@ -86,7 +86,7 @@ def train_session(folder: Path, source: Random) -> Session:
         if kind == 0:
             again = checked([*command, "--out", "again"], folder)
             yield again
-            said = again.said.replace("again ", "model ")  # the folder
+            said = again.said.replace("again ", "model ")  # the name of the folder
             expect(not again.code and said == done.said, "the same command says", again.said, "not", done.said)
             check_same(folder / "again", model)
         elif kind == 1:
@@ -106,7 +106,7 @@ def files(corpus: Corpus, source: Random, prefix: str = "") -> list[str]:
 
 
 def check_model(model: Path) -> None:
-    """Nothing that is not finite, and nothing half written."""
+    """Check that all numbers of a model are finite, and that no file is half written."""
     for path in model.rglob("*"):
         expect(path.suffix not in (".new", ".tmp"), path, "is left")
         if path.suffix == ".safetensors":
@@ -121,7 +121,7 @@ def check_model(model: Path) -> None:
 
 
 def check_training(model: Path, done: Done, corpus: Corpus, dev: Corpus | None) -> None:
-    """config.json records what was asked, and the log what the model is worth."""
+    """Check that config.json records the options, and that log.tsv has the model's validation loss."""
     config = json.loads((model / "config.json").read_text())
     training, network = config["training"], config["model"]["network"]
     expect(training["command"] == done.arguments, "another command:", training["command"])
@@ -146,7 +146,7 @@ def last_update(model: Path) -> int:
 
 
 def sentences(corpus: Corpus) -> list[tuple[list[str], list[str]]]:
-    """The words of the pairs of which neither side is empty."""
+    """Return the words of the pairs without an empty side."""
     sides = (
         words_of(path.read_bytes().decode("utf-8-sig").split("\n")[:-1]) for path in (corpus.source, corpus.target)
     )
@@ -154,7 +154,7 @@ def sentences(corpus: Corpus) -> list[tuple[list[str], list[str]]]:
 
 
 def check_validation(model: Path, training: dict[str, Any], dev: Corpus) -> None:
-    """The row of log.tsv that validated best has the loss of the model."""
+    """Check that the row of log.tsv with the best validation score has the model's loss."""
     twin = PlainModel(model)
     header, *rows = [line.split("\t") for line in (model / "log.tsv").read_text().split("\n")[:-1]]
     table = [dict(zip(header, row, strict=True)) for row in rows]
@@ -185,7 +185,7 @@ def check_validation(model: Path, training: dict[str, Any], dev: Corpus) -> None
 
 
 def check_same(one: Path, other: Path) -> None:
-    """Parameters, newest checkpoints and logs, but for the clock."""
+    """Check that two models have the same parameters, newest checkpoint and log, except times."""
     expect({path.name for path in one.iterdir()} == {path.name for path in other.iterdir()}, "other files")
     for name in ("model.safetensors", f"checkpoint/update-{last_update(other)}.safetensors"):
         mine, its = load_file(one / name), load_file(other / name)
@@ -201,7 +201,7 @@ def check_same(one: Path, other: Path) -> None:
 
 
 def killed_and_resumed(command: list[str], folder: Path, source: Random) -> Session:
-    """Killed at some moment, and resumed, a training is that which nobody killed."""
+    """Kill a training run at a random moment, and check that after resuming it equals an uninterrupted one."""
     arguments = [*command, "--out", "killed"]
     for _ in range(source.choice([1, 2])):
         begun = (folder / "killed" / "config.json").exists()
@@ -209,7 +209,7 @@ def killed_and_resumed(command: list[str], folder: Path, source: Random) -> Sess
         while not (folder / "killed" / "config.json").exists() and process.is_alive():
             time.sleep(0.001)
         time.sleep(source.uniform(0, 0.3))
-        with suppress(ProcessLookupError):  # it may have ended
+        with suppress(ProcessLookupError):  # it may have ended already
             os.kill(process.pid or 0, source.choice([signal.SIGKILL, signal.SIGTERM]))
         done = ended(process, arguments, folder)
         if done.code not in (-signal.SIGKILL, 128 + signal.SIGTERM, -signal.SIGTERM):
@@ -223,7 +223,8 @@ def killed_and_resumed(command: list[str], folder: Path, source: Random) -> Sess
 
 
 def resumed_with_changes(command: list[str], folder: Path, source: Random) -> Session:
-    """Refused, and nothing is changed; or config.json says what was changed from when on."""
+    """Resume with a changed option. Either this is refused and changes nothing, or config.json records the change and
+    its update."""
     shutil.copytree(folder / "model", folder / "other")
     before = json.loads((folder / "other" / "config.json").read_text())
     saved = (folder / "other" / "config.json").read_bytes()
@@ -251,7 +252,7 @@ def resumed_with_changes(command: list[str], folder: Path, source: Random) -> Se
 
 
 def begun_with_a_model(folder: Path, source: Random, trees: tuple[bool, bool]) -> Session:
-    """A training with --init keeps the words and the network of its model, and says so."""
+    """Train with --init, and check that vocabulary and network stay the same and config.json records the start."""
     corpus = write_corpus(folder, "more", source, trees)
     asked = {**settings.of_tuning(source), "init": "model"}
     command = ["train", *files(corpus, source), *settings.arguments(asked, source, odd=0.05), "--out", "begun"]
@@ -271,7 +272,7 @@ def begun_with_a_model(folder: Path, source: Random, trees: tuple[bool, bool]) -
 
 
 def translations(folder: Path, source: Random, trees: bool) -> Session:
-    """A translation in several ways, each of which must say the same."""
+    """Translate a corpus in several ways, and check that all give the same translations."""
     corpus = write_corpus(folder, "test", source, (trees if source.random() < 0.9 else not trees, False), odd=0.15)
     options = settings.of_translation(source)
     command = ["translate", "model", corpus.source.name, *settings.arguments(options, source, odd=0.08)]
@@ -301,7 +302,7 @@ def translations(folder: Path, source: Random, trees: bool) -> Session:
     if form == "jsonl" and "--n-best" not in asked:
         for found, row in zip(done.lines, rows, strict=True):
             expect(is_close(json.loads(found), without(row, "n_best")), "jsonl is another:", found, "and", row)
-    if asked.get("--precision") in ("bf16", "int8"):  # which depend on neighbouring lines
+    if asked.get("--precision") in ("bf16", "int8"):  # results depend on neighbouring lines
         return
     if source.random() < 0.5:
         yield from in_another_order(whole, lines, rows, folder, source)
@@ -315,7 +316,7 @@ def translations(folder: Path, source: Random, trees: bool) -> Session:
 
 
 def is_close(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two rows are the same, but for sums in another order: only the best translations need their trees."""
+    """Return whether two rows are equal up to rounding, since sums may have been computed in another order."""
     numbers = [name for name, value in one.items() if isinstance(value, float)]
     near = all(math.isclose(one[name], other.get(name, math.inf), rel_tol=1e-5) for name in numbers)
     return near and without(one, *numbers) == without(other, *numbers)
@@ -344,7 +345,7 @@ def check_n_best(line: bytes, row: dict[str, Any], beam: int) -> None:
 def in_another_order(
     command: list[str], lines: list[bytes], rows: list[dict[str, Any]], folder: Path, source: Random
 ) -> Session:
-    """Other batches do not change what a line is translated to. The first line stays: it tells what lines hold."""
+    """Check that other batches do not change translations. The first line stays first, since it shows the format."""
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     order = [number for number in range(len(lines)) if number > first]
     source.shuffle(order)
@@ -360,7 +361,7 @@ def in_another_order(
 
 
 def with_itself(command: list[str], rows: list[dict[str, Any]], folder: Path) -> Session:
-    """A model beside itself says what it says alone; one that writes arcs is refused."""
+    """Check that an ensemble of a model and itself translates like the model, or is refused if it writes arcs."""
     done = checked([command[0], "model", *command[1:]], folder)
     yield done
     if ModelFolder.open(folder / "model", ModelConfig).config.target.spelling.trees and "parse" not in command:
@@ -372,7 +373,7 @@ def with_itself(command: list[str], rows: list[dict[str, Any]], folder: Path) ->
 
 
 def check_as_good(mine: dict[str, Any], its: dict[str, Any], how: str) -> None:
-    """The same translation, or another one that is as good."""
+    """Check that a translation is the same as another one or has the same score."""
     expect(abs(mine["score"] - its["score"]) < CLOSE * max(1, abs(its["score"])), how, mine, "not", its)
     if mine["text"] != its["text"]:
         close = [each for each in its["n_best"] if each["text"] == mine["text"]]
@@ -380,8 +381,8 @@ def check_as_good(mine: dict[str, Any], its: dict[str, Any], how: str) -> None:
 
 
 def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dict[str, str], source: Random) -> None:
-    """Some sentence's log-probabilities are the forced ones of some way to write its translation in subwords; and a
-    slow search finds it."""
+    """Check one sentence: forced decoding of some segmentation of its translation must give the same log-probability,
+    and a slow search must find a translation with the same score."""
     some = [number for number, row in enumerate(rows) if row["tokens"]]
     if not some:
         return
@@ -420,7 +421,9 @@ def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dic
         expect(ids == sources.ids[0].tolist(), "source ids", ids)
         for each in rows[number]["n_best"][:2]:
             check_forced(twin, ids, each, search.longest(len(twin.subwords(record.tokens))), kind, alpha)
-    twinned = translator.output is None or config.network.cross_attention == "all"  # by the slow decoder of prefixes
+    twinned = (
+        translator.output is None or config.network.cross_attention == "all"
+    )  # the slow decoder of prefixes covers these
     if twinned and search.beam <= 3 and search.max_length_offset <= 4 and sources.ids.shape[1] < 30:
         found = slow_beam_search(translator.model, sources, search, slow_arcs(config.target, folder.vocabulary))
         best = [translator.translation(each) for each in found]
@@ -434,7 +437,7 @@ def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dic
 
 def check_forced(twin: PlainModel, ids: list[int], row: dict[str, Any], limit: int, kind: str, alpha: float) -> None:
     ways = [[list(islice(twin.segmentations(word), 50)) for word in row["tokens"]]]
-    if row["tokens"]:  # at the limit, the last word may be without its end
+    if row["tokens"]:  # at the length limit, the last word may be incomplete
         ways.append([*ways[0][:-1], list(islice(twin.segmentations(row["tokens"][-1], cut=True), 50))])
     tried = []
     for whole, split in product((True, False), ways):
@@ -453,7 +456,7 @@ def check_forced(twin: PlainModel, ids: list[int], row: dict[str, Any], limit: i
 
 
 def links_session(folder: Path, source: Random) -> Session:
-    """Links of other programs, symmetrized and written, against the twin."""
+    """Symmetrize and write links of other programs, and compare them with the twin's."""
     odd = 0.1 if source.random() < 0.3 else 0
     corpus = write_corpus(folder, "pairs", source, (source.random() < 0.3, source.random() < 0.3), odd)
     for name in ("forward", "backward"):
@@ -484,7 +487,7 @@ def links_session(folder: Path, source: Random) -> Session:
                 {(int(x), int(y)) for x, y in re.findall(r"(\d+)[-p](\d+)", each[number])} for each in directions
             ]
             heuristic = asked.get("--symmetrize", "grow-diag-final-and")
-            if heuristic == "mean":  # files vote
+            if heuristic == "mean":  # each file has a vote
                 threshold, heuristic = float(asked.get("--threshold", 0.45)), "union"
                 words = product(*(range(len(side)) for side in sides))
                 links = [{link for link in words if sum(link in each for each in links) / 2 >= threshold}] * 2
@@ -501,7 +504,7 @@ def check_lines(done: Done, path: Path) -> None:
 
 
 def check_links(line: str, links: set[tuple[int, int]], sides: Sequence[Sequence[str]], asked: dict[str, str]) -> None:
-    """A line of output holds these links, in the format asked for."""
+    """Check that a line of output has these links, in the requested format."""
     if asked.get("--format") == "jsonl":
         fields = json.loads(line)
         expect([fields["source"], fields["target"]] == list(map(list, sides)), "other words", line)
@@ -518,7 +521,7 @@ def check_links(line: str, links: set[tuple[int, int]], sides: Sequence[Sequence
 
 
 def fit_session(folder: Path, source: Random) -> Session:
-    """A method fitted to pairs; links of its folder, in several forms."""
+    """Fit an aligner to pairs, then use the saved aligner with several options."""
     method, options = settings.of_fitting(source)
     trees = tuple(
         options.get(f"{side}-syntax") in NEEDS_TREES or source.random() < 0.1 for side in ("source", "target")
@@ -578,7 +581,7 @@ def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: 
             found = links_of(set(soft.forward), set(soft.backward), sides, heuristic, marks)
         else:
             weights = soft.forward.astype(float), soft.backward.astype(float)
-            if marks and punctuation(sides[0][-1]):  # what attends to it looks at the rest
+            if marks and punctuation(sides[0][-1]):  # links to the final mark do not compete
                 kept = np.array(soft.source_words)[:, None] < len(sides[0]) - 1
                 weights = weights[0] * kept, weights[1] * kept
             if heuristic in ("harmonic", "mean"):
@@ -603,7 +606,7 @@ def links_of_model(folder: Path, corpus: Corpus, source: Random, random_method: 
 
 
 def config_session(folder: Path, source: Random) -> Session:
-    """A model folder with other values in config.json: refused with one line, or as good as it was."""
+    """Change values in a model's config.json, and check that the model is refused with one line or works as before."""
     kind = source.choice(["train", "train", "mask-align", "naive-att", "eflomal"])
     trees = source.random() < 0.5
     corpus = write_corpus(folder, "train", source, (trees, trees), odd=0)

@@ -40,9 +40,9 @@ ODD = [
     "None",
     "1e400",
 ]
-# What keeps a run within a second; the rest comes from a setting's own kind and bounds.
+# Values that keep a command within a second. Values of other settings follow from their kind and bounds.
 TINY: dict[str, list[Any]] = {
-    "tensorboard": [False],  # which need not be installed
+    "tensorboard": [False],  # TensorBoard need not be installed
     "merges": [1, 5, 30],
     "batch_tokens": [1, 7, 30, 200],
     "prefixes": [0, 0, 1, 3],
@@ -89,7 +89,7 @@ TINY: dict[str, list[Any]] = {
 
 
 def value(setting: Setting, source: Random) -> Any:
-    """One that the setting can have."""
+    """Return a value that the setting can have."""
     if setting.name in TINY:
         return source.choice(TINY[setting.name])
     if setting.choices:
@@ -102,7 +102,7 @@ def value(setting: Setting, source: Random) -> Any:
 
 
 def some(config: type, source: Random, share: float, prefix: str = "") -> dict[str, Any]:
-    """Some of the settings of a config, by the names of their options."""
+    """Return random values for a random `share` of the settings of a config, by the names of their options."""
     return {
         f"{prefix}{each.name.replace('_', '-')}": value(each, source)
         for each in settings_of(config)
@@ -111,7 +111,7 @@ def some(config: type, source: Random, share: float, prefix: str = "") -> dict[s
 
 
 def arguments(options: Mapping[str, Any], source: Random, odd: float) -> list[str]:
-    """The options as a command line, of which with probability `odd` one has an odd value."""
+    """Return the options as a command line. With probability `odd`, one of them has an odd value."""
     spoilt = source.choice(list(options)) if options and source.random() < odd else None
     found = []
     for name, each in options.items():
@@ -126,7 +126,10 @@ def arguments(options: Mapping[str, Any], source: Random, odd: float) -> list[st
 
 
 def used(command: SectionCommand, options: Mapping[str, Any], source: Random, **others: Any) -> dict[str, Any]:
-    """Those of the options that the command does not refuse, and at times all; others: what else is given."""
+    """Return the options without those that the command refuses; sometimes leave refused ones in.
+
+    others: further options that are given.
+    """
     kept, declared = dict(options), [each.option for each in command.params if isinstance(each, SectionOption)]
     while source.random() < 0.98:
         given = {**kept, **{name.replace("_", "-"): each for name, each in others.items()}}
@@ -148,13 +151,13 @@ PREDICTABLE = {
 
 
 def some_ideas(names: Iterable[str], source: Random) -> list[str]:
-    """One or, less often, several."""
+    """Return one name or, less often, several."""
     known = list(names)
     return source.sample(known, source.choice([1, 1, 1, 2, 3]))
 
 
 def of_training(source: Random) -> dict[str, Any]:
-    """Options of `train`, but for its files."""
+    """Return random options of `train`, except its files."""
     sources = some_ideas(SOURCES, source)
     targets = some_ideas(TARGETS, source)
     options: dict[str, Any] = dict(PREDICTABLE)
@@ -179,13 +182,13 @@ def of_training(source: Random) -> dict[str, Any]:
 
 
 def without_validation(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a training that has no data to validate on."""
+    """Return the options without those that need validation data."""
     of_validation = {each.name.replace("_", "-") for each in settings_of(TrainingConfig) if VALIDATION in each.needs}
     return {name: each for name, each in options.items() if name not in of_validation}
 
 
 def of_tuning(source: Random) -> dict[str, Any]:
-    """Options of a training that begins with a model."""
+    """Return random options of a training run that starts with a model."""
     options = {"preset": "small", "device": "cpu", "batch-tokens": 40, "epochs": 1, "warmup": 2}
     options |= some(TrainingConfig, source, 0.2)
     return used(train, options, source, init="model")
@@ -195,21 +198,21 @@ def of_translation(source: Random) -> dict[str, Any]:
     options: dict[str, Any] = {"device": "cpu", "max-length-offset": 3}
     options |= some(SearchConfig, source, 0.4)
     options |= some(TranslateConfig, source, 0.25)
-    # Of other input, of what the twin does not search: hypotheses that wait for each other, and what is drawn; and what
-    # takes seconds.
+    # Leave out options for other input, for searches that the twin does not do, for random draws, and options that take
+    # seconds.
     others = "score", "sum-trees", "search", "sample", "top-k", "seed", "jobs", "markup"
     return used(translate, {name: value for name, value in options.items() if name not in others}, source)
 
 
 def of_links(source: Random, **given: Any) -> dict[str, Any]:
-    """Options of how links are taken; given: what else is on the command line."""
-    others = {"jobs", "temperature"} | ({"tree-links"} if source.random() < 0.7 else set())  # the twin has none
+    """Return random options for reading links. given: other options on the command line."""
+    others = {"jobs", "temperature"} | ({"tree-links"} if source.random() < 0.7 else set())  # the twin knows no trees
     found = {name: each for name, each in some(AlignConfig, source, 0.25).items() if name not in others}
     return used(align, found, source, **given)
 
 
 def of_fitting(source: Random) -> tuple[str, dict[str, Any]]:
-    """A method of `align --fit`, and its options."""
+    """Return a method of `align --fit`, and random options for it."""
     method = source.choice(list(ALIGNERS))
     options: dict[str, Any] = {**PREDICTABLE, "epochs": 1}
     options |= some(ALIGNERS[method], source, 0.4, f"{method}-")
@@ -221,7 +224,7 @@ def of_fitting(source: Random) -> tuple[str, dict[str, Any]]:
     return method, used(align, options, source, fit=True, method=method, out="model")
 
 
-# In place of a value of config.json.
+# Replacements for values in config.json.
 OTHERS: list[Any] = [
     0,
     -1,
@@ -246,7 +249,7 @@ OTHERS: list[Any] = [
 
 
 def fields_of(config: Any, path: tuple[Any, ...] = ()) -> Iterable[tuple[tuple[Any, ...], Any]]:
-    """All values of a config, with the way to each."""
+    """Yield the path to each value of a config, and the value."""
     pairs = config.items() if isinstance(config, dict) else enumerate(config) if isinstance(config, list) else ()
     for name, each in pairs:
         yield (*path, name), each

@@ -24,7 +24,7 @@ END, UNKNOWN = 0, 1
 
 
 class PlainModel:
-    """A Transformer without ideas (Vaswani et al. 2017), off its folder: of `sequence`, or of `multitask`."""
+    """A plain Transformer (Vaswani et al. 2017), read from the folder of a `sequence` or `multitask` model."""
 
     def __init__(self, folder: Path) -> None:
         config = json.loads((folder / "config.json").read_text())["model"]
@@ -41,7 +41,7 @@ class PlainModel:
 
     @staticmethod
     def knows(folder: Path) -> bool:
-        """Whether a model is one without ideas that change the network."""
+        """Return whether no idea of a model changes the network."""
         model = json.loads((folder / "config.json").read_text())["model"]
         return set(model["source"]) <= {"sequence", "multitask"} and set(model["target"]["ideas"]) == {"sequence"}
 
@@ -55,12 +55,12 @@ class PlainModel:
         return [self.ids.get(entry, UNKNOWN) for entry in entries]
 
     def say(self, words: Sequence[str]) -> list[int]:
-        """The ids of a target, with its end."""
+        """Return the ids of a target and the end of sentence."""
         ids = [self.ids.get(entry, UNKNOWN) for entry in self.subwords(words)]
         return [number if number < len(self.target) else UNKNOWN for number in ids] + [END]
 
     def log_probabilities(self, source: Sequence[int], target: Sequence[int]) -> Array:
-        """Of each target token, those of the target so far and all before being known: [t]"""
+        """Return the log-probability of each target token, given the source and the tokens before it, [t]."""
         memory = self._encode(source)
         states = self._embed([self.begin, *target[:-1]])
         causal = np.triu(np.full((len(target), len(target)), -np.inf), 1)
@@ -142,12 +142,12 @@ class PlainModel:
 
     @cached_property
     def spellings(self) -> tuple[set[str], set[str]]:
-        """What can stand inside of a word, without its joiner, and what can end one."""
+        """Return the subwords that can begin or continue a word, without their joiners, and those that can end one."""
         inner = {entry.removesuffix("@@") for entry in self.target if entry.endswith("@@")}
         return inner, {entry for entry in self.target if not entry.startswith(" ") and not entry.endswith("@@")}
 
     def segmentations(self, word: str, cut: bool = False) -> Iterator[list[str]]:
-        """All ways to write a word in subwords of the target; cut: without its end."""
+        """Yield all ways to write a word in subwords of the target. cut: without the end of the word."""
         inner, last = self.spellings
         if word in last and not cut:
             yield [word]
@@ -160,12 +160,13 @@ class PlainModel:
 
 
 def penalty(length: int, kind: str, alpha: float) -> float:
-    """Wu et al. (2016), eq. 14; or the plain one."""
+    """Return the length penalty: Wu et al. (2016), eq. 14 (`gnmt`), or a power of the length."""
     return float(((5 + length) / 6) ** alpha if kind == "gnmt" else length**alpha)
 
 
 def symmetrized(forward: Links, backward: Links, heuristic: str) -> Links:
-    """As symal of Moses, and the scripts of Zenkel et al. (grow-diag-lilt), scan the matrix."""
+    """Return the symmetrized links, scanning the matrix like Moses' symal and the scripts of Zenkel et al.
+    (grow-diag-lilt)."""
     union, links = forward | backward, forward & backward
     whole = {"union": union, "intersection": links, "forward": forward, "backward": backward}
     if heuristic in whole:
@@ -200,7 +201,7 @@ def punctuation(word: str) -> bool:
 def links_of(
     forward: Links, backward: Links, sides: Sequence[Sequence[str]], heuristic: str, end_punctuation: bool
 ) -> Links:
-    """Links of two directions as one set; end punctuation as Chen et al. (2020) link it."""
+    """Return the links of two directions as one set. end_punctuation: link it as Chen et al. (2020) do."""
     source, target = sides
     last = len(source) - 1
     if not (end_punctuation and punctuation(source[-1])):
@@ -211,7 +212,7 @@ def links_of(
 
 
 def best_links(weights: Array, words: Sequence[int], others: Sequence[int], threshold: float) -> Links:
-    """For each column the best row, if it is over the threshold, as words: (row's, column's)."""
+    """Return for each column the best row, if its weight exceeds the threshold, as words: (the row's, the column's)."""
     found = set()
     for column in range(weights.shape[1]):
         row = max(range(weights.shape[0]), key=lambda each: (weights[each, column], -each))
@@ -223,7 +224,8 @@ def best_links(weights: Array, words: Sequence[int], others: Sequence[int], thre
 def mean_scores(
     forward: Array, backward: Array, source_words: Sequence[int], target_words: Sequence[int], harmonic: bool
 ) -> Array:
-    """The best mean of two subwords of each two words, harmonic (Chen, Sun & Liu 2021) or plain."""
+    """Return for each pair of words the largest mean score of a pair of their subwords: the harmonic mean (Chen, Sun &
+    Liu 2021) or the arithmetic one."""
     scores = np.zeros((max(source_words) + 1, max(target_words) + 1))
     for (j, u), (i, v) in product(enumerate(source_words), enumerate(target_words)):
         total = forward[j, i] + backward[j, i]

@@ -1,4 +1,4 @@
-"""What the heads of `compose` see, by its table: word by word, with sets, over the text of a target string.
+"""The positions that the heads of `compose` see, computed by its table word by word, with sets, from target strings.
 
 It shares no code with synmt: it finds arcs by their spelling, and a stack is a list of words.
 """
@@ -25,9 +25,10 @@ class Word:
 
 
 def slow_sets(string: str, root_arc: bool = False) -> tuple[list[set[int]], list[set[int]]]:
-    """Which positions each position of the decoder's input sees in a head that composes, and in one that sees the
-    stack. Position 0 is the begin of sentence, which is a word on the stack if the root has an arc. An arc in two
-    tokens is an arc at the second. An arc without two words to link is a token like any other, of no word."""
+    """Return which positions each position of the decoder's input sees in a composing head, and in a head that sees the
+    stack. Position 0 is the begin of sentence, which is a word on the stack if the root has an arc. An arc of two
+    tokens counts as an arc at the second. An arc without two words to link is an ordinary token that belongs to no
+    word."""
     begin = Word([0], 0)
     stack = [begin] if root_arc else []
     open_word: list[int] = []
@@ -67,7 +68,7 @@ def slow_sets(string: str, root_arc: bool = False) -> tuple[list[set[int]], list
 def slow_states(
     model: TranslationModel, side: TargetSide, ids: Sequence[int], string: str, source: EncodedSource
 ) -> Tensor:
-    """The states [1+t,d] after all prefixes of a target: ids with the begin of sentence, string without it."""
+    """Return the states after all prefixes of a target, [1+t,d]. ids has the begin of sentence; string does not."""
     idea = side.ideas["compose"]
     assert isinstance(idea, Compose)
     compose, stack = slow_sets(string, side.style.root_arc)

@@ -1,4 +1,4 @@
-"""`compose`: what its heads see, compared with the table of the idea."""
+"""`compose`: the positions that its heads see, compared with the idea's table."""
 
 from types import SimpleNamespace
 
@@ -25,7 +25,7 @@ COMPOSE = [name for name in tiny.TARGET_SYSTEMS if name.startswith("compose")]
 
 @st.composite
 def strings(draw: st.DrawFn, style: ArcStyle) -> str:
-    """The target string of a random tree whose words have one to three subwords."""
+    """Return the target string of a random tree whose words have one to three subwords."""
     heads = draw(projective_heads())
     subwords = [["x@@"] * draw(st.integers(0, 2)) + ["x"] for _ in heads]
     deprels = [draw(st.sampled_from(["a", "b"])) for _ in heads]
@@ -33,7 +33,7 @@ def strings(draw: st.DrawFn, style: ArcStyle) -> str:
 
 
 def noise(style: ArcStyle) -> st.SearchStrategy[str]:
-    """Any string of words and arcs, most of which are not legal where they stand."""
+    """Return any strings of words and arcs; most of the arcs are illegal where they are."""
     directions, relations = ["LEFT-ARC", "RIGHT-ARC"], ["a", "root"]
     arcs = (
         [*directions, *(f"ARC:{each}" for each in relations)]
@@ -74,7 +74,7 @@ def test_the_example_by_hand() -> None:
 @pytest.mark.parametrize("style", STYLES)
 @given(data=st.data())
 def test_heads_see_what_the_table_says(style: ArcStyle, data: st.DataObject) -> None:
-    """Of trees in all spellings, and of strings that are none."""
+    """This holds for trees in all spellings, and for strings that are not trees."""
     check(data.draw(strings(style) | noise(style)), style)
 
 
@@ -107,7 +107,7 @@ def test_stacks_grown_token_by_token_are_those_of_the_string(style: ArcStyle, da
 
 
 def test_the_control_sees_as_much_elsewhere() -> None:
-    """Itself and no later position, with as many keys in every row, in a search as in training."""
+    """Each position sees itself and no later one, and as many keys as without the control, in search and training."""
     stacks = stacks_of(" ".join([COALS] * 3), ArcStyle())
     positions = torch.arange(stacks.words.shape[1])
     for number, see in enumerate((composed, stacked)):
@@ -126,7 +126,7 @@ def test_the_control_sees_as_much_elsewhere() -> None:
 @pytest.mark.parametrize("target", COMPOSE)
 @torch.inference_mode()
 def test_the_decoder_is_plain_attention_to_what_the_table_says(target: str) -> None:
-    """With the heads of each layer that the idea takes, one position, one head at a time."""
+    """The test computes the heads that the idea uses in each layer one position and one head at a time."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
     for index, entries in enumerate(tiny.target_entries(target)):
@@ -140,7 +140,7 @@ def test_the_decoder_is_plain_attention_to_what_the_table_says(target: str) -> N
 
 @pytest.mark.parametrize("target", COMPOSE)
 def test_a_search_over_a_target_computes_what_training_does(target: str) -> None:
-    """Forced through the target, hypothesis by hypothesis in rows that change places, with keys and values kept."""
+    """The search is forced through the target; its rows change places, and it caches keys and values."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
     side, entries = tiny.TARGET_SYSTEMS[target], tiny.target_entries(target)

@@ -1,4 +1,4 @@
-"""Heads with fixed attention: a slow twin by the formulas, and the laws."""
+"""Heads with fixed attention, compared with a slow twin by the formulas; and laws."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ CPU = torch.device("cpu")
 
 
 def slow_row(pattern: str, i: int, n: int) -> list[float]:
-    """The weights of token i in a sentence of n, both counted from 1."""
+    """Return the weights of token i, counted from 1, in a sentence of n tokens."""
     others: dict[str, dict[int, float]] = {
         "previous": {i - 1: 1.0},
         "self": {i: 1.0},
@@ -31,7 +31,7 @@ def slow_row(pattern: str, i: int, n: int) -> list[float]:
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_weights_by_the_formulas(pattern: str) -> None:
-    """Padding changes nothing and is never attended to by a token."""
+    """Padding changes nothing, and no token attends to it."""
     lengths = [1, 2, 5, 7]
     real = torch.arange(7) < torch.tensor(lengths).unsqueeze(1)
     found = fixed_weights(real, pattern)

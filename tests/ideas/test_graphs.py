@@ -15,7 +15,7 @@ COALS = "Jo@@ hn put LEFT-ARC:nsubj the coals LEFT-ARC:det RIGHT-ARC:obj out RIG
 
 
 def example() -> Graph:
-    """That of the worked example; its token k (from 0) stands at position k + 1."""
+    """Return the graph of the worked example, whose token k (from 0) is at position k + 1."""
     entries = read_entries(COALS)
     reading = GraphReading(ArcStyle(), Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *dict.fromkeys(entries)], []))
     columns = {name: torch.from_numpy(each).long().unsqueeze(0) for name, each in reading.columns(entries).items()}
@@ -23,14 +23,14 @@ def example() -> Graph:
 
 
 def bias_of(graph: Graph) -> Tensor:
-    """What the head of `parent` adds to its logits, [m,m]."""
+    """Return the bias that the head of `parent` adds to its logits, [m,m]."""
     edit = TreeParents((0,))(graph)
     assert edit.heads == (0,) and edit.bias is not None
     return edit.bias[0, 0]
 
 
 def parents_seen(bias: Tensor) -> dict[int, list[int]]:
-    """Which tokens each token of the worked example sees, counted from 0."""
+    """Return the tokens that each token of the worked example sees, counted from 0."""
     return {q - 1: [k - 1 for k in row.isfinite().nonzero().flatten().tolist()] for q, row in enumerate(bias)}
 
 
@@ -44,7 +44,7 @@ def test_the_parents_of_the_worked_example() -> None:
 
 
 def test_parents_are_seen_from_their_birth_on() -> None:
-    """What `the`, token 4, sees when the last input is token t; before t = 4, there is no such position."""
+    """The test looks at `the`, token 4, when the last input is token t; before t = 4, this position does not exist."""
     rows = torch.tensor([0])
     prefixes = {t: bias_of(example().prefixes(rows, t + 2)) for t in range(3, 10)}
     assert 4 not in parents_seen(prefixes[3])

@@ -69,7 +69,7 @@ def test_morphology_lemmas_and_subword_tags() -> None:
 
 @given(st.lists(st.integers(1, 5), max_size=6))
 def test_subword_tags_are_regular(counts: list[int]) -> None:
-    """O, or B I* E, for each word, as a language of tags."""
+    """The tags of each word are O or B I* E."""
     words = [word for word, count in enumerate(counts) for _ in range(count)]
     tags = "".join(subword_tags(words))
     found = re.findall("O|BI*E", tags)

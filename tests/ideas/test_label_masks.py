@@ -1,4 +1,4 @@
-"""Masks by the label of the lowest node above two words, compared with walking the tree."""
+"""Masks by the label of the lowest node above two words, compared with a walk through the tree."""
 
 import pytest
 import torch
@@ -16,14 +16,14 @@ from tests.trees.strategies import trees
 
 
 def ancestors(tree: Tree, node: int) -> list[int]:
-    """From the lowest to the root."""
+    """Return the ancestors of a node, from the lowest to the root."""
     above = tree.parents[node]
     return [] if above < 0 else [above, *ancestors(tree, above)]
 
 
 @given(trees(), st.integers(1, 3), st.data())
 def test_labels_and_sides_by_walking_up(tree: Tree, most: int, data: st.DataObject) -> None:
-    """Words have up to three subwords, and tokens that are no words stand among them."""
+    """Words have up to three subwords, and there are tokens between them that are not words."""
     if len(tree) == 1:
         tree = Tree(["X", *tree.nodes], [-1, 0])
 

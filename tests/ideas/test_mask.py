@@ -139,7 +139,7 @@ def test_at_strength_zero_the_model_is_a_plain_one_on_the_preorder() -> None:
 
 
 def heads_of_tree(parent_list: list[int], order: list[int]) -> list[int]:
-    """The heads of a dependency tree whose nodes stand in this order in the sentence."""
+    """Return the heads of a dependency tree whose nodes have this order in the sentence."""
     place = {node: position for position, node in enumerate(order, 1)}
     return [place[parent_list[node]] if parent_list[node] >= 0 else 0 for node in order]
 
@@ -149,7 +149,7 @@ def test_relations_of_a_dependency_tree_against_walking_it(parent_list: list[int
     n = len(parent_list)
     heads = heads_of_tree(parent_list, data.draw(st.permutations(range(n))))
     words = [word for word in range(n) for _ in range(data.draw(st.integers(1, 2)))]
-    words.insert(data.draw(st.integers(0, len(words))), -1)  # a token that is no word
+    words.insert(data.draw(st.integers(0, len(words))), -1)  # a token that is not a word
     record = ParseRecord(tokens=["w"] * n, heads=heads)
     columns = Mask(tree="dependency").columns(record, Layout([""] * len(words), words))
     rows = {name: torch.tensor([column]) for name, column in columns.items()}
@@ -187,7 +187,7 @@ def test_masks_over_dependencies_read_words_alone_and_leave_others_room() -> Non
 
 @pytest.mark.parametrize("names", ["parent+child", "self", "right-other+left-sib+desc"])
 def test_relations_that_are_left_out_have_no_strength(names: str) -> None:
-    """As nine masks of which these alone have strengths other than zero, in the order in which they are named."""
+    """The result equals that of nine masks of which only these have non-zero strengths, in the order of their names."""
     batch = batch_of([[-1, 0, 1, 1, 0, 4], [-1, 0, 0]])
     some, whole = Mask(relations=names).encoder_part(tiny.CONFIG, {}), TreeMasks(2, 2, per_layer=False)
     assert isinstance(some, TreeMasks) and some.strengths.shape == (1, 2, len(some.names))
@@ -199,7 +199,7 @@ def test_relations_that_are_left_out_have_no_strength(names: str) -> None:
 
 @pytest.mark.parametrize("tree", ["constituency", "dependency"])
 def test_a_head_with_a_hard_mask_sees_its_relation_and_itself(tree: str) -> None:
-    """Head by head and query by query, three heads and two relations besides self."""
+    """The test compares three heads, query by query, with two relations besides self."""
     config = replace(tiny.CONFIG, heads=3, width=24)
     side = source_side({"mask": {"tree": tree, "hard": True, "relations": "self+parent+right-sib"}})
     features = [side.features(record, tiny.segment) for record in tiny.records()]

@@ -23,7 +23,7 @@ def examples(system: str, sources: list[ParseRecord] = SOURCES) -> list[Example]
 
 
 def test_each_pair_is_read_as_a_string_and_as_words() -> None:
-    """One that was never parsed is read as words, once."""
+    """An unparsed pair is read only once, as words."""
     parsed, words = examples("linearized"), examples("sequence", SOURCES[:-1])
     found = examples("mixed")
     assert [each.source.tokens for each in found] == [each.source.tokens for each in [*parsed, *words]]

@@ -22,7 +22,7 @@ def test_a_tree_without_words_and_their_tags() -> None:
 
 
 def phrases(tree: Tree, node: int = 0) -> list[str]:
-    """The brackets of a node and those below it, by recursion; none of a word, or of what is above one word alone."""
+    """Return the brackets of a node and of the nodes below it, by recursion. Words and parts of speech have none."""
     leaf = tree.is_leaf()
     children = [child for child, parent in enumerate(tree.parents) if parent == node]
     if leaf[node] or (len(children) == 1 and leaf[children[0]]):

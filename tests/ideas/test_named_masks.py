@@ -1,4 +1,4 @@
-"""Masks by name: the general formula of McDonald & Chiang, and the words that rows belong to."""
+"""Named masks: the general formula of McDonald & Chiang, and the words that rows belong to."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ RECORD = '{"tokens": ["NP", "my", "father"], "parents": [-1, 0, 0], "masks": {"u
 
 
 def paper(strengths: list[float]) -> float:
-    """−exp(Σ_m s^m M^m), over the masks that hold of a pair."""
+    """Return −exp(Σ_m s^m M^m), with the sum over the masks that contain a pair."""
     return -math.exp(sum(strengths))
 
 
@@ -53,7 +53,7 @@ def test_beside_the_nine_relations(form: Form) -> None:
     torch.nn.init.normal_(tree.strengths)
     torch.nn.init.normal_(part.strengths)
     columns = {"parents": torch.tensor([[-1, 0, 0]]), "ends": torch.tensor([[3, 2, 3]])}
-    relation = [[0, 2, 2], [1, 0, 4], [1, 3, 0]]  # of the root with two children: self, parent, child, left, right
+    relation = [[0, 2, 2], [1, 0, 4], [1, 3, 0]]  # a root with two children: self, parent, child, left, right
     batch = SourceBatch(torch.zeros(1, 3), None, torch.tensor([3]), columns, {"a": torch.rand(1, 3, 3) < 0.5})
     for layer, edit in enumerate(combined([tree(batch), part(batch)]).edits):
         assert edit.bias is not None

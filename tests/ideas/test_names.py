@@ -13,8 +13,8 @@ from tests.test_imports import PACKAGE, imported
 NAMES = sorted({*SOURCE_IDEAS, *TARGET_IDEAS})
 IDEAS, PRESETS = PACKAGE / "ideas", PACKAGE / "training" / "presets.py"
 REGISTRY = IDEAS / "__init__.py"
-SIDES = (IDEAS, IDEAS / "source", IDEAS / "target")  # an idea of both sides is outside of both folders
-# Where a name is used by another place, or is a word that means something else there.
+SIDES = (IDEAS, IDEAS / "source", IDEAS / "target")  # ideas of both sides are outside both folders
+# Other places that use a name, or where the word means something else.
 EXCEPTIONS = {
     "label-features": {"ideas/source/pascal/__init__.py": "the systems of a paper's experiments"},
     "linearized": {"ideas/source/mixed.py": "the sentences of mixed are linearized, or they are not"},
@@ -57,8 +57,8 @@ def own_files(name: str) -> set[Path]:
 
 
 def mentions(file: Path, name: str) -> Iterator[str]:
-    """Yield what names an idea in a file: its module, its name as a string, alone or joined with others by +, and, in
-    texts of files that are no idea's, its name as that of code or of a system."""
+    """Yield the mentions of an idea in a file: its module; its name as a string, alone or joined to others by +; and in
+    texts of files that belong to no idea, its name as the name of code or of a system."""
     own, text = own_files(name), file.read_text(encoding="utf-8")
     for parts in imported(file):
         module = PACKAGE.joinpath(*parts[1:])
@@ -73,7 +73,7 @@ def mentions(file: Path, name: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_idea_is_named_in_its_own_place_alone(name: str) -> None:
-    """But for the registry, the presets, and what EXCEPTIONS explains, of which none is out of date."""
+    """Only the registry, the presets and the EXCEPTIONS may mention it; no exception is out of date."""
     files = set(PACKAGE.rglob("*.py")) - own_files(name) - {REGISTRY, PRESETS}
     found = {str(file.relative_to(PACKAGE)): list(mentions(file, name)) for file in sorted(files)}
     assert {file for file, where in found.items() if where} == set(EXCEPTIONS.get(name, {})), found

@@ -62,7 +62,7 @@ def test_a_row_of_the_worked_example() -> None:
 
 
 def test_a_negative_logit_at_the_parent_becomes_the_smallest_weight() -> None:
-    """As in the paper; adding the log density instead keeps the parent ahead of its equals."""
+    """The paper does the same; adding the log density instead would keep the parent ahead of equal logits."""
     scores = SCORES.clone()
     scores[2] = -3
     weights = (scores * parent_factors(torch.tensor([[2.0] * 5]), 1.0)[0, 0]).softmax(0)
@@ -99,7 +99,7 @@ def test_any_split_puts_the_parent_in_the_middle_of_its_subwords(counts: list[in
 
 
 def scaling(weighting: Weighting = "multiply", dropout: float = 0.0) -> ParentScaling:
-    """Two of four heads in the second of three layers."""
+    """Scale two of four heads in the second of three layers."""
     return ParentScaling(3, {2: (2, 3)}, variance=1.0, dropout=dropout, weighting=weighting)
 
 
@@ -116,7 +116,7 @@ def batch(rows: list[list[int]]) -> SourceBatch:
 def slow_scaled_attention(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: torch.Tensor
 ) -> torch.Tensor:
-    """Sentence by sentence and head by head, the last ones scaled."""
+    """Compute attention sentence by sentence and head by head; the last heads are scaled."""
     output = torch.zeros_like(value)
     for sentence in range(query.shape[0]):
         for head in range(query.shape[1]):
@@ -159,7 +159,7 @@ def test_parents_are_ignored_row_by_row_in_each_head() -> None:
 
 
 def test_labels_beside_words_keep_their_own_attention() -> None:
-    """With `mask`, the encoder reads node labels too; those have no parent among the words."""
+    """With `mask`, the encoder also reads node labels, which have no parent among the words."""
     side = source_side({"mask": {}, "pascal": {}})
     found = side.features(tiny.records()[0], tiny.segment)
     words = [not token.startswith(" ") for token in found.tokens]
@@ -169,7 +169,7 @@ def test_labels_beside_words_keep_their_own_attention() -> None:
 
 
 def test_several_layers_have_heads_of_their_own() -> None:
-    """Each is scaled as if it were the only one; layers between them stay plain."""
+    """Each layer is scaled as if it were the only one; layers between them stay plain."""
     config = replace(tiny.CONFIG, encoder_layers=4, heads=8, width=32)
     idea = Pascal(heads=3, layers="1:2+4", variance=2.0)
     assert idea.owned_heads(config) == {1: (6, 7), 4: (5, 6, 7)}

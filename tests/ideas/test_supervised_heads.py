@@ -1,4 +1,4 @@
-"""Heads that are taught where to attend: worked examples, a slow twin, and the laws."""
+"""Heads that are taught where to attend: worked examples, a slow twin, and laws."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from tests.model.test_export import saved
 
 CPU = torch.device("cpu")
 MONKEY = ParseRecord(tokens=["The", "monkey", "eats", "a", "banana"], heads=[2, 3, 0, 5, 3])
-BY_HAND = {  # the words, from 0, that each word of MONKEY is taught
+BY_HAND = {  # the words, from 0, that each word of MONKEY learns to attend to
     "previous": [{0}, {0}, {1}, {2}, {3}],
     "next": [{1}, {2}, {3}, {4}, {4}],
     "self": [{0}, {1}, {2}, {3}, {4}],
@@ -33,7 +33,7 @@ BY_HAND = {  # the words, from 0, that each word of MONKEY is taught
     "children": [set(), {0}, {1, 4}, set(), {3}],
     "latest-linked": [set(), {0}, {1}, set(), {3}],
 }
-EARLIER = {  # those of them that a decoder can attend to, where they differ
+EARLIER = {  # the same for a decoder, where it differs
     "parent": [set(), set(), {2}, set(), {2}],
     "children": [set(), {0}, {1}, set(), {3}],
 }
@@ -59,7 +59,7 @@ def slow_targets(record: ParseRecord, layout: Layout, taught: Sequence[set[int]]
 
 @pytest.mark.parametrize("pattern", BY_HAND)
 def test_a_sentence_by_hand(pattern: str) -> None:
-    """Subwords are taught what their word is; structure, here the first and the last token, is taught nothing."""
+    """Subwords have the targets of their word; structure, here the first and last token, has no targets."""
     inner = subwords(MONKEY, segment)
     layout = Layout(["<a>", *inner.tokens, "<b>"], [-1, *inner.words, -1])
     found = taught_tokens(MONKEY, layout, pattern)
@@ -68,7 +68,7 @@ def test_a_sentence_by_hand(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", sorted({*BY_HAND} - {"next"}))
 def test_a_target_by_hand(pattern: str) -> None:
-    """Each position is taught what its word is, as far as it has been read; the begin of sentence and arcs are not."""
+    """Each position has those targets of its word that were read so far; the begin of sentence and arcs have none."""
     entries = ["The", "mon@@", "key", " <arc>", "eats", "a", "banana"]
     columns = SupervisedDecoderHeads(teach=pattern).columns(MONKEY, entries)
     words = columns["taught_words"]
@@ -94,7 +94,7 @@ def test_words_without_a_head_and_sentences_without_a_tree_are_not_taught_trees(
 
 @given(st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=9), st.randoms(use_true_random=False))
 def test_controls(tokens: list[str], random: object) -> None:
-    """A shuffled tree is the tree under other words, a random word is another one, and both are drawn once."""
+    """A shuffled tree is the tree over permuted words, a random word is another word, and both are drawn only once."""
     heads = [0, *(random.randint(1, number) for number in range(1, len(tokens)))]  # type: ignore[attr-defined]
     record = ParseRecord(tokens=tokens, heads=heads)
     shuffled, parents = PATTERNS["shuffled-parent"](record), PATTERNS["parent"](record)
@@ -116,7 +116,7 @@ def test_the_loss_of_a_worked_example() -> None:
 
 
 def test_the_gradient_of_the_loss() -> None:
-    """In float64, by finite differences; hidden keys and queries without targets have none."""
+    """The test uses finite differences in float64. Hidden keys and queries without targets have no gradient."""
     torch.manual_seed(0)
     targets = torch.tensor([[[1, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0]]]) > 0
     logits = torch.randn(1, 4, 4, dtype=torch.float64, requires_grad=True)
@@ -135,7 +135,7 @@ def test_a_decoder_draws_among_earlier_words(tokens: list[str]) -> None:
 
 @pytest.mark.parametrize("system", ["supervised heads", "supervised heads, masks", "mask+supervised heads"])
 def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
-    """From the weights that inspection sees, sentence by sentence and word by word."""
+    """The twin uses the weights that inspection shows, sentence by sentence and word by word."""
     data, vocabulary = tiny.corpus(system)
     model = tiny.model(system, vocabulary)
     source, target = data.batch([0, 1, 3], CPU)
@@ -179,7 +179,7 @@ def test_loss_and_accuracy_against_a_slow_twin(system: str) -> None:
 
 @pytest.mark.parametrize("target", [name for name in tiny.TARGET_SYSTEMS if "supervised" in name])
 def test_loss_and_accuracy_of_a_decoder_against_a_slow_twin(target: str) -> None:
-    """From the weights that inspection sees, target by target and position by position."""
+    """The twin uses the weights that inspection shows, target by target and position by position."""
     data, vocabulary = tiny.corpus("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
     side = tiny.TARGET_SYSTEMS[target]
@@ -223,7 +223,7 @@ def test_loss_and_accuracy_of_a_decoder_against_a_slow_twin(target: str) -> None
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize(("source", "target"), [("supervised heads", "sequence"), ("sequence", "supervised heads")])
 def test_nothing_else_changes(source: str, target: str, training: bool) -> None:
-    """With the parameters of `sequence`, the same states and the same translation loss, bit for bit, dropout too."""
+    """With the parameters of `sequence`, states and translation loss are the same bit by bit, also with dropout."""
     found = []
     for system, side in (("sequence", "sequence"), (source, target)):
         data, vocabulary = tiny.corpus(system, side)

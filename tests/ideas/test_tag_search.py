@@ -16,7 +16,7 @@ TAGS = [Tag(relation, left, right) for relation in ("root", "a", "b") for left i
 
 
 def spells_a_tree(tags: Sequence[Tag]) -> bool:
-    """Whether each arc has its two words and one word is left, which is the one that says it is the root."""
+    """Return whether each arc has its two words, and the only remaining word is tagged as the root."""
     stack: list[Tag] = []
     for tag in tags:
         if tag.left > len(stack):

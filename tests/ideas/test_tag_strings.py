@@ -22,8 +22,8 @@ def trees(draw: st.DrawFn) -> tuple[list[list[str]], list[int], list[str]]:
 
 
 def tags_of_tree(heads: Sequence[int], deprels: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Read off the tree: arcs to the left are written after their head; an arc to the right after the last word that
-    hangs, at any depth, on its dependent."""
+    """Return the tags of a tree. An arc to the left is written after its head; an arc to the right is written after the
+    last word in the subtree of its dependent."""
     words = range(1, len(heads) + 1)
 
     def above(word: int) -> set[int]:
@@ -75,7 +75,7 @@ def test_tags_give_the_transitions_back(tree: tuple[list[list[str]], list[int], 
     )
 )
 def test_what_makes_no_sense_says_nothing(entries: list[str]) -> None:
-    """Any string of words and tags is one of transitions that are all legal, with the same words."""
+    """Any string of words and tags becomes a string of legal transitions with the same words."""
     from synmt.trees.transitions import State
 
     string = transitions_of_tags(entries)

@@ -36,7 +36,7 @@ def test_losses_are_those_of_the_definition() -> None:
 
 
 def test_words_are_those_of_sequence() -> None:
-    """With the same parameters, words have the losses that `sequence` gives them, and a beam finds the same ones."""
+    """With the same parameters, words have the same losses as in `sequence`, and beam search finds the same words."""
     corpus, vocabulary = tiny.corpus("sequence", "tags")
     model = tiny.model("sequence", vocabulary, target="tags")
     first = len(vocabulary.target) - corpus.unread

@@ -1,4 +1,4 @@
-"""Model folders that were never trained, and a sentence for them."""
+"""Folders of untrained models, and a sentence for them."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ SENTENCE = Line(write_record(tiny.records()[0]), "in", 1)  # He is my fa@@ ther 
 
 
 def write_model(path: Path, system: str, target: str = "sequence") -> ModelFolder[ModelConfig]:
-    """One of tiny.SYSTEMS with one of tiny.TARGET_SYSTEMS, and random parameters."""
+    """Write a model with random parameters: one of tiny.SYSTEMS with one of tiny.TARGET_SYSTEMS."""
     _, vocabulary = tiny.sources_and_vocabulary(system, target)
     sides = source_side(tiny.SYSTEMS[system]), tiny.TARGET_SYSTEMS[target]
     folder = ModelFolder(path, ModelConfig(*sides, ("en", "de"), "none", tiny.CONFIG), Bpe(CODES), (vocabulary,), {})

@@ -136,7 +136,7 @@ def test_a_bitext_without_pairs_or_too_large_makes_no_page(monkeypatch: pytest.M
 
 
 def drawn(text: str, act: str, folder: Path) -> str:
-    """What a browser makes of a page once a script has acted on it."""
+    """Return a page as a browser shows it after a script has acted on it."""
     if shutil.which("chromium") is None:
         pytest.skip("needs chromium")
     path = folder / "page.html"

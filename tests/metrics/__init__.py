@@ -1,1 +1,1 @@
-"""Scores, against sacreBLEU itself."""
+"""Tests of scores, many compared with sacreBLEU."""

@@ -18,7 +18,7 @@ GOLD = ParseRecord(
 
 
 def right(name: str, **columns: Any) -> list[int]:
-    """Right, gold and predicted words of a record that differs from the gold one in these columns."""
+    """Return right, gold and predicted words for a record that differs from the gold record in these columns."""
     row: list[int] = Attachment(name).statistics([replace(GOLD, **columns)], [[GOLD]])[0].tolist()
     return row
 

@@ -14,7 +14,7 @@ FOUND = st.dictionaries(st.tuples(st.integers(0, 5), st.integers(0, 5)), SCORES,
 
 
 def slow_error(scores: dict[Link, float], gold: frozenset[Link]) -> float:
-    """Naeini et al. (2015): what each bin is off, weighted by what it holds."""
+    """Return the error of Naeini et al. (2015): the error of each bin, weighted by its number of links."""
     total = 0.0
     for place in range(BINS):
         inside = [link for link, score in scores.items() if min(int(score * BINS), BINS - 1) == place]

@@ -1,4 +1,4 @@
-"""RIBES against its definition, and against the numbers of the program that its authors published."""
+"""RIBES, compared with its definition and with the numbers of its authors' program."""
 
 import math
 from pathlib import Path
@@ -22,7 +22,8 @@ def occurrences(ngram: list[str], words: list[str]) -> list[int]:
 
 
 def slow_places(hypothesis: list[str], reference: list[str]) -> list[int]:
-    """Word by word: the shortest n-gram around it that each side has once, the one that ends with it first."""
+    """Find the place of each word by the shortest n-gram with it at an end that occurs once on each side, preferring
+    n-grams that end with it."""
     places = []
     for word in range(len(hypothesis)):
         for n in range(1, len(hypothesis) + 1):

@@ -1,4 +1,4 @@
-"""The test for systems with several seeds: against loops, known distributions, and systems without a difference."""
+"""The test for systems with several seeds, compared with loops and known distributions, and on equal systems."""
 
 import math
 from collections.abc import Sequence
@@ -32,12 +32,12 @@ class Mean:
 
 
 def models(system: int, seeds: int) -> list[list[str]]:
-    """What models of a system make of REFERENCE: seeds differ in how many words are wrong, and in which."""
+    """Return translations by models of a system. Seeds differ in which words are wrong, and in how many."""
     return [noisy(REFERENCE, 0.3 - 0.03 * system + 0.02 * seed, 10 * system + seed) for seed in range(seeds)]
 
 
 def slow_p(one: list[list[str]], other: list[list[str]], resamples: int, seed: int) -> float:
-    """The same by loops over resamples, models and sentences, from the text."""
+    """Compute p by loops over resamples, models and sentences, from the text."""
     n = len(REFERENCE)
     generator = np.random.default_rng(seed)
     drawn = [list(row) for row in generator.integers(n, size=(resamples, n))]
@@ -124,7 +124,8 @@ KINDS = {"seeds": (0.9, 0.1, 0.0), "both": (0.5, 0.5, 0.0), "sentences": (0.1, 0
 
 
 def share_below(kind: str, seeds: int, effect: float, runs: int, source: int) -> float:
-    """How often p is below 0.05 where the means of two systems differ by so many deviations of a model's score."""
+    """Return how often p is below 0.05 if the means of two systems differ by `effect` standard deviations of a model's
+    score."""
     generator, n = np.random.default_rng(source), 100
     of_seeds, of_sentences, of_systems = np.sqrt(KINDS[kind])
     below = 0
@@ -148,7 +149,7 @@ def test_equal_systems_rarely_differ(kind: str, seeds: int) -> None:
 
 
 def test_with_one_seed_only_sentences_are_tested() -> None:
-    """As the table says: chance between seeds passes for a difference."""
+    """As the table states, a difference between seeds can then pass for a difference between systems."""
     assert share_below("sentences", 1, 0.0, 300, 4) < 0.12
     assert share_below("seeds", 1, 0.0, 300, 4) > 0.3
 

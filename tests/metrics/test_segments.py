@@ -37,7 +37,7 @@ def test_lower_scores_can_be_better() -> None:
 
 
 def test_sentence_scores_of_ribes_give_what_ribes_gives(tmp_path: Path) -> None:
-    """A corpus scores the mean of its sentences."""
+    """The score of a corpus is the mean over its sentences."""
     for name, text in {"ref": "a b c d\n", "x": "b a c d\n", "y": "a b d c\n"}.items():
         (tmp_path / name).write_text((text + "d c b a\n") * 10)
     done = shell("synmt score x y -r ref -m ribes --by-sentence --format tsv", tmp_path)

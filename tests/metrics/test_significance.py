@@ -1,4 +1,4 @@
-"""Significance tests: against sacreBLEU, against sentences drawn one by one, and their laws."""
+"""Significance tests, compared with sacreBLEU and with sentences drawn one by one; and laws."""
 
 import random
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ RIBES = Ribes(NONE)
 
 
 def noisy(lines: Sequence[str], errors: float, seed: int) -> list[str]:
-    """The lines with some of their words exchanged."""
+    """Return the lines with some of their words replaced."""
     source = random.Random(seed)
     return [
         " ".join(source.choice("xyz") if source.random() < errors else word for word in line.split()) for line in lines
@@ -76,7 +76,7 @@ def test_worked_numbers() -> None:
 
 
 def test_resamples_are_those_of_sacrebleu() -> None:
-    """In one block and in several."""
+    """This holds for one block and for several."""
     sentences, resamples = 700, 6000
     drawn = np.random.default_rng(5).choice(sentences, size=(resamples, sentences), replace=True)
     blocks = list(draws(sentences, resamples, 5))
@@ -88,7 +88,7 @@ def test_resamples_are_those_of_sacrebleu() -> None:
 
 
 def test_intervals_are_those_of_sacrebleu() -> None:
-    """Which has half of their size."""
+    """sacreBLEU reports half of their width."""
     sacre = BLEU(force=True, tokenize="none")
     theirs: Any = sacre.corpus_score(BASE, [REFERENCE], n_bootstrap=1000)
     metric = bleu(NONE)
@@ -119,7 +119,7 @@ def test_products_are_sums_of_drawn_sentences() -> None:
 @pytest.mark.parametrize("other", [LIKE_BASE, BETTER], ids=["like", "better"])
 @pytest.mark.parametrize(("ours", "theirs"), [("bootstrap-sacrebleu", "bs"), ("randomization", "ar")])
 def test_p_is_sacrebleus(ours: str, theirs: str, other: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same but for rounding where the resamples are the same; else within four standard errors."""
+    """p is the same up to rounding if the resamples are the same, else within four standard errors."""
     monkeypatch.setenv("SACREBLEU_SEED", "12345")
     resamples = 500
     metrics = {"BLEU": BLEU(tokenize="none", force=True), "chrF2": CHRF()}
@@ -154,7 +154,7 @@ CASES: dict[str, tuple[Metric[Any], Any, Any]] = {
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("name", CASES)
 def test_every_metric_has_every_test(name: str, test: str) -> None:
-    """Systems that are the same have p = 1, and one that is right where the other is wrong is better."""
+    """Equal systems have p = 1, and a system that is right where the other one is wrong is better."""
     metric, wrong, right = CASES[name]
     gold = [right] * 30
     bad, good = [wrong] * 20 + [right] * 10, [wrong] * 5 + [right] * 25

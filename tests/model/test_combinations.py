@@ -26,7 +26,7 @@ def test_a_batch_is_its_sentences_in_training(system: str, target: str) -> None:
     + [("all but multitask", target) for target in tiny.TARGET_SYSTEMS if target != "parent+gcn"],
 )
 def test_a_batch_is_its_sentences_in_search(system: str, target: str) -> None:
-    """A search knows no more of an encoder than its states, so each side is searched with one of the other."""
+    """Search only sees the states of an encoder, so it is enough to test each side with one idea of the other side."""
     data, vocabulary = tiny.corpus(system, target)
     model = tiny.model(system, vocabulary, target=target)
     side, config = tiny.TARGET_SYSTEMS[target], SearchConfig(beam=2, max_length_offset=2)

@@ -26,7 +26,7 @@ GREEDY = SearchConfig(beam=1, length_penalty="plain", alpha=0.0, max_length_offs
 
 
 def saved(path: Path, system: str, network: TransformerConfig = tiny.CONFIG, target: str = "sequence") -> Translator:
-    """A random model in a folder; subwords are whole words, and some are not known."""
+    """Save a random model. Its subwords are whole words, and some words are unknown."""
     _, vocabulary = tiny.sources_and_vocabulary(system, target)
     config = ModelConfig(source_side(tiny.SYSTEMS[system]), tiny.TARGET_SYSTEMS[target], ("en", "de"), "none", network)
     folder = ModelFolder(path, config, Bpe(CODES), (vocabulary,), {"seed": 1})

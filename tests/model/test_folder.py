@@ -25,7 +25,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> ModelFolder[ModelConfig]:
-    """A mask model that was never trained."""
+    """Return an untrained mask model."""
     _, vocabulary = tiny.sources_and_vocabulary("mask")
     made = ModelFolder(
         tmp_path / "model",
@@ -158,7 +158,7 @@ def test_weights_of_another_model(folder: ModelFolder[ModelConfig]) -> None:
 
 
 def test_sizes_that_the_weights_do_not_have_take_no_memory(folder: ModelFolder[ModelConfig]) -> None:
-    """A config that asks for terabytes is refused by its weights before anything is allocated."""
+    """A config with terabytes of parameters is refused, because the weights do not fit it, before any allocation."""
     huge = replace(folder, config=replace(folder.config, network=replace(tiny.CONFIG, width=2**16)))
     with pytest.raises(BadInput, match=r"model\.safetensors: tensor "):
         huge.load_model(CPU)

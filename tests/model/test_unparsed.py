@@ -19,7 +19,7 @@ from synmt.trees.record import UNATTACHED, ParseRecord
 from tests import tiny
 
 CPU = torch.device("cpu")
-POSITIONAL = {"supervised heads", "mask+supervised heads"}  # systems that learn positions too, which need no tree
+POSITIONAL = {"supervised heads", "mask+supervised heads"}  # systems that also learn positions, which need no tree
 PREDICTING = {"lisa", "lisa, gold", "all but multitask"}  # systems with a head that attends to what it predicts
 
 
@@ -44,7 +44,7 @@ def loss_of(encoded: EncodedSource) -> float:
 
 @pytest.mark.parametrize("system", tiny.SYSTEMS)
 def test_without_a_tree_the_states_are_those_of_a_plain_encoder(system: str) -> None:
-    """Of subwords, with the same parameters; beside label features, with those of no label."""
+    """The plain encoder reads subwords with the same parameters, and with label features the features of no label."""
     _, vocabulary = tiny.sources_and_vocabulary(system)
     model, batch = tiny.model(system, vocabulary), batch_of(system, unparsed())
     marks = ["<translate>"] if "multitask" in tiny.SYSTEMS[system] else []
@@ -67,7 +67,7 @@ def test_without_a_tree_the_states_are_those_of_a_plain_encoder(system: str) -> 
 
 
 def test_a_head_that_predicts_parents_does_so_without_a_tree() -> None:
-    """Also where it attends to gold ones else."""
+    """This also holds for a head that attends to gold parents if there are any."""
     for name, others in (("lisa", tiny.records()), ("lisa, gold", unparsed())):
         _, vocabulary = tiny.sources_and_vocabulary(name)
         model = tiny.model(name, vocabulary)
@@ -94,7 +94,7 @@ def test_a_batch_of_parsed_and_unparsed_sentences_equals_each_alone(system: str)
 
 
 def test_an_idea_reads_what_is_there() -> None:
-    """A record with one of two trees; and a partial tree, which is one to some ideas only."""
+    """The record has one of two trees, or a partial tree, which only some ideas can use."""
     record = tiny.records()[0]
     side = source_side({"mask": {}, "pascal": {}})
     no_heads = side.features(replace(record, heads=[]), tiny.segment)

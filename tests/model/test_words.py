@@ -47,7 +47,7 @@ def parser(name: WordsName, language: str) -> Parser:
 
 
 def records(name: WordsName, texts: list[str], language: str = "en") -> list[ParseRecord]:
-    """Of a parser, or of a tokenizer."""
+    """Return records made by a parser or by a tokenizer."""
     if name in ("spacy", "udpipe"):
         return parser(name, language).parse(texts)
     split = open_words(name, language)
@@ -76,7 +76,7 @@ def test_german_records_are_of_the_german_parser() -> None:
 
 
 def test_of_several_tokenizers_it_is_the_one_that_such_records_have_gone_through() -> None:
-    """Or else the one that raw text goes through."""
+    """Otherwise it is the tokenizer of raw text."""
     for name in ("spacy", "udpipe"):
         assert words_of(records(name, ["It rains."]), "en", "moses") == Words(name)
     for tokenizer in ("moses", "none"):
@@ -189,7 +189,7 @@ def test_words_from_strangers() -> None:
 
 
 def test_an_old_folder_goes_on_as_it_did() -> None:
-    """It does not tell its words: raw text goes through its tokenizer, and nothing is doubtful."""
+    """It does not record its words, so raw text goes through its tokenizer, and there are no doubts."""
     source, _ = sides_of(("en", "de"), "moses")
     assert (source.words, source.known) == (Words("moses"), False)
     assert ModelConfig.__dataclass_fields__["words"].default is None

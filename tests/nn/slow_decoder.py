@@ -39,7 +39,7 @@ def slow_state(model: TranslationModel, ids: Sequence[int], edges: Sequence[Edge
 def slow_layer(
     layer: DecoderLayer, states: Tensor, seen: Sequence[Sequence[Sequence[int]]], source: EncodedSource
 ) -> Tensor:
-    """seen: which positions each position of each head sees."""
+    """Return the states after a layer. seen: the positions that each position sees in each head."""
     residual = layer.attention_residual
     query, key, value = layer.attention.qkv(residual.before(states)).chunk(3, dim=-1)
     size = query.shape[1] // len(seen)

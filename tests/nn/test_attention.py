@@ -23,7 +23,7 @@ def slow_attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> T
 
 @pytest.mark.parametrize("kind", ["none", "bias", "causal"])
 def test_dropout_is_that_of_the_weights(kind: str) -> None:
-    """Values and gradients, also of a bias that several heads and queries share."""
+    """Values and gradients are the same, also for a bias that several heads and queries share."""
     torch.manual_seed(0)
     given = [torch.randn(2, 4, 5, 8, requires_grad=True) for _ in range(3)]
     upstream = torch.randn(2, 4, 5, 8)
@@ -80,7 +80,7 @@ def test_steps_with_a_cache_equal_causal_attention() -> None:
 
 
 def random_edit(kind: str) -> AttentionEdit:
-    """For 2 sentences, 3 heads and 4 positions."""
+    """Return a random edit for 2 sentences, 3 heads and 4 positions."""
     hiding = torch.zeros(2, 1, 1, 4)
     hiding[1, ..., 3] = float("-inf")
     parents = torch.randn(2, 4, 4).softmax(dim=-1)
@@ -122,7 +122,7 @@ def test_the_weights_on_show_are_those_at_work(kind: str) -> None:
 
 
 def test_each_head_is_that_of_its_own_edit() -> None:
-    """Head by head, by the definition."""
+    """The test computes each head by the definition."""
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 2, 4, 5, 8).unbind(0)
     shared, own, factors = torch.randn(2, 1, 5, 5), torch.randn(2, 1, 5, 5), torch.rand(2, 2, 5, 5)

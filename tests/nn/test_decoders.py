@@ -55,7 +55,7 @@ def test_packed_prefixes_are_a_loop_over_prefixes(target: str, config: Transform
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 def test_a_later_token_changes_no_earlier_prediction(target: str) -> None:
-    """Not the token, and not the arcs that come with it."""
+    """Neither the token nor its arcs change one."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = model_of(target, vocabulary)
     source, batch = corpus.batch([0], CPU)

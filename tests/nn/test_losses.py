@@ -49,7 +49,7 @@ def test_counts_are_as_many_tokens(chunk: int, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_batch_is_one_chunk_elsewhere_than_on_a_cpu() -> None:
-    """Of 4,096 tokens and a vocabulary of 32,000."""
+    """The batch has 4,096 tokens, the vocabulary 32,000."""
     assert rows_of_a_chunk(torch.empty(32_000, 1)) == 65
     assert rows_of_a_chunk(torch.empty(32_000, 1, device="meta")) > 4096
 

@@ -23,12 +23,12 @@ from synmt.streams import BadInput
 from tests import tiny
 
 CPU = torch.device("cpu")
-LARGEST = 64  # of a rounded weight; a rounded state is between 0 and 255
+LARGEST = 64  # largest rounded weight; a rounded state is between 0 and 255
 HERE = Path(__file__)
 
 
 def saturated(sums: Tensor) -> Tensor:
-    """As 16-bit integers, beyond whose limits nothing is counted."""
+    """Return the sums as 16-bit integers, clamped at their limits."""
     return sums.clamp(-(2**15), 2**15 - 1)
 
 
@@ -136,7 +136,7 @@ def test_a_pytorch_without_the_kernels_is_refused_before_the_model_is_read(monke
 
 
 def int8_tests(files: Iterable[Path]) -> list[str]:
-    """Every test that names int8, Int8Linear or quantize."""
+    """Return all tests that mention int8, Int8Linear or quantize."""
     return [
         f"{file}::{node.name}"
         for file in files

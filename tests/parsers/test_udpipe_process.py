@@ -29,7 +29,7 @@ ROWS = "1\tHe\the\tPRON\tPRP\tCase=Nom\t2\tnsubj\t_\t_\n2\tgoes\tgo\tVERB\tVB\t_
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The embedded model, as a file of which synmt knows nothing."""
+    """Return a copy of the embedded model, which synmt treats as a foreign file."""
     path = tmp_path_factory.mktemp("models") / "elsewhere.udpipe"
     path.write_bytes(EMBEDDED.read_bytes())
     return path

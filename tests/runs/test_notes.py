@@ -75,7 +75,7 @@ def test_what_was_removed_is_made_of_anything(path: Path, note: Path) -> None:
 
 
 def test_what_has_no_note_is_not_of_the_run(path: Path, note: Path) -> None:
-    """Such as a model of a run before there were notes of what is unfinished."""
+    """An example is a model of a run from before there were notes of unfinished output."""
     path.mkdir(parents=True)
     with pytest.raises(
         BadInput, match=r"model\.1: is not part of this run, since .* does not exist; name another --out"

@@ -59,7 +59,7 @@ def states(folder: Path) -> list[str]:
 
 
 def test_tasks_in_any_order_give_the_table_of_one_run(folder: Path) -> None:
-    """And a task that is done again changes nothing."""
+    """Doing a task again changes nothing."""
     expected, source = table(opened(folder, "at once")), Random(5)
     while "ready" in (found := states(folder)):
         assert set(found) <= {"done", "ready", "waiting"}
@@ -88,7 +88,7 @@ def test_a_task_is_refused_before_those_that_it_needs(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["tuned"], indirect=True)
 def test_each_task_goes_on_after_any_signal(folder: Path) -> None:
-    """Each is ended at some moment, then done by two processes at once."""
+    """Each task is interrupted at a random moment, then done by two processes at once."""
     source = Random(1)
     for number in range(1, len(states(folder)) + 1):
         process = FORKS.Process(target=_do, args=(folder, number))
@@ -135,7 +135,7 @@ RECIPES = {"make": "make --jobs 2 || make --jobs 2 || make || make", "parallel":
 @pytest.mark.parametrize("folder", ["records"], indirect=True)
 @pytest.mark.parametrize("tool", RECIPES)
 def test_the_recipes_give_the_table_although_every_task_is_killed_once(tool: str, folder: Path, tmp_path: Path) -> None:
-    """Those of docs/runs.md, word for word, with a stand-in for Slurm."""
+    """The recipes are those of docs/runs.md, word for word, with a stand-in for Slurm."""
     if tool != "sbatch" and not shutil.which(tool):
         pytest.skip(f"needs {tool}")
     text = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
@@ -163,7 +163,8 @@ def test_the_recipes_give_the_table_although_every_task_is_killed_once(tool: str
 
 
 def test_a_training_that_is_ended_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real one: SIGTERM leaves a checkpoint of that update, and two processes at once finish it."""
+    """For a real training run, SIGTERM leaves a checkpoint of the current update, and two processes at once finish
+    it."""
     cold, warm = [sys.executable, "-m", "synmt.cli.child"], warm_command("synmt.cli.child")
     monkeypatch.setattr(tasks, "COMMAND", warm)
     asked = runs.of_records()

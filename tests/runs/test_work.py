@@ -73,7 +73,7 @@ TESTS = [*NAMES, "1.json", "json.new", "made.json", "1.1", "a.1", "log.log", "x.
 
 
 def test_no_two_things_of_a_run_have_one_place() -> None:
-    """With all names that are allowed, of systems, tests, files and values, every place is that of one thing."""
+    """For any allowed names of systems, tests, files and values, no two outputs share a path."""
     place = Workplace(Path("out"))
     things = []
     for size in (None, 1, 11):

@@ -51,7 +51,7 @@ def slow_beam_search(
     transitions: SlowArcs | None = None,
     others: Sequence[tuple[TranslationModel, SourceBatch]] = (),
 ) -> list[Hypothesis]:
-    """With others, by the mean of the probabilities that all models give the next token."""
+    """Search with one model, or with others by the mean of all models' probabilities of the next token."""
     encoded = model.encode(source)
     has_tags = transitions is not None and transitions.side.spelling.trees == "apart"
     words = int(source.words[0])
@@ -94,7 +94,7 @@ def slow_beam_search(
 
 
 def repeats(ids: Sequence[int], count: int) -> bool:
-    """Whether the last tokens came in this order before."""
+    """Return whether the last tokens occurred in this order before."""
     sequences = [tuple(ids[start : start + count]) for start in range(len(ids) - count + 1)] if count else []
     return ids[-1] != END and sequences[-1:] != [] and sequences[-1] in sequences[:-1]
 
@@ -106,7 +106,7 @@ def with_tags(
     vocabulary: SlowArcs,
     constraints: Constraints,
 ) -> Hypothesis:
-    """The hypothesis with the likeliest tags after its words, of all that make a tree, or of all."""
+    """Return the hypothesis with the likeliest tags after its words, among all tags or only those that form a tree."""
     known = vocabulary.known_tags
     ends = [place for place, number in enumerate(hypothesis.ids) if vocabulary.tokens[number].kind == Kind.WORD]
     ids = [[model.begin, *hypothesis.ids[: 1 + place]] for place in ends]
@@ -149,7 +149,7 @@ def next_logits(
 
 
 def spelled(token: Token, split: bool) -> str:
-    """Any token of this kind, as text."""
+    """Return some token of this kind, as text."""
     if token.kind in (Kind.OPEN, Kind.WORD):
         return "x@@" if token.kind == Kind.OPEN else "x"
     sides = {Kind.LEFT: "LEFT-ARC", Kind.RIGHT: "RIGHT-ARC", Kind.LABEL: "ARC"}

@@ -1,5 +1,5 @@
-"""The search of synmt.search.tree_search in its simplest form: one sentence, no cache, lists. Also all possible
-strings, for vocabularies with few of them."""
+"""The search of synmt.search.tree_search in its simplest form: one sentence, no cache, lists. Also a search of all
+possible strings, for vocabularies that allow few."""
 
 import math
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Candidate:
 
 
 class Blackboard:
-    """What one sentence may become."""
+    """The search for translations of one sentence."""
 
     def __init__(self, model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: SlowArcs) -> None:
         self.model, self.config, self.arcs = model, config, arcs
@@ -113,7 +113,7 @@ def merge(board: Blackboard, waiting: list[Candidate], new: Candidate) -> None:
 def all_translations(
     model: TranslationModel, source: SourceBatch, config: SearchConfig, arcs: SlowArcs
 ) -> dict[tuple[int, ...], tuple[float, float]]:
-    """The logarithms, for all words that a translation may have, of the sum over all trees and of the likeliest one."""
+    """Return for each possible sequence of words the log-probability of all its trees together and of the best one."""
     board = Blackboard(model, source, config, arcs)
     found: dict[tuple[int, ...], list[float]] = {}
     strings: list[tuple[list[int], float]] = [([], 0.0)]

@@ -26,7 +26,7 @@ CPU = torch.device("cpu")
     + [(system, beam, bias) for system in ("sequence", "mask+pascal") for beam in (1, 2, 4) for bias in (-0.5, 2.0)],
 )
 def test_a_batch_with_caches_finds_what_the_slow_search_finds(system: str, beam: int, end_bias: float) -> None:
-    """With a dear end of sentence the searches run into their length limit, with a cheap one they do not."""
+    """If the end of sentence is unlikely, searches reach their length limit; if it is likely, they do not."""
     sources, vocabulary = tiny.sources_and_vocabulary(system)
     model = tiny.model(system, vocabulary)
     model.network.output_bias.data[END] = end_bias
@@ -41,7 +41,7 @@ def test_a_batch_with_caches_finds_what_the_slow_search_finds(system: str, beam:
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 @pytest.mark.parametrize("constraints", ["none", "legal", "strict"])
 def test_every_target_side_is_searched_as_the_slow_search_does(target: str, constraints: Constraints) -> None:
-    """With trees that grow, and sentences that end at different times."""
+    """Trees grow during the search, and sentences end at different times."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target, seed=3)
     model.network.output_bias.data[END] = 1.0
@@ -83,7 +83,7 @@ def test_bounds_are_those_of_the_slow_search(bounds: dict[str, float], target: s
 @pytest.mark.parametrize("systems", [("sequence", "mask"), ("lisa", "sequence", "linearized")])
 @pytest.mark.parametrize("target", ["sequence", "bitran"])
 def test_models_search_together_as_the_slow_search_does(systems: tuple[str, ...], target: str) -> None:
-    """Each with its own form of the sources, and its own source vocabulary."""
+    """Each model has its own form of the sources, and its own source vocabulary."""
     models, batches = [], []
     for seed, system in enumerate(systems):
         sources, vocabulary = tiny.sources_and_vocabulary(system)
@@ -104,7 +104,7 @@ def test_models_search_together_as_the_slow_search_does(systems: tuple[str, ...]
 @pytest.mark.parametrize("end_bias", [-20.0, 0.0, 3.0])
 @pytest.mark.parametrize("max_length_offset", [0, 3])
 def test_strict_translations_are_trees(target: str, end_bias: float, max_length_offset: int) -> None:
-    """Of random models, whether they want to end early or never."""
+    """This holds for random models, whether they tend to end early or never."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     side = tiny.TARGET_SYSTEMS[target]
     transitions = side.spelling.output(vocabulary)
@@ -164,7 +164,7 @@ def test_neither_unknown_nor_empty_translations() -> None:
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 @pytest.mark.parametrize("positions", get_args(Positions))
 def test_log_probabilities_are_those_of_training(target: str, positions: Positions) -> None:
-    """Also where the search forbids what the model finds likely: unknown tokens, an early end, an arc in its way."""
+    """This holds even if the search forbids what the model finds likely: unknown tokens, an early end, an arc."""
     side = tiny.TARGET_SYSTEMS[target]
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, replace(tiny.CONFIG, positions=positions), target=target)

@@ -19,7 +19,7 @@ DRAW = SearchConfig(beam=1, sample=True, max_length_offset=4)
 
 
 def drawn(count: int, config: SearchConfig, end_bias: float = 0.0) -> tuple[Counter[tuple[int, ...]], dict[int, float]]:
-    """What is drawn for one sentence, and the probability of each first token by the slow search's own scores."""
+    """Return the samples for one sentence, and the probability of each first token by the scores of the slow search."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence")
     model = tiny.model("sequence", vocabulary)
     model.network.output_bias.data[END] = end_bias

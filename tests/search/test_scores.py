@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 
 
 def forced(path: Path, system: str, target: str, batch_tokens: int = 100) -> tuple[Translator, list[ForcedTarget]]:
-    """The tiny pairs, and between them one that cannot be scored."""
+    """Return the scores of the tiny pairs, with one between them that cannot be scored."""
     folder = write_model(path / "model", system, target)
     translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(batch_tokens=batch_tokens))
     pairs = [*map(ForcedPair, tiny.source_features(system), tiny.target_entries(target))]
@@ -34,7 +34,7 @@ def forced(path: Path, system: str, target: str, batch_tokens: int = 100) -> tup
     [("sequence", target) for target in tiny.TARGET_SYSTEMS] + [(system, "compose") for system in tiny.SYSTEMS],
 )
 def test_scores_are_the_losses_of_training(system: str, target: str, tmp_path: Path) -> None:
-    """With the sign changed, of a batch, of each sentence alone, and of words and arcs apart."""
+    """Scores are negative losses: for a batch, for each sentence alone, and separately for words and arcs."""
     translator, found = forced(tmp_path, system, target)
     corpus, _ = tiny.corpus(system, target)
     together = float(translator.model.loss(*corpus.batch([0, 1, 2, 3], CPU)).translation.detach())

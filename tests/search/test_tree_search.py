@@ -35,7 +35,7 @@ CPU = torch.device("cpu")
 def test_a_batch_with_caches_finds_what_the_slow_search_finds(
     target: str, positions: Positions, search: SearchName, constraints: Constraints, end_bias: float
 ) -> None:
-    """Of sentences that end at different times, and hypotheses of several lengths side by side."""
+    """Sentences end at different times, and hypotheses of different lengths are in one batch."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, replace(tiny.CONFIG, positions=positions), target=target, seed=3)
     model.network.output_bias.data[END] = end_bias
@@ -52,7 +52,7 @@ def test_a_batch_with_caches_finds_what_the_slow_search_finds(
 
 @pytest.mark.parametrize("target", ["transitions", "compose", "parent", "gcn, reference"])
 def test_a_wide_beam_adds_up_all_trees(target: str) -> None:
-    """Of translations of at most two subwords, whose arcs come last, so that nothing is lost by merging."""
+    """The translations have at most two subwords, whose arcs come last, so that merging loses nothing."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target)
     transitions = ArcOutput(tiny.TARGET_SYSTEMS[target].style, vocabulary)
@@ -73,8 +73,7 @@ def test_a_wide_beam_adds_up_all_trees(target: str) -> None:
 
 @pytest.mark.parametrize("target", tiny.WAITING_SYSTEMS)
 def test_the_trees_of_given_words_add_up(target: str) -> None:
-    """To what all strings with these words have, where the beam holds them all, and to less where it does not; in any
-    batch."""
+    """The sum is that of all strings with these words if the beam can hold them all, else less, in any batch."""
     sources, vocabulary = tiny.sources_and_vocabulary("sequence", target)
     model = tiny.model("sequence", vocabulary, target=target, seed=4)
     transitions = ArcOutput(tiny.TARGET_SYSTEMS[target].style, vocabulary)

@@ -48,5 +48,5 @@ def _unit(source: random.Random, attributes: str) -> str:
 
 
 def words_of(text: str) -> str:
-    """The text without white space."""
+    """Return the text without white space."""
     return re.sub(r"\s+", "", text)

@@ -105,7 +105,7 @@ def test_what_is_read_is_what_another_parser_reads() -> None:
 
 
 def test_a_line_whose_words_stay_where_they_are_stays_as_it_is() -> None:
-    """Byte for byte, where end tags come before white space and start tags after it."""
+    """It stays the same byte for byte if end tags come before white space and start tags after it."""
     for seed in range(2000):
         line = marked_line(random.Random(seed), tidy=True)
         markup = read_markup(line)

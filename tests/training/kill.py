@@ -41,7 +41,7 @@ class Victim:
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def finish(self) -> tuple[float, float]:
-        """Runs to the end; gives the seconds until training began and the seconds in all."""
+        """Run to the end, and return the seconds until training began and the total seconds."""
         start, began = time.monotonic(), 0.0
         process = self.start()
         while process.poll() is None:
@@ -53,7 +53,7 @@ class Victim:
         return began, time.monotonic() - start
 
     def kill(self, chosen: Signals, update: int, seconds: float) -> str:
-        """Runs until its log has that update, and so long besides; gives what the command said last."""
+        """Run until the log has this update, and this many seconds more; return the last message of the command."""
         process = self.start()
         while self.logged() < update and process.poll() is None:
             time.sleep(0.01)
@@ -66,18 +66,18 @@ class Victim:
         return said[-1] if said else ""
 
     def logged(self) -> int:
-        """The last update of the log."""
+        """Return the last update in the log."""
         text = self.log.read_text() if self.log.exists() else ""
         rows = text[: text.rfind("\n") + 1].splitlines()[1:]
         return int(rows[-1].split("\t")[0]) if rows else 0
 
     def saved(self) -> int:
-        """The update of the newest checkpoint."""
+        """Return the update of the newest checkpoint."""
         paths = checkpoints(self.folder / "checkpoint")
         return int(paths[0].stem.removeprefix("update-")) if paths else 0
 
     def tear(self, source: random.Random) -> bool:
-        """Cuts the newest checkpoint, or makes a block of it zeros, if there is another one."""
+        """Truncate the newest checkpoint, or fill a block of it with zeros, if there is another checkpoint."""
         paths = checkpoints(self.folder / "checkpoint")
         if len(paths) == 2:
             data = paths[0].read_bytes()
@@ -87,7 +87,7 @@ class Victim:
         return len(paths) == 2
 
     def ends_like(self, other: "Victim") -> bool:
-        """Whether parameters, checkpoints and logs are the same."""
+        """Return whether parameters, checkpoints and logs are the same."""
 
         def rows(victim: "Victim") -> list[list[str]]:
             lines = victim.log.read_text().splitlines()
@@ -103,7 +103,7 @@ class Victim:
 
 
 def kill_often(folder: Path, kills: int, epochs: int, seed: int) -> bool:
-    """Prints a line a kill; gives whether the killed run ends like the one that was left alone."""
+    """Print a line per kill, and return whether the killed run ends like an undisturbed one."""
     source = random.Random(seed)
     data = write_corpus(folder, copies=100)
     assert data.target
@@ -136,7 +136,7 @@ def kill_often(folder: Path, kills: int, epochs: int, seed: int) -> bool:
 @click.option("--epochs", default=100, show_default=True)
 @click.option("--seed", default=1, show_default=True)
 def command(kills: int, epochs: int, seed: int) -> None:
-    signal(SIGINT, default_int_handler)  # which a shell's `&` may have ignored, for children too
+    signal(SIGINT, default_int_handler)  # with `&`, a shell may have set it to be ignored, also by children
     with TemporaryDirectory() as folder:
         sys.exit(not kill_often(Path(folder), kills, epochs, seed))
 

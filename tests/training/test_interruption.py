@@ -39,7 +39,7 @@ def heeded_signals() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[PairFiles, ModelFolder]:
-    """The data, and a run that nobody interrupted."""
+    """Return the data, and an uninterrupted run."""
     folder = tmp_path_factory.mktemp("whole")
     data = write_corpus(folder)
     return data, run(folder / "model", data, config=CONFIG)
@@ -52,7 +52,7 @@ def assert_same_runs(first: ModelFolder, second: ModelFolder) -> None:
 
 
 def on_call(number: int, method: Callable[..., Any], act: Callable[[], object]) -> Callable[..., Any]:
-    """The method, which at its call of that number acts besides."""
+    """Return the method, which also calls `act` at its call number `number`."""
     calls = iter(range(1, 10**6))
 
     def acting(*arguments: Any) -> Any:
@@ -155,7 +155,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """Inside, a file that grows beyond `size` bytes fails, as on a full disk."""
+    """In this context, writing more than `size` bytes to a file fails, as on a full disk."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -186,7 +186,7 @@ def test_a_full_disk_before_the_first_checkpoint(tmp_path: Path) -> None:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Inside, the rules for files hold, which do not hold for root."""
+    """In this context, file permissions apply, which root could ignore."""
     before = os.geteuid()
     if before == 0:
         os.seteuid(65534)

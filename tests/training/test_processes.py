@@ -33,7 +33,7 @@ NOWHERE = 20_000, 32_000  # ports that no system gives to those who ask for any
 
 
 def command(folder: Path, name: str, *more: str) -> list[str]:
-    """A training of the corpus in the folder, which is made if it is not there."""
+    """Return a training command for the corpus in the folder. Makes the corpus if it does not exist."""
     data = write_corpus(folder)
     assert data.target
     files = ["--source", data.source, "--target", data.target, "--dev-source", data.source, "--dev-target", data.target]
@@ -83,12 +83,12 @@ def wait_for(holds: Callable[[], bool], running: BaseProcess) -> None:
 
 
 def logged(model: Path) -> int:
-    """The rows of a log."""
+    """Return the number of rows of a log."""
     return (model / "log.tsv").read_bytes().count(b"\n") - 1 if (model / "log.tsv").exists() else 0
 
 
 def state(model: Path) -> tuple[dict[str, torch.Tensor], list[list[str]]]:
-    """What a training ends with: parameters, the newest checkpoint, and the log without the clock."""
+    """Return the result of a training run: parameters, the newest checkpoint, and the log without times."""
     files = model / "model.safetensors", checkpoints(model / "checkpoint")[0]
     tensors = {f"{number} {name}": t for number, file in enumerate(files) for name, t in load_file(file).items()}
     rows = [line.split("\t") for line in (model / "log.tsv").read_text().splitlines()]
@@ -104,7 +104,7 @@ def assert_same(one: Path, other: Path) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A training in two processes that nobody interrupted."""
+    """Return an uninterrupted training run in two processes."""
     folder = tmp_path_factory.mktemp("whole")
     for done in Group(folder, command(folder, "model"), 2).end():
         assert done.code == 0, done.said
@@ -209,7 +209,7 @@ def small_disk(path: Path, megabytes: int) -> Iterator[None]:
 
 
 def fill(path: Path, left: int) -> None:
-    """Take all room of the disk but so many bytes."""
+    """Fill the disk, leaving this many bytes."""
     with path.open("wb", buffering=0) as stream:
         try:
             while stream.write(bytes(4096)):

@@ -42,7 +42,7 @@ def data(folder: Path) -> PairFiles:
 
 @pytest.fixture(scope="module")
 def learnt(folder: Path, data: PairFiles) -> Folder:
-    """A model that knows its pairs by heart."""
+    """Return a model that has learnt its pairs by heart."""
     return run(folder / "learnt", data, config=LEARNING, network=tiny.CONFIG)
 
 
@@ -92,7 +92,7 @@ def test_other_data_is_learnt(learnt: Folder, data: PairFiles, tmp_path: Path) -
 
 
 def test_a_resumed_run_ends_where_an_uninterrupted_one_does(learnt: Folder, data: PairFiles, tmp_path: Path) -> None:
-    """Also one that was stopped before the first checkpoint."""
+    """This includes a run that was stopped before the first checkpoint."""
     other = other_data(tmp_path, data)
     config = replace(SHORT, validate_every=4)
     whole = run(tmp_path / "whole", other, config=config, start=learnt)

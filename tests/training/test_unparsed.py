@@ -18,7 +18,7 @@ from tests.training.test_run import assert_same_tensors, log_rows, newest
 
 
 def without_trees(data: PairFiles, every: int) -> PairFiles:
-    """The same, but of every nth source only the words."""
+    """Return the same data, but with only the words of every nth source."""
     path = Path(data.source)
     lines = path.read_bytes().splitlines()
     lines[::every] = [orjson.dumps({"tokens": orjson.loads(line)["tokens"]}) for line in lines[::every]]

@@ -1,4 +1,4 @@
-"""What an update requires of a device."""
+"""Updates on a device: waits, number of operations, and order."""
 
 import threading
 import time
@@ -77,7 +77,7 @@ class OnTheDevice:
     [(system, "sequence") for system in tiny.SYSTEMS] + [("sequence", target) for target in tiny.TARGET_SYSTEMS],
 )
 def test_no_one_waits_for_the_device(system: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the batch to the new parameters."""
+    """This holds for a whole update, from the batch to the new parameters."""
     corpus, vocabulary = tiny.corpus(system, target)
     batch = OnTheDevice(corpus.batch([0, 1, 2, 3], CPU))
     model = tiny.model(system, vocabulary, target=target)

@@ -63,7 +63,7 @@ def test_a_validation_has_the_precision_of_its_training(
 )
 @torch.inference_mode()
 def test_the_losses_of_words_and_of_arcs(target: str, tmp_path: Path) -> None:
-    """Against one token after the other: an end of sentence is of words, both halves of an arc are of arcs."""
+    """The test computes each token in turn. An end of sentence counts as a word, each half of an arc as an arc."""
     folder = write_model(tmp_path / "model", "sequence", target)
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = folder.load_model(CPU)

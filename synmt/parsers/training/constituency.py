@@ -74,7 +74,10 @@ PEAK_LEARNING_RATE = 1e-3
 WARM_UP = 0.02  # of the budget
 AVERAGED_STEPS = 500  # horizon of the averaged parameters, at most a twentieth of the steps so far
 RAREST_CHARACTER = 5  # occurrences; rarer characters become unknown
-SPECIAL_SHARE, DEPENDENCY_SHARE = 2, 1  # initial sentences relative to the general treebank; half of it at the end
+SPECIAL_SHARE, DEPENDENCY_SHARE = (
+    2,
+    1,
+)  # sentences relative to the general treebank at the start; half as many at the end
 EVALUATIONS = 20
 file_option = click.Path(path_type=Path, exists=True)
 
@@ -112,7 +115,7 @@ def loss(model: ChartModel, examples: Sequence[TreebankSentence]) -> Tensor:
 
 
 def new_model(examples: Sequence[TreebankSentence], further: Sequence[TreebankSentence] = ()) -> CharacterModel:
-    """Make a model with the labels of the examples, and the characters and tags of all."""
+    """Make a model with the labels of the examples, and the characters and tags of all sentences."""
     everything = [*examples, *further]
     characters = Counter(char for each in everything for word in each.words for char in word)
     frequent = [char for char, count in characters.items() if count >= RAREST_CHARACTER]
@@ -128,7 +131,7 @@ def new_model(examples: Sequence[TreebankSentence], further: Sequence[TreebankSe
 
 
 def label_vocabulary(examples: Sequence[TreebankSentence]) -> dict[str, int]:
-    """Return the index of each span label; that of no label is 0."""
+    """Return the index of each span label; 0 stands for no label."""
     labels = sorted({label for each in examples for _, _, label in each.spans})
     return {label: index for index, label in enumerate(["", *labels])}
 
@@ -176,7 +179,7 @@ def learning_rate(progress: float) -> float:
 
 @dataclass(frozen=True)
 class Treebanks:
-    """general, special and dev: trees; dependencies: spans of the second task."""
+    """general, special, dev: sentences with trees; dependencies: sentences with the spans of the second task."""
 
     general: Sequence[TreebankSentence]
     special: Sequence[TreebankSentence]

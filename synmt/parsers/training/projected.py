@@ -1,9 +1,9 @@
 """A treebank of projected trees to train a parser on: selects the surest trees, and completes them from a tag
 dictionary.
 
-After projection, a word without links has no part of speech, and its relation to a nearby word is `dep`. Both become
-the most frequent ones of its form (Täckström, Das, Petrov, McDonald & Nivre 2013, "Token and Type Constraints for
-Cross-Lingual Part-of-Speech Tagging", TACL). So does a tag that is very rare for its form.
+After projection, a word without links has no part of speech, and its relation to a nearby word is `dep`. We replace
+both by the most frequent tag and relation of its form (Täckström, Das, Petrov, McDonald & Nivre 2013, "Token and Type
+Constraints for Cross-Lingual Part-of-Speech Tagging", TACL), and likewise a tag that is very rare for its form.
 """
 
 from collections import Counter, defaultdict
@@ -44,7 +44,7 @@ class Dictionary:
             yield record
 
     def tag(self, form: str, tag: str) -> str:
-        """Return the tag, or the most frequent one of the form if the tag is unknown or rare for it."""
+        """Return the tag, or the most frequent tag of the form if this one is unknown or rare for it."""
         known = self._tags.get(form.lower(), Counter[str]())
         if known[tag] < RARE * known.total():
             return known.most_common(1)[0][0]
@@ -65,7 +65,8 @@ class Dictionary:
 
 
 def surest(records: Iterable[ParseRecord], most: int, least: float) -> list[ParseRecord]:
-    """Return the `most` trees of the highest mean confidence, `least` or more, in their original order."""
+    """Return, in their original order, the `most` trees with the highest mean confidence, which must be at least
+    `least`."""
     fitting = (
         (number, record)
         for number, record in enumerate(records)

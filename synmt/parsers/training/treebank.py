@@ -1,4 +1,4 @@
-"""Treebank files as training examples with one set of labels, whatever the conventions of the treebank."""
+"""Training examples from treebank files. Treebanks with different conventions get the same set of labels."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def _spliced(tree: Tree) -> Tree:
 
 
 def phrases(tree: Tree) -> list[Span]:
-    """Return (first word, word after the last, label) of each phrase in preorder, hence not of words and tags."""
+    """Return (first word, word after the last, label) of each phrase in preorder. Words and tags are not phrases."""
     leaf = tree.is_leaf()
     words_before = list(accumulate(leaf, initial=0))
     after = subtree_ends(tree.parents)

@@ -1,4 +1,4 @@
-"""A small random multilingual encoder, made here, as an aligner."""
+"""An aligner on a small random multilingual encoder, which the test makes."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     model = BertModel(BertConfig(vocab_size=len(WORDS), max_position_embeddings=12, **sizes))
     with torch.no_grad():
-        model.embeddings.word_embeddings.weight *= 50  # so that words count for more than their places
+        model.embeddings.word_embeddings.weight *= 50  # so that words matter more than their positions
     model.save_pretrained(folder)
     BertTokenizer(vocab=str(vocabulary), model_max_length=12).save_pretrained(folder)
     return folder
@@ -79,7 +79,7 @@ def test_words_are_linked_by_their_subwords(rule: str, encoder: Path, tmp_path: 
     assert isinstance(aligner, Embeddings)
     same = [pair(["das", "rotes", "haus"], ["haus", "das", "rotes"])]
     (found,) = aligner.align(same)
-    if rule != "softmax":  # whose threshold is for states that are longer than random ones
+    if rule != "softmax":  # its threshold is for longer states than random ones
         assert {(0, 1), (1, 2), (2, 0)} <= set(found.forward)
     for links, each in zip(aligner.align(PAIRS), PAIRS, strict=True):
         assert links.forward == links.backward

@@ -1,4 +1,4 @@
-"""The rules of SimAlign and awesome-align, against loops over their definitions."""
+"""The rules of SimAlign and awesome-align, compared with loops over their definitions."""
 
 import math
 
@@ -35,7 +35,7 @@ def slow_argmax(likeness: list[list[float]]) -> Pairs:
 
 
 def slow_itermax(likeness: list[list[float]], iterations: int, alpha: float) -> Pairs:
-    """Algorithm 1 of the paper: 1 where neither word has a link, 0 where both have one, α elsewhere."""
+    """Algorithm 1 of the paper: weight 1 if neither word has a link, 0 if both have one, else α."""
     least = min(0.0, min(map(min, likeness)))
     links: Pairs = set()
     for _ in range(iterations):

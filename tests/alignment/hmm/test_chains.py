@@ -1,4 +1,4 @@
-"""Forward–backward against a sum over all alignments, one by one."""
+"""The forward–backward algorithm, compared with a sum over all alignments, one by one."""
 
 from itertools import product
 
@@ -17,7 +17,7 @@ def alignments(
     """Return all (places, jumps taken, p(y, a | x)) of one pair; a place is (source word or last one, linked?).
 
     likely [I,J], unlinked [I], start [J]; jumps: s_c(d) by the class c of the word that is left and d from −K to K.
-    Before the first word, one is at start.
+    start is the distribution of the place before the first word.
     """
     length, size = likely.shape
     longest = jumps.shape[1] // 2
@@ -26,7 +26,7 @@ def alignments(
         return float(jumps[classes[at], min(max(to - at, -longest), longest) + longest])
 
     found = []
-    for first in range(size):  # where one is before the first word, for words that come from none
+    for first in range(size):  # the place before the first word, for words that come from none
         for choice in product(range(size + 1), repeat=length):
             at, total, taken, moved = first, float(start[first]), [], False
             for i, j in enumerate(choice):
@@ -74,7 +74,7 @@ def test_posteriors_and_jumps_are_those_of_all_alignments(drawn: tuple[int, int,
             weights = [jumps[classes[at], min(max(k - at, -1), 1) + 1] for k in range(size)]
             for k in range(size):
                 possible[classes[at], min(max(k - at, -1), 1) + 1] += p / total / sum(weights)
-    # the same, padded, beside another pair
+    # the same pair, padded, in a batch with another pair
     wide = np.zeros((2, length + 1, size + 2), np.float32)
     wide[0, :length, :size], wide[1] = likely, random.uniform(0.1, 1, wide[1].shape)
     stay = np.ones((2, length + 1), np.float32)
@@ -101,7 +101,8 @@ def test_posteriors_and_jumps_are_those_of_all_alignments(drawn: tuple[int, int,
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32 - 1))
 @settings(max_examples=20, deadline=None)
 def test_directions_give_way_until_they_agree(length: int, size: int, seed: int) -> None:
-    """What is nearest to p among all that agree has the form p(a) e^λ: that holds after any step, agreement at last."""
+    """The distribution nearest to p among those that agree has the form p(a) e^λ. Every step keeps this form; agreement
+    is reached in the end."""
     random = np.random.default_rng(seed)
 
     def chains(length: int, size: int) -> Chains:
@@ -142,5 +143,5 @@ def test_jumps_begin_short_and_are_learnt() -> None:
     seen = np.array([[0, 0, 100, 0, 0], [0, 0, 0, 1e6, 0]], float)
     jumps.learn(JumpCounts(seen, np.full((2, 5), 1e6)))
     often, rare = jumps.weights[1], jumps.weights[0]
-    assert often[3] > 0.99  # it has seen enough to know by itself
+    assert often[3] > 0.99  # it has enough counts of its own
     assert rare[2] > 0.05 and rare.sum() == pytest.approx(1)

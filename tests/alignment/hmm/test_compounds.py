@@ -1,4 +1,4 @@
-"""Compound splitting, against all possible splits."""
+"""Compound splitting, compared with all possible splits."""
 
 from collections.abc import Iterator
 from math import prod
@@ -35,7 +35,7 @@ def cuts(word: str) -> Iterator[tuple[str, ...]]:
 )
 @settings(max_examples=200, deadline=None)
 def test_the_best_of_all_ways_is_taken(counts: dict[str, int], word: str, letters: int) -> None:
-    """No letter joins words here."""
+    """There are no joining letters here."""
 
     def mean(parts: tuple[str, ...]) -> float:
         seen = [counts.get(part, 0) for part in parts]
@@ -53,7 +53,7 @@ def test_letters_that_join_words_stay_with_the_first() -> None:
     compounds = Compounds.learn({"volk": 9, "partei": 9, "frau": 5, "haus": 7, "volkspartei": 2, "frauenhaus": 1}, 4)
     assert compounds.of("volkspartei") == ("volks", "partei")
     assert compounds.of("frauenhaus") == ("frauen", "haus")
-    assert compounds.of("volkshaus") == ("volks", "haus")  # never seen
+    assert compounds.of("volkshaus") == ("volks", "haus")  # an unseen word
     assert compounds.of("haus-haus-haus") == ("haus-", "haus-", "haus")
     assert compounds.counts_of_parts() == {
         "volk": 9, "partei": 11, "frau": 5, "haus": 8, "volks": 2, "frauen": 1

@@ -1,4 +1,4 @@
-"""Word probabilities, against their formula."""
+"""Word probabilities, compared with their formula."""
 
 from collections import Counter
 from itertools import product
@@ -16,7 +16,7 @@ ALPHA = 1.5
 
 
 def slow(v: str, u: str, links: dict[tuple[str, str], float], seen: Counter[str], backward: bool = False) -> float:
-    """t(v | u), word by word; links are of (source, target)."""
+    """Return t(v | u), word by word. links: counts of (source, target)."""
     likely = 1.0
     shorter = sum(seen.values()) + UNSEEN
     for letters in (4, 6, 8, None):
@@ -49,7 +49,7 @@ def test_rare_words_borrow_from_words_that_begin_alike(drawn: list[tuple[str, st
     for place, (u, v) in enumerate(every):
         assert forward[place] == pytest.approx(slow(asked[v], asked[u], links, seen), rel=1e-4)
         assert backward[place] == pytest.approx(slow(asked[u], asked[v], links, seen, backward=True), rel=1e-4)
-    for u in range(len(asked)):  # all words that are known, given one
+    for u in range(len(asked)):  # sum over all known words, given one
         share = sum(forward[place] for place, (a, b) in enumerate(every) if a == u and b < len(WORDS))
         assert 0.9 < share <= 1 + 1e-5
 

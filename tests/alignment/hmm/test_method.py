@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_reversed_sentences_are_aligned(folder: Path) -> None:
-    """Words of eight, each with a translation of its own, in an order that no diagonal fits."""
+    """There are eight words, each with its own translation, in an order that does not follow the diagonal."""
     aligner = open_aligner(folder, None, "cpu")
     assert aligner.text == FittedText(("de", "en"), "none")
     assert_links_found(aligner, PAIRS, LINKS)
@@ -74,7 +74,7 @@ def test_of_many_pairs_some_are_enough(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_parts_learn_what_the_whole_does(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many pairs are indexed part by part; where nothing is forgotten, that changes rounding alone."""
+    """Many pairs are indexed in parts. Unless counts are dropped, this only changes rounding."""
     monkeypatch.setattr(model, "LEAST_COUNT", 0)
     monkeypatch.setattr(bitexts, "CHUNK_CELLS", 1000)
     parts = fitted("hmm", [*PAIRS, *STRANGE], tmp_path / "parts", {})
@@ -89,10 +89,10 @@ def test_parts_learn_what_the_whole_does(folder: Path, tmp_path: Path, monkeypat
 
 
 def test_trees_tell_equal_words_apart(tmp_path: Path) -> None:
-    """The words of one side are in any order, so only heads tell which of two articles is which."""
+    """The words of one side are in random order, so only heads distinguish the two articles."""
     draws = random.Random(3)
     line = Line("", "pairs", 1)
-    pairs, right = [], []  # right: where both articles have gone, the first one first
+    pairs, right = [], []  # right: the places of both articles, the first one first
     for _ in range(200):
         first, second = draws.sample([f"n{number}" for number in range(30)], 2)
         source = ParseRecord(tokens=["a", first, "a", second], heads=[2, 0, 4, 2])
@@ -117,7 +117,7 @@ def test_trees_tell_equal_words_apart(tmp_path: Path) -> None:
 
 
 def test_compounds_are_linked_by_their_parts(tmp_path: Path) -> None:
-    """Each compound is seen once, among other words; both of its parts are often seen alone."""
+    """Each compound occurs once, among other words; both of its parts often occur alone."""
     draws = random.Random(5)
     nouns = ["".join(draws.choices("aeioubdgklmnrst", k=5)) for _ in range(30)]
     pairs, right = [], []
@@ -192,7 +192,7 @@ def test_damaged_words_and_options_are_named(folder: Path, tmp_path: Path) -> No
             open_aligner(copy, None, "cpu")
     (copy / "config.json").write_bytes(orjson.dumps(config))
     lines = (copy / "source.txt").read_text().count("\n")
-    parts = "".join("a " * line + "a\n" for line in range(lines))  # each word is made of one and the same part
+    parts = "".join("a " * line + "a\n" for line in range(lines))  # all words consist of the same part
     for text, cause in (
         ("", "is empty"),
         ("a\na\n", "has a duplicate word"),

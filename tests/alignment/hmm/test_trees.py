@@ -1,4 +1,4 @@
-"""Inside–outside on trees against a sum over all alignments, one by one."""
+"""The inside–outside algorithm on trees, compared with a sum over all alignments, one by one."""
 
 from itertools import product
 
@@ -11,7 +11,7 @@ from synmt.alignment.hmm.moves import FIRST_WEIGHTS, Moves, Trees, relations, up
 
 
 def a_tree(random: np.random.Generator, size: int) -> list[int]:
-    """Return heads of words in a random order, −1 of a root; there may be several."""
+    """Return heads of words in a random order, −1 for a root; there may be several roots."""
     order = random.permutation(size).tolist()
     heads = [-1] * size
     for place, word in enumerate(order[1:], 1):
@@ -28,7 +28,7 @@ def test_posteriors_and_moves_are_those_of_all_alignments(length: int, size: int
     start, weights = random.dirichlet(np.ones(size)), random.dirichlet(np.ones(4))
     move = weights[kinds] / weights[kinds].sum(axis=1, keepdims=True)
     links, none, seen, total = np.zeros((length, size)), np.zeros(length), np.zeros(4), 0.0
-    for at in product(range(size), repeat=length):  # where each word is, or stays
+    for at in product(range(size), repeat=length):  # the place that each word moves to or stays at
         for linked in product((True, False), repeat=length):
             p, taken = 1.0, np.zeros(4)
             for i, head in enumerate(heads):
@@ -71,7 +71,7 @@ def test_posteriors_and_moves_are_those_of_all_alignments(length: int, size: int
 
 def test_what_a_word_is_to_another() -> None:
     """the big dogs of old men bark"""
-    heads = np.array([[2, 2, 6, 5, 5, 2, -1, -1]])  # the last is padded
+    heads = np.array([[2, 2, 6, 5, 5, 2, -1, -1]])  # the last is padding
     found = relations(heads)[0]
     names = ["itself", "dependent<", "dependent>", "head<", "head>", "sibling<", "sibling>", "below", "above", "near",
              "far", "farther"]  # fmt: skip

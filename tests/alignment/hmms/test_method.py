@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def between_words(links: SoftLinks, name: str) -> NDArray[Any]:
-    """The greatest weight of any two subwords of two words."""
+    """Return the largest weight of a pair of subwords for each pair of words."""
     weights = getattr(links, name)
     source, target = np.array(links.source_words), np.array(links.target_words)
     rows = [[weights[np.ix_(source == j, target == i)].max() for i in set(target)] for j in set(source)]

@@ -34,7 +34,7 @@ def running(aligner: MaskAlign) -> Opened[MaskAlignConfig]:
 
 
 def test_a_bitext_that_it_is_fitted_to_is_aligned(fitted: MaskAlign) -> None:
-    """Without having seen a link."""
+    """It has not seen any gold links."""
     assert error_rate(links(fitted, PAIRS), GOLD) < 10
 
 
@@ -108,7 +108,7 @@ def test_resuming_gives_the_numbers_of_an_uninterrupted_run(tmp_path: Path) -> N
 
 
 def test_links_to_learn_from_are_learnt(fitted: MaskAlign, tmp_path: Path) -> None:
-    """Each word with the one at its place, which is not its translation."""
+    """The links join words at the same position, which are not translations of each other."""
     guide = [{(n, n) for n in range(len(source))} for source, _, _ in DATA[:60]]
     aligner = fit(tmp_path / "model", PAIRS[:60], guide, mask_align_guidance=5.0)
     assert error_rate(links(aligner, PAIRS[:60]), guide) < 30 < error_rate(links(fitted, PAIRS[:60]), guide)

@@ -33,7 +33,7 @@ def random_decoder(causal: bool = False, **config: Any) -> StaticDecoder:
 def run(
     decoder: StaticDecoder, queries: Tensor, words: Tensor, padding: Tensor | None, encoded: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """States, and the mean weights of the last layer's attention to the source."""
+    """Return the states, and the mean weights of the last layer's attention to the source."""
     with Recorder([decoder.last_crossing]) as recorder:
         states = decoder(queries, words, padding, encoded, None)
     return states, recorder.weights[0].mean(dim=1)
@@ -51,13 +51,13 @@ def test_each_position_sees_all_words_but_its_own() -> None:
 
 
 def test_worked_leak() -> None:
-    """Logits 0.3 of the leak and 1.2, −0.4, 0.1 of the source; one more position is padding."""
+    """The leak has the logit 0.3, the source has 1.2, −0.4 and 0.1; a further position is padding."""
     attention = CrossAttention(width=2, heads=1, dropout=0.0, leaky=True)
     assert attention.leak is not None
     with torch.no_grad():
         for parameter in attention.parameters():
             parameter.zero_()
-        attention.query.bias[0] = 2**0.5  # the scale of a head of two channels
+        attention.query.bias[0] = 2**0.5  # the scale of a head with two channels
         attention.kv.weight[0, 0] = 1.0
         attention.leak[0, 0] = 0.3
     encoded = torch.tensor([[[1.2, 0.0], [-0.4, 0.0], [0.1, 0.0], [9.0, 0.0]]])
@@ -97,7 +97,7 @@ def test_a_causal_position_reads_what_is_before_it() -> None:
 
 
 def test_a_sentence_of_one_word_sees_nothing() -> None:
-    """Alone or in a batch with longer ones, and with a gradient."""
+    """This holds alone or in a batch with longer sentences, and with a gradient."""
     decoder = random_decoder()
     words = torch.randn(2, 3, 16, requires_grad=True)
     queries, encoded = torch.randn(2, 3, 16), torch.randn(2, 4, 16)

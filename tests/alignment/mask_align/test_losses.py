@@ -55,7 +55,7 @@ def test_padding_changes_nothing_and_has_no_gradient() -> None:
 
 
 def test_agreement_has_a_floor_without_a_leak_and_none_with_one() -> None:
-    """Two target words and one source word: W_xy is [1, 1]ᵀ without a leak, and W_yx sums to 1."""
+    """For two target words and one source word, W_xy is [1, 1]ᵀ without a leak, and W_yx sums to 1."""
     cells = torch.ones(1, 2, 1, dtype=torch.bool)
     ones = torch.ones(1, 2, 1)
     floor = min(

@@ -46,7 +46,7 @@ def vocabulary_of(sentences: list[SourceFeatures]) -> Vocabulary:
 def aligner(
     system: str = "sequence", config: TransformerConfig = CONFIG, guided: bool = False, **options: Any
 ) -> tuple[MaskAlignModel, AlignerCorpus]:
-    """A random model and its pairs: four, one of them with a single word on either side."""
+    """Return a random model and its four pairs, one of which has a single word on either side."""
     read = sides(system)
     vocabularies = vocabulary_of(read[0]), vocabulary_of(read[1])
     source, target = (EncodedSide.encode(each, vocabulary) for each, vocabulary in zip(read, vocabularies, strict=True))
@@ -120,7 +120,7 @@ def test_every_ablation_has_a_loss_with_finite_gradients(ablation: str, guided: 
 
 
 def test_the_loss_is_that_of_the_formula() -> None:
-    """Both forms, computed cell by cell from the weights and from log-probabilities of each subword."""
+    """Both forms of the loss are computed cell by cell from the weights and the log-probability of each subword."""
     values = {}
     for form in ("paper", "code"):
         model, corpus = aligner(loss_form=form)
@@ -163,7 +163,7 @@ def mean_loss(model: MaskAlignModel, x: SideBatch, y: SideBatch, links: Tensor |
 def slow_nll(
     directed: DirectedModel, read: SideBatch, predicted: SideBatch, tables: tuple[Tensor, Tensor], size: int
 ) -> float:
-    """Mean over subwords."""
+    """Return the mean loss over subwords."""
     states, _ = directed(read, predicted, tables, 0, 0.0)
     logs = (states @ tables[1][:size].t()).log_softmax(dim=2)
     chosen = logs.gather(2, predicted.subwords.clamp(max=size - 1).unsqueeze(2)).squeeze(2)

@@ -1,4 +1,4 @@
-"""Attention given the word, against finite differences of word probabilities; and the diagonal."""
+"""Attention given the word, compared with finite differences of word probabilities; and the diagonal."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from tests.alignment.mask_align.test_model import CONFIG, CPU, aligner
 def log_likelihoods(
     directed: DirectedModel, x: SideBatch, y: SideBatch, tables: Any, size: int
 ) -> tuple[Tensor, Tensor]:
-    """Return log p(y_i) of one pair [I], with the whole softmax, and the weights with those of leaks."""
+    """Return log p(y_i) of one pair [I], with the whole softmax, and the weights including those of leaks."""
     with Recorder([directed.decoder.last_crossing], cut=True) as recorder:
         queries, words = directed._inputs(y.subwords, tables[1], 0)
         states = directed.decoder(queries, words, y.padding, directed.encode(x, tables[0], 0.0), directed._bias(x, y))

@@ -1,4 +1,4 @@
-"""Forward–backward on tensors, against sums over all alignments, one by one."""
+"""The forward–backward algorithm on tensors, compared with sums over all alignments, one by one."""
 
 from itertools import product
 
@@ -14,7 +14,7 @@ from synmt.alignment.chains import Chains, Scores, Tables, agreed
 def evidence(linked: Tensor, unlinked: Tensor, moves: Tensor, start: Tensor) -> Tensor:
     """Return p(y | x) of one pair; linked [I,J] and unlinked [I] are logarithms, moves [J,J] and start [J] are not.
 
-    An alignment is where one is before the first subword, and for each subword its origin, or J for none.
+    An alignment consists of the place before the first subword, and of the origin of each subword, J for none.
     """
     length, size = linked.shape
     total = linked.new_zeros(())
@@ -40,7 +40,7 @@ def drawn(seed: int, length: int, size: int) -> tuple[Tensor, Tensor, Tensor, Te
 
 
 def padded(own: tuple[Tensor, Tensor, Tensor, Tensor], rows: int, columns: int) -> Chains:
-    """Return a pair in a batch of two with padding, the other being its own."""
+    """Return a batch of two: the pair, with padding, and a larger random pair."""
     linked, unlinked, moves, start = own
     length, size = linked.shape
     words = Scores(
@@ -95,7 +95,8 @@ def in_tables(chains: Chains) -> Chains:
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 5), st.integers(0, 3))
 @settings(max_examples=40, deadline=None)
 def test_scores_and_tables_on_arrays_and_tensors_agree(seed: int, length: int, size: int, steps: int) -> None:
-    """One recursion, two sources of probabilities, two libraries: all find the same, after any steps of agreement."""
+    """The recursion gives the same results with both sources of probabilities and both libraries, after any number of
+    steps of agreement."""
     torch.manual_seed(seed)
     directions = padded(drawn(seed, length, size), 2, 1), padded(drawn(seed + 1, size, length), 1, 2)
     expected = agreed(directions, steps)

@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_reversed_sentences_are_aligned(folder: Path) -> None:
-    """Words of eight, each with a translation of its own, in an order that no first jump fits."""
+    """There are eight words, each with its own translation, in an order that does not fit the initial jumps."""
     aligner = open_aligner(folder, None, "cpu")
     assert aligner.text == FittedText(("de", "en"), "none")
     assert_links_found(aligner, PAIRS, LINKS)

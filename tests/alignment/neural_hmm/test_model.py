@@ -1,4 +1,4 @@
-"""What the model predicts and learns, against its formulas."""
+"""The predictions and losses of the model, compared with its formulas."""
 
 import math
 from dataclasses import fields
@@ -16,7 +16,7 @@ from tests.alignment.neural_hmm.test_chains import evidence
 
 
 def model_of(width: int = 6, **options: float) -> tuple[NeuralHmmModel, AlignerCorpus]:
-    """A random model and four pairs."""
+    """Return a random model and four pairs."""
     _, corpus = aligner()
     model = NeuralHmmModel(NeuralHmm(**options), width, 0.0, corpus.vocabularies)  # type: ignore[arg-type]
     torch.manual_seed(2)
@@ -46,7 +46,7 @@ def written_out(model: NeuralHmmModel, source: list[int], target: list[int], bac
 
 
 def cut_short(corpus: AlignerCorpus) -> None:
-    """Leave few enough subwords to sum over all alignments."""
+    """Shorten the pairs, so that a sum over all alignments is feasible."""
     for side, most in ((corpus.source, 4), (corpus.target, 3)):
         side.subwords = side.read.ids = [each[:most] for each in side.subwords]
         side.words = [each[:most] for each in side.words]
@@ -127,7 +127,7 @@ def test_what_meets_more_often_than_by_chance_is_associated() -> None:
 
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_embeddings_begin_as_factors_of_what_counts_link(rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """γ is the gradient of the sum over all alignments, and all else is written out."""
+    """γ is the gradient of the sum over all alignments; everything else is written out."""
     monkeypatch.setattr("synmt.alignment.neural_hmm.model.ROUNDS", rounds)
     model, corpus = model_of(width=64, agreement=0, null=0.1, jump=2)
     cut_short(corpus)

@@ -1,1 +1,1 @@
-"""Aligners on translation models: what all of them share, and the laws of each."""
+"""Aligners on translation models: tests that apply to all of them, and tests of each."""

@@ -1,4 +1,4 @@
-"""Pairs of the tiny corpus as forced output of a model in each direction."""
+"""Forced decoding of the tiny corpus with a model for each direction."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ Pair = tuple[list[str], list[str]]
 
 
 def models(idea: LinkIdea, seed: int = 1) -> list[tuple[TranslationModel, torch.nn.Module | None]]:
-    """A random model of each direction, with the idea's part on top."""
+    """Return a random model for each direction, with the idea's module on top."""
     torch.manual_seed(seed)
     made = []
     for _ in range(2):
@@ -47,7 +47,7 @@ def force(
     layer: int = 0,
     config: TransformerConfig = tiny.CONFIG,
 ) -> tuple[Forced, Forced]:
-    """One batch of the pairs, source → target and target → source."""
+    """Return the forced decoding of one batch of the pairs, source → target and target → source."""
     layer = layer or idea.fixed_layer(config) or 1
     swapped = [(target, source) for source, target in pairs]
     both = []

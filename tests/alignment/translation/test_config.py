@@ -50,7 +50,7 @@ def test_options_of_a_guide_are_known_and_others_are_not() -> None:
     assert options_of(idea) == {"layer": 3}
     assert asked("bao-guided", {"bao_contiguity": 0.5})
     assert {"shift-att-layer", "shift-aet-layer", "guide"} < used_by("shift-aet", {})
-    assert "shift-att-layer" not in used_by("shift-aet", {"guide": "links"})  # which needs no teacher
+    assert "shift-att-layer" not in used_by("shift-aet", {"guide": "links"})  # with a guide, it needs no teacher
     assert "shift-aet-layer" not in used_by("shift-att", {})
     assert "pascal-heads" not in used_by("bao", {}) and "pascal-heads" in used_by("bao", {"source-syntax": "pascal"})
 

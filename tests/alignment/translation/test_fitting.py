@@ -30,7 +30,7 @@ STRANGE = [*PAIRS[:6], pair(["alpha"] * 40, ["ahpla"]), pair(["unseen", "xyz"], 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Each method fitted once; all but three on the models of naive-att."""
+    """Fit each method once; all but three use the models of naive-att."""
     root = tmp_path_factory.mktemp("aligners")
     for name in IDEAS:
         models: dict[str, Any] = {"models": str(root / "naive-att")}
@@ -67,7 +67,7 @@ def test_the_same_seed_gives_the_same_links(name: str, folders: dict[str, Path],
 
 @pytest.mark.parametrize("name", ["mtl-fullc", "shift-aet", "bao-guided"])
 def test_given_links_are_learned(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
-    """With the true links as a guide, most of what is found is true, and no other aligner is fitted."""
+    """With gold links as a guide, most links found are correct, and no other aligner is fitted."""
     settings: dict[str, Any] = {"epochs": 30, "mtl_fullc_weight": 2.0}
     if name != "mtl-fullc":
         settings = {"epochs": 120, "models": str(folders["naive-att"])}
@@ -85,7 +85,7 @@ def test_models_are_those_of_the_base_and_translate_too(folders: dict[str, Path]
         base, copy = (folders[name] / direction / "model.safetensors" for name in ("naive-att", "shift-aet"))
         assert base.read_bytes() == copy.read_bytes()
         own = ModelFolder.open(folders["mtl-fullc"] / direction, ModelConfig)
-        own.load_model(torch.device("cpu"))  # has no other tensors
+        own.load_model(torch.device("cpu"))  # raises an error if there are other tensors
     codes = [folders["naive-att"] / direction / "codes.bpe" for direction in ("forward", "backward")]
     assert codes[0].read_bytes() == codes[1].read_bytes()
 
@@ -107,7 +107,7 @@ def test_one_method_reads_the_models_of_another(folders: dict[str, Path], tmp_pa
 def test_a_fit_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     whole = fit_to("shift-aet", PAIRS, tmp_path / "whole")
     part = tmp_path / "part"
-    fit_to("shift-att", PAIRS, part / "guide")  # as far as it came
+    fit_to("shift-att", PAIRS, part / "guide")  # an interrupted fit got this far
     with pytest.raises(BadInput, match="--resume"):
         fit_to("shift-aet", PAIRS, part)
     resumed = fit_to("shift-aet", PAIRS, part, resume=True)
@@ -120,7 +120,7 @@ def test_a_fit_is_resumed_where_it_stopped(tmp_path: Path) -> None:
 
 
 def test_a_part_leaves_its_warm_up_as_early_as_its_model() -> None:
-    """The rate of a part peaks at the same share of its training."""
+    """The learning rate of a module on top peaks at the same share of its training run."""
     part = training_of_part(TrainingConfig(epochs=10, updates=1000, warmup=400, minutes=5))
     assert (part.epochs, part.updates, part.warmup, part.minutes) == (2, 200, 80, 1)
     assert training_of_part(TrainingConfig(epochs=1, warmup=1)).warmup == 1

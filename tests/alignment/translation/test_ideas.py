@@ -43,7 +43,7 @@ def test_rows_are_shares_of_the_source(name: str) -> None:
 
 
 def rows_that_change(name: str, place: int) -> set[int]:
-    """Which rows of x → y see that the target's word at `place` is another one."""
+    """Return the rows of x → y that change if the target word at `place` is replaced."""
     source, target = PAIRS[0]
     other = [*target[:place], next(word for word in WORDS if word not in target), *target[place + 1 :]]
     before, after = matrices(name, [(source, target)])[0], matrices(name, [(source, other)])[0]
@@ -52,7 +52,7 @@ def rows_that_change(name: str, place: int) -> set[int]:
 
 @pytest.mark.parametrize("place", range(4))
 def test_what_each_row_knows_of_the_target(place: int) -> None:
-    """naive-att: the words before its own; shift-att and shift-aet: its own too; the rest: all words."""
+    """In naive-att, a row knows the words before its own; in shift-att and shift-aet, also its own; else all words."""
     assert rows_that_change("naive-att", place) == set(range(place + 1, 4))
     assert rows_that_change("naive-att-last", place) == set(range(place + 1, 4))
     assert rows_that_change("shift-att", place) == set(range(place, 4))
@@ -72,7 +72,7 @@ def test_layers_are_the_published_ones() -> None:
     assert NaiveAtt().fixed_layer(six) == MtlFullc().fixed_layer(six) == 5
     assert NaiveAtt(layer=2).fixed_layer(six) == 2
     assert NaiveAttLast().fixed_layer(six) == 6
-    assert NaiveAtt().fixed_layer(decoder_of(5)) == 0  # the one that agrees
+    assert NaiveAtt().fixed_layer(decoder_of(5)) == 0  # the layer whose directions agree best
     assert NaiveAtt().fixed_layer(decoder_of(1)) == 1
     assert NaiveAtt(layer=2).fixed_layer(decoder_of(3)) == MtlFullc().fixed_layer(decoder_of(3)) == 2
 
@@ -100,7 +100,7 @@ def test_add_sgd_lowers_the_loss_of_each_pair(steps: int) -> None:
 
 
 def test_its_layer_predicts_from_the_words_before() -> None:
-    """Before any step, the logits for y_i know nothing of y_i."""
+    """Before the first step, the logits for y_i do not depend on y_i."""
     idea = AddSgd(steps=0)
     source, target = PAIRS[0]
     made = models(idea)
@@ -111,7 +111,7 @@ def test_its_layer_predicts_from_the_words_before() -> None:
 
 
 def test_bao_ties_its_directions() -> None:
-    """W_xy and W_yx are softmaxes of one matrix: what differs of their logarithms is a row and a column."""
+    """W_xy and W_yx are softmaxes of the same matrix: their logarithms differ only by one term per row and column."""
     idea = Bao(rate=0.5)
     forward, backward = idea.matrices(*force(idea, models(idea), PAIRS[:1]))
     difference = (forward[0].log() - backward[0].T.log()).detach()
@@ -121,7 +121,7 @@ def test_bao_ties_its_directions() -> None:
 
 @pytest.mark.parametrize("name", ["shift-aet", "bao-guided", "mtl-fullc"])
 def test_guided_methods_learn_their_links(name: str) -> None:
-    """Some steps on the guided loss put most weight on the links."""
+    """After some steps on the guided loss, most weight is on the links."""
     idea = link_idea(name)
     made = models(idea)
     model, part = made[0]
@@ -151,7 +151,8 @@ def test_options_have_bounds(name: str, option: str) -> None:
 
 @pytest.mark.parametrize("name", ["naive-att", "naive-att-last"])
 def test_posteriors_are_those_of_finite_differences(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of log p(y_i), with the whole softmax, by the weights of the last layer in the step that predicts y_i."""
+    """The differences are of log p(y_i), with the whole softmax, by the weights of the last layer in the step that
+    predicts y_i."""
     idea = link_idea(name)
     last = idea.network(tiny.CONFIG).decoder_layers
     forced, _ = force(idea, models(idea), PAIRS[3:4], layer=last)
