@@ -17,7 +17,7 @@ Asked = tuple[ModelConfig, TrainingConfig]
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     """What `synmt train` would have trained."""
     found: list[Asked] = []
-    monkeypatch.setattr(api, "train_pairs", lambda out, data, dev, model, config, *_: found.append((model, config)))
+    monkeypatch.setattr(api, "train_text", lambda out, text, *_: found.append((text.model, text.recipe.training)))
     return found
 
 
