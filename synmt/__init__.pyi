@@ -5,7 +5,7 @@ import pathlib
 from typing import Literal, Self
 
 import synmt.api.alignment
-import synmt.inspection.matrix
+import synmt.inspection
 import synmt.metrics.metric
 import synmt.metrics.significance
 import synmt.search.scores
@@ -140,7 +140,7 @@ class Model:
         title: str | None = None,
         width: float | None = None,
         dpi: int = 150,
-    ) -> synmt.inspection.matrix.Picture: ...
+    ) -> synmt.inspection.Picture: ...
 
 def align(
     pairs: collections.abc.Iterable[

@@ -9,8 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "synmt"
 # From the ground; those of one floor do not import each other.
 FLOORS = [
-    ["streams"],
-    ["registry"],
+    ["streams", "registry"],
     ["citations", "options"],
     ["device", "parameters", "text"],
     ["trees", "nn"],

@@ -9,9 +9,7 @@ import torch
 
 from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
 from synmt.device import Precision, local_device
-from synmt.inspection import PictureConfig
-from synmt.inspection.matrix import Picture, draw_matrices
-from synmt.inspection.sentence import head_matrices, read_sentence, read_translation
+from synmt.inspection import Picture, PictureConfig
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
@@ -112,8 +110,7 @@ class Model:
 
         As `translate`, with `sum_trees` but without the settings of search. Raises ValueError for several models.
         """
-        if len(self.models) > 1:
-            raise ValueError("log-probabilities need exactly one model")
+        self._only("log-probabilities need")
         translator, config = self._open(None, settings, score=True)
         return self._forced(translator, config, pairs, on_error)
 
@@ -130,15 +127,24 @@ class Model:
         """Return a picture of the heads of a layer on a sentence, as `synmt inspect attention` draws it.
 
         side: the encoder, or the decoder on its translation; layer, head: from 1; head: None for all.
-        Raises BadInput, also for a layer or head that the model lacks, and ValueError for several models.
+        The parameters are read from the folder again, because the picture needs fp32 on the CPU. Raises BadInput, also
+        for a layer or head that the model lacks, and ValueError for several models.
         """
-        if len(self.folders) > 1:
-            raise ValueError("a picture needs exactly one model")
+        from synmt.inspection.matrix import draw_matrices, picture
+        from synmt.inspection.sentence import head_matrices, read_sentence, read_translation
+
+        folder = self._only("a picture needs")
         look = config_of_all(PictureConfig, settings)
         read = read_sentence if side == "source" else read_translation
         (line,) = lines_of([sentence], "sentence", "fail")
-        shown = head_matrices(read(self.folders[0], line), "weights", layer, head)
-        return Picture(lambda figure: draw_matrices(figure, *shown), look)
+        shown = head_matrices(read(folder, line), "weights", layer, head)
+        return Picture(lambda form: picture(lambda figure: draw_matrices(figure, *shown), form, look))
+
+    def _only(self, what: str) -> ModelFolder[ModelConfig]:
+        """Return the folder of the only model. Raises ValueError for several."""
+        if len(self.folders) > 1:
+            raise ValueError(f"{what} exactly one model")
+        return self.folders[0]
 
     def _open(
         self, n: int | None, settings: dict[str, Any], score: bool = False, jobs: int = 1

@@ -3,13 +3,13 @@
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from synmt.cli.paths import Reads
 from synmt.cli.sections import SectionGroup, SectionOption, options_of
-from synmt.inspection import PictureConfig
+from synmt.inspection import PictureConfig, PictureForm
 from synmt.options import config_of
 from synmt.streams import LineWriter, WrongUsage, check_stdin_once, nth_line, read_lines, readable, write_lines
 
@@ -26,7 +26,7 @@ Examples:
   synmt inspect links found.jsonl > links.html
   synmt inspect curves base model --format png > curves.png
 """
-PICTURES = ("png", "svg", "pdf")
+PICTURES = get_args(PictureForm)
 of_matrices = partial(click.option, cls=SectionOption, unless="--format html")  # a page shows all layers and heads
 
 sentence_number = click.option(

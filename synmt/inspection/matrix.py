@@ -11,14 +11,13 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
-from synmt.inspection import PictureConfig
+from synmt.inspection import PictureConfig, PictureForm
 from synmt.streams import BadInput, readable
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ LETTER = 0.065  # inches per letter of a label
 MOST_CELLS = 250  # rows or columns of a picture; more would be illegible
 MOST_NUMBERED = 12  # rows or columns; with more, cells are smaller and without numbers
 MARK = "#d55e00"
-PictureForm = Literal["png", "svg", "pdf"]
 METADATA: dict[PictureForm, Any] = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 PICTURE_TITLE_POINTS = 11
 DEFAULTS = PictureConfig()
@@ -166,24 +164,6 @@ def _write_numbers(
         ink = "black" if lightness[row, column] > 0.4 else "white"
         text = f"{float(value):z.{digits}f}"
         panel.text(column, row, text, ha="center", va="center", fontsize=LABEL_POINTS, color=ink)
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture that a notebook shows in place. `draw` draws it."""
-
-    draw: "Callable[[Figure], None]" = field(repr=False)
-    look: PictureConfig = DEFAULTS
-
-    def _repr_svg_(self) -> str:
-        return picture(self.draw, "svg", self.look).decode()
-
-    def save(self, path: str | Path) -> None:
-        """Write the picture to a PNG, SVG or PDF file. Raises ValueError for another suffix."""
-        form = Path(path).suffix.removeprefix(".")
-        if form not in get_args(PictureForm):
-            raise ValueError(f"{path}: the suffix must be one of {', '.join(get_args(PictureForm))}")
-        Path(path).write_bytes(picture(self.draw, cast(PictureForm, form), self.look))
 
 
 def picture(draw: "Callable[[Figure], None]", form: PictureForm, look: PictureConfig = DEFAULTS) -> bytes:

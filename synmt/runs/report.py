@@ -347,7 +347,7 @@ def _records(path: Path) -> Iterator[ParseRecord]:
 
 
 def _shown(record: ParseRecord) -> dict[str, Any]:
-    """Return the text of a record, and those of its trees that it has."""
+    """Return the text of a record and the trees that it has."""
     words = [label(word, LONGEST_WORD) for word in record.tokens]
     shown: dict[str, Any] = {"text": label(record.text or " ".join(record.tokens), LONGEST_LINE)}
     if record.heads:

@@ -123,7 +123,7 @@ def is_lifted(deprel: str) -> bool:
 
 
 def _crossing(heads: Sequence[int]) -> int:
-    """Return the word with the shortest arc among those that other arcs cross, the leftmost of equals, or 0."""
+    """Return the word with the shortest of the arcs that cross others, the leftmost in a tie; 0 if none cross."""
     words = sorted(range(1, len(heads) + 1), key=lambda word: abs(word - heads[word - 1]))
     for word in words:
         head = heads[word - 1]

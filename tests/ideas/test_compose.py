@@ -107,7 +107,7 @@ def test_stacks_grown_token_by_token_are_those_of_the_string(style: ArcStyle, da
 
 
 def test_the_control_sees_as_much_elsewhere() -> None:
-    """Each position sees itself and no later one, and as many keys as without the control, in search and training."""
+    """Each position sees itself, nothing later, and as many keys as without the control, in search and in training."""
     stacks = stacks_of(" ".join([COALS] * 3), ArcStyle())
     positions = torch.arange(stacks.words.shape[1])
     for number, see in enumerate((composed, stacked)):

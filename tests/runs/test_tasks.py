@@ -135,7 +135,7 @@ RECIPES = {"make": "make --jobs 2 || make --jobs 2 || make || make", "parallel":
 @pytest.mark.parametrize("folder", ["records"], indirect=True)
 @pytest.mark.parametrize("tool", RECIPES)
 def test_the_recipes_give_the_table_although_every_task_is_killed_once(tool: str, folder: Path, tmp_path: Path) -> None:
-    """The recipes are those of docs/runs.md, word for word, with a stand-in for Slurm."""
+    """The recipes are copied word for word from docs/runs.md, and run with a stand-in for Slurm."""
     if tool != "sbatch" and not shutil.which(tool):
         pytest.skip(f"needs {tool}")
     text = (Path(__file__).parents[2] / "docs" / "runs.md").read_text()
