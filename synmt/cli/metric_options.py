@@ -8,7 +8,7 @@ import click
 from synmt.cli.paths import Reads
 from synmt.cli.sections import in_section, options_of
 from synmt.metrics import METRICS
-from synmt.metrics.config import CATEGORIES, MetricConfig, scope_of
+from synmt.metrics.config import CATEGORIES, MetricConfig, scope_of, unknown
 from synmt.metrics.testsets import reference_files
 from synmt.options import Scope, option_names
 
@@ -21,7 +21,7 @@ def metric_names(context: click.Context, parameter: click.Parameter, names: str)
     chosen = names.split(",")
     for name in chosen:
         if name not in METRICS:
-            raise click.BadParameter(f"{name!r} is not one of {', '.join(METRICS)}")
+            raise click.BadParameter(unknown(name, "test the scores with synmt significance --segments"))
     return chosen
 
 

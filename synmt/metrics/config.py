@@ -64,6 +64,16 @@ class SignificanceConfig:
             raise ValueError(f"--resamples {self.resamples} cannot show p < {self.level:g}: use at least {least}")
 
 
+NEURAL = "comet", "bleurt", "bertscore", "metricx"  # parts of the names of metrics that need a model of their own
+
+
+def unknown(name: object, remedy: str) -> str:
+    """Return what is wrong with the name of an unknown metric. remedy: how to use the scores of a neural metric."""
+    if any(each in str(name).lower() for each in NEURAL):
+        return f"synmt does not compute {name}: let its own program score the translations, and {remedy}"
+    return f"{name!r} is not one of {', '.join(METRICS)}"
+
+
 DEFAULTS = MetricConfig()
 CATEGORIES = "cPcA", "wPcA", "cPwA", "wPwA"  # metrics of --errors: correct/wrong prediction, correct/wrong alignment
 # The options for reading each kind of item.

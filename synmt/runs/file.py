@@ -8,7 +8,7 @@ from typing import Any
 
 from synmt.challenge.query import query_of
 from synmt.metrics import METRICS
-from synmt.metrics.config import MetricConfig
+from synmt.metrics.config import MetricConfig, unknown
 from synmt.options import LARGEST, PATHS, Scope, check_used, keywords_of
 from synmt.runs.calls import known_of
 from synmt.streams import BadInput
@@ -34,7 +34,7 @@ METRICS_OF = {
     "systems": ("bleu", "chrf"), "aligners": ("aer", "precision", "recall"), "projections": ("upos", "uas", "las"),
 }  # fmt: skip
 COMPARED = {"systems": "translations", "aligners": "links", "projections": "records"}
-TABLES = "data", "tests", "challenge", "parse", "train", "translate", "align", "project", *ROWS
+TABLES = "data", "tests", "challenge", "segments", "parse", "train", "translate", "align", "project", *ROWS
 SECTIONS = {**dict.fromkeys(("seeds", "sizes", "metrics"), list), **dict.fromkeys(TABLES, dict)}
 # Options of an aligner in a run: other aligners that it uses, its method, and the length to which words are truncated.
 OF_ALIGNERS = ("guide", "models", "links-from", "method", "letters")
@@ -43,6 +43,8 @@ COMMANDS = {  # tables of options that all systems share
     "projections": ("parse", "align", "project"),
 }  # fmt: skip
 COST = "nats"  # a metric for translation systems: nats per reference word
+OF_RUNS = COST, "found"  # metrics that only runs have
+LOWER = "lower-is-better"  # says of scores by another program that they count errors
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,14 @@ class Pair:
 
     def files(self) -> list[Path]:
         return [self.source, self.target, *([self.links] if self.links else [])]
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The sentence scores of a metric that another program computes. tables: the file for each test."""
+
+    tables: Mapping[str, Path]
+    higher_is_better: bool = True
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,7 @@ class RunFile:
     tuned: the option that is chosen on dev.
     challenge: for each challenge set, a file of line numbers or options of `synmt challenge query`.
     languages: source and target language, for aligners and projections.
+    segments: by name, metrics that another program computes.
     """
 
     train: Pair | None
@@ -94,6 +105,7 @@ class RunFile:
     kind: str = "systems"
     challenge: Mapping[str, Path | Options] = field(default_factory=dict)
     languages: tuple[str, str] = ("en", "en")
+    segments: Mapping[str, Segments] = field(default_factory=dict)
 
     def translations(self) -> list[Options]:
         """Return the options of `synmt translate`, once for each value of the option that is tuned on dev."""
@@ -103,8 +115,10 @@ class RunFile:
     def files(self) -> list[Path]:
         """Return all input files."""
         pairs = [each for each in (self.train, self.dev, *self.tests.values()) if each]
-        return [path for pair in pairs for path in pair.files()] + [
-            each for each in self.challenge.values() if isinstance(each, Path)
+        return [
+            *(path for pair in pairs for path in pair.files()),
+            *(each for each in self.challenge.values() if isinstance(each, Path)),
+            *(path for each in self.segments.values() for path in each.tables.values()),
         ]
 
 
@@ -224,6 +238,7 @@ def _run(fields: dict[str, Any], folder: Path) -> RunFile:
             for name, each in fields.get("challenge", {}).items()
         },
         (languages[0], languages[1]),
+        {name: _segments(name, each, tests, folder) for name, each in fields.get("segments", {}).items()},
     )
 
 
@@ -235,7 +250,7 @@ def _kind(fields: Mapping[str, Any]) -> str:
     if len(kinds) > 1:
         raise ValueError(f"compares {' and '.join(kinds)}: write a file for each")
     for name in fields:
-        if name in OWN and name not in COMMANDS[kinds[0]]:
+        if (name in OWN and name not in COMMANDS[kinds[0]]) or (name == "segments" and kinds[0] != "systems"):
             raise ValueError(f"{name} has no effect on {kinds[0]}")
     return kinds[0]
 
@@ -254,6 +269,21 @@ def _pair(name: str, files: Any, folder: Path, kind: str, is_test: bool = False)
     return Pair(paths[0], paths[-1])
 
 
+def _segments(name: str, table: Any, tests: Mapping[str, Any], folder: Path) -> Segments:
+    """Return a metric that another program computes. Raises ValueError unless it has a table for each test."""
+    if not name.strip() or not name.isprintable() or name.lower().rstrip("+0123456789") in (*METRICS, *OF_RUNS):
+        raise ValueError(f"segments: {name!r} cannot be the name of a metric, or is one of synmt's own")
+    if not isinstance(table, dict) or table.get(LOWER, True) is not True:
+        raise ValueError(f"segments: {name} must be a table with a file for each test; {LOWER} can only be true")
+    files = {test: file for test, file in table.items() if test != LOWER}
+    for test in {**tests, **files}:
+        if test not in tests:
+            raise ValueError(f"segments: {name} has a file for {test}, which is not a test")
+        if not isinstance(files.get(test), str):
+            raise ValueError(f"segments: {name} needs the name of a file for the test {test}")
+    return Segments({test: safe_path(folder / file) for test, file in files.items()}, LOWER not in table)
+
+
 def safe_path(path: Path) -> Path:
     """Return a path that no command mistakes for an option or for standard input."""
     return path.absolute() if str(path).startswith("-") else path
@@ -265,7 +295,7 @@ def _check_metrics(names: list[Any], kind: str) -> None:
         if kind == "systems" and name == COST and len(names) > 1:
             continue
         if not isinstance(name, str) or name not in METRICS:
-            raise ValueError(f"metrics: {name!r} is not one of {', '.join(METRICS)}")
+            raise ValueError(f"metrics: {unknown(name, 'name a table of its scores under [segments]')}")
         if METRICS[name](MetricConfig()).compares != COMPARED[kind]:
             raise ValueError(f"metrics: {name} does not compare {COMPARED[kind]}")
     if not names or len(set(names)) < len(names):

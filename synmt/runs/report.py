@@ -114,6 +114,11 @@ def _systems(measured: Measured, systems: Sequence[str]) -> dict[str, list[int]]
     return {"systems": list(map(systems.index, measured.statistics))}
 
 
+def _shown_metric(name: str, higher: bool, digits: int) -> dict[str, Any]:
+    """Return a metric as the page shows it. higher: whether higher is better; digits: decimals of its scores."""
+    return {"name": name, "higher": higher, "digits": digits}
+
+
 def _rounded(value: float | None, digits: int = DIGITS) -> float | None:
     return None if value is None or not np.isfinite(value) else round(float(value), digits)
 
@@ -122,17 +127,17 @@ def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield a table for each size, test and challenge set. A cell holds the numbers for one system and metric."""
     for key in dict.fromkeys((each.size, each.test) for each in found.results):
         own = [each for each in found.results if (each.size, each.test) == key]
-        metrics = {each.metric: each.higher_is_better for each in own}
+        metrics = {each.metric: each for each in own}
         rows = dict[str, dict[str, Any]]()
         for each in own:
             row = rows.setdefault(each.system, {"system": systems.index(each.system), "cells": []})
             row["chosen"] = [f"{option} {value}" for option, value in each.chosen.items()]
             row["cells"].append(
                 {
-                    "scores": [_rounded(score) for score in each.scores],
-                    "mean": _rounded(each.mean),
-                    "deviation": _rounded(each.deviation),
-                    "difference": _rounded(each.difference),
+                    "scores": [_rounded(score, each.decimals) for score in each.scores],
+                    "mean": _rounded(each.mean, each.decimals),
+                    "deviation": _rounded(each.deviation, each.decimals),
+                    "difference": _rounded(each.difference, each.decimals),
                     "p": each.p,
                     "holm": each.holm,
                     "verdict": each.verdict,
@@ -143,7 +148,7 @@ def _tables(found: Found, systems: Sequence[str]) -> Iterator[dict[str, Any]]:
             "size": own[0].size,
             "test": label(own[0].test.removesuffix(f", {own[0].part}") if own[0].part else own[0].test, LONGEST_WORD),
             "part": label(own[0].part, LONGEST_WORD),
-            "metrics": [{"name": name, "higher": higher} for name, higher in metrics.items()],
+            "metrics": [_shown_metric(name, each.higher_is_better, each.decimals) for name, each in metrics.items()],
             "rows": list(rows.values()),
         }
 
@@ -204,11 +209,14 @@ def _by_length(measured: Measured, run: RunFile) -> dict[str, Any]:
     places = np.array([buckets.bucket(length) for length in lengths])
     count = len(buckets.labels())
 
+    shown = list(_metrics(measured))
+
     def scores(metric: Metric[Any], number: int, seeds: Sequence[Any]) -> Iterator[tuple[float | None, float | None]]:
+        digits = shown[number]["digits"]
         for bucket in range(count):
             of_seeds = [metric.score(seed[number][places == bucket].sum(axis=0)).score for seed in seeds]
             deviation = float(np.std(of_seeds, ddof=1)) if len(of_seeds) > 1 else None
-            yield _rounded(float(np.mean(of_seeds))), _rounded(deviation)
+            yield _rounded(float(np.mean(of_seeds)), digits), _rounded(deviation, digits)
 
     return {
         "size": measured.outputs[0].size,
@@ -221,15 +229,16 @@ def _by_length(measured: Measured, run: RunFile) -> dict[str, Any]:
             [list(scores(metric, number, seeds)) for seeds in measured.statistics.values()]
             for number, metric in enumerate(measured.metrics)
         ],
-        "metrics": [{"name": name, "higher": each.higher_is_better} for name, each in _named(measured)],
+        "metrics": shown,
     }
 
 
-def _named(measured: Measured) -> Iterator[tuple[str, Metric[Any]]]:
-    """Yield each metric with its name."""
+def _metrics(measured: Measured) -> Iterator[dict[str, Any]]:
+    """Yield each metric as the page shows it."""
     first = next(iter(measured.statistics.values()))[0]
     for metric, statistics in zip(measured.metrics, first, strict=True):
-        yield metric.score(statistics.sum(axis=0)).name, metric
+        score = metric.score(statistics.sum(axis=0))
+        yield _shown_metric(score.name, metric.higher_is_better, score.decimals)
 
 
 def _sentences(measured: Measured, found: Found, most: int) -> dict[str, Any]:
@@ -244,20 +253,21 @@ def _sentences(measured: Measured, found: Found, most: int) -> dict[str, Any]:
     of_system = {system: [each for each in measured.outputs if each.system == system] for system in measured.statistics}
     texts = [[_outputs(each, found) for each in own] for own in of_system.values()]
     sources, references = _sides(first, run)
+    shown = list(_metrics(measured))
     return {
         "size": first.size,
         "test": label(first.test, LONGEST_WORD),
         "total": measured.sentences,
         "judge": judge,
-        "metrics": [{"name": name, "higher": each.higher_is_better} for name, each in _named(measured)],
+        "metrics": shown,
         "items": [
             {
                 "line": number + 1,
                 "source": sources[number],
                 "reference": references[number],
                 "outputs": [[seed[number] for seed in seeds] for seeds in texts],
-                "scores": [[[_rounded(each) for each in seeds] for seeds in of_metric] for of_metric in
-                           scores[:, :, :, number].tolist()],
+                "scores": [[[_rounded(each, metric["digits"]) for each in seeds] for seeds in of_metric]
+                           for metric, of_metric in zip(shown, scores[:, :, :, number].tolist(), strict=True)],
             }
             for number in chosen
         ],

@@ -10,7 +10,7 @@ from synmt.runs.aligners import Aligners
 from synmt.runs.file import RunFile, read_run, safe_path, with_options
 from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
-from synmt.runs.table import COSTS, Measured, Result, by_test, costs_of, report, results
+from synmt.runs.table import COSTS, Measured, Result, by_test, costs_of, read_scores, report, results
 from synmt.runs.tasks import Progress, Workplace, do, do_all
 from synmt.streams import BadInput
 
@@ -42,7 +42,11 @@ class Run:
             run = with_options(read_run(file, data))
         except ValueError as error:
             raise BadInput(str(error), str(file)) from None
-        return cls(file, run, KINDS[run.kind](Workplace(safe_path(folder)), run, jobs), jobs)
+        work = KINDS[run.kind](Workplace(safe_path(folder)), run, jobs)
+        for own in by_test(work.outputs()) if run.segments else []:
+            for each in run.segments.values():
+                read_scores(each, own)
+        return cls(file, run, work, jobs)
 
     def files(self) -> list[Path]:
         """Return all input files."""
@@ -89,7 +93,7 @@ class Run:
             progress = Progress(len(tests), 1)
             for own in tests:
                 began = progress.begin(f"scoring {own[0].test}")
-                measured.append(Measured.of(own, metrics))
+                measured.append(Measured.of(own, metrics, self.given.segments))
                 found += results(measured[-1], self.work.sets.get(own[0].test, {}), chosen)
                 progress.end(began)
             made = {each: place.made(each.model) for each in outputs}

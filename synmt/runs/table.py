@@ -13,10 +13,11 @@ from synmt.metrics.config import Compared, MetricConfig, SignificanceConfig
 from synmt.metrics.metric import Metric, Score, Statistics
 from synmt.metrics.reading import Files, open_input
 from synmt.metrics.report import Fields, Part, Table, in_form, latex_text, printable, tabular
+from synmt.metrics.segments import Mean, read_columns
 from synmt.metrics.significance import RESAMPLES, ROUNDING, SEED, holm, p_value, sentence_statistics, trained
-from synmt.runs.file import Options, Pair
+from synmt.runs.file import Options, Pair, Segments
 from synmt.runs.tasks import Made
-from synmt.streams import BadInput, read_lines
+from synmt.streams import BadInput, counted, read_lines
 
 Chosen = Mapping[tuple[int | None, str], Options]  # for each size and system, the option chosen on dev
 LEVEL = SignificanceConfig().level
@@ -46,6 +47,7 @@ class Result:
     chosen: Options = field(default_factory=dict)
     part: str = ""
     higher_is_better: bool = True
+    decimals: int = 2
 
     @property
     def mean(self) -> float:
@@ -119,15 +121,18 @@ class Measured:
         return len(next(iter(self.statistics.values()))[0][0])
 
     @classmethod
-    def of(cls, outputs: Sequence[Output], names: Sequence[str]) -> Self:
-        """Read the outputs of all systems and seeds on a test."""
+    def of(cls, outputs: Sequence[Output], names: Sequence[str], segments: Mapping[str, Segments] = {}) -> Self:
+        """Read the outputs of all systems and seeds on a test. segments: further metrics, by name."""
         found: dict[str, list[list[Statistics]]] = {}
+        others = [Mean(each.higher_is_better, name) for name, each in segments.items()]
+        scores = [read_scores(each, outputs) for each in segments.values()]
         for each in outputs:
             files = Files((str(each.path),), (str(each.reference),))
             given = open_input(names, files, MetricConfig(link_base=0))
             ((*statistics,),) = sentence_statistics(given)
-            found.setdefault(each.system, []).append([*statistics, *([read_costs(each.costs)] if each.costs else [])])
-        return cls([*given.metrics, *([COSTS] if outputs[0].costs else [])], outputs, found)
+            costs = [read_costs(each.costs)] if each.costs else []
+            found.setdefault(each.system, []).append([*statistics, *costs, *(of[each] for of in scores)])
+        return cls([*given.metrics, *([COSTS] if outputs[0].costs else []), *others], outputs, found)
 
     def within(self, part: Path) -> Self:
         """Return the statistics of the sentences of a challenge set. If the set names words of the references, add a
@@ -174,6 +179,30 @@ COSTS = Ratio("nats", "per word of the references", -1.0, higher_is_better=False
 FOUND = Ratio("found", "words of the set in translations, %", 100.0, higher_is_better=True)
 
 
+def read_scores(segments: Segments, outputs: Sequence[Output]) -> dict[Output, Statistics]:
+    """Return the scores that another program gave each sentence of each output of a test, [n, 2].
+
+    The table has a column for each output, named after its file: the last two parts of a path, `all/mask.1.flickr`.
+    Raises BadInput if a column or row is missing, or if an output is newer than the table.
+    """
+    table = segments.tables[outputs[0].test]
+    columns = read_columns(read_lines([str(table)]))
+    found = {"/".join(Path(name).parts[-2:]): column for name, column in columns.items()}
+    if len(found) < len(columns):
+        raise BadInput("has two columns of the same file", str(table))
+    sentences = sum(1 for _ in read_lines([str(outputs[0].reference)]))
+    for each in outputs:
+        name = "/".join(each.path.parts[-2:])
+        if name not in found:
+            raise BadInput(f"has no column {name}", str(table))
+        if len(found[name]) != sentences:
+            rows = counted(len(found[name]), "row")
+            raise BadInput(f"has {rows} of scores, but {each.test} has {counted(sentences, 'line')}", str(table))
+        if each.path.exists() and each.path.stat().st_mtime_ns > table.stat().st_mtime_ns:
+            raise BadInput(f"is older than {name}: score this translation again, or touch the table", str(table))
+    return {each: found["/".join(each.path.parts[-2:])] for each in outputs}
+
+
 def read_costs(path: Path) -> Statistics:
     """Return the log-probability of each reference and its number of words, [n, 2]."""
     return np.array([[float(each) for each in line.text.split("\t")] for line in read_lines([str(path)])])
@@ -197,7 +226,7 @@ def _compared(measured: Measured) -> Iterator[Result]:
             scores = found[number][column].scores
             shown = metric.score(measured.statistics[name][0][column].sum(axis=0))
             result = Result(None, "", name, shown.name, scores.tolist(), shown.signature)
-            result = replace(result, higher_is_better=metric.higher_is_better)
+            result = replace(result, higher_is_better=metric.higher_is_better, decimals=shown.decimals)
             if number:
                 difference = float(scores.mean() - bases[column].scores.mean())
                 better = difference * (1 if metric.higher_is_better else -1) > ROUNDING
@@ -277,11 +306,12 @@ def legend(first: str, seeds: int, systems: int) -> Iterator[str]:
 
 
 def _cells(result: Result, systems: int) -> list[str]:
-    spread = f" ±{result.deviation:.2f}" if len(result.scores) > 1 else ""
-    score = f"{result.mean:.2f}{spread}"
+    digits = result.decimals
+    spread = f" ±{result.deviation:.{digits}f}" if len(result.scores) > 1 else ""
+    score = f"{result.mean:.{digits}f}{spread}"
     ps = [_shown(each) for each in ((result.p, result.holm) if systems > 2 else (result.p,))]
     mark = {"better": "+", "worse": "-"}.get(result.verdict, " ")
-    difference = "" if result.difference is None else f"{result.difference:+.2f}"
+    difference = "" if result.difference is None else f"{result.difference:+.{digits}f}"
     return [score, difference, *ps[:-1], f"{ps[-1]} {mark}" if ps[-1] else ""]
 
 
@@ -309,9 +339,9 @@ def _latex_cells(result: Result, table: Sequence[Result]) -> list[str]:
     """Return the cells for a score and its p; the best mean by each metric is bold."""
     means = [each.mean for each in table if each.metric == result.metric]
     best = max(means) if result.higher_is_better else min(means)
-    score = f"{result.mean:.2f}"
+    score = f"{result.mean:.{result.decimals}f}"
     score = rf"\textbf{{{score}}}" if abs(result.mean - best) <= ROUNDING else score
-    spread = rf" $\pm$ {result.deviation:.2f}" if len(result.scores) > 1 else ""
+    spread = rf" $\pm$ {result.deviation:.{result.decimals}f}" if len(result.scores) > 1 else ""
     mark = r"$^{\dagger}$" if result.verdict else ""
     return [f"{score}{spread}{mark}", latex_text(_shown(result.holm))]
 

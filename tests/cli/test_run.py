@@ -1,6 +1,7 @@
 """`synmt run` from a run file to the table, and repeated runs."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -113,6 +114,27 @@ def test_what_has_several_values_is_chosen_on_dev(run: Path) -> None:
         assert (folder / f"{row['system']}.2.seen").read_text() == of_test.stdout
     table = synmt("run", run).stdout
     assert "alpha" in table.splitlines()[1] and "\nalpha: chosen for each system by its mean score on dev" in table
+
+
+def test_scores_of_another_program_join_the_table(run: Path, warm: None) -> None:
+    output_of("run", run)
+    outputs = [f"systems/all/{system}.1.seen" for system in ("mask", "sequence")]
+    scores = [(0.5 + 0.01 * number, 0.81 - 0.002 * number**2) for number in range(8)]
+    table = run.parent / "comet.tsv"
+    table.write_text("\n".join("\t".join(map(str, row)) for row in [outputs, *scores]) + "\n")
+    run.write_text(f'{RUN}[segments.comet]\nseen = "comet.tsv"\n')
+    page = run.parent / "report.html"
+    rows = [json.loads(line) for line in output_of("run", run, "--format", "json", "--report", page).splitlines()]
+    found = {row["system"]: row["mean"] for row in rows if row["metric"] == "comet"}
+    means = [sum(column) / 8 for column in zip(*scores, strict=True)]
+    assert found == {"mask": pytest.approx(means[0]), "sequence": pytest.approx(means[1])}
+    assert f"{means[1]:.4f}" in output_of("run", run).decode()
+    assert '{"name":"comet","higher":true,"digits":4}' in page.read_text()
+    os.utime(table, (0, 0))
+    with pytest.raises(
+        BadInput, match=r"comet\.tsv: is older than all/sequence\.1\.seen: score this translation again"
+    ):
+        output_of("run", run)
 
 
 def test_other_options_of_translate_translate_again(run: Path) -> None:
@@ -268,6 +290,15 @@ SHORT = ["train.jsonl: 8 lines", "short.de: 1 lines"]
         ("[data]", "metrics = ['bleu', 'bleu']\n[data]", ["systems.toml: metrics has a duplicate name"]),
         ("[data]", "metrics = [1]\n[data]", ["systems.toml: metrics: 1 is not one of bleu"]),
         ("[data]", "metrics = ['aer']\n[data]", ["systems.toml: metrics: aer does not compare translations"]),
+        ("[data]", "metrics = ['comet']\n[data]", ["metrics: synmt does not compute comet", "under [segments]"]),
+        ("[data]", "segments.da = {}\n[data]", ["segments: da needs the name of a file for the test seen"]),
+        ("[data]", "segments.da = { seen = 'x', a = 'y' }\n[data]", ["da has a file for a, which is not a test"]),
+        ("[data]", "segments.da = 'x'\n[data]", ["segments: da must be a table with a file for each test"]),
+        ("[data]", "segments.da = { lower-is-better = 1 }\n[data]", ["lower-is-better can only be true"]),
+        ("[data]", "segments.chrF2 = { seen = 'x' }\n[data]", ["'chrF2' cannot be the name of a metric, or is one of"]),
+        ("[data]", "segments.da = { seen = 'no.tsv' }\n[data]", ["no.tsv: No such file"]),
+        ("[data]", "segments.da = { seen = 'one.tsv' }\n[data]", ["one.tsv: has no column all/mask.1.seen"]),
+        ("[data]", "segments.da = { seen = 'few.tsv' }\n[data]", ["few.tsv: has 1 row of scores, but seen has 8"]),
         ("[data]", "sizes = [2, 9]\n[data]", ["train.jsonl: has 8 lines, fewer than a size of the run, 9"]),
         ("[data]", "seeds = [4294967296]\n[data]", ["seeds must be numbers from 0 to 4294967295"]),
         (SEEN, 'seen = ["train.jsonl", "no.de"]', ["no.de: No such file"]),
@@ -306,6 +337,8 @@ def test_what_a_run_refuses_it_refuses_before_all_work(run: Path, old: str, new:
     (run.parent / "bare.jsonl").write_text("".join(f'{{"tokens": {json.dumps(text.split())}}}\n' for text in texts))
     (run.parent / "short.de").write_text("Er\n")
     (run.parent / "empty").write_text("")
+    (run.parent / "one.tsv").write_text("all/sequence.1.seen\n" + "1\n" * 8)
+    (run.parent / "few.tsv").write_text("x/all/sequence.1.seen\tall/mask.1.seen\n1\t2\n")
     (run.parent / "latin.de").write_bytes(b"\xfcber\n" * 7)
     assert old in RUN
     run.write_text(RUN.replace(old, new, 1))

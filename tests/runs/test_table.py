@@ -8,6 +8,7 @@ import pytest
 import sacrebleu
 
 from synmt.metrics.significance import holm
+from synmt.runs.file import Segments
 from synmt.runs.table import Measured, Output, Result, costs_of, report, results
 from synmt.runs.tasks import Made
 from synmt.streams import BadInput
@@ -75,6 +76,28 @@ def test_scores_are_sacrebleus_for_each_seed(done: Done) -> None:
     assert new.deviation == pytest.approx(statistics.stdev(bleu["new"]))
     assert new.difference == pytest.approx(statistics.mean(bleu["new"]) - statistics.mean(bleu["base"]))
     assert (base.difference, base.p) == (None, None)
+
+
+def test_sentence_scores_of_another_program_are_compared_like_those_of_a_metric(done: Done) -> None:
+    """The score of a corpus by RIBES is the mean over its sentences."""
+    done.metrics = ["ribes"]
+    outputs, table = done.outputs(), done.folder / "ribes.tsv"
+    measured = Measured.of(outputs, ["ribes"])
+    columns = {
+        f"{done.folder.name}/{system}.{seed}": statistics[0][:, 0]
+        for system, seeds in measured.statistics.items()
+        for seed, statistics in zip((1, 2), seeds, strict=True)
+    }
+    rows = [list(columns), *zip(*columns.values(), strict=True)]
+    table.write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
+    both = list(results(Measured.of(outputs, ["ribes"], {"theirs": Segments({"flickr": table})})))
+    for own, theirs in zip(both[::2], both[1::2], strict=True):
+        assert (own.metric, theirs.metric) == ("RIBES", "theirs")
+        assert theirs.scores == pytest.approx(own.scores) and theirs.verdict == own.verdict
+        assert (theirs.p, theirs.holm) == (own.p and pytest.approx(own.p), own.holm and pytest.approx(own.holm))
+    assert both[2].p and 0 < both[2].p < 1
+    lower = list(results(Measured.of(outputs, ["ribes"], {"errors": Segments({"flickr": table}, False)})))
+    assert [each.better for each in lower] == [None, None, True, False]
 
 
 def test_with_one_seed_the_table_says_what_p_lacks(done: Done) -> None:
