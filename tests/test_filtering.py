@@ -1,6 +1,7 @@
 """The recipes in docs/filtering.md for other programs work: with these programs if they are installed, otherwise with
 stand-ins that follow their protocol."""
 
+import importlib
 import json
 import os
 import re
@@ -53,6 +54,22 @@ def test_opusfilter_accepts_pairs_by_their_confidence(aligner: Path, monkeypatch
     assert chosen.accept(chosen.reject_threshold) and chosen.accept_threshold < min(scores) + 1e-9
 
 
+def test_opusfilter_itself_finds_the_filter(aligner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the module and the configuration on the page."""
+    program = pytest.importorskip("opusfilter.opusfilter")
+    (tmp_path / "synmt_filter.py").write_text(blocks("python")[0])
+    monkeypatch.syspath_prepend(tmp_path)
+    files = [str(tmp_path / name) for name in ("noisy.en", "noisy.de")]
+    for file, column in zip(files, zip(*NOISY, strict=True), strict=True):
+        Path(file).write_text("".join(f"{text}\n" for text in column))
+    chosen = blocks("yaml")[0].replace("aligner: aligner", f"aligner: {aligner}").replace("0.5", "0.4")
+    given = pytest.importorskip("ruamel.yaml").YAML(typ="safe").load(chosen)
+    step = {"type": "filter", "parameters": {"inputs": files, "outputs": ["en", "de"], **given}}
+    program.OpusFilter({"common": {"output_directory": str(tmp_path / "out")}, "steps": [step]}).execute_steps()
+    kept = [(tmp_path / "out" / name).read_text().splitlines() for name in ("en", "de")]
+    assert list(zip(*kept, strict=True)) == TRUE
+
+
 THRESHOLD = """
 import argparse, subprocess, sys
 parser = argparse.ArgumentParser()
@@ -85,6 +102,25 @@ def test_opuscleaner_runs_its_filter_on_lines(aligner: Path, tmp_path: Path) -> 
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["\t".join(pair) for pair in TRUE]
+
+
+def test_opuscleaner_itself_reads_the_description(
+    aligner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filtering = pytest.importorskip("opuscleaner.filtering")
+    (tmp_path / "filters").mkdir()
+    (tmp_path / "filters/synmt.json").write_text(blocks("json")[0])
+    (found,) = filtering.list_filters(f"{tmp_path}/filters/*.json")  # which leaves out what it cannot read
+    filtering.set_global_filters([found])
+    write_program(tmp_path / "bin/synmt", f'exec {COLD} "$@"')
+    own = {"ALIGNER": str(aligner), "THRESHOLD": 0.4}
+    command = filtering.filter_format_command(found, filtering.FilterStep(filter="synmt", parameters=own), ["en", "de"])
+    path = f"{tmp_path}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-c", command], input="".join(f"{source}\t{target}\n" for source, target in NOISY), text=True,
+        capture_output=True, env={**os.environ, "PATH": path}, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["\t".join(pair) for pair in TRUE]), done.stderr
 
 
 class Parts(list[list[Any]]):
@@ -122,5 +158,11 @@ def test_spark_pipes_each_part_through_the_aligner(
     names: dict[str, Any] = {}
     exec(blocks("python")[1], names)
     lines = [f"{source}\t{target}" for source, target in NOISY]
-    found = names["confident"](Parts([lines[:1], lines[1:]]), aligner, 0.4)
-    assert list(found) == ["\t".join(pair) for pair in TRUE]
+    found = list(names["confident"](Parts([lines[:1], lines[1:]]), aligner, 0.4))
+    assert found == ["\t".join(pair) for pair in TRUE]
+    if find_spec("pyspark") and shutil.which("java"):
+        context = importlib.import_module("pyspark").SparkContext("local[1]", "synmt")
+        try:
+            assert names["confident"](context.parallelize(lines, 2), aligner, 0.4).collect() == found
+        finally:
+            context.stop()
