@@ -13,7 +13,6 @@ import synmt.search.translation
 import synmt.training.run
 import synmt.trees.record
 from synmt.api.alignment import WordLinks as WordLinks
-from synmt.api.parsing import parse as parse
 from synmt.metrics.metric import Score as Score
 from synmt.runs.run import Run as Run
 from synmt.search.translation import Translation as Translation
@@ -287,6 +286,18 @@ def align(
     supervised_heads_layer: int | None = None,
     supervised_heads_weight: float | None = None,
 ) -> collections.abc.Iterator[synmt.api.alignment.WordLinks]: ...
+def parse(
+    sentences: pathlib.Path | collections.abc.Iterable[str | collections.abc.Sequence[str]],
+    parser: Literal["benepar", "udpipe", "benepar+udpipe"] = "benepar",
+    *,
+    model: str | collections.abc.Sequence[str] = (),
+    language: str = "en",
+    device: str = "cpu",
+    trust_pickle: bool = False,
+    tokenized: bool = False,
+    jobs: int = 1,
+    on_error: Literal["fail", "blank"] = "fail",
+) -> collections.abc.Iterator[synmt.trees.record.ParseRecord]: ...
 def project(
     pairs: collections.abc.Iterable[
         collections.abc.Sequence[str | synmt.trees.record.ParseRecord | collections.abc.Sequence[str]]

@@ -18,7 +18,7 @@ from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pair
 from synmt.data.records import SentencePair
 from synmt.model.words import SideWords, note_doubts
 from synmt.options import Scope, check_used, settings_of
-from synmt.streams import BadLines, OnError, windows
+from synmt.streams import BadLines, OnError, shown, windows
 from synmt.text.links import Link, write_links
 from synmt.text.tokenization import TextConfig
 
@@ -41,6 +41,9 @@ class WordLinks:
 
     def __str__(self) -> str:
         return write_links(self.links)
+
+    def __repr__(self) -> str:
+        return f"<WordLinks {shown(str(self), 70)}, confidence {self.confidence:.2f}>"
 
 
 @takes(*(each for each in not_given(known()) if each.name != "format"))

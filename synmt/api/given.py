@@ -35,21 +35,29 @@ class RuntimeConfig:
         check_settings(self)
 
 
+OF_RUNTIME = [each.name for each in settings_of(RuntimeConfig)]
+
+
 def takes(*settings: Setting) -> Callable[[Function], Function]:
     """Declare the settings that a function takes as its `**settings`, so that help() and completion show them.
 
-    `synmt/__init__.pyi` is generated from these signatures. Messages about options name keywords instead.
+    `synmt/__init__.pyi` is generated from these signatures. Messages about options name keywords instead. The function
+    raises ValueError at once for a bad `device`, `jobs` or `on_error`.
     """
 
     def declare(function: Function) -> Function:
         @wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             try:
+                RuntimeConfig(**{name: keywords[name] for name in OF_RUNTIME if name in keywords})
                 return function(*args, **keywords)
             except ValueError as error:
                 if type(error) not in (ValueError, WrongUsage):
                     raise
-                raise type(error)(OPTION.sub(lambda option: option[1].replace("-", "_"), str(error))) from None
+                text = OPTION.sub(lambda option: option[1].replace("-", "_"), str(error))
+                for name in keywords:
+                    text = text.replace(f"{name.replace('_', ' ')} cannot be ", f"{name} cannot be ")
+                raise type(error)(text) from None
 
         shown = signature(function)
         own = [each for each in shown.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from synmt.api.given import Doubts, checked_words, config_of_all, numbered, text_of
+from synmt.api.given import Doubts, checked_words, config_of_all, numbered, takes, text_of
 from synmt.parsers import ModelError, ParserConfig, ParserName, open_parser, parse_texts
 from synmt.parsers.parser import Parser, ParserInput
 from synmt.parsers.stream import ParserPool
@@ -14,6 +14,7 @@ from synmt.trees.record import ParseRecord
 Sentences = Path | Iterable[str | Sequence[str]]
 
 
+@takes()
 def parse(
     sentences: Sentences,
     parser: ParserName = "benepar",
@@ -33,7 +34,7 @@ def parse(
     names or paths, to replace the small models that come with synmt; tokenized: the words of a text are separated by
     spaces; jobs: processes; on_error: fail, or blank: a bad line of a file becomes an empty record. A sentence that is
     too long for the parser has no tree. A warning counts both. Raises BadInput, also for a model that cannot be
-    loaded.
+    loaded; TypeError; and ValueError.
     """
     models = (model,) if isinstance(model, str) else tuple(model)
     settings = dict(parser=parser, model=models, language=language, device=device, trust_pickle=trust_pickle)
@@ -71,4 +72,6 @@ def _inputs(sentences: Sentences, words: Callable[[str], ParserInput], bad: BadL
         if isinstance(sentence, str):
             yield words(text_of(sentence, line))
             continue
+        if isinstance(sentence, ParseRecord) or not isinstance(sentence, Sequence):
+            raise TypeError(f"a sentence to parse is a str or a list of words, not {type(sentence).__name__}")
         yield checked_words(sentence, line)

@@ -7,7 +7,7 @@ from typing import Any
 
 from synmt.api.given import Sentence, as_given, config_of_all, lines_of, takes
 from synmt.metrics import METRICS
-from synmt.metrics.config import MetricConfig, SignificanceConfig, scope_of
+from synmt.metrics.config import MetricConfig, SignificanceConfig, scope_of, unknown
 from synmt.metrics.metric import Score
 from synmt.metrics.reading import Files, Input, open_input
 from synmt.metrics.scoring import score_systems
@@ -73,7 +73,11 @@ def _opened(
     names = metrics.split(",") if isinstance(metrics, str) else metrics
     for name in names:
         if name not in METRICS:
-            raise ValueError(f"unknown metric {name!r}; known: {', '.join(METRICS)}")
+            raise ValueError(
+                f"metrics: {unknown(name, 'test a table of its scores with the command synmt significance')}"
+            )
+    if not names:
+        raise ValueError("metrics is empty")
     if not references:
         raise TypeError("no references")
     numbers = ["references"] if len(references) == 1 else [f"references {n}" for n in range(1, len(references) + 1)]
@@ -95,4 +99,6 @@ def _text(sentence: Sentence) -> str:
     """Return a translation as text. Raises TypeError for a record, whose text may differ from its words."""
     if isinstance(sentence, ParseRecord):
         raise TypeError("a translation is a str or a list of words, not a ParseRecord; pass its text")
+    if not isinstance(sentence, Sequence):
+        raise TypeError(f"a translation is a str or a list of words, not {type(sentence).__name__}")
     return sentence if isinstance(sentence, str) else " ".join(sentence)

@@ -19,7 +19,7 @@ from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig, scop
 from synmt.search.scores import ForcedTarget, forced_pairs, forced_targets
 from synmt.search.stream import open_batches, source_sentences, words_of_sides
 from synmt.search.translation import WINDOW, Translation, Translator, load
-from synmt.streams import BadLines, Latest, Line, OnError, windows
+from synmt.streams import BadLines, Latest, Line, OnError, shown, windows
 from synmt.streams.pool import processes
 
 OWN = ("n_best", "score", "format", "precision", "jobs", "markup")  # settings that Model's methods decide themselves
@@ -48,7 +48,8 @@ def translate(
 ) -> Iterator[Translation]:
     """Yield the translation of each sentence by the model in a folder, or by the models in several folders together.
 
-    sentences: a file, or any iterable; jobs: processes; for the others see `Model.load` and `Model.translate`.
+    sentences: a file, or any iterable; jobs: processes; for the others see `Model.load` and `Model.translate`. Raises
+    BadInput, TypeError and ValueError.
     """
     folders = (model,) if isinstance(model, str | Path) else tuple(model)
     opened = Model.load(*folders, device=device, precision=precision)
@@ -60,7 +61,7 @@ class Model:
     """A translation model in memory, or several that translate together."""
 
     def __repr__(self) -> str:
-        names = ", ".join(str(each.path) for each in self.folders)
+        names = shown(", ".join(str(each.path) for each in self.folders), 70)
         return f"<Model {names}: {self.precision} on {self.device}>"
 
     folders: Sequence[ModelFolder[ModelConfig]]
@@ -72,8 +73,11 @@ class Model:
     def load(cls, *folders: str | Path, device: str = "auto", precision: Precision = "auto") -> Self:
         """Load one model, or several that translate together by averaging their probabilities.
 
-        device: auto, cpu, cuda or cuda:N; precision: auto, fp32, bf16 or int8. Raises BadInput.
+        device: auto, cpu, cuda or cuda:N; precision: auto, fp32, bf16 or int8. Raises BadInput, TypeError and
+        ValueError.
         """
+        if not folders:
+            raise TypeError("no model to load")
         opened = [ModelFolder.open(Path(folder), ModelConfig) for folder in folders]
         place = local_device(device)
         return cls(opened, [load(folder, place, precision) for folder in opened], place, precision)
@@ -98,7 +102,7 @@ class Model:
     ) -> Iterator[list[Translation]]:
         """Yield at most n distinct translations of each sentence, best first; with `sample`, n random ones.
 
-        As `translate`; `beam` must be at least n.
+        As `translate`; `beam` must be at least n. Raises BadInput, TypeError and ValueError.
         """
         return (found[:n] for found in self._found(sentences, n, on_error, settings))
 

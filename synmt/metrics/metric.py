@@ -40,11 +40,15 @@ class Score:
     interval: tuple[float, float] | None = None
     decimals: int = 2
 
+    def __repr__(self) -> str:
+        return f"<Score {self.name} {self.number}>"
+
     @property
     def number(self) -> str:
         """Return the score with its interval."""
-        interval = "" if self.interval is None else " [{:.2f}, {:.2f}]".format(*self.interval)
-        return f"{self.score:.2f}{interval}"
+        digits = self.decimals
+        bounds = "" if self.interval is None else f" [{', '.join(f'{each:.{digits}f}' for each in self.interval)}]"
+        return f"{self.score:.{digits}f}{bounds}"
 
     @property
     def line(self) -> str:

@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from synmt.metrics.metric import Metric, Score, Statistics, stream_statistics
 from synmt.metrics.reading import Input
+from synmt.streams import shown
 
 Floats = npt.NDArray[np.float64]
 Against = Literal["first", "best"]
@@ -110,6 +111,12 @@ class Comparison:
     difference: float = 0.0
     better: bool = False
     p: float = 1.0
+
+    def __repr__(self) -> str:
+        digits = self.score.decimals
+        found = "" if self.against is None else f", {self.difference:+.{digits}f} from {shown(self.against, 24)}"
+        p = "" if self.against is None else f", p = {self.p:.4f}"
+        return f"<Comparison {shown(self.system, 24)}: {self.score.name} {self.score.number}{found}{p}>"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from synmt.runs.projections import Projections
 from synmt.runs.systems import Systems
 from synmt.runs.table import COSTS, Measured, Result, by_test, costs_of, read_scores, report, results
 from synmt.runs.tasks import Progress, Workplace, do, do_all
-from synmt.streams import BadInput
+from synmt.streams import BadInput, counted, shown
 
 Work: TypeAlias = Systems | Aligners | Projections
 KINDS: Mapping[str, Callable[[Workplace, RunFile, int], Work]] = {
@@ -32,14 +32,15 @@ class Run:
     jobs: int
 
     @classmethod
-    def open(cls, file: Path, folder: Path, data: Path | None = None, jobs: int = 1) -> Self:
+    def open(cls, file: str | Path, folder: str | Path, data: str | Path | None = None, jobs: int = 1) -> Self:
         """Read a run file, and check everything that can be checked before any work. Raises BadInput.
 
         folder: of all output; data: folder of the data files, by default that of the run file; jobs: number of parallel
         tasks, and of parsing processes.
         """
+        file, folder = Path(file), Path(folder)
         try:
-            run = with_options(read_run(file, data))
+            run = with_options(read_run(file, Path(data) if data else None))
         except ValueError as error:
             raise BadInput(str(error), str(file)) from None
         work = KINDS[run.kind](Workplace(safe_path(folder)), run, jobs)
@@ -48,12 +49,18 @@ class Run:
                 read_scores(each, own)
         return cls(file, run, work, jobs)
 
+    def __repr__(self) -> str:
+        return f"<Run {shown(str(self.file), 70)}: {counted(len(self.work.tasks.all), 'task')}>"
+
     def files(self) -> list[Path]:
         """Return all input files."""
         return self.given.files()
 
     def listed(self) -> Iterator[str]:
-        """Yield a line for each task: its number, state and name, and the numbers of the tasks that it needs."""
+        """Yield a line for each task: its number, state and name, and the numbers of the tasks that it needs.
+
+        Raises BadInput for output of other inputs.
+        """
         tasks, place = self.work.tasks.all, self.work.place
         numbers = {task.path: number for number, task in enumerate(tasks, 1)}
         known: dict[Path, bool] = {}

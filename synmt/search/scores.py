@@ -47,6 +47,9 @@ class ForcedTarget:
     entries: Sequence[str] = ()
     log_probabilities: Sequence[float] = ()
 
+    def __repr__(self) -> str:
+        return f"<ForcedTarget {self.total():.4f} nats, {counted(len(self.entries), 'token')}>"
+
     def total(self, of_arcs: bool | None = None) -> float:
         """Return the sum over all entries, over arcs only, or over all other entries."""
         if of_arcs is None:

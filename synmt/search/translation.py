@@ -24,7 +24,7 @@ from synmt.parsers.parser import spaces_after
 from synmt.search.beam import beam_search
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.tree_search import tree_search
-from synmt.streams import BadInput, never
+from synmt.streams import BadInput, never, shown
 from synmt.streams.pool import Run, alone
 from synmt.trees.arc_tokens import write_entries
 from synmt.trees.record import ParseRecord
@@ -49,7 +49,7 @@ class Translation:
     transitions: str | None = None
 
     def __repr__(self) -> str:
-        return f"Translation({self.text!r}, score={self.score:.4f})"
+        return f"<Translation {shown(self.text, 70)!r}, score {self.score:.4f}>"
 
     def fields(self) -> dict[str, Any]:
         """Return the fields that are not None, by name."""

@@ -8,11 +8,11 @@ several sentences is one record, with the number of words in each under `"senten
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from reprlib import repr as shortened
 from typing import TypeVar
 
 import orjson
 
+from synmt.streams import counted, shown
 from synmt.trees.constituency import (
     Tree,
     TreeError,
@@ -76,9 +76,11 @@ class ParseRecord:
     conllu: str = ""
 
     def __repr__(self) -> str:
-        """Return the fields that are not empty, shortened."""
-        given = ((each.name, getattr(self, each.name)) for each in fields(self))
-        return f"ParseRecord({', '.join(f'{name}={shortened(value)}' for name, value in given if value)})"
+        """Return the text, the number of words and the names of the other fields that are not empty."""
+        given = [each.name for each in fields(self) if getattr(self, each.name)]
+        others = [name for name in given if name not in ("text", "tokens", "spaces")]
+        text = shown(self.text or " ".join(self.tokens), 40)
+        return shown(f"<ParseRecord {text!r}: {', '.join([counted(len(self.tokens), 'word'), *others])}>", 110)
 
     def without_trees(self) -> "ParseRecord":
         """Return the sentence as if it had not been parsed: its text and words."""

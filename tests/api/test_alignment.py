@@ -52,7 +52,7 @@ def test_an_aligner_without_a_folder_is_fitted_at_once() -> None:
         (lambda: synmt.align(PAIRS, "embeddings", embeddings_alpha=0.5), ValueError, "needs embeddings_rule itermax"),
         (lambda: synmt.align(PAIRS, threshold=3), ValueError, "threshold cannot be 3"),
         (lambda: synmt.align([]), synmt.BadInput, "no sentence pairs"),
-        (lambda: synmt.align([("a", "b"), ("a", "")], max_words=0), ValueError, "max words cannot be 0"),
+        (lambda: synmt.align([("a", "b"), ("a", "")], max_words=0), ValueError, "max_words cannot be 0"),
         (lambda: synmt.align([("a b c", "b")], max_words=2), synmt.BadInput, "^pairs:1: a side has 3 words"),
         (lambda: synmt.Aligner.load("nothing"), synmt.BadInput, "^nothing/config.json: "),
     ],

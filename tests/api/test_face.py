@@ -3,10 +3,18 @@
 import inspect
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
+from typing import Any
 
 import pytest
 
 import synmt
+from synmt.metrics.significance import Comparison
+from synmt.options import Scope
+from synmt.runs.file import RunFile
+from synmt.search.scores import ForcedTarget
 from tests.api.stub import STUB, stub
 
 HEAVY = "benepar", "click", "numpy", "orjson", "sacrebleu", "spacy", "torch", "transformers"
@@ -28,6 +36,73 @@ def test_every_setting_is_a_keyword() -> None:
     assert translate["alpha"].default == 0.6 and translate["alpha"].annotation is float
     assert train["pascal_heads"].annotation == int | None
     assert not [each for each in [*translate.values(), *train.values()] if each.kind is each.VAR_KEYWORD]
+
+
+def public() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield each function of the package, and each method of its classes, by name."""
+    for name in dir(synmt):
+        made = getattr(synmt, name)
+        if inspect.isfunction(made):
+            yield name, made
+        elif inspect.isclass(made) and not issubclass(made, Exception):
+            own = [each for each, method in vars(made).items() if isinstance(method, FunctionType | classmethod)]
+            yield from ((f"{name}.{each}", getattr(made, each)) for each in own if not each.startswith("_"))
+
+
+HARMLESS = {  # which raise nothing of their own
+    "ParseRecord.without_trees", "Run.files", "Score.noted", "Translation.fields", "Translation.record", "write_record"
+}  # fmt: skip
+
+
+def test_a_function_has_types_and_says_what_it_raises() -> None:
+    for name, function in public():
+        shown = inspect.signature(function)
+        arguments = [each for each in shown.parameters.values() if each.name != "self"]
+        assert not [each for each in arguments if each.annotation is each.empty or each.kind is each.VAR_KEYWORD], name
+        assert shown.return_annotation is not shown.empty, name
+        assert ("Raise" in (inspect.getdoc(function) or "")) != (name in HARMLESS), name
+
+
+def test_a_wrong_setting_of_a_function_is_named_at_once() -> None:
+    """Before the other arguments are looked at, which are not usable here."""
+    found = 0
+    for _, function in public():
+        arguments = inspect.signature(function).parameters
+        needed = {
+            each.name: None
+            for each in arguments.values()
+            if each.default is each.empty and each.kind is not each.VAR_POSITIONAL
+        }
+        for keyword, value in (("jobs", 0), ("jobs", "two"), ("on_error", "skip")):
+            if keyword in arguments and function != synmt.Run.open:
+                with pytest.raises(ValueError, match=f"^{keyword} cannot be {value!r}$"):
+                    function(**needed, **{keyword: value})
+                found += 1
+    assert found > 10
+
+
+def test_a_result_fits_a_line() -> None:
+    long = "a\n" * 300
+    words, score = ["word"] * 300, synmt.Score("BLEU", 27.314, long, long, (26.0, 28.0))
+    task = SimpleNamespace(tasks=SimpleNamespace(all=[1]))
+    made: Any = synmt  # the stub hides how these classes are made
+    folder, run = SimpleNamespace(path=long), RunFile(None, None, {}, {})
+    results = {
+        "Aligner": made.Aligner(None, Scope("hmm")),
+        "Model": made.Model([folder] * 9, [], "cpu", "fp32"),
+        "ParseRecord": synmt.ParseRecord(long, words, upos=words, heads=[0] * 300, deprels=words),
+        "Run": made.Run(Path(long), run, task, 1),
+        "Score": score,
+        "Translation": synmt.Translation(long, words, -3.5),
+        "WordLinks": synmt.WordLinks(words, words, {(n, n): 0.5 for n in range(300)}, 0.5),
+        "Comparison": Comparison(long, score, long, 0.5, True, 0.012),
+        "ForcedTarget": ForcedTarget(words, [-0.5] * 300),
+    }
+    assert {name for name in dir(synmt) if inspect.isclass(getattr(synmt, name))} - {"BadInput"} <= results.keys()
+    for name, result in results.items():
+        assert len(repr(result)) <= 120 and "\n" not in repr(result), name
+        assert repr(result).startswith(f"<{name} ")
+    assert repr(score) == "<Score BLEU 27.31 [26.00, 28.00]>"
 
 
 def test_an_unknown_name_is_none() -> None:

@@ -68,7 +68,10 @@ def test_significance_is_that_of_the_command(tmp_path: Path, monkeypatch: pytest
         (lambda: synmt.score(["a"]), TypeError, "no references"),
         (lambda: synmt.significance({"a": ["a"]}, ["a"]), TypeError, "at least two systems"),
         (lambda: synmt.significance({"a": ["a"], "b": ["b"]}, ["a"], test="sign"), ValueError, "tables of scores"),
-        (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "unknown metric 'bleurt'; known: bleu, "),
+        (lambda: synmt.score(["a"], ["a"], metrics="blue"), ValueError, "^metrics: 'blue' is not one of bleu, "),
+        (lambda: synmt.score(["a"], ["a"], metrics="bleurt"), ValueError, "^metrics: synmt does not compute bleurt"),
+        (lambda: synmt.score(["a"], ["a"], metrics=[]), ValueError, "^metrics is empty"),
+        (lambda: synmt.score([1], ["a"]), TypeError, "not int"),  # type: ignore[list-item]
         (lambda: synmt.score(["a"], ["a"], metrics="bleu,aer"), ValueError, "compare different things"),
         (lambda: synmt.score(["a"], ["a"], lowercase=True), TypeError, "unknown setting 'lowercase'"),  # type: ignore[call-arg]
     ],
