@@ -76,7 +76,7 @@ def test_links_are_those_of_a_cpu(method: str, tmp_path: Path) -> None:
 
 
 def test_tensors_are_sent_as_they_are() -> None:
-    """On a CPU they are not copied, and cuDNN's attention, which plans anew for each shape, is left alone."""
+    """On a CPU they are not copied. cuDNN's attention, which makes a new plan for each shape, is not used."""
     device = local_device("cpu")
     tensor = torch.arange(3)
     assert sent(tensor, device) is tensor

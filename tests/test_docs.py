@@ -1,4 +1,4 @@
-"""The output that pages in docs/ show is what the commands print."""
+"""The pages in docs/ show what the commands print, and their links and quoted scores are correct."""
 
 import re
 import subprocess
@@ -21,7 +21,8 @@ CONSOLE_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def session(page: str) -> list[tuple[str, str]]:
-    """The commands of a page's console blocks, each with what it prints. `$ ` starts one, `> ` continues it."""
+    """Return the commands in a page's console blocks, each with its output. `$ ` starts a command, `> ` continues
+    it."""
     steps: list[tuple[str, str]] = []
     for block in CONSOLE_BLOCK.findall(page):
         for line in block.splitlines(keepends=True):
@@ -44,7 +45,7 @@ def test_the_session_of_a_page_prints_what_it_shows(path: Path, tmp_path: Path) 
 
 
 def test_the_session_of_readme_prints_what_it_shows(tmp_path: Path) -> None:
-    """Each `synmt` is a Python of its own; notes on standard error are not shown."""
+    """Each `synmt` is a separate Python process; notes on standard error are not shown."""
     steps = session(README.read_text(encoding="utf-8"))
     assert len(steps) > 3
     for command, shown in steps:
@@ -77,7 +78,7 @@ def test_lines_are_short(path: Path) -> None:
 
 
 def anchors(path: Path) -> set[str]:
-    """Return the fragments by which GitHub reaches the headings of a page."""
+    """Return the fragments that GitHub makes from the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -93,7 +94,7 @@ def test_links_lead_to_pages_and_their_headings(path: Path) -> None:
 
 
 RESULTS = DOCS / "results.md"
-HOMES = "results.md", "lab-notes.md", "parsers.md"  # the pages that hold our measurements
+HOMES = "results.md", "lab-notes.md", "parsers.md"  # pages with our measurements
 SCORE = re.compile(r"\b(AER|BLEU|chrF|UAS|LAS|ECE|UPOS|nats)\b")
 FIGURE = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+|(?=\s?%|%))")
 QUOTED = re.compile(rf"\]\((?:docs/)?({'|'.join(map(re.escape, HOMES))})#([\w-]+)\)")
@@ -101,7 +102,8 @@ CITED = re.compile(r"\]\(https?://|\b(?:19|20)\d\d\b")
 
 
 def sections(path: Path) -> dict[str, str]:
-    """Return what stands under each heading of a page, up to the next heading of its level or above, by fragment."""
+    """Return by fragment the text under each heading of a page, up to the next heading of the same or a higher
+    level."""
     text = path.read_text(encoding="utf-8")
     found = {}
     for heading in re.finditer(r"^(#+) (.*)$", text, re.MULTILINE):
@@ -131,7 +133,7 @@ OTHERS = [path for path in PAGES if path.name not in (*HOMES, "cli.md")]
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
 def test_quoted_figures_are_those_of_the_page_that_they_link_to(path: Path) -> None:
-    """A passage that links to a section of our measurements quotes its decimals and percentages to the digit."""
+    """A passage that links to a section with measurements quotes its decimals and percentages exactly."""
     for _, passage in passages(path):
         homes = [sections(DOCS / page)[heading] for page, heading in QUOTED.findall(passage)]
         if homes:
@@ -141,7 +143,7 @@ def test_quoted_figures_are_those_of_the_page_that_they_link_to(path: Path) -> N
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
 def test_scores_of_our_own_link_to_where_they_were_measured(path: Path) -> None:
-    """Scores elsewhere are published ones, with a citation or under a heading that says so."""
+    """All other scores are published ones, with a citation or under a heading that says so."""
     for heading, passage in passages(path):
         if SCORE.search(passage) and FIGURE.search(passage):
             published = "ublished" in heading + passage or CITED.search(passage)
@@ -150,7 +152,7 @@ def test_scores_of_our_own_link_to_where_they_were_measured(path: Path) -> None:
 
 @pytest.mark.parametrize("heading", [*sections(RESULTS)][1:])
 def test_each_result_has_one_table_a_conclusion_a_command_and_a_date(heading: str) -> None:
-    """So a system has one score in it."""
+    """This way, each system has one score per section."""
     body = sections(RESULTS)[heading]
     conclusion, *blocks = body.strip().split("\n\n")
     tables = [block for block in blocks if block.startswith("|")]
@@ -163,7 +165,7 @@ def test_each_result_has_one_table_a_conclusion_a_command_and_a_date(heading: st
 
 
 def test_the_picture_of_readme_is_drawn_by_its_command() -> None:
-    """Letter by letter; where they stand depends on matplotlib's version."""
+    """The test compares the text in the picture; its position depends on matplotlib's version."""
     done = shell("synmt inspect alignment found.jsonl gold.links --format svg", DOCS / "img")
     drawn, kept = (re.findall(r"<text[^>]*>([^<]*)<", each) for each in (done.stdout, PICTURE.read_text("utf-8")))
     assert "abgelehnt" in kept

@@ -30,7 +30,7 @@ def test_each_hostile_input_is_refused_with_one_line(folder: Path) -> None:
 
 
 def test_what_is_right_is_not_refused(folder: Path) -> None:
-    """So that the law above does not hold because nothing works."""
+    """Otherwise, the law above could hold because nothing works."""
     good = str(folder / "good")
     assert run(Case("", ["translate", good], b'{"tree": "(S a)"}\n'), folder).code == 0
     assert run(Case("", ["parse", "text"]), folder).code == 0
@@ -38,7 +38,7 @@ def test_what_is_right_is_not_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["hmms", "mask-align", "pascal > sequence", "sequence > compose", "parser"])
 def test_no_number_in_a_config_costs_memory_or_time(name: str, tmp_path: Path) -> None:
-    """A stranger's config asks for no more than the tensors of its folder justify."""
+    """A config from a stranger cannot request more than the tensors in its folder justify."""
     assert some_failures({**KINDS, "parser": PARSED}[name], tmp_path, 20) == []
 
 

@@ -91,7 +91,7 @@ def test_a_pipe_pauses_where_nothing_is_written() -> None:
         os.write(writing, b"one\ntwo\nthr")
         assert (source.readline(0), source.pauses()) == (b"one\n", False)
         begun = time.monotonic()
-        assert (source.readline(0), source.pauses()) == (b"two\n", True)  # half a line is none
+        assert (source.readline(0), source.pauses()) == (b"two\n", True)  # half a line does not count
         assert time.monotonic() - begun >= PAUSE / 1000
         os.write(writing, b"ee\n")
         assert not source.pauses()

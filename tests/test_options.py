@@ -50,7 +50,7 @@ def test_no_number_is_beyond_its_bounds_nan_or_infinite(name: str) -> None:
                 config(**{each.name: value})
 
 
-# What counts updates, pairs, words or lines may be as large as it likes: the data ends them, or who gave the number.
+# Numbers of updates, pairs, words or lines may be arbitrarily large: the data, or whoever set the number, limits them.
 COUNTS = {
     "warmup", "epochs", "updates", "patience", "validate_every", "report_every", "pairs", "seed",
 }  # fmt: skip

@@ -15,7 +15,7 @@ DIED = "a process died, perhaps out of memory; all lines so far are complete"
 
 
 def opener(base: int) -> Callable[[int], int]:
-    """Return a function on numbers, different for each base."""
+    """Return a function on integers that depends on the base."""
     opened = []
 
     def work(item: int) -> int:
@@ -63,7 +63,7 @@ def test_results_come_in_order_from_as_many_processes() -> None:
 
 
 def asking(read: list[int], came: list[int]) -> Iterator[int | None]:
-    """Numbers, the second only once the first has come, and so on."""
+    """Yield 0, 1 and 2, each only after the previous result has arrived."""
     for each in range(3):
         assert len(came) == len(read)
         read.append(each)
@@ -100,8 +100,8 @@ def test_an_error_ends_processes_at_what_they_are() -> None:
 
 @pytest.mark.parametrize("items", [2, 4, 5])
 def test_nothing_comes_after_what_a_dead_process_has_lost(items: int) -> None:
-    """The first item is lost with its process, although the other process has finished its items. The pool takes no
-    more after that."""
+    """The first item is lost with its process, although the other process has finished its items. After that, the pool
+    accepts no more items."""
     came = []
     with pytest.raises(BadInput, match=DIED), Pool[int, int](2, opener, 0) as pool:
         for each in pool.map([-2, *range(items - 1)]):
@@ -154,12 +154,12 @@ def sleeper(seconds: float) -> Callable[[bytes], float]:
 
 
 def test_items_that_nobody_reads_any_more_do_not_hold_up_an_interrupt() -> None:
-    """Each item is more than a pipe holds, and both processes are asleep."""
+    """Each item is larger than the buffer of a pipe, and both processes are asleep."""
 
     def items() -> Iterator[bytes]:
         for _ in range(3):
             yield bytes(1 << 20)
-        time.sleep(3)  # until they sleep
+        time.sleep(3)  # until both processes sleep
         raise KeyboardInterrupt
 
     started = time.monotonic()

@@ -50,7 +50,7 @@ def test_empty_sides() -> None:
 @pytest.mark.parametrize("name", PUBLISHED)
 @pytest.mark.skipif(not ALIGNED.exists(), reason="needs the links that alignment-scripts published")
 def test_published_links_have_their_published_error_rate(name: str) -> None:
-    """Zenkel, Wuebker & DeNero (2019); the files differ from the scored ones by a few links."""
+    """Scores from Zenkel, Wuebker & DeNero (2019); their published files differ from the scored ones in a few links."""
     gold = [read_links(line, 1) for line in (ALIGNED / "deen.talp").read_text().splitlines()]
     lines = (ALIGNED / "lilt_system_outputs" / f"{name}.talp").read_text().splitlines()
     assert scores([read_links(line) for line in lines], gold) == pytest.approx(PUBLISHED[name], abs=0.1)

@@ -9,8 +9,8 @@ FOUND = '{"links": [[0, 0, 0.9], [1, 1], [1, 2]], "predicted": [true, true, fals
 
 
 def test_each_target_word_is_in_one_category() -> None:
-    """Words 0 to 3 are: predicted right and linked right; predicted right with a wrong link; predicted wrong with a
-    possible link; predicted wrong without a link."""
+    """Word 0 is predicted right and linked right, word 1 is predicted right with a wrong link, word 2 is predicted
+    wrong with a possible link, and word 3 is predicted wrong without a link."""
     hypothesis, gold = read_prediction(FOUND), read_links("0-0 2-1 1p2 3-3")
     statistics = PredictionCategory("cPcA").statistics([hypothesis], [[gold]])
     assert statistics.tolist() == [[1, 1, 1, 1]]

@@ -10,7 +10,8 @@ from synmt.streams import BadInput
 
 
 def given(folder: Path, metric: str, hypothesis: str, reference: str, **options: Any) -> Input:
-    """The input of files with these texts; other texts go by the names of fields of Files, the rest is settings."""
+    """Return the input from files with these texts. options: more texts, named like the fields of Files, and
+    settings."""
     sides = {name: folder / name for name in ("source", "target") if name in options}
     texts = {folder / "hypothesis": hypothesis, folder / "reference": reference}
     for path, text in {**texts, **{path: options.pop(name) for name, path in sides.items()}}.items():

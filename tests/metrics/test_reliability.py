@@ -1,4 +1,4 @@
-"""Calibration of link scores, against the definitions."""
+"""Calibration of link scores, compared with the definitions."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_a_temperature_moves_no_score_past_another(low: float, high: float, temp
 
 
 def test_what_is_too_sure_is_found_out() -> None:
-    """Scores are the odds of a fair game, squared and squared again: right is a link as often as p = 0.8 or 0.6 say."""
+    """A link is right with probability p = 0.8 or 0.6, but its score has the squared odds of p: a temperature of 2."""
     pairs = []
     for p in (0.8, 0.6):
         sure = (p / (1 - p)) ** 2 / (1 + (p / (1 - p)) ** 2)

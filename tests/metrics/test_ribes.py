@@ -22,8 +22,8 @@ def occurrences(ngram: list[str], words: list[str]) -> list[int]:
 
 
 def slow_places(hypothesis: list[str], reference: list[str]) -> list[int]:
-    """Find the place of each word by the shortest n-gram with it at an end that occurs once on each side, preferring
-    n-grams that end with it."""
+    """Find the place of each word from the shortest n-gram that has the word at one end and occurs once on each side;
+    n-grams that end with the word come first."""
     places = []
     for word in range(len(hypothesis)):
         for n in range(1, len(hypothesis) + 1):
@@ -71,7 +71,7 @@ def test_worked_numbers(hypothesis: str, reference: str, expected: float) -> Non
 
 
 def test_the_formula() -> None:
-    """Three of four words in their order but for one pair, against five."""
+    """Three of the four words match the five-word reference, and one pair of them is out of order."""
     expected = (2 / 3) * (3 / 4) ** 0.5 * math.exp(1 - 5 / 4) ** 0.2
     assert ribes(list("acbx"), list("abcde"), 0.5, 0.2) == pytest.approx(expected)
 

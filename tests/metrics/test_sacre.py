@@ -69,7 +69,7 @@ def test_ter_is_sacrebleus() -> None:
 
 
 def test_the_two_averages_of_chrf() -> None:
-    """Of Choshen & Abend's chrF+, which is that of the script chrF++.py with one word order and beta 3."""
+    """The first is chrF+ of Choshen & Abend, computed by the script chrF++.py with one word order and beta 3."""
     pair = ["the group aimed at the plan"], [["the group to which the plan is aimed"]]
     script = corpus_score(chrf_plus(MetricConfig(chrf_beta=3, chrf_average="script")), *pair)
     assert script.score == pytest.approx(50.238545, abs=5e-7)

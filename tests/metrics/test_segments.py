@@ -1,4 +1,5 @@
-"""Tables of sentence scores: the bootstrap worked out here, and sentence scores of a metric against the metric."""
+"""Tables of sentence scores: the bootstrap compared with one worked out here, and sentence scores compared with the
+metric that they come from."""
 
 import json
 from pathlib import Path

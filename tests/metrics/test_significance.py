@@ -76,7 +76,7 @@ def test_worked_numbers() -> None:
 
 
 def test_resamples_are_those_of_sacrebleu() -> None:
-    """This holds for one block and for several."""
+    """This holds for one block of resamples and for several."""
     sentences, resamples = 700, 6000
     drawn = np.random.default_rng(5).choice(sentences, size=(resamples, sentences), replace=True)
     blocks = list(draws(sentences, resamples, 5))

@@ -91,7 +91,7 @@ def test_a_module_belongs_to_a_decoder() -> None:
     ],
 )
 def test_text_records_and_strings_give_the_same_words(side: TargetSide, text: str) -> None:
-    """The tokenizer's, so that it can detokenize what is generated."""
+    """They are the tokenizer's words, so it can detokenize translations."""
     empty, record = read(side, "", text)
     assert empty.tokens == []
     assert (record.tokens, record.text) == (["I", "cannot", "go", "."], "I cannot go.")

@@ -75,7 +75,7 @@ def test_a_target_cannot_be_a_source_only_token(system: str) -> None:
 
 
 def test_word_dropout_reads_unknown_words_only(system: str) -> None:
-    """With rate 1 every sentence of a shape looks alike, its structure untouched; marks of the task alone stay."""
+    """With rate 1, all tokens become unknown except the marks of the task, and the structure stays."""
     sources, vocabulary = tiny.sources_and_vocabulary(system)
     model = tiny.model(system, vocabulary)
     batch = sources.batch([0], vocabulary.padding, CPU)
@@ -114,7 +114,7 @@ def test_post_norm_is_another_network(system: str) -> None:
     _, vocabulary = tiny.corpus(system)
     post = tiny.model(system, vocabulary, replace(tiny.CONFIG, norm="post"))
     states = encoded(post, [0], system)
-    # Post-norm ends each layer in a norm whose parameters are one and (here random) bias.
+    # With post-norm, each layer ends in a norm with weight 1 and a bias, which is random here.
     last = post.network.encoder.layers[-1]
     assert isinstance(last, EncoderLayer)
     bias = last.feedforward_residual.norm.bias

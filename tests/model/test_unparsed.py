@@ -20,7 +20,7 @@ from tests import tiny
 
 CPU = torch.device("cpu")
 POSITIONAL = {"supervised heads", "mask+supervised heads"}  # systems that also learn positions, which need no tree
-PREDICTING = {"lisa", "lisa, gold", "all but multitask"}  # systems with a head that attends to what it predicts
+PREDICTING = {"lisa", "lisa, gold", "all but multitask"}  # systems with a head that attends to the parent it predicts
 
 
 def sources_of(system: str, records: list[ParseRecord]) -> tuple[Sources, int]:
@@ -44,7 +44,8 @@ def loss_of(encoded: EncodedSource) -> float:
 
 @pytest.mark.parametrize("system", tiny.SYSTEMS)
 def test_without_a_tree_the_states_are_those_of_a_plain_encoder(system: str) -> None:
-    """The plain encoder reads subwords with the same parameters, and with label features the features of no label."""
+    """The plain encoder reads subwords with the same parameters; with label features, it reads the features of no
+    label."""
     _, vocabulary = tiny.sources_and_vocabulary(system)
     model, batch = tiny.model(system, vocabulary), batch_of(system, unparsed())
     marks = ["<translate>"] if "multitask" in tiny.SYSTEMS[system] else []
@@ -53,7 +54,7 @@ def test_without_a_tree_the_states_are_those_of_a_plain_encoder(system: str) -> 
         assert row[: len(tokens)].tolist() == vocabulary.encode(tokens)
     encoding = model.encode(batch)
     assert (loss_of(encoding) == 0) == (system not in POSITIONAL)
-    if system in PREDICTING or system == "fixed heads":  # whose attention is not plain, tree or not
+    if system in PREDICTING or system == "fixed heads":  # their attention is never plain
         return
     features = None
     if "label-features" in tiny.SYSTEMS[system]:

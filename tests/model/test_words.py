@@ -76,7 +76,7 @@ def test_german_records_are_of_the_german_parser() -> None:
 
 
 def test_of_several_tokenizers_it_is_the_one_that_such_records_have_gone_through() -> None:
-    """Otherwise it is the tokenizer of raw text."""
+    """If the records have gone through none of them, the tokenizer of raw text is used."""
     for name in ("spacy", "udpipe"):
         assert words_of(records(name, ["It rains."]), "en", "moses") == Words(name)
     for tokenizer in ("moses", "none"):
@@ -90,7 +90,7 @@ def test_words_that_no_tokenizer_makes() -> None:
     assert words_of([*cut, *whole], "en", "moses") == Words("spacy", 0.75)
     assert words_of(cut, "en", "none").share == 0
     assert words_of([ParseRecord(tokens=["no", "text"])], "en", "moses") == Words("moses", 0.0)
-    assert words_of([], "fi", "moses").share == 0  # a language without parsers
+    assert words_of([], "fi", "moses").share == 0  # no parser for this language
 
 
 def doubts(words: SideWords, *texts: str) -> str:
@@ -108,7 +108,7 @@ def test_text_in_other_words_than_those_of_training_is_said() -> None:
     assert "tokenizer of the training data is unknown" in doubts(
         SideWords("source", "en", Words("spacy", 0)), *SENTENCES
     )
-    assert doubts(SideWords("source", "en", Words("spacy", 0.25))) == ""  # nothing but records
+    assert doubts(SideWords("source", "en", Words("spacy", 0.25))) == ""  # trained on records only
 
 
 def test_a_parser_with_other_words_is_said_or_another_chosen() -> None:
@@ -189,7 +189,7 @@ def test_words_from_strangers() -> None:
 
 
 def test_an_old_folder_goes_on_as_it_did() -> None:
-    """It does not record its words, so raw text goes through its tokenizer, and there are no doubts."""
+    """It does not record how words were made, so raw text goes through its tokenizer, without any warning."""
     source, _ = sides_of(("en", "de"), "moses")
     assert (source.words, source.known) == (Words("moses"), False)
     assert ModelConfig.__dataclass_fields__["words"].default is None

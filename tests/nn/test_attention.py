@@ -104,7 +104,8 @@ def random_edit(kind: str) -> AttentionEdit:
 
 @pytest.mark.parametrize("kind", ["plain", "bias", "scale", "own bias", "replace", "apart", "all"])
 def test_the_weights_on_show_are_those_at_work(kind: str) -> None:
-    """They give the values that the layer gives, and for values of one channel each they are its output."""
+    """Multiplied by the values, they give the layer's output; with the identity as values, the output is the
+    weights."""
     torch.manual_seed(0)
     module = SelfAttention(12, heads=3, dropout=0.5).eval()
     states, edit = torch.randn(2, 4, 12), random_edit(kind)
@@ -122,7 +123,7 @@ def test_the_weights_on_show_are_those_at_work(kind: str) -> None:
 
 
 def test_each_head_is_that_of_its_own_edit() -> None:
-    """The test computes each head by the definition."""
+    """The test computes each head from the definition."""
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 2, 4, 5, 8).unbind(0)
     shared, own, factors = torch.randn(2, 1, 5, 5), torch.randn(2, 1, 5, 5), torch.rand(2, 2, 5, 5)
@@ -161,7 +162,7 @@ def test_a_run_ends_with_the_last_weights_that_are_asked_for() -> None:
 
 
 def test_what_training_drops_of_attention_leaves_the_mean() -> None:
-    """On average over draws, what `attend` gives with dropout is what it gives without, with a bias and causal."""
+    """On average over draws, `attend` gives the same with dropout as without, both with a bias and causally."""
     torch.manual_seed(0)
     query, key, value = torch.randn(3, 1, 2, 4, 8)
     hidden = torch.zeros(1, 1, 1, 4)

@@ -55,7 +55,7 @@ def test_packed_prefixes_are_a_loop_over_prefixes(target: str, config: Transform
 
 @pytest.mark.parametrize("target", tiny.TARGET_SYSTEMS)
 def test_a_later_token_changes_no_earlier_prediction(target: str) -> None:
-    """Neither the token nor its arcs change one."""
+    """Neither a later token nor its arcs change an earlier prediction."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = model_of(target, vocabulary)
     source, batch = corpus.batch([0], CPU)
@@ -95,7 +95,8 @@ def test_gradients_reach_every_parameter(target: str) -> None:
 
 @given(st.data(), st.sampled_from([1, 2, 3]), st.integers(1, 3))
 def test_hypotheses_find_their_ancestors(data: st.DataObject, beam: int, room: int) -> None:
-    """Whichever go on, and whichever sentences are done: a search with caches = the whole decoder over each prefix."""
+    """A search with caches gives the same as decoding each whole prefix, whichever hypotheses continue and whichever
+    sentences are done."""
     corpus, vocabulary = tiny.corpus("sequence")
     model = model_of("sequence", vocabulary)
     network, (source, _) = model.network, corpus.batch(BATCH, CPU)
@@ -123,7 +124,7 @@ def test_hypotheses_find_their_ancestors(data: st.DataObject, beam: int, room: i
 
 
 class Watching(nn.Module):
-    """Watches the first head of the second layer, and learns that each position attends to itself."""
+    """Watches the first head of the second layer, and trains each position to attend to itself."""
 
     reads = ""
 
@@ -138,7 +139,8 @@ class Watching(nn.Module):
 
 @pytest.mark.parametrize("target", ["sequence", "transitions", "tags", "compose"])
 def test_a_loss_sees_the_attention_of_a_head_that_is_no_idea_s(target: str) -> None:
-    """The weights are those at work, hidden positions and all; gradients reach the layer; translation is the same."""
+    """The loss sees the weights that the layer uses, including hidden positions. Its gradients reach the layer, and
+    translations stay the same."""
     corpus, vocabulary = tiny.corpus("sequence", target)
     model = model_of(target, vocabulary)
     assert isinstance(model.decoder, CausalDecoder)

@@ -14,7 +14,7 @@ def test_drops_that_share_and_keeps_the_mean(rate: float) -> None:
 
 
 def test_neighbours_fall_independently() -> None:
-    """Four of them share one draw of 64 bits."""
+    """Four neighbours share one random number of 64 bits."""
     torch.manual_seed(0)
     kept = dropout(torch.ones(400_000), 0.5, training=True).view(-1, 4) > 0
     patterns = (kept * torch.tensor([1, 2, 4, 8])).sum(dim=1).bincount(minlength=16) / len(kept)
@@ -52,7 +52,7 @@ def test_a_sum_drops_what_dropout_drops() -> None:
 
 @pytest.mark.parametrize("training", [True, False])
 def test_what_is_above_zero_drops_as_all_does(training: bool) -> None:
-    """dropped_relu is dropout(relu), and so is its gradient; what is given may be overwritten."""
+    """dropped_relu equals dropout(relu), with the same gradient; it may overwrite its input."""
     states, weight = torch.randn(70, 9), torch.randn(70, 9)
     given = states.clone().requires_grad_(), states.clone().requires_grad_()
     torch.manual_seed(3)

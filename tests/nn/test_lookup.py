@@ -1,4 +1,4 @@
-"""Looking up numbers by kind equals indexing, gradient included, in blocks of any size."""
+"""Looking up numbers by kind equals indexing, including the gradient, in blocks of any size."""
 
 import pytest
 import torch

@@ -8,7 +8,7 @@ from synmt.nn.losses import rows_of_a_chunk, smoothed_cross_entropy
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
 def test_value_and_gradients_equal_the_formula(smoothing: float, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """(1−ε)·nll + ε/V·Σ_v −log p_v, with logits whole or in chunks of one row."""
+    """The formula is (1−ε)·nll + ε/V·Σ_v −log p_v. Logits are computed all at once, or one row at a time."""
     monkeypatch.setattr(losses, "CHUNK_ELEMENTS", chunk)
     torch.manual_seed(0)
     tensors = [torch.randn(5, 4), torch.randn(7, 4), torch.randn(7)]
@@ -27,7 +27,7 @@ def test_value_and_gradients_equal_the_formula(smoothing: float, chunk: int, mon
 
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
 def test_counts_are_as_many_tokens(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that stands for three is three of them, also where logits are far apart; none is nothing."""
+    """A token with count 3 equals three tokens, even if logits are far apart; a token with count 0 adds nothing."""
     monkeypatch.setattr(losses, "CHUNK_ELEMENTS", chunk)
     torch.manual_seed(0)
     states, weight, bias = 100 * torch.randn(3, 4), torch.randn(7, 4), torch.randn(7)

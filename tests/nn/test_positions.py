@@ -16,7 +16,8 @@ def test_norm() -> None:
 
 
 def test_vectors_are_made_for_the_sentences_that_come() -> None:
-    """None with the model, whose width a stranger's config may have set; and a search may be the first to ask."""
+    """Making a model allocates no vectors, since a stranger's config may set a huge width. A search may be their first
+    user."""
     positions = Sinusoids(4)
     assert not len(positions.vectors)
     with torch.inference_mode():
@@ -29,7 +30,7 @@ def test_vectors_are_made_for_the_sentences_that_come() -> None:
 
 
 def test_rotations_are_products_of_complex_numbers() -> None:
-    """Channels 2i and 2i+1 are one number, times exp(√−1 · p · 10000^(−2i/c))."""
+    """Channels 2i and 2i+1 form a complex number, which is multiplied by exp(√−1 · p · 10000^(−2i/c))."""
     vectors = torch.randn(2, 3, 5, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     numbers = torch.view_as_complex(vectors.unflatten(-1, (4, 2)).contiguous())
     angles = torch.tensor([[(p + 2) * 10000 ** (-2 * i / 8) for i in range(4)] for p in range(5)], dtype=torch.float64)

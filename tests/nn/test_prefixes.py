@@ -1,4 +1,4 @@
-"""Which prefixes are computed, and when: none is lost, and samples are unbiased."""
+"""The choice and order of prefixes to compute: none is lost, and samples are unbiased."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_each_prefix_is_as_likely_as_any_other(sampled: int) -> None:
 
 @pytest.mark.parametrize("target", ["bitran", "parent", "gcn"])
 def test_the_mean_of_sampled_losses_is_the_exact_loss(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And so is that of gradients. The samples of a target of t tokens are t different ones, equally likely."""
+    """The same holds for gradients. A target of t tokens has t different samples, all equally likely."""
     exact, vocabulary = tiny.corpus("sequence", target)
     sampled, _ = tiny.corpus("sequence", target, prefixes=2)
     model = tiny.model("sequence", vocabulary, target=target)

@@ -1,4 +1,4 @@
-"""What a Recorder stores of attention, and where it stops a run."""
+"""A Recorder stores attention weights, and can stop a run after the last of them."""
 
 import torch
 from torch import nn
@@ -43,6 +43,6 @@ def test_a_run_that_stops_ends_where_the_last_weights_arise() -> None:
     assert ran == [0, 1, 2, 0]
     for each, other in zip(whole.weights, stopped.weights, strict=True):
         assert torch.equal(each, other)
-    run()  # nothing is recorded once the context is left
+    run()  # nothing is recorded outside the context
     assert len(stopped.weights) == 2
     assert ran == [0, 1, 2, 0, 0, 1, 2]

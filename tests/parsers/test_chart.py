@@ -9,7 +9,7 @@ from synmt.parsers.benepar_parser import BeneparParser, benepar_analyses, best_s
 
 
 def best_score(values: dict[tuple[int, int], float]) -> float:
-    """The score of the best binary tree, by trying every split of every span."""
+    """Return the score of the best binary tree, found by trying every split of every span."""
 
     @cache
     def best(i: int, j: int) -> float:

@@ -23,7 +23,7 @@ def text(tmp_path: Path) -> Path:
 
 
 def start(text: Path, output: Path) -> tuple["subprocess.Popen[str]", list[psutil.Process]]:
-    """Start the command, and return it in the middle of its work, with its two workers."""
+    """Start the command, wait until it is in the middle of its work, and return it with its two workers."""
     command = [sys.executable, "-m", "synmt", "parse", "--parser", "udpipe", "--jobs", "2", str(text)]
     with output.open("w") as stream:
         parse = subprocess.Popen(command, stdout=stream, stderr=subprocess.PIPE, text=True, env=BUFFERED)

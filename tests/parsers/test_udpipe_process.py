@@ -1,4 +1,4 @@
-"""UDPipe models from outside synmt: what their headers claim, and what happens if they are damaged."""
+"""UDPipe models from outside synmt: the sizes in their headers, and what happens if they are damaged."""
 
 import os
 import signal
@@ -81,7 +81,7 @@ for _ in range({times}):
 
 
 def trained(folder: Path, tokenizer: str, tagger: str, parser: str) -> bytes:
-    """A model of a few words, as small as UDPipe's trainer makes them."""
+    """Return a model trained on a few words, as small as UDPipe's trainer allows."""
     (folder / "rows.conllu").write_text(ROWS * 20)
     sentences = Sentences(read_treebank(folder / "rows.conllu"))
     error = ProcessingError()

@@ -1,4 +1,4 @@
-"""Projection: examples worked by hand, and laws."""
+"""Projected trees: examples worked by hand, and laws."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -40,7 +40,7 @@ def test_a_sentence_linked_to_itself_has_its_own_tree(method: Method, record: Pa
     found = projected(record, [Source(record, links)], ProjectionConfig(method, projective=False))
     for word, token in enumerate(record.tokens):
         if is_mark(token) or (record.heads[word] and is_mark(record.tokens[record.heads[word] - 1])):
-            return  # marks are not projected
+            return  # punctuation is not projected
         assert found.heads[word] == record.heads[word]
         assert found.deprels[word] == (record.deprels[word] if record.heads[word] else "root")
         assert (found.upos[word], found.confidences[word]) == (record.upos[word], 1.0)
@@ -48,7 +48,7 @@ def test_a_sentence_linked_to_itself_has_its_own_tree(method: Method, record: Pa
 
 @st.composite
 def linked_pairs(draw: st.DrawFn) -> tuple[ParseRecord, list[Source]]:
-    """A target, and one or two sources with random links of random scores."""
+    """Draw a target, and one or two sources with random links and scores."""
     words = draw(st.lists(st.sampled_from(["a", "b", ",", "."]), min_size=1, max_size=7))
     target = ParseRecord(tokens=words)
     if draw(st.booleans()):
@@ -69,7 +69,8 @@ def linked_pairs(draw: st.DrawFn) -> tuple[ParseRecord, list[Source]]:
 def test_whatever_the_links_a_tree_comes_out(
     method: Method, projective: bool, pair: tuple[ParseRecord, list[Source]]
 ) -> None:
-    """One tree a sentence, with all its labels; a threshold takes words off their heads, and changes no other one."""
+    """Each sentence gets one tree with all labels. A threshold detaches words from their heads, and leaves other words
+    unchanged."""
     target, sources = pair
     found = projected(target, sources, ProjectionConfig(method, projective))
     found.check()
@@ -111,14 +112,14 @@ def test_a_source_votes_at_most_once_for_a_root(pair: tuple[ParseRecord, list[So
 
 
 def test_many_to_one() -> None:
-    """`gave … up` is one word: the verb counts, and not its particle."""
+    """`gave … up` is one target word, which gets the analysis of the verb, not of the particle."""
     found = carried("Sie verwarf es", source(GAVE, (0, 0), (1, 1), (3, 1), (2, 2)), method="direct")
     assert (found.heads, found.deprels) == ([2, 0, 2], ["nsubj", "root", "obj"])
     assert found.upos == ["PRON", "VERB", "PRON"]
 
 
 def test_one_to_many() -> None:
-    """The best linked word stands for the source word; the other one depends on it."""
+    """The word with the best link takes the place of the source word; the other word depends on it."""
     scores = {(0, 0): 1.0, (1, 1): 0.5, (1, 3): 0.8, (2, 2): 1.0}
     found = carried("Sie hat es aufgegeben", source(GAVE, scores=scores), method="direct")
     assert (found.heads, found.deprels) == ([4, 4, 4, 0], ["nsubj", "dep", "obj", "root"])
@@ -136,7 +137,7 @@ def test_what_depends_on_a_word_without_links_hangs_above_it(method: Method) -> 
 
 
 def test_votes_weigh_links() -> None:
-    """`b` hangs on the word that its head is linked to better."""
+    """`b` is attached to the word with the better link to its head."""
     english = ParseRecord(tokens=["a", "b"], heads=[0, 1], deprels=["root", "x"])
     scores = {(0, 0): 0.9, (0, 2): 0.3, (1, 1): 1.0}
     found = carried("A B aa", source(english, scores=scores))
@@ -169,7 +170,8 @@ def test_no_links_make_a_tree_without_confidence(method: Method) -> None:
 
 
 def test_near_words_are_chosen_for_words_without_links() -> None:
-    """An article hangs on the noun behind it, and an adverb on the verb before it, not on the function word behind."""
+    """An article is attached to the following noun, and an adverb to the preceding verb, not to the following function
+    word."""
     english = ParseRecord(
         tokens=["He", "saw", "dogs", "too"], upos=["PRON", "VERB", "NOUN", "ADV"], heads=[2, 0, 2, 2], deprels=["x"] * 4
     )
@@ -192,7 +194,7 @@ def test_several_sentences_of_a_source() -> None:
 
 
 def test_marks_are_put_where_treebanks_put_them() -> None:
-    """A clause in commas, and a full stop: the marks hang on the clause and on the root; their links do not count."""
+    """The commas around a clause are attached to the clause, and the full stop to the root, whatever their links."""
     english = ParseRecord(
         tokens=["He", "who", "came", "slept", "."],
         upos=["PRON", "PRON", "VERB", "VERB", "PUNCT"],
@@ -227,12 +229,12 @@ ENGLISH.tree = read_brackets("(S (NP (PRP He)) (VP (VBD saw) (NP (DT the) (JJ ol
             "(S (NP (PRP Er)) (VP (VBD sah) (NP (DT den) (JJ alten) (NN Hund))) (. .))",
         ),
         (
-            "Er hat den Hund gesehen .",  # unlinked words are of the phrase around them
+            "Er hat den Hund gesehen .",  # unlinked words belong to the phrase around them
             [(0, 0), (1, 4), (2, 2), (4, 3)],
             "(S (NP (PRP Er)) (XX hat) (VP (NP (DT den) (NN Hund)) (VBD gesehen)) (. .))",
         ),
         (
-            "Den sah er Hund",  # the object's words stand apart, and so do those of its verb
+            "Den sah er Hund",  # the object and its verb are both discontinuous
             [(2, 0), (1, 1), (0, 2), (4, 3)],
             "(S (DT Den) (VBD sah) (NP (PRP er)) (NN Hund))",
         ),

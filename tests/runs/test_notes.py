@@ -62,7 +62,7 @@ def test_what_is_cheap_is_made_anew(path: Path, note: Path) -> None:
     make(path, note, {"beam": "1"}, writing(path))
     with pytest.raises(KeyboardInterrupt):
         make(path, note, {"beam": "2"}, stopped(path), anew=True)
-    made = make(path, note, {"beam": "1"}, writing(path, "again"), anew=True)  # what stopped may have left anything
+    made = make(path, note, {"beam": "1"}, writing(path, "again"), anew=True)  # the stopped work may have left junk
     assert (path.read_text(), made.of) == ("again", {"beam": "1"})
     assert make(path, note, {"beam": "1"}, stopped(path), anew=True) == made
 
@@ -75,7 +75,7 @@ def test_what_was_removed_is_made_of_anything(path: Path, note: Path) -> None:
 
 
 def test_what_has_no_note_is_not_of_the_run(path: Path, note: Path) -> None:
-    """An example is a model of a run from before there were notes of unfinished output."""
+    """For example, older versions did not write notes for unfinished output."""
     path.mkdir(parents=True)
     with pytest.raises(
         BadInput, match=r"model\.1: is not part of this run, since .* does not exist; name another --out"

@@ -18,7 +18,7 @@ from synmt.trees.record import ParseRecord, write_record
 from tests.inspection.test_page import HOSTILE, Tags, drawn
 
 REFERENCES = [f"the cat number {n} sat on the mat{' of the old house' * (n % 3)} ." for n in range(24)]
-SYSTEMS = {"base": 3, "new": 5, HOSTILE: 4}  # each has every so many words wrong
+SYSTEMS = {"base": 3, "new": 5, HOSTILE: 4}  # every third, fifth or fourth word is wrong
 LOG = "update\tloss\tvalid_bleu\n100\t{}\t\n200\t{}\t{}\n"
 
 
@@ -34,7 +34,7 @@ def translated(every: int, seed: int) -> list[str]:
 
 
 def of_translations(folder: Path) -> Found:
-    """A run of three systems and two seeds, with a hostile sentence; the second one writes trees."""
+    """Return a run of three systems and two seeds, with a hostile sentence; the second system writes trees."""
     place = Workplace(folder / "out")
     sources = [ParseRecord(tokens=line.split(), heads=[0, *[1] * (len(line.split()) - 1)]) for line in REFERENCES]
     sources[2].tokens[0] = HOSTILE
@@ -62,7 +62,7 @@ def of_translations(folder: Path) -> Found:
 
 
 def of_links(folder: Path) -> Found:
-    """A run of two aligners on two pairs in one file, with gold links that count from 1."""
+    """Return a run of two aligners on two pairs in one file, with gold links that count from 1."""
     (folder / "pairs").write_text("a <b> c\tx y\nd\tz\n")
     (folder / "gold").write_text("1-1 2p2\n1-1\n")
     outputs = []
@@ -74,7 +74,7 @@ def of_links(folder: Path) -> Found:
 
 
 def of_trees(folder: Path) -> Found:
-    """A run of two projections of a sentence, one of which leaves a word without a head."""
+    """Return a run of two projections of a sentence, one of which leaves a word without a head."""
     trees = {"gold": "[2, 0]", "direct": "[null, 0]", "votes": "[2, 0]", "source": "[0, 1]"}
     for name, heads in trees.items():
         (folder / name).write_text(f'{{"tokens": ["Er", "ist"], "heads": {heads}, "deprels": ["nsubj", "root"]}}\n' * 3)
@@ -227,13 +227,13 @@ def test_a_browser_sorts_searches_and_compares(tmp_path: Path) -> None:
     assert look["turned"] == [[f"Line {n}" for n in range(11, 21)], False]
     assert look["terms"] == 4 and look["words"] > 5
     assert {kind for kind, _ in look["marks"]} == {"right", "wrong"} and ["wrong", "dog"] in look["marks"]
-    assert look["scripts"] == 3  # data, the page's own, and that of this test
+    assert look["scripts"] == 3  # the data, the page's script, and this test's script
     assert look["unlabelled"] == look["unscoped"] == look["unnamed"] == look["unreachable"] == 0
     assert all(after <= before + 1 for before, after in zip(look["levels"], look["levels"][1:], strict=False))
 
 
 def test_a_browser_draws_links(tmp_path: Path) -> None:
-    """Those of both aligners, and the sure and possible ones of the reference."""
+    """It draws the links of both aligners, and the sure and possible links of the reference."""
     act = """
       const count = (query) => document.querySelectorAll(`article .wide rect${query}`).length;
       const kinds = ["[fill^='#']", "[stroke-dasharray='']", "[stroke-dasharray='3 2']"];

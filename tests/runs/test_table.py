@@ -28,7 +28,7 @@ TRANSLATIONS = {
 
 
 class Done:
-    """Translations of a test by systems and seeds. metrics, seeds, systems: those that are in the table."""
+    """Translations of a test set by several systems and seeds. metrics, seeds, systems: shown in the table."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.reference = folder, folder / "test.de"
@@ -80,12 +80,13 @@ def test_scores_are_sacrebleus_for_each_seed(done: Done) -> None:
 def test_with_one_seed_the_table_says_what_p_lacks(done: Done) -> None:
     done.seeds = [1]
     new = done.found()[2]
-    assert new.difference and new.p and new.deviation != new.deviation  # of one seed there is none
+    assert new.difference and new.p and new.deviation != new.deviation  # one seed has no standard deviation
     assert "with one seed, the variance between training runs is unknown and not in p" in "\n".join(done.report("text"))
 
 
 def test_p_is_that_of_the_difference_in_its_row(done: Done) -> None:
-    """Pooled over seeds, a short and a long translation would have the right length, and `new` would be better."""
+    """If seeds were pooled, a short and a long translation would together have the right length, and `new` would
+    win."""
     short = [" ".join(line.split()[:7]) for line in REFERENCE]
     long = [f"{line} of a cat of a mat" for line in REFERENCE]
     base = [line.replace("house", "home") for line in spoiled(1, 0)]
@@ -100,7 +101,7 @@ def test_p_is_that_of_the_difference_in_its_row(done: Done) -> None:
 
 
 def test_what_only_one_of_two_seeds_has_is_not_significant(done: Done) -> None:
-    """Sentences alone would be sure of it, for each has the same words wrong in all seeds of a system."""
+    """A test over sentences alone would call it significant, since all seeds of a system get similar words wrong."""
     for seed, every in ((1, 2), (2, 12)):
         done.write("base", seed, spoiled(every, 0))
     for seed, every in ((1, 3), (2, 20)):
@@ -123,7 +124,7 @@ def test_an_improvement_has_a_plus_by_each_metric(done: Done, metric: str) -> No
 
 
 def test_more_seeds_are_no_more_sentences(done: Done) -> None:
-    """A model that is there twice is no more certain than once."""
+    """Counting the same model twice does not make a difference more significant."""
     for system in ("base", "new"):
         done.write(system, 2, done.path(system, 1).read_text().splitlines())
     both = [each.p for each in done.found()]
@@ -181,7 +182,7 @@ def test_several_systems_have_a_corrected_p(done: Done) -> None:
 
 
 def test_a_challenge_set_has_scores_of_its_own(done: Done, tmp_path: Path) -> None:
-    """Those of its sentences alone, and the share of its words that are in the translations."""
+    """It is scored on its own sentences, and by the share of its words that occur in the translations."""
     numbers = list(range(2, 61, 3))
     (tmp_path / "set").write_text("".join(f"{number}\tcat sat\n" for number in numbers))
     (tmp_path / "bare").write_text("".join(f"{number}\n" for number in numbers))

@@ -94,7 +94,7 @@ def test_each_task_goes_on_after_any_signal(folder: Path) -> None:
         process = FORKS.Process(target=_do, args=(folder, number))
         process.start()
         time.sleep(source.uniform(0, 0.2))
-        source.choice([process.terminate, process.kill])()  # nothing, where the task is done already
+        source.choice([process.terminate, process.kill])()  # no effect if the task has finished
         process.join()
         both = [FORKS.Process(target=_do, args=(folder, number)) for _ in range(2)]
         for process in both:

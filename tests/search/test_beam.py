@@ -176,7 +176,7 @@ def test_log_probabilities_are_those_of_training(target: str, positions: Positio
     for hypothesis in beam_search(model, sources.batch([0], vocabulary.padding, CPU), config, arcs)[0]:
         limit = int(sources.words[0]) + config.max_length_offset
         entries = [vocabulary.target[number] for number in hypothesis.ids]
-        if limit in (len(entries), sum(read_tag(entry) is None for entry in entries)):  # and did not end
+        if limit in (len(entries), sum(read_tag(entry) is None for entry in entries)):  # no end of sentence
             continue
         only = Corpus.empty(vocabulary, side, PrefixPlan(0, 10_000))
         only.append(tiny.source_features("sequence")[0], entries)

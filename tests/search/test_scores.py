@@ -19,7 +19,7 @@ CPU = torch.device("cpu")
 
 
 def forced(path: Path, system: str, target: str, batch_tokens: int = 100) -> tuple[Translator, list[ForcedTarget]]:
-    """Return the scores of the tiny pairs, with one between them that cannot be scored."""
+    """Return the scores of the tiny pairs, and of a pair between them that cannot be scored."""
     folder = write_model(path / "model", system, target)
     translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(batch_tokens=batch_tokens))
     pairs = [*map(ForcedPair, tiny.source_features(system), tiny.target_entries(target))]

@@ -96,7 +96,8 @@ def test_the_trees_of_given_words_add_up(target: str) -> None:
 
 
 def test_strings_are_added_up_and_not_trees(tmp_path: Path) -> None:
-    """Three words have eight strings of seven trees, each with nine pairs of labels: all 72 strings are in the sum."""
+    """Three words have seven trees and eight strings, each with nine pairs of labels. The sum is over all 72
+    strings."""
     folder = write_model(tmp_path / "model", "mask", "transitions")
     translator = Translator.open(folder, CPU, SearchConfig(), TranslateConfig(score=True, sum_trees=1000))
     assert isinstance(translator.output, ArcOutput)

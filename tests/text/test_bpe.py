@@ -43,7 +43,7 @@ def test_codes_and_subwords_are_those_of_subword_nmt(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_many_merges_are_those_of_subword_nmt(seed: int) -> None:
-    """With pairs that are set aside as rare, taken back, and equally frequent."""
+    """The text has pairs that are set aside as rare and taken back later, and equally frequent pairs."""
     draws = random.Random(seed)
     letters = "abcde\u00e4\\."[: 2 + seed]
     counts = {
@@ -150,7 +150,7 @@ def test_dropped_merges_leave_the_word_and_the_generator_as_they_were(word: str,
 
 
 def test_each_merge_is_dropped_with_the_probability_asked_for() -> None:
-    """In the word `ab` with one merge, the share of words that stay apart."""
+    """The test counts how often `ab`, with a single merge, stays in two subwords."""
     bpe, apart = Bpe("#version: 0.2\na b</w>\n"), 0
     for draw in range(4000):
         with bpe.dropping(0.3, str(draw)) as segment:

@@ -69,7 +69,7 @@ def test_bad_markup_is_refused(line: str, cause: str) -> None:
 
 
 def test_time_grows_with_a_line_as_its_length_does() -> None:
-    """These took minutes if an end of a tag were looked for more than once, or if text were copied."""
+    """These lines would take minutes if the end of a tag were searched for more than once, or if text were copied."""
     for part in ("<script>", "<!--", "<a ", '<a b="', "&", "<a b =", "&amp;", "< "):
         line = part * 200_000
         try:
@@ -80,7 +80,7 @@ def test_time_grows_with_a_line_as_its_length_does() -> None:
 
 
 def test_what_is_read_is_what_another_parser_reads() -> None:
-    """Text, elements and what holds them, for lines that are XML."""
+    """The test compares the text, the elements and their parents, for lines that are also XML."""
     for seed in range(2000):
         line = marked_line(random.Random(seed))
         markup = read_markup(line)
@@ -105,7 +105,7 @@ def test_what_is_read_is_what_another_parser_reads() -> None:
 
 
 def test_a_line_whose_words_stay_where_they_are_stays_as_it_is() -> None:
-    """It stays the same byte for byte if end tags come before white space and start tags after it."""
+    """The line stays the same byte for byte if end tags come before white space and start tags after it."""
     for seed in range(2000):
         line = marked_line(random.Random(seed), tidy=True)
         markup = read_markup(line)

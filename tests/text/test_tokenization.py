@@ -61,7 +61,7 @@ def tokenizers(language: str) -> tuple[MosesTokenizer, sacremoses.MosesTokenizer
 @settings(max_examples=100)
 @given(data=st.data())
 def test_remembered_words_are_those_of_the_rules(language: str, data: st.DataObject) -> None:
-    """Their reference is sacremoses on each whole text."""
+    """The reference is sacremoses on each whole text."""
     remembering, rules = tokenizers(language)
     chunk = st.one_of(st.sampled_from(CHUNKS), RULED, st.sampled_from(rules.NONBREAKING_PREFIXES).map("{}.".format))
     for text in data.draw(st.lists(st.lists(chunk).map(" ".join), min_size=1, max_size=4)):

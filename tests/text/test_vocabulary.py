@@ -57,7 +57,7 @@ def test_files_give_the_vocabulary_back(source: Counter[str], target: Counter[st
 
 @given(ANY.filter(lambda word: word != "b" and not word.startswith(" ")), st.integers(0, 2))  # as structure does
 def test_what_breaks_lines_or_terminals_is_neither_learnt_nor_loaded(word: str, number: int) -> None:
-    """White space and control characters, by Unicode's own names for them."""
+    """These are white space and control characters, by their Unicode categories."""
     breaks = any(category(each) in ("Cc", "Zs", "Zl", "Zp") for each in word)
     vocabulary = Vocabulary.build(Counter({word: 1, "b": 1}), Counter({word: 2}), {"upos": Counter({word: 1})})
     assert len(vocabulary.target) + len(vocabulary.source) + len(vocabulary.labels["upos"]) == (3 if breaks else 5)

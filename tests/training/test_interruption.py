@@ -30,7 +30,8 @@ CONFIG = replace(SHORT, epochs=2)  # 30 updates
 
 @pytest.fixture(autouse=True)
 def heeded_signals() -> Iterator[None]:
-    """Those of a terminal: what `nohup` or a shell's `&` starts ignores some, and a training keeps to that."""
+    """Handle signals as in a terminal. A process started by `nohup` or a shell's `&` ignores some of them, and so does
+    its training run."""
     before = {number: signal(number, SIG_DFL) for number in (SIGINT, SIGTERM, SIGHUP)}
     yield
     for number, handler in before.items():
@@ -125,7 +126,7 @@ def test_a_torn_checkpoint_gives_way_to_the_one_before(
     damaged = damage(last.read_bytes())
     assert damaged != last.read_bytes()
     last.write_bytes(damaged)
-    (last.parent / "update-8.safetensors.new").touch()  # of a process that was killed
+    (last.parent / "update-8.safetensors.new").touch()  # left by a process that was killed
     every_four = replace(CONFIG, validate_every=4)
     resumed = run(tmp_path / "model", data, config=every_four, resume=True)
     assert f"synmt train: skipped a checkpoint: {last}: " in capsys.readouterr().err

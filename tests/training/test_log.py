@@ -13,7 +13,7 @@ from tests.training.runs import SHORT, run, write_corpus
 
 
 def curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
-    """The points of each curve in a model folder."""
+    """Return the points of each curve in a model folder."""
     events: Any = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     read = events.EventAccumulator(str(folder / TENSORBOARD)).Reload()
     return {name: [(each.step, each.value) for each in read.Scalars(name)] for name in read.Tags()["scalars"]}

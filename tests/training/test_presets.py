@@ -15,7 +15,7 @@ Asked = tuple[ModelConfig, TrainingConfig]
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
-    """What `synmt train` would have trained."""
+    """Return the models and configs that `synmt train` would have trained."""
     found: list[Asked] = []
     monkeypatch.setattr(api, "train_text", lambda out, text, *_: found.append((text.model, text.recipe.training)))
     return found

@@ -29,7 +29,7 @@ FIT = split(
     "align --fit pairs --tokenizer none --width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 2"
     " --merges 5 --batch-tokens 40 --epochs 2 --report-every 1 --device cpu --out kept"
 )
-NOWHERE = 20_000, 32_000  # ports that no system gives to those who ask for any
+NOWHERE = 20_000, 32_000  # ports that no system hands out by itself
 
 
 def command(folder: Path, name: str, *more: str) -> list[str]:
@@ -132,7 +132,8 @@ def test_two_processes_of_which_some_are_killed_go_on_to_the_same_model(
 
 
 def test_a_run_goes_on_with_another_number_of_processes(whole: Path, tmp_path: Path) -> None:
-    """With as many batches an update in all, the updates are those of any number: sums differ by rounding alone."""
+    """If the total number of batches per update stays the same, updates do not depend on the number of processes,
+    except for the rounding of sums."""
     model = tmp_path / "model"
     for number, (size, updates) in enumerate([(1, "7"), (2, "19"), (1, "30"), (2, "0")]):
         options = ["--accumulate", str(2 // size), "--updates", updates, *["--resume"] * (number > 0)]

@@ -99,7 +99,7 @@ def test_a_validation_needs_pairs(tmp_path: Path) -> None:
 
 
 def test_a_refused_command_leaves_no_run_behind(tmp_path: Path) -> None:
-    """What was wrong is corrected, and the same folder serves."""
+    """Once the mistake is corrected, the same folder can be used."""
     data, out = write_corpus(tmp_path), tmp_path / "model"
     with pytest.raises(BadInput, match="no sentence pairs to train on"):
         run(out, data, config=replace(SHORT, max_length=1))
@@ -107,7 +107,7 @@ def test_a_refused_command_leaves_no_run_behind(tmp_path: Path) -> None:
 
 
 def test_what_is_refused_is_refused_with_one_line(tmp_path: Path) -> None:
-    """What is doubtful, such as pairs that are left out, is said once nothing can be refused any more."""
+    """Warnings, for example about pairs that are left out, come only after all checks have passed."""
     (tmp_path / "a.en").write_text("a b\n\nb c\n" + "a " * 300 + "\n")
     (tmp_path / "a.de").write_text("x y\nx\n\ny\n")
     (tmp_path / "dev.de").write_text("x y\n{\n")
@@ -131,7 +131,7 @@ def test_what_is_refused_is_refused_with_one_line(tmp_path: Path) -> None:
 
 
 def test_an_update_without_target_tokens_is_refused(tmp_path: Path) -> None:
-    """No corpus that a command makes has such a batch; one that did would divide by nothing."""
+    """The commands never make such a batch; it would cause a division by zero."""
     from tests import tiny
 
     made, vocabulary = tiny.corpus("sequence")
@@ -170,8 +170,8 @@ def test_pairs_with_a_bad_line_are_left_out_and_counted_if_that_is_asked_for(
     capsys.readouterr()
     run(tmp_path / "model", data, "mask", target="transitions", dev=data, on_error="blank")
     said = capsys.readouterr().err
-    assert "synmt train: 8 bad lines left empty" in said  # four to learn from and the same to validate on
-    assert said.count("left out 4 pairs with an empty side") == 1  # of both bitexts, which are one
+    assert "synmt train: 8 bad lines left empty" in said  # four for training, and the same four for validation
+    assert said.count("left out 4 pairs with an empty side") == 1  # reported once, since both bitexts are the same
     assert training_of(tmp_path / "model")["pairs"] == len(lines) - 4
 
 

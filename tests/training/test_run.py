@@ -63,7 +63,7 @@ def learnt(
     prefixes: int = 0,
     records: Sequence[ParseRecord] = tuple(tiny.records()),
 ) -> list[Translation]:
-    """Greedy translations of the training pairs by a model that has learnt them. records: their sources."""
+    """Train a model, and return its greedy translations of the training sources, `records`."""
     config = replace(LEARNING, prefixes=prefixes, prefix_tokens=100)
     folder = run(out, data, system, config, target=target, network=tiny.CONFIG)
     translator = Translator.open(folder, torch.device("cpu"), SearchConfig(beam=1), TranslateConfig())
@@ -135,7 +135,8 @@ def test_target_trees_without_a_string_are_counted_not_lost(tmp_path: Path, caps
 
 
 def test_all_spellings_of_a_target_train_the_same_model(tmp_path: Path) -> None:
-    """Records and the lines of `synmt transitions`; and for a decoder of words, records and text."""
+    """A target can be given as records or as lines of `synmt transitions`; for a decoder of words, as records or
+    text."""
     data = write_corpus(tmp_path, 2)
     entries = [tiny.TARGET_SYSTEMS["parent"].entries(each, tiny.whole) for each in tiny.target_records() * 2]
     (tmp_path / "arcs").write_text("".join(f"{write_entries(each)}\n" for each in entries))
@@ -157,7 +158,7 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("interrupted_after", [3, 7])
 def test_a_resumed_run_ends_where_an_uninterrupted_one_does(interrupted_after: int, tmp_path: Path) -> None:
-    """Interrupted within an epoch, and at a checkpoint that is not the last update that was logged."""
+    """The run is interrupted within an epoch, and at a checkpoint that is older than the last logged update."""
     data = write_corpus(tmp_path)
     config = replace(SHORT, validate_every=interrupted_after, epochs=4)
     whole = run(tmp_path / "whole", data, config=config)
@@ -177,7 +178,7 @@ def test_the_log_says_what_was_seen(tmp_path: Path) -> None:
     rows = [dict(zip(header, line, strict=True)) for line in lines]
     pairs = len(Path(data.source).read_text().splitlines())
     targets = [line.split() for line in Path(str(data.target)).read_text().splitlines()]
-    tokens = sum(len(folder.bpe.segment(word)) for words in targets for word in words) + pairs  # and the ends
+    tokens = sum(len(folder.bpe.segment(word)) for words in targets for word in words) + pairs  # an end per pair
     reports = [row for row in rows if row["loss"]]
     for epoch in (1, 2):
         last = next(row for row in reports if int(row["epoch"]) == epoch)
@@ -216,8 +217,8 @@ def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
 
 
 def test_two_processes_give_the_model_of_one(tmp_path: Path) -> None:
-    """torchrun with two processes for half of the run, and one that goes on alone and accumulates two batches,
-    against one process that does so from the beginning. Their dropout is the same, too."""
+    """torchrun trains with two processes for half of the run; then one process continues alone and accumulates two
+    batches. This equals a run in which one process accumulates two batches from the start, including dropout."""
     data = write_corpus(tmp_path, copies=3)
     arguments = (
         f"train --model mask --preset small --source {data.source} --target {data.target} --tokenizer none"
@@ -240,8 +241,8 @@ def test_two_processes_give_the_model_of_one(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Late(Processes):
-    """The second of two processes, which looks at the folder when the first has begun to train: what that one found
-    there was nothing."""
+    """The second of two processes, which looks at the folder after the first has begun to train. The first found an
+    empty folder."""
 
     def from_first(self, value: float) -> float:
         return 0.0
@@ -268,7 +269,8 @@ def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatc
         updates.append(step.number)
         return torch.ones(()), 1, torch.ones(())
 
-    monkeypatch.setattr("synmt.training.run.check_new", lambda path, resume: None)  # it looked before the first wrote
+    # the check comes before the first process has written anything
+    monkeypatch.setattr("synmt.training.run.check_new", lambda path, resume: None)
     monkeypatch.setattr(
         "synmt.training.run.joined_processes", lambda name: nullcontext(Late(1, 2, torch.device("cpu")))
     )
@@ -278,7 +280,7 @@ def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatc
 
 
 class Stopped(Late):
-    """The first of two processes, the other of which a signal stops in each validation."""
+    """The first of two processes; a signal stops the other one in each validation."""
 
     def gathered(self, own: T) -> "list[T | None]":  # type: ignore[override]
         return [own, None]
@@ -293,7 +295,7 @@ def test_a_signal_to_one_process_stops_the_validation_of_all(tmp_path: Path, mon
 
 
 def test_what_is_wrong_with_a_batch_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a thread builds it, too, which ends with the run."""
+    """This holds even if a thread builds the batch; the thread ends with the run."""
     build, built = Corpus.batch, list[None]()
 
     def batch(self: Corpus, *arguments: Any) -> Any:
@@ -312,7 +314,8 @@ def test_what_is_wrong_with_a_batch_is_said(tmp_path: Path, monkeypatch: pytest.
 def test_each_batch_is_read_once_an_epoch_whatever_the_number_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that goes on with other processes × accumulated batches goes on in the data where it was."""
+    """A run that is resumed with another number of processes × accumulated batches continues at the same place in the
+    data."""
     data = write_corpus(tmp_path)
     read: list[list[int]] = []
 
@@ -376,7 +379,7 @@ def test_empty_sides_are_counted_not_lost(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_a_table_has_pairs_as_the_aligners_read_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty line is a pair without words, and `|||` parts columns as a tab does."""
+    """An empty line is a pair without words, and `|||` separates columns like a tab."""
     table = tmp_path / "pairs.tsv"
     table.write_text("a b\tx y\n\nb a ||| y x\n" * 4)
     folder = run(tmp_path / "model", PairFiles(str(table)), "sequence", config=replace(SHORT, updates=1))

@@ -47,7 +47,7 @@ def learnt(folder: Path, data: PairFiles) -> Folder:
 
 
 def other_data(folder: Path, data: PairFiles) -> PairFiles:
-    """The same sources, each with the translation of the next."""
+    """Return pairs of the same sources, each with the translation of the next source."""
     path = folder / "other.de"
     targets = Path(str(data.target)).read_text().splitlines()
     path.write_text("".join(f"{line}\n" for line in [*targets[1:4], targets[0]] * (len(targets) // 4)))
@@ -115,7 +115,7 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(learnt: Folder, data
 def test_words_that_the_model_does_not_know_are_counted(
     learnt: Folder, data: PairFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """жжж is three subwords that no pair of the first training has; 3 of 12 words, or of as many tokens and an end."""
+    """жжж has three subwords, none of which occurs in the first training data."""
     other = tmp_path / "other.de"
     other.write_text("жжж\n" + Path(str(data.target)).read_text().partition("\n")[2])
     run(tmp_path / "begun", PairFiles(data.source, str(other)), config=replace(SHORT, updates=1), start=learnt)

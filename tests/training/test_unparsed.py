@@ -1,4 +1,4 @@
-"""Training on sentences of which some have no parse, or are read as if they had none."""
+"""Training on sentences some of which have no parse, or are read without their parse."""
 
 from dataclasses import replace
 from pathlib import Path

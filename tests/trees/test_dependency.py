@@ -23,10 +23,8 @@ UD = Path(__file__).parents[2] / ".." / "shared" / "data" / "ud"
 
 
 def block(*rows: str, text: str = "") -> str:
-    """A sentence block of rows `id form upos head deprel misc`, divided by spaces; `~` is a space in a form.
-
-    `upos` may be `upos/feats`.
-    """
+    """Return a sentence block from rows `id form upos head deprel misc` with columns separated by spaces. In a form,
+    `~` stands for a space; `upos` may be `upos/feats`."""
     lines = [f"# text = {text}"] if text else []
     for row in rows:
         number, form, upos, head, deprel, misc = row.split(" ")
@@ -192,7 +190,7 @@ WORDS = st.lists(
     data=st.data(),
 )
 def test_a_block_comes_back_whole(words: list[tuple[str, ...]], comments: list[str], data: st.DataObject) -> None:
-    """Through JSON, too; without the block, all columns of words but two come back."""
+    """It also survives JSON. Without the block, all columns of words except two come back."""
     given, expected = [*comments], []
     for number, (form, lemma, upos, xpos, feats, deps, misc) in enumerate(words, 1):
         head, deprel = (0, "root") if number == 1 else (1, "dep")
@@ -332,7 +330,7 @@ RICH = """# newdoc id = d1
 def test_a_column_that_has_changed_leaves_the_rest_of_a_block_as_it_was(
     name: str, column: int, values: list[object]
 ) -> None:
-    """Comments, multiword tokens, empty nodes, DEPS and MISC too."""
+    """Comments, multiword tokens, empty nodes, DEPS and MISC also stay unchanged."""
     record = read_whole_conllu(RICH)
     assert conllu_of_record(record) == f"{RICH}\n"
     rows = [line.split("\t") for line in RICH.split("\n")]
@@ -361,9 +359,11 @@ ZUM = """# sent_id = zum-1
 
 @given(data=st.data())
 def test_new_trees_over_merged_and_divided_words_are_trees_over_the_words_of_the_block(data: st.DataObject) -> None:
-    """The units er geht zum Arzt im 16_500 Haus . keep their arcs, and words all columns but those of the tree."""
+    """The units er geht zum Arzt im 16_500 Haus . keep their arcs, and words keep all columns except those of the
+    tree."""
     record = read_whole_conllu(ZUM)
-    unit_of, top = [1, 2, 3, 4, 5, 6, 6, 7, 8], [1, 2, 3, 5, 6, 8, 9, 10]  # of a token; word of the block for a unit
+    # the unit of each token, and the word of the block for each unit
+    unit_of, top = [1, 2, 3, 4, 5, 6, 6, 7, 8], [1, 2, 3, 5, 6, 8, 9, 10]
     first, *others = data.draw(st.permutations(range(1, len(unit_of) + 1)))
     heads = [0] * len(unit_of)
     for place, token in enumerate(others):

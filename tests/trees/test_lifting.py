@@ -1,4 +1,4 @@
-"""Trees with crossing arcs: the paper's example worked by hand, and laws on trees of any shape."""
+"""Trees with crossing arcs: the paper's example worked by hand, and laws for trees of any shape."""
 
 from itertools import product
 
@@ -33,7 +33,7 @@ def heads_of(tree: tuple[list[int], tuple[int, ...]]) -> list[int]:
     return heads
 
 
-@example(([3, 6, 5, 1, 4, 2, 7], (0, 0, 2, 3, 4, 0)))  # the head of 2 is below its new one only once 4 is down
+@example(([3, 6, 5, 1, 4, 2, 7], (0, 0, 2, 3, 4, 0)))  # word 2 can only go down after word 4
 @given(TREES)
 def test_lifted_trees_are_projective_and_words_with_relations_of_their_own_come_back(
     tree: tuple[list[int], tuple[int, ...]],
@@ -55,7 +55,7 @@ def test_whatever_the_relations_words_go_down_below_their_lifted_heads(
     back, names = lowered(found, relations)
     assert names == deprels
     assert sorted(back).count(0) == 1
-    for word in range(1, 8):  # to the root without a circle
+    for word in range(1, 8):  # follow the heads to the root, without a cycle
         for _ in range(7):
             word = back[word - 1] if word else 0
         assert word == 0

@@ -30,7 +30,7 @@ RECORD = read_record(LINE, partial=True)
 
 @st.composite
 def partial_records(draw: st.DrawFn) -> ParseRecord:
-    """Trees of which some words have been taken off their heads, but not all."""
+    """Draw a tree in which some words, but not all, are detached from their heads."""
     record = draw(dependency_records())
     off = draw(st.sets(st.integers(0, len(record.heads) - 1), max_size=len(record.heads) - 1))
     return replace(record, heads=[UNATTACHED if word in off else head for word, head in enumerate(record.heads)])

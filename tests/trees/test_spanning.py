@@ -1,4 +1,4 @@
-"""Spanning trees, compared with a search of all trees."""
+"""Spanning trees, compared with a search through all trees."""
 
 from itertools import product
 
@@ -20,7 +20,7 @@ def is_tree(heads: tuple[int, ...]) -> bool:
 
 
 def is_projective(heads: tuple[int, ...]) -> bool:
-    """No arc leaves the words under another one, the root's from before the first word among them."""
+    """Return whether no two arcs cross, including the arc from the root, which starts before the first word."""
     arcs = [(min(word, head), max(word, head)) for word, head in enumerate(heads, 1)]
     return not any(a < c < b < d for a, b in arcs for c, d in arcs)
 
@@ -38,7 +38,7 @@ def total(scores: np.ndarray, heads: tuple[int, ...] | list[int]) -> float:
 
 @st.composite
 def matrices(draw: st.DrawFn) -> np.ndarray:
-    """Scores of up to five words; small whole ones have ties."""
+    """Draw scores for up to five words; small integers cause ties."""
     n = draw(st.integers(1, 5))
     numbers = draw(st.sampled_from([st.integers(0, 2), st.integers(-9, 9), st.floats(-1, 1, width=16)]))
     return np.array(draw(st.lists(numbers, min_size=(n + 1) ** 2, max_size=(n + 1) ** 2)), float).reshape(n + 1, -1)

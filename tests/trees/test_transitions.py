@@ -33,7 +33,7 @@ DEPRELS = ["nsubj", "root", "det", "obj", "compound:prt"]
 
 
 def edge_set(entries: Sequence[str], style: ArcStyle) -> list[tuple[int, int, str, int]]:
-    """(parent, child, label, birth), tokens counted from 0."""
+    """Return edges as (parent, child, label, birth), with tokens counted from 0."""
     labels = arc_labels(entries)
     vocabulary = Vocabulary([END_TOKEN, UNKNOWN_TOKEN, *dict.fromkeys(entries)], [])
     columns = GraphReading(style, vocabulary).columns(entries)
@@ -138,7 +138,7 @@ SPELLINGS = st.sampled_from(["a", "bc", "é", "@@d", *LOOKALIKES])
 
 @st.composite
 def trees(draw: st.DrawFn) -> tuple[list[list[str]], list[int], list[str]]:
-    """Subwords, heads and relations of a projective tree."""
+    """Draw the subwords, heads and relations of a projective tree."""
     heads = draw(projective_heads())
     subwords = [
         [f"{part}{JOINER}" for part in draw(st.lists(SPELLINGS, max_size=2))] + [draw(SPELLINGS)] for _ in heads
@@ -171,7 +171,7 @@ def test_a_string_gives_its_tree_back(tree: tuple[list[list[str]], list[int], li
     assert state.words == 1
     assert state.is_tree()
 
-    sizes = [1, *map(len, subwords)]  # of the begin of sentence, and of each word
+    sizes = [1, *map(len, subwords)]  # of the begin of sentence and of each word
     edges = edge_set(entries, style)
     attached = [(sizes[head], sizes[word]) for word, head in enumerate(heads, 1) if head or style.root_arc]
     assert len(edges) == sum(h * m + tokens * (h + m) for h, m in attached)
@@ -205,7 +205,7 @@ def test_edges_lead_from_heads_to_dependents_straight_and_through_the_arc(
 
 
 def is_projective(heads: Sequence[int]) -> bool:
-    """Whether each word between a head and its dependent hangs, over any number of arcs, on that head."""
+    """Return whether each word between a head and its dependent is below that head, directly or not."""
 
     def hangs_on(word: int, head: int) -> bool:
         while word and word != head:

@@ -1,4 +1,4 @@
-"""Projected trees as a treebank."""
+"""Writing projected trees as a treebank."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_words_without_labels_have_those_of_their_form() -> None:
     odd = record("das Haus dort das", 1.0, "VERB _ _ _", "nsubj root dep dep")
     assert list(dictionary.counting([*seen, odd])) == [*seen, odd]
     found = dictionary.complete(odd)
-    assert found.upos == ["DET", "NOUN", "X", "DET"]  # VERB is rare for `das`; nothing is known of `dort`
+    assert found.upos == ["DET", "NOUN", "X", "DET"]  # VERB is rare for `das`; `dort` has no other labels
     assert found.deprels == ["nsubj", "root", "dep", "det"]
     assert odd.upos == ["VERB", "_", "_", "_"]
 

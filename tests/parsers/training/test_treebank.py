@@ -52,7 +52,7 @@ def test_sentences_without_a_phrase_at_the_root_are_left_out(tmp_path: Path) -> 
 
 
 def test_subtrees_of_dependencies_are_spans(tmp_path: Path) -> None:
-    """A multiword token is its words; what depends on `hearing` has a gap, so it is no span."""
+    """A multiword token counts as its words. The dependents of `hearing` have a gap, so they form no span."""
     rows = [
         "1 A DT 2 det",
         "2 hearing NN 4 nsubj:pass",
