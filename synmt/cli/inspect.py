@@ -127,7 +127,7 @@ def attention(
 def alignment(files: tuple[str, ...], sentence: int, form: str, **look: Any) -> None:
     """Show word alignments of one sentence pair, side by side.
 
-    Each FILE has lines of `synmt align --format jsonl`; all but one may have links alone.
+    Each FILE has lines of `synmt align --format jsonl`; all but one may have only links.
     """
     from synmt.inspection.alignment import alignment_matrices, read_alignments
     from synmt.inspection.matrix import TABLES, draw_matrices

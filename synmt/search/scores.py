@@ -92,7 +92,7 @@ def score_stream(model: Path, files: Iterable[str], config: TranslateConfig, dev
     notes.say()
     if unknown:
         subwords = counted(unknown, "subword")
-        print(f"synmt translate: scored {subwords} that the model does not know as unknown", file=sys.stderr)
+        print(f"synmt translate: {subwords} not in the vocabulary, scored as the unknown token", file=sys.stderr)
 
 
 def forced_pairs(

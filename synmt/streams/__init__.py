@@ -38,7 +38,7 @@ def shown(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[:longest] + " …"
 
 
-A_FOLDER = "expected a file, found a folder"
+IS_FOLDER = "expected a file, found a folder"
 
 
 class BadInput(Exception):
@@ -138,10 +138,13 @@ class Notes:
         return iter(self._said)
 
     def left_out(self, what: str, lines: Sequence[Line]) -> None:
-        """Note how many lines training leaves out, and the places of the first ones."""
+        """Note how many pairs training leaves out, and the places of the first ones.
+
+        what: their fault, to follow "pairs".
+        """
         if lines:
             places = ", ".join(f"{line.source}:{line.number}" for line in lines[:3])
-            self.add(f"left out {len(lines)} {what} ({places}, …)")
+            self.add(f"left out {counted(len(lines), 'pair')} {what} ({places}, …)")
 
     def unsaid(self) -> list[str]:
         """Return the notes that have not been printed yet, and count them as printed."""
@@ -186,7 +189,7 @@ def read_lines(paths: Iterable[str], on_error: OnError = "fail") -> Iterator[Lin
                         raise line.error(line.fault)
                     yield line
         except OSError as error:
-            cause = A_FOLDER if isinstance(error, IsADirectoryError) else error.strerror or str(error)
+            cause = IS_FOLDER if isinstance(error, IsADirectoryError) else error.strerror or str(error)
             raise BadInput(cause, source, number and number + 1) from None
 
 

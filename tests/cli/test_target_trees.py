@@ -153,7 +153,7 @@ def test_what_cannot_be_scored_is_said(parent_model: Path) -> None:
         "synmt translate: 1 bad line left empty",
         "synmt translate: 1 line where the tree has several roots left empty",
         "synmt translate: 1 line with an empty side left empty",
-        "synmt translate: scored 1 subword that the model does not know as unknown",
+        "synmt translate: 1 subword not in the vocabulary, scored as the unknown token",
     ]
     done = synmt("translate", parent_model, "--score", "--n-best", "2", text=text)
     assert is_wrong_usage(done, "--n-best has no effect with --score")

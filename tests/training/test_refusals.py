@@ -120,7 +120,7 @@ def test_what_is_refused_is_refused_with_one_line(tmp_path: Path) -> None:
     assert done.returncode == 0
     left_out, tokenizers, too_long, begun, ended = done.stderr.splitlines()
     assert left_out.startswith("synmt train: left out 2 pairs with an empty side (")
-    assert too_long.startswith("synmt train: left out 1 pairs over 256 tokens (")
+    assert too_long.startswith("synmt train: left out 1 pair over 256 tokens (")
     assert tokenizers == "synmt train: source text is tokenized as en, target text as de"
     assert begun.startswith("synmt train: 2 pairs, ") and begun.endswith(" source words from moses")
     assert ended == f"synmt train: saved update 1 of 1 in {tmp_path}/model; synmt translate {tmp_path}/model < SOURCES"

@@ -130,8 +130,8 @@ def test_target_trees_without_a_string_are_counted_not_lost(tmp_path: Path, caps
     run(tmp_path / "model", data, "sequence", replace(SHORT, updates=1), target="transitions")
     place = data.source
     said = capsys.readouterr().err
-    assert f"left out 1 pairs whose target tree has several roots ({place}:5, …)" in said
-    assert "the crossing arcs of 1 target trees" in said
+    assert f"left out 1 pair whose target tree has several roots ({place}:5, …)" in said
+    assert "the crossing arcs of 1 target tree are lifted" in said
 
 
 def test_all_spellings_of_a_target_train_the_same_model(tmp_path: Path) -> None:
@@ -375,7 +375,7 @@ def test_empty_sides_are_counted_not_lost(tmp_path: Path, capsys: pytest.Capture
     Path(str(data.target)).write_text("\n".join(lines) + "\n")
     folder = run(tmp_path / "model", data)
     assert folder.training["pairs"] == 31
-    assert "left out 1 pairs with an empty side" in capsys.readouterr().err
+    assert "left out 1 pair with an empty side" in capsys.readouterr().err
 
 
 def test_a_table_has_pairs_as_the_aligners_read_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,7 +38,7 @@ class Lisa(SourceIdea):
         "predicted", "what the head attends to in training; mixed: half of the rows gold"
     )
     test_parents: Literal["predicted", "gold", "mixed"] = setting(
-        "predicted", "as in training, but for translation; gold ones come from the record"
+        "predicted", "the same for translation; gold parents come from the record"
     )
 
     def needs(self, training: bool) -> frozenset[str]:
