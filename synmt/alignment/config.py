@@ -48,7 +48,7 @@ class AlignConfig:
     format: Literal["pharaoh", "talp", "jsonl"] = setting("pharaoh", "`i-j` from 0; from 1; or JSON lines with scores")
     base: int | None = setting(None, "number of the first word, if not in JSON", 0, 1, unless="format jsonl")
     scores: bool = setting(
-        False, "write scores of links, `i-j:0.93`, and the confidence of each pair; in JSON, of all word pairs"
+        False, "write link scores, `i-j:0.93`, and the confidence of each pair; in JSON, scores of all word pairs"
     )
     temperature: float | None = setting(
         None,

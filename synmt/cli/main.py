@@ -77,7 +77,7 @@ class LazyCommands(SectionGroup):
 
 def _show_versions(context: click.Context, _: click.Parameter, asked: bool) -> None:
     if asked:
-        import platform  # only here: both modules take longer to load than click
+        import platform  # imported here, since both modules take longer to load than click
         from importlib.metadata import PackageNotFoundError, version
 
         click.echo(f"synmt {__version__}")

@@ -53,7 +53,7 @@ def test_pairs_through_a_pipe(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "languages"),
     [
-        ("", ["en", "de"]),  # train.jsonl says nothing, train.de does
+        ("", ["en", "de"]),  # the suffix of train.de names a language, that of train.jsonl does not
         ("--source-language fi", ["fi", "de"]),
         ("--target-language fi", ["en", "fi"]),
         ("--tokenizer none", ["en", "de"]),
@@ -63,7 +63,7 @@ def test_languages_are_those_of_the_file_names(options: str, languages: list[str
     write_pairs(tmp_path)
     small = " ".join([*TINY, "--updates", "1"])
     done = shell(f"synmt train --source train.jsonl --target train.de --out model {small} {options}", tmp_path)
-    said = f"synmt train: target text is tokenized as {languages[1]}\n"  # and records bring their words
+    said = f"synmt train: target text is tokenized as {languages[1]}\n"  # and records have their own words
     assert (said in done.stderr) == ("none" not in options)
     assert "suits a CPU" not in done.stderr
     assert orjson.loads((tmp_path / "model" / "config.json").read_bytes())["model"]["languages"] == languages

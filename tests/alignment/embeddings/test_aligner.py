@@ -79,7 +79,7 @@ def test_words_are_linked_by_their_subwords(rule: str, encoder: Path, tmp_path: 
     assert isinstance(aligner, Embeddings)
     same = [pair(["das", "rotes", "haus"], ["haus", "das", "rotes"])]
     (found,) = aligner.align(same)
-    if rule != "softmax":  # its threshold is for longer states than random ones
+    if rule != "softmax":  # its threshold suits states that are longer than random ones
         assert {(0, 1), (1, 2), (2, 0)} <= set(found.forward)
     for links, each in zip(aligner.align(PAIRS), PAIRS, strict=True):
         assert links.forward == links.backward

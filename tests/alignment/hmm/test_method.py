@@ -92,7 +92,7 @@ def test_trees_tell_equal_words_apart(tmp_path: Path) -> None:
     """The words of one side are in random order, so only heads distinguish the two articles."""
     draws = random.Random(3)
     line = Line("", "pairs", 1)
-    pairs, right = [], []  # right: the places of both articles, the first one first
+    pairs, right = [], []  # right: the positions of the two articles, in order
     for _ in range(200):
         first, second = draws.sample([f"n{number}" for number in range(30)], 2)
         source = ParseRecord(tokens=["a", first, "a", second], heads=[2, 0, 4, 2])
