@@ -38,13 +38,13 @@ def session(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", sorted(DOCS.glob("**/*.md")), ids=lambda path: path.name)
-def test_the_session_of_a_page_prints_what_it_shows(path: Path, tmp_path: Path) -> None:
+def test_pages_show_the_output_of_their_commands(path: Path, tmp_path: Path) -> None:
     for command, shown in session(path.read_text(encoding="utf-8")):
         done = shell(f"{{\n{command}\n}} 2>&1", tmp_path)
         assert done.stdout == shown, command
 
 
-def test_the_session_of_readme_prints_what_it_shows(tmp_path: Path) -> None:
+def test_readme_shows_the_output_of_its_commands(tmp_path: Path) -> None:
     """Each `synmt` is a separate Python process; notes on standard error are not shown."""
     steps = session(README.read_text(encoding="utf-8"))
     assert len(steps) > 3
@@ -57,11 +57,11 @@ def test_the_session_of_readme_prints_what_it_shows(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (0, shown), (command, done.stderr)
 
 
-def test_the_page_of_formats_is_a_session() -> None:
+def test_the_formats_page_is_a_session() -> None:
     assert len(session((DOCS / "formats.md").read_text(encoding="utf-8"))) > 10
 
 
-def test_the_page_of_commands_is_what_they_say() -> None:
+def test_the_commands_page_matches_the_help() -> None:
     shown = cli_page.PAGE.read_text(encoding="utf-8")
     assert shown == cli_page.page(), "write it anew: python -m tests.cli_page"
 
@@ -84,7 +84,7 @@ def anchors(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_links_lead_to_pages_and_their_headings(path: Path) -> None:
+def test_links_lead_to_existing_pages_and_headings(path: Path) -> None:
     for link in LINK.findall(prose(path)):
         if "://" not in link:
             page, _, heading = link.partition("#")
@@ -132,7 +132,7 @@ OTHERS = [path for path in PAGES if path.name not in (*HOMES, "cli.md")]
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
-def test_quoted_figures_are_those_of_the_page_that_they_link_to(path: Path) -> None:
+def test_quoted_figures_match_the_linked_page(path: Path) -> None:
     """A passage that links to a section with measurements quotes its decimals and percentages exactly."""
     for _, passage in passages(path):
         homes = [sections(DOCS / page)[heading] for page, heading in QUOTED.findall(passage)]
@@ -142,7 +142,7 @@ def test_quoted_figures_are_those_of_the_page_that_they_link_to(path: Path) -> N
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
-def test_scores_of_our_own_link_to_where_they_were_measured(path: Path) -> None:
+def test_our_scores_link_to_their_measurement(path: Path) -> None:
     """All other scores are published ones, with a citation or under a heading that says so."""
     for heading, passage in passages(path):
         if SCORE.search(passage) and FIGURE.search(passage):
@@ -151,7 +151,7 @@ def test_scores_of_our_own_link_to_where_they_were_measured(path: Path) -> None:
 
 
 @pytest.mark.parametrize("heading", [*sections(RESULTS)][1:])
-def test_each_result_has_one_table_a_conclusion_a_command_and_a_date(heading: str) -> None:
+def test_each_result_has_a_table_conclusion_command_and_date(heading: str) -> None:
     """This way, each system has one score per section."""
     body = sections(RESULTS)[heading]
     conclusion, *blocks = body.strip().split("\n\n")
@@ -164,7 +164,7 @@ def test_each_result_has_one_table_a_conclusion_a_command_and_a_date(heading: st
     assert re.search(r"^Measured 20\d\d-\d\d-\d\d\b", body, re.MULTILINE)
 
 
-def test_the_picture_of_readme_is_drawn_by_its_command() -> None:
+def test_the_picture_in_readme_comes_from_its_command() -> None:
     """The test compares the text in the picture; its position depends on matplotlib's version."""
     done = shell("synmt inspect alignment found.jsonl gold.links --format svg", DOCS / "img")
     drawn, kept = (re.findall(r"<text[^>]*>([^<]*)<", each) for each in (done.stdout, PICTURE.read_text("utf-8")))
@@ -173,6 +173,6 @@ def test_the_picture_of_readme_is_drawn_by_its_command() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_files_of_synmt_that_a_page_names_exist(path: Path) -> None:
+def test_files_named_on_pages_exist(path: Path) -> None:
     named = re.findall(r"(?<![\w/.-])(?:bin|docs|synmt|tests)/[\w./-]*\w", path.read_text(encoding="utf-8"))
     assert [name for name in named if not (DOCS.parent / name).exists()] == []

@@ -64,7 +64,7 @@ def entry_points() -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_an_idea_an_aligner_and_a_metric_come_from_outside(tmp_path: Path) -> None:
+def test_extensions_work_from_outside(tmp_path: Path) -> None:
     path = install(tmp_path, "extension", "", entry_points())
     for code in blocks("python"):
         name = re.match(r"# (\S+)\n", code)
@@ -91,7 +91,7 @@ def test_an_idea_an_aligner_and_a_metric_come_from_outside(tmp_path: Path) -> No
     assert same.returncode == 0, same.stderr
 
 
-def test_an_idea_of_either_side_takes_less_than_a_hundred_lines() -> None:
+def test_an_idea_takes_fewer_than_a_hundred_lines() -> None:
     for package in ("synmt_depth/", "synmt_inside/"):
         code = [block for block in blocks("python") if block.startswith(f"# {package}")]
         assert len(code) == 2

@@ -57,18 +57,18 @@ def imported_files(file: Path) -> set[Path]:
 
 
 @pytest.mark.parametrize("name", FLOOR_OF)
-def test_a_room_imports_from_lower_floors_alone(name: str) -> None:
+def test_folders_import_only_from_lower_floors(name: str) -> None:
     modules = (parts for file in files(name) for parts in imported(file))
     others = {parts[1] for parts in modules if parts[0] == "synmt" and len(parts) > 1} - {name}
     assert {each for each in others if FLOOR_OF[each] >= FLOOR_OF[name]} == set()
 
 
-def test_every_room_has_a_floor() -> None:
+def test_every_folder_has_a_floor() -> None:
     rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert rooms - {"__init__"} == set(FLOOR_OF)
 
 
-def test_no_files_import_each_other_in_a_circle() -> None:
+def test_no_files_import_each_other_in_a_cycle() -> None:
     reached = {file: imported_files(file) for file in PACKAGE.rglob("*.py")}
     while True:
         further = {file: seen.union(*(reached[each] for each in seen)) for file, seen in reached.items()}
@@ -79,5 +79,5 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 
 
 @pytest.mark.parametrize("name", FREE_OF_TORCH)
-def test_the_lower_floors_know_nothing_of_torch(name: str) -> None:
+def test_lower_floors_do_not_import_torch(name: str) -> None:
     assert "torch" not in {parts[0] for file in files(name) for parts in imported(file)}

@@ -39,7 +39,7 @@ def test_every_block_of_a_page_runs(name: str, tmp_path: Path) -> None:
     run_blocks(f"docs/{name}.md", tmp_path)
 
 
-def test_the_page_of_python_is_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_page_is_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_blocks("docs/python.md", tmp_path)
     monkeypatch.chdir(tmp_path)
     session = "".join(blocks_of("docs/python.md", language="python"))

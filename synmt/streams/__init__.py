@@ -250,7 +250,7 @@ def check_stdin_once(paths: Sequence[str]) -> None:
         raise WrongUsage("standard input can be read only once")
 
 
-def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "lines") -> Iterator[tuple[T, ...]]:
+def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str = "line") -> Iterator[tuple[T, ...]]:
     """Yield item n of all streams together; None is not an item. Raises BadInput with their lengths if these differ."""
     for number, row in enumerate(zip_longest(*streams), 1):
         items = [item for item in row if item is not None]
@@ -259,7 +259,7 @@ def side_by_side(names: Sequence[str], streams: Sequence[Iterator[T]], unit: str
                 number - 1 if item is None else number + sum(1 for _ in stream)
                 for item, stream in zip(row, streams, strict=True)
             )
-            raise BadInput(", ".join(f"{name}: {n} {unit}" for name, n in zip(names, counts, strict=True)))
+            raise BadInput(", ".join(f"{name}: {counted(n, unit)}" for name, n in zip(names, counts, strict=True)))
         yield tuple(items)
 
 

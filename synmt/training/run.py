@@ -186,7 +186,7 @@ def train(
         note_doubts(notes, *dev_sides)
 
         if config.prefixes and model.target.reads_prefixes:
-            notes.add(f"each update learns from {config.prefixes} tokens of each target, not from all")
+            notes.add(f"each update learns from {counted(config.prefixes, 'token')} of each target, not from all")
 
         def announce(folder: ModelFolder[ModelConfig], learner: nn.Module) -> None:
             bad.report("train")

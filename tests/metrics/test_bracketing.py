@@ -31,7 +31,7 @@ def counts(gold: str, predicted: str) -> list[int]:
     ],
     ids=["same", "TOP", "flatter", "punctuation and functions", "labels", "punctuation as a word", "none"],
 )
-def test_counts_by_hand(predicted: str, expected: list[int]) -> None:
+def test_counts_worked_by_hand(predicted: str, expected: list[int]) -> None:
     assert counts(GOLD, predicted) == expected
 
 
@@ -51,7 +51,7 @@ def test_records_and_brackets_compare() -> None:
 
 
 @pytest.mark.skipif(not SAMPLE.exists(), reason="evalb's sample is not here")
-def test_the_sample_of_evalb() -> None:
+def test_the_sample_of_evalb_is_scored_alike() -> None:
     """The sample's parameter file treats TT as T and This as this. COLLINS.prm does not, so the test replaces them."""
     trees = []
     for side in ("gld", "tst"):
@@ -64,6 +64,6 @@ def test_the_sample_of_evalb() -> None:
 
 
 @pytest.mark.parametrize("line", ["He is here .", "(S (X a)) b", "a (S (X b))"])
-def test_words_outside_of_brackets_are_no_parse(line: str) -> None:
+def test_words_outside_brackets_are_refused(line: str) -> None:
     with pytest.raises(ValueError, match="words outside brackets"):
         read_parse(line)

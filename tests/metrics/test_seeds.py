@@ -64,7 +64,7 @@ def slow_p(one: list[list[str]], other: list[list[str]], resamples: int, seed: i
 
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])
-def test_p_is_that_of_loops(seeds: int) -> None:
+def test_p_matches_loops(seeds: int) -> None:
     metric = bleu(NONE)
     systems = [models(system, seeds) for system in (0, 1)]
     one, other = (
@@ -73,7 +73,7 @@ def test_p_is_that_of_loops(seeds: int) -> None:
     assert p_value(one, other, len(REFERENCE)) == pytest.approx(slow_p(systems[0], systems[1], 30, 7), rel=1e-6)
 
 
-def test_each_metric_is_alone() -> None:
+def test_metrics_are_independent() -> None:
     both, statistics = [bleu(NONE), ter()], []
     for model in models(0, 3):
         statistics.append([metric.statistics(model, [REFERENCE]) for metric in both])
@@ -95,7 +95,7 @@ def test_quantiles_of_students_t(t: float, degrees: float, p: float) -> None:
     assert two_sided(t, degrees) == pytest.approx(p, rel=2e-3)
 
 
-def test_where_sentences_make_no_difference_it_is_welchs_test() -> None:
+def test_without_sentence_variance_it_is_welchs_test() -> None:
     one = np.array([27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4])
     other = np.array([27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 30.0, 23.9])
     found = [Trained(scores, np.repeat(scores[:, None], 3, axis=1)) for scores in (one, other)]
@@ -105,7 +105,7 @@ def test_where_sentences_make_no_difference_it_is_welchs_test() -> None:
     assert p_value(found[0], found[1], 1000) == pytest.approx(two_sided(t, degrees))
 
 
-def test_what_does_not_vary() -> None:
+def test_constant_scores() -> None:
     same, less = (Trained(np.array([each, each]), np.full((2, 9), each)) for each in (30.0, 20.0))
     assert p_value(same, same, 100) == 1.0
     assert p_value(same, less, 100) == 0.0

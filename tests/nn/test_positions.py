@@ -5,7 +5,7 @@ import torch
 from synmt.nn.positions import Rotation, Sinusoids, sinusoids
 
 
-def test_channels_by_hand() -> None:
+def test_channels_worked_by_hand() -> None:
     table = sinusoids(3, 4)
     by_hand = [[math.sin(p), math.cos(p), math.sin(p / 100), math.cos(p / 100)] for p in range(3)]
     torch.testing.assert_close(table, torch.tensor(by_hand))
@@ -15,7 +15,7 @@ def test_norm() -> None:
     torch.testing.assert_close(sinusoids(50, 64).norm(dim=1), torch.full((50,), math.sqrt(32)))
 
 
-def test_vectors_are_made_for_the_sentences_that_come() -> None:
+def test_vectors_are_computed_on_demand() -> None:
     """Making a model allocates no vectors, since a stranger's config may set a huge width. A search may be their first
     user."""
     positions = Sinusoids(4)
@@ -41,7 +41,7 @@ def test_rotations_are_products_of_complex_numbers() -> None:
     torch.testing.assert_close(rotation(vectors, places), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_products_of_turned_vectors_depend_on_their_distance() -> None:
+def test_products_of_rotated_vectors_depend_on_their_distance() -> None:
     query, key = torch.randn(2, 1, 1, 1, 16, generator=torch.Generator().manual_seed(1))
     rotation = Rotation(16)
     products = [float((rotation(query, start) * rotation(key, start + 3)).sum()) for start in (0, 1, 50, 700)]

@@ -45,7 +45,7 @@ def rounded_weights(product: Int8Linear) -> Tensor:
     return torch.ops.quantized.linear_unpack(product.packed)[0].int_repr().long()
 
 
-def test_no_two_products_leave_16_bits() -> None:
+def test_sums_of_two_products_fit_in_16_bits() -> None:
     """The test tries every state and weight with the extremes of the second product, so values in between fit, too."""
     products = torch.outer(torch.arange(256), torch.arange(-LARGEST, LARGEST + 1)).flatten()
     for other in (products.min(), products.max()):
@@ -59,7 +59,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 
 @given(st.lists(st.lists(FINITE, min_size=3, max_size=3), min_size=1, max_size=4))
-def test_every_row_is_rounded_to_64_steps_either_way(rows: list[list[float]]) -> None:
+def test_every_row_is_rounded_to_64_steps_in_either_direction(rows: list[list[float]]) -> None:
     """The smallest scale is the smallest normal number, so rows of smaller numbers have fewer steps."""
     weight = torch.tensor(rows)
     rounded = rounded_weights(Int8Linear(weight, torch.zeros(len(rows))))
@@ -87,7 +87,7 @@ def test_products_of_integers_are_exact(lines: int, width: int, rows: int, steps
     assert torch.equal(product_without_vnni(states + 127, weight) - 127 * weight.sum(dim=1) + bias, exact)
 
 
-def test_a_product_is_that_of_the_rounded_numbers() -> None:
+def test_a_product_equals_that_of_the_rounded_numbers() -> None:
     """Each row of weights is rounded to −64 … 64, and states to 256 steps between the smallest and the largest,
     including 0."""
     torch.manual_seed(0)
@@ -104,7 +104,7 @@ def test_a_product_is_that_of_the_rounded_numbers() -> None:
 
 
 @pytest.mark.parametrize("target", ["sequence", "compose", "parent+gcn", "tags"])
-def test_a_model_in_int8_says_about_what_it_said(target: str) -> None:
+def test_a_model_in_int8_gives_similar_results(target: str) -> None:
     """Every product of the network is quantized, including that of the prefixes' last positions and the output
     layer."""
     corpus, vocabulary = tiny.corpus("sequence", target)
@@ -122,12 +122,12 @@ def test_a_model_in_int8_says_about_what_it_said(target: str) -> None:
     assert 0 < (found - exact).norm() < 0.05 * exact.norm()
 
 
-def test_what_is_no_number_is_not_rounded() -> None:
+def test_nan_is_not_rounded() -> None:
     with pytest.raises(FloatingPointError):
         Int8Linear(torch.ones(2, 3), torch.zeros(2))(torch.tensor([[0.0, float("nan"), 1.0]]))
 
 
-def test_a_pytorch_without_the_kernels_is_refused_before_the_model_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_kernels_are_reported_before_the_model_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synmt.search.translation.ENGINE", "none")
     with pytest.raises(BadInput, match="int8: needs a PyTorch build with oneDNN"):
         load(cast(ModelFolder[ModelConfig], None), CPU, "int8")

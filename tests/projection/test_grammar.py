@@ -54,7 +54,7 @@ def pair(rng: random.Random, silent: bool) -> tuple[Pair, ParseRecord]:
     return (ParseRecord(tokens=tokens), [Source(english, links)]), tree
 
 
-def test_words_without_links_get_what_their_like_have_elsewhere() -> None:
+def test_unlinked_words_are_analysed_like_similar_words() -> None:
     rng = random.Random(1)
     made = [pair(rng, silent=number % 3 == 0) for number in range(150)]
     grammar = learnt([each for each, _ in made])
@@ -66,7 +66,7 @@ def test_words_without_links_get_what_their_like_have_elsewhere() -> None:
         assert min(found.confidences) > 0.5
 
 
-def test_what_most_sentences_say_wins_over_a_wrong_link() -> None:
+def test_the_majority_wins_over_a_wrong_link() -> None:
     rng = random.Random(2)
     made = [pair(rng, silent=False) for _ in range(150)]
     grammar = learnt([each for each, _ in made])
@@ -80,7 +80,7 @@ def test_what_most_sentences_say_wins_over_a_wrong_link() -> None:
 
 @settings(max_examples=30)
 @given(pair=linked_pairs())
-def test_whatever_the_links_a_tree_comes_out(pair: Pair) -> None:
+def test_any_links_give_a_tree(pair: Pair) -> None:
     target, sources = pair
     found = projected(target, sources, CONFIG, learnt([pair]))
     found.check()
@@ -106,7 +106,7 @@ def test_nothing_to_learn_from() -> None:
     assert projected(ParseRecord(), [], CONFIG, grammar) == ParseRecord()
 
 
-def test_sentences_too_long_to_learn_from_have_labels_of_their_own() -> None:
+def test_sentences_too_long_to_learn_from_still_get_labels() -> None:
     words = LONGEST + 1
     source = ParseRecord(
         tokens=["x"] * words, upos=["INTJ"] * words, heads=[0, *[1] * (words - 1)],
@@ -119,7 +119,7 @@ def test_sentences_too_long_to_learn_from_have_labels_of_their_own() -> None:
     assert len(found.upos) == words
 
 
-def test_a_grammar_is_the_same_each_time() -> None:
+def test_grammars_are_reproducible() -> None:
     corpus = [each for each, _ in (pair(random.Random(seed), silent=bool(seed % 2)) for seed in range(40))]
     first, second = ([projected(*each, CONFIG, learnt(corpus)) for each in corpus[:5]] for _ in range(2))
     assert first == second
@@ -137,7 +137,7 @@ def test_votes_are_shares_of_at_most_one() -> None:
     assert told.arc_votes() == pytest.approx(np.array([[0.5, 0], [0, 0.3], [0.5, 0]]))
 
 
-def test_a_step_by_hand() -> None:
+def test_a_step_worked_by_hand() -> None:
     """Each feature gets the weight −rate · g / √(start + g²); the label without a gradient keeps its weights."""
     model = LogLinear(8, 2)
     features = np.array([[crossed(1)[0], crossed(2)[0]]])
@@ -145,7 +145,7 @@ def test_a_step_by_hand() -> None:
     assert model.scores(features) == pytest.approx(np.array([[2 * -RATE * 0.5 / (START + 0.25) ** 0.5, 0]]))
 
 
-def test_steps_reach_the_probabilities_of_the_votes() -> None:
+def test_training_approaches_the_distribution_of_votes() -> None:
     """−log p is smallest if p is the distribution of the votes."""
     model, features = LogLinear(10, 3), np.array([[crossed(7)[0]]])
     wanted = np.array([[0.7, 0.2, 0.1]], np.float32)
@@ -158,7 +158,7 @@ TAGS = st.sampled_from(["NOUN", "VERB", "AUX", "PRON", "SCONJ", "DET"])
 
 
 @given(words=st.lists(st.tuples(st.sampled_from(["a", "Bcd", ",", "3rd"]), TAGS), min_size=1, max_size=9))
-def test_what_stands_between_is_counted_as_one_would(words: list[tuple[str, str]]) -> None:
+def test_counts_between_words_equal_those_of_a_loop(words: list[tuple[str, str]]) -> None:
     tokens, tags = zip(*words, strict=True)
     seen = sentence(words_of(tokens), tags)
     verbs, marks = seen.between(("VERB", "AUX"), 2), seen.marks_between(1)
@@ -169,15 +169,15 @@ def test_what_stands_between_is_counted_as_one_would(words: list[tuple[str, str]
             assert marks[head, word - 1] == min(1, sum(token == "," for token, _ in inside))
 
 
-def test_distances_tell_directions() -> None:
-    """The root is equally far from all words. A head before the word has another distance than a head after it."""
+def test_distances_distinguish_directions() -> None:
+    """The root is equally far from all words. Heads before and after a word have different distances."""
     far = distances(5)
     assert len(set(far[0].tolist())) == 1
     assert far[2, 0] == far[3, 1] and far[2, 0] != far[1, 1] and far[2, 0] != far[3, 0]
     assert len({*far[1:, 0].tolist()}) == 5  # itself, 1, 2, 3, 4
 
 
-def test_features_tell_words_apart_by_what_they_are() -> None:
+def test_features_distinguish_words() -> None:
     """Equal words in equal places have the same features. Another word, tag or case changes them."""
     tokens = ["Die", "Katze", "schläft"]
     first, again, small = (words_of(each) for each in (tokens, tokens, ["Die", "katze", "schläft"]))
@@ -189,7 +189,7 @@ def test_features_tell_words_apart_by_what_they_are() -> None:
     assert (noun[1:, :, 4] == verb[1:, :, 4]).all()  # feature of both forms and the direction
 
 
-def test_confidence_leaves_words_off() -> None:
+def test_low_confidence_detaches_words() -> None:
     (target, sources), _ = pair(random.Random(3), silent=True)
     grammar = learnt([(target, sources)])
     whole, partial = (

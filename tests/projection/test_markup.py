@@ -192,7 +192,7 @@ def slow_votes(gap: int, before: int, after: int, apart: tuple[bool, bool], scor
     )
 
 
-def test_the_slow_twin_places_elements_alike() -> None:
+def test_the_slow_twin_agrees() -> None:
     for seed in range(1500):
         each = example(random.Random(seed))
         words = spans_of(each.source, each.markup.text)
@@ -238,7 +238,7 @@ def carried(source: str, target: str, links: str) -> str:
         ("a <x/>", "A B", "", "A B <x/>"),
     ],
 )
-def test_where_elements_go(source: str, target: str, links: str, written: str) -> None:
+def test_typical_placements(source: str, target: str, links: str, written: str) -> None:
     assert carried(source, target, links) == written
 
 
@@ -247,7 +247,7 @@ def test_a_line_of_tags_alone_needs_no_translation() -> None:
     assert EMPTY.carried() == ""
 
 
-def test_time_is_bounded_whatever_a_line_holds() -> None:
+def test_time_is_bounded_for_any_line() -> None:
     """This would take a minute or more if each element were compared with each pair of words."""
     words = [f"w{number}" for number in range(MOST_WORDS)]
     every = [(i, j) for i in range(0, MOST_WORDS, 8) for j in range(MOST_LINKS * 8 // MOST_WORDS)]

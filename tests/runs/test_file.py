@@ -61,7 +61,7 @@ def test_a_plan_has_every_system_seed_and_size(tmp_path: Path) -> None:
     ]
 
 
-def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
+def test_options_of_a_system_override_shared_ones(tmp_path: Path) -> None:
     text = RUN.replace("sequence = {}", "sequence = { learning-rate = 0.5 }")
     assert planned_of(text, tmp_path).trainings[0].options["learning-rate"] == 0.5
 
@@ -98,14 +98,14 @@ def test_an_option_of_a_system_goes_before_that_of_all(tmp_path: Path) -> None:
         ("0.01", "-1", "learning-rate cannot be -1; it is a number from 0 to 100"),
     ],
 )
-def test_what_is_wrong_is_named(old: str, new: str, cause: str, tmp_path: Path) -> None:
+def test_errors_are_reported(old: str, new: str, cause: str, tmp_path: Path) -> None:
     assert old in RUN
     with pytest.raises((BadInput, ValueError)) as error:
         planned_of(RUN.replace(old, new, 1), tmp_path)
     assert cause in str(error.value)
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"missing\.toml: No such file"):
         read_run(tmp_path / "missing.toml")
     (tmp_path / "run.toml").write_bytes(b"\xff")

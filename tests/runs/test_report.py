@@ -105,7 +105,7 @@ def data_of(found: Found, folder: Path) -> Any:
     return Tags(page_of(found, folder)).data
 
 
-def test_a_report_needs_nothing_from_elsewhere_and_runs_nothing_of_its_data(tmp_path: Path) -> None:
+def test_the_report_is_self_contained_and_runs_no_data(tmp_path: Path) -> None:
     text = page_of(of_translations(tmp_path), tmp_path)
     tags = Tags(text)
     assert re.findall("https?:", text) == re.findall("https?:", tags.data["citations"])
@@ -115,7 +115,7 @@ def test_a_report_needs_nothing_from_elsewhere_and_runs_nothing_of_its_data(tmp_
     assert tags.data["tests"][0]["items"][2]["source"]["text"].startswith(HOSTILE)
 
 
-def test_numbers_of_a_report_are_those_of_its_outputs(tmp_path: Path) -> None:
+def test_numbers_in_the_report_match_the_outputs(tmp_path: Path) -> None:
     data = data_of(of_translations(tmp_path), tmp_path)
     references = (tmp_path / "test.de").read_text().splitlines()
     chrf = [sacrebleu.corpus_chrf(translated(5, seed), [references]).score for seed in (1, 2)]
@@ -141,9 +141,7 @@ def test_numbers_of_a_report_are_those_of_its_outputs(tmp_path: Path) -> None:
     assert item["scores"][1][1][0] == pytest.approx(of_sentence, abs=0.006)
 
 
-def test_of_a_long_test_the_sentences_that_differ_most_are_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_tests_show_the_sentences_that_differ_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = of_translations(tmp_path)
 
     def spread(item: Any) -> float:
@@ -157,7 +155,7 @@ def test_of_a_long_test_the_sentences_that_differ_most_are_shown(
     assert min(map(spread, few["items"])) >= sorted(map(spread, every))[-6]
 
 
-def test_trees_of_another_translation_are_left_out(tmp_path: Path) -> None:
+def test_trees_of_other_translations_are_left_out(tmp_path: Path) -> None:
     found = of_translations(tmp_path)
     output = found.measured[0].outputs[1]
     output.path.write_text(lines([*translated(5, 1)[:7], "other", *translated(5, 1)[8:]]))
@@ -167,7 +165,7 @@ def test_trees_of_another_translation_are_left_out(tmp_path: Path) -> None:
     assert not any("dependencies" in item["outputs"][1][0] for item in data_of(found, tmp_path)["tests"][0]["items"])
 
 
-def test_links_and_trees_have_reports_too(tmp_path: Path) -> None:
+def test_links_and_trees_have_reports(tmp_path: Path) -> None:
     item = data_of(of_links(tmp_path), tmp_path)["tests"][0]["items"][0]
     assert item["source"]["words"] == ["a", "<b>", "c"]
     assert item["reference"] == {"words": ["x", "y"], "links": [[0, 0]], "possible": [[1, 1]]}

@@ -48,7 +48,7 @@ def work(folder: Path, rank: int, size: int, port: int) -> None:
 
 
 @pytest.mark.parametrize("size", [2, 4])
-def test_the_updates_of_several_processes_are_those_of_one(size: int, tmp_path: Path) -> None:
+def test_several_processes_make_the_updates_of_one(size: int, tmp_path: Path) -> None:
     """The updates have dropout of all kinds, parameters without a gradient, and processes without a batch, in fp32 and
     bf16."""
     with socket.socket() as free:

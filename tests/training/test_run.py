@@ -72,12 +72,12 @@ def learnt(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_training_learns_its_pairs_by_heart(system: str, tmp_path: Path) -> None:
+def test_training_memorizes_its_pairs(system: str, tmp_path: Path) -> None:
     found = learnt(tmp_path / "model", write_corpus(tmp_path, 2), system)
     assert [each.tokens for each in found] == tiny.TARGETS
 
 
-def test_a_mixed_encoder_learns_parsed_and_unparsed_sentences(tmp_path: Path) -> None:
+def test_a_mixed_encoder_learns_from_parsed_and_unparsed_sentences(tmp_path: Path) -> None:
     parsed = tiny.records()
     records = [*parsed, *(record.without_trees() for record in parsed)]
     found = learnt(tmp_path / "model", write_corpus(tmp_path, 2), "mixed", records=records)
@@ -95,7 +95,7 @@ def test_a_mixed_encoder_learns_parsed_and_unparsed_sentences(tmp_path: Path) ->
         ("pascal", "parent+gcn", 2),
     ],
 )
-def test_decoders_learn_their_pairs_and_trees_by_heart(system: str, target: str, prefixes: int, tmp_path: Path) -> None:
+def test_decoders_memorize_their_pairs_and_trees(system: str, target: str, prefixes: int, tmp_path: Path) -> None:
     found = learnt(tmp_path / "model", with_target_trees(write_corpus(tmp_path, 2)), system, target, prefixes)
     assert [each.tokens for each in found] == tiny.TARGETS
     if target in tiny.TREE_SYSTEMS:
@@ -103,7 +103,7 @@ def test_decoders_learn_their_pairs_and_trees_by_heart(system: str, target: str,
         assert [(each.heads, each.deprels) for each in found] == trees
 
 
-def test_a_resumed_run_draws_the_prefixes_of_an_uninterrupted_one(tmp_path: Path) -> None:
+def test_a_resumed_run_samples_the_same_prefixes(tmp_path: Path) -> None:
     data = with_target_trees(write_corpus(tmp_path, 4))
     config = replace(SHORT, validate_every=3, prefixes=2)
     whole = run(tmp_path / "whole", data, "sequence", config, target="gcn")
@@ -113,7 +113,7 @@ def test_a_resumed_run_draws_the_prefixes_of_an_uninterrupted_one(tmp_path: Path
     assert log_rows(whole) == log_rows(resumed)
 
 
-def test_what_samples_cost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cost_of_sampling_prefixes_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, config = with_target_trees(write_corpus(tmp_path, 2)), replace(SHORT, updates=1, prefixes=2)
     run(tmp_path / "gcn", data, "sequence", config, target="gcn")
     assert "synmt train: each update learns from 2 tokens of each target, not from all\n" in capsys.readouterr().err
@@ -121,7 +121,7 @@ def test_what_samples_cost_is_said(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "each update learns" not in capsys.readouterr().err
 
 
-def test_target_trees_without_a_string_are_counted_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_target_trees_without_a_string_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = with_target_trees(write_corpus(tmp_path, 2))
     lines = Path(str(data.target)).read_text().splitlines()
     lines[3] = '{"tokens": ["a", "b", "c", "d"], "heads": [3, 4, 0, 3], "deprels": ["x", "x", "root", "x"]}'
@@ -134,7 +134,7 @@ def test_target_trees_without_a_string_are_counted_not_lost(tmp_path: Path, caps
     assert "the crossing arcs of 1 target tree are lifted" in said
 
 
-def test_all_spellings_of_a_target_train_the_same_model(tmp_path: Path) -> None:
+def test_all_formats_of_a_target_train_the_same_model(tmp_path: Path) -> None:
     """A target can be given as records or as lines of `synmt transitions`; for a decoder of words, as records or
     text."""
     data = write_corpus(tmp_path, 2)
@@ -157,7 +157,7 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("interrupted_after", [3, 7])
-def test_a_resumed_run_ends_where_an_uninterrupted_one_does(interrupted_after: int, tmp_path: Path) -> None:
+def test_a_resumed_run_equals_an_uninterrupted_one(interrupted_after: int, tmp_path: Path) -> None:
     """The run is interrupted within an epoch, and at a checkpoint that is older than the last logged update."""
     data = write_corpus(tmp_path)
     config = replace(SHORT, validate_every=interrupted_after, epochs=4)
@@ -171,7 +171,7 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(interrupted_after: i
     assert log_rows(whole) == log_rows(resumed)
 
 
-def test_the_log_says_what_was_seen(tmp_path: Path) -> None:
+def test_the_log_records_what_was_trained_on(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     folder = run(tmp_path / "model", data, dev=data, config=replace(SHORT, epochs=2, report_every=1))
     header, *lines = (line.split("\t") for line in (folder.path / "log.tsv").read_text().splitlines())
@@ -190,7 +190,7 @@ def test_the_log_says_what_was_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("clip", [0.0, 1e-3])
-def test_the_norm_is_that_of_the_whole_gradient(clip: float) -> None:
+def test_the_norm_covers_the_whole_gradient(clip: float) -> None:
     data, vocabulary = tiny.corpus("sequence")
     config = replace(SHORT, word_dropout=0.0, clip=clip)
     updater = Updater(tiny.model("sequence", vocabulary), data, config, Processes(0, 1, torch.device("cpu")))
@@ -199,7 +199,7 @@ def test_the_norm_is_that_of_the_whole_gradient(clip: float) -> None:
     assert left == pytest.approx(clip or float(norm), rel=1e-3) and float(norm) > 1e-2
 
 
-def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
+def test_accumulated_batches_have_the_gradient_of_one_batch(tmp_path: Path) -> None:
     """Without dropout, an update of four batches equals one of the four together up to rounding."""
     from synmt.model.translation import TranslationModel
     from tests import tiny
@@ -216,7 +216,7 @@ def test_accumulated_batches_give_the_gradient_of_one(tmp_path: Path) -> None:
         torch.testing.assert_close(apart, together, atol=1e-6, rtol=1e-4)
 
 
-def test_two_processes_give_the_model_of_one(tmp_path: Path) -> None:
+def test_two_processes_train_the_same_model_as_one(tmp_path: Path) -> None:
     """torchrun trains with two processes for half of the run; then one process continues alone and accumulates two
     batches. This equals a run in which one process accumulates two batches from the start, including dropout."""
     data = write_corpus(tmp_path, copies=3)
@@ -260,7 +260,7 @@ class Late(Processes):
         return [own, own]
 
 
-def test_a_process_that_is_late_begins_with_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_process_starts_with_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write_corpus(tmp_path)
     folder = run(tmp_path / "model", data)
     updates: list[int] = []
@@ -286,7 +286,7 @@ class Stopped(Late):
         return [own, None]
 
 
-def test_a_signal_to_one_process_stops_the_validation_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_to_one_process_stops_all_in_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     processes = Stopped(0, 2, torch.device("cpu"))
     monkeypatch.setattr("synmt.training.run.joined_processes", lambda name: nullcontext(processes))
     with pytest.raises(Interrupted, match="stopped in the validation after update 3; --resume"):
@@ -294,7 +294,7 @@ def test_a_signal_to_one_process_stops_the_validation_of_all(tmp_path: Path, mon
     assert [path.name for path in checkpoints(tmp_path / "model" / CHECKPOINTS)] == ["update-3.safetensors"]
 
 
-def test_what_is_wrong_with_a_batch_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_in_batches_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """This holds even if a thread builds the batch; the thread ends with the run."""
     build, built = Corpus.batch, list[None]()
 
@@ -311,7 +311,7 @@ def test_what_is_wrong_with_a_batch_is_said(tmp_path: Path, monkeypatch: pytest.
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("ThreadPoolExecutor")]
 
 
-def test_each_batch_is_read_once_an_epoch_whatever_the_number_of_processes(
+def test_batches_are_read_once_per_epoch_for_any_number_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that is resumed with another number of processes × accumulated batches continues at the same place in the
@@ -336,7 +336,7 @@ def test_each_batch_is_read_once_an_epoch_whatever_the_number_of_processes(
     assert sorted(index for batch in read for index in batch) == sorted([*range(32), *range(32)])
 
 
-def test_a_run_is_not_overwritten_and_not_resumed_by_mistake(tmp_path: Path) -> None:
+def test_runs_are_not_overwritten_or_resumed_by_mistake(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     with pytest.raises(BadInput, match="no run to resume"):
         run(tmp_path / "model", data, resume=True)
@@ -350,9 +350,7 @@ def test_a_run_is_not_overwritten_and_not_resumed_by_mistake(tmp_path: Path) -> 
         run(tmp_path / "model", data, resume=True)
 
 
-def test_a_run_whose_batches_would_come_in_another_order_is_not_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_with_another_order_of_batches_is_not_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write_corpus(tmp_path)
     run(tmp_path / "model", data, config=replace(SHORT, updates=1))
     monkeypatch.setattr("synmt.data.batches.order_by_lengths", lambda source, _: np.arange(len(source)))
@@ -368,7 +366,7 @@ def test_pairs_of_different_lengths_are_refused(tmp_path: Path) -> None:
         run(tmp_path / "model", data)
 
 
-def test_empty_sides_are_counted_not_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_sides_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = write_corpus(tmp_path)
     lines = Path(str(data.target)).read_text().splitlines()
     lines[2] = ""
@@ -378,7 +376,7 @@ def test_empty_sides_are_counted_not_lost(tmp_path: Path, capsys: pytest.Capture
     assert "left out 1 pair with an empty side" in capsys.readouterr().err
 
 
-def test_a_table_has_pairs_as_the_aligners_read_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_is_read_like_the_input_of_aligners(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An empty line is a pair without words, and `|||` separates columns like a tab."""
     table = tmp_path / "pairs.tsv"
     table.write_text("a b\tx y\n\nb a ||| y x\n" * 4)
@@ -394,7 +392,7 @@ def test_nothing_to_train_on(tmp_path: Path) -> None:
         run(tmp_path / "model", PairFiles(str(tmp_path / "empty.en"), str(tmp_path / "empty.de")))
 
 
-def test_a_source_that_is_no_record_is_named(tmp_path: Path) -> None:
+def test_sources_that_are_not_records_are_reported(tmp_path: Path) -> None:
     data = write_corpus(tmp_path)
     lines = Path(data.source).read_text().splitlines()
     lines[4] = lines[4][:-9]

@@ -77,7 +77,7 @@ class OnTheDevice:
     ("system", "target"),
     [(system, "sequence") for system in tiny.SYSTEMS] + [("sequence", target) for target in tiny.TARGET_SYSTEMS],
 )
-def test_no_one_waits_for_the_device(system: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_host_never_waits_for_the_device(system: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """This holds for a whole update, from the batch to the new parameters."""
     corpus, vocabulary = tiny.corpus(system, target)
     batch = OnTheDevice(corpus.batch([0, 1, 2, 3], CPU))
@@ -103,7 +103,7 @@ def test_no_one_waits_for_the_device(system: str, target: str, monkeypatch: pyte
         ("sequence", "compose"),
     ],
 )
-def test_more_sentences_are_no_more_operations(system: str, target: str) -> None:
+def test_more_sentences_need_no_more_operations(system: str, target: str) -> None:
     """An update on four sentences has as many matrix products as an update on one sentence, and only a few other
     operations more, for padding. Nothing is computed or copied sentence by sentence."""
 
@@ -124,7 +124,7 @@ def test_more_sentences_are_no_more_operations(system: str, target: str) -> None
     assert four.total() <= 1.05 * one.total()
 
 
-def test_updates_are_made_ahead_in_order() -> None:
+def test_updates_are_prepared_ahead_in_order() -> None:
     """One update is prepared ahead of the current one. An error comes after all earlier updates, and no thread is left
     behind."""
     made: list[int] = []
@@ -149,7 +149,7 @@ def test_updates_are_made_ahead_in_order() -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("ThreadPoolExecutor")]
 
 
-def test_an_update_is_that_of_adam_by_itself() -> None:
+def test_updates_equal_those_of_plain_adam() -> None:
     """It uses the gradient per token, clipped to the maximal norm; unused parameters have a gradient of zeros."""
     corpus, vocabulary = tiny.corpus("sequence")
     config = TrainingConfig(word_dropout=0.0, clip=0.1)

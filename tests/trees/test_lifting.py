@@ -13,7 +13,7 @@ from synmt.trees.transitions import read_transitions, transitions_of_record
 from tests.trees.test_transitions import is_projective
 
 
-def test_the_example_of_the_paper() -> None:
+def test_the_example_in_the_paper() -> None:
     """Nivre & Nilsson 2005, figures 1 and 2: Z nich je jen jedna na kvalitu ."""
     heads, deprels = [5, 1, 0, 5, 3, 3, 6, 3], ["AuxP", "Atr", "Pred", "AuxZ", "Sb", "AuxP", "Adv", "AuxK"]
     assert lifted(heads, deprels) == ([3, *heads[1:]], ["AuxP↑Sb", *deprels[1:]])
@@ -35,9 +35,7 @@ def heads_of(tree: tuple[list[int], tuple[int, ...]]) -> list[int]:
 
 @example(([3, 6, 5, 1, 4, 2, 7], (0, 0, 2, 3, 4, 0)))  # word 2 can only go down after word 4
 @given(TREES)
-def test_lifted_trees_are_projective_and_words_with_relations_of_their_own_come_back(
-    tree: tuple[list[int], tuple[int, ...]],
-) -> None:
+def test_lifting_makes_trees_projective_and_can_be_undone(tree: tuple[list[int], tuple[int, ...]]) -> None:
     heads = heads_of(tree)
     deprels = [f"r{word}" if head else "root" for word, head in enumerate(heads, 1)]
     found, relations = lifted(heads, deprels)
@@ -47,7 +45,7 @@ def test_lifted_trees_are_projective_and_words_with_relations_of_their_own_come_
 
 
 @given(TREES, st.lists(st.sampled_from("ab"), min_size=7, max_size=7))
-def test_whatever_the_relations_words_go_down_below_their_lifted_heads(
+def test_with_any_relations_words_move_down_without_cycles(
     tree: tuple[list[int], tuple[int, ...]], deprels: list[str]
 ) -> None:
     heads = heads_of(tree)
