@@ -30,7 +30,7 @@ PICTURES = get_args(PictureForm)
 of_matrices = partial(click.option, cls=SectionOption, unless="--format html")  # a page shows all layers and heads
 
 sentence_number = click.option(
-    "--sentence", type=click.IntRange(1, 10**9), default=1, metavar="N", help="Line of the sentence, from 1."
+    "--sentence", type=click.IntRange(1, 10**9), default=1, metavar="N", help="Line number of the sentence, from 1."
 )
 
 

@@ -98,7 +98,7 @@ def command(
 ) -> None:
     """Score hypotheses against references.
 
-    Each file has one sentence per line, and each system its file. The metrics compare:
+    Each file has one sentence per line, and each system has its own file. The metrics compare:
 
     \b
     bleu chrf chrf+ chrf++ ter ribes  detokenized translations, as sacreBLEU does

@@ -47,7 +47,7 @@ def language_code(context: click.Context, parameter: click.Parameter, code: str 
     type=click.Choice(["text", "records", "conllu"]),
     default="text",
     needs="--invert",
-    help="Write words alone, parse records or CoNLL-U.",
+    help="Write only the words, parse records, or CoNLL-U.",
 )
 @in_section("Strings")(
     "--moses",

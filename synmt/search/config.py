@@ -30,8 +30,8 @@ class SearchConfig:
     max_length_ratio: float | None = setting(None, "maximum subwords per source subword", most=1000)
     min_length_ratio: float = setting(0.0, "minimum subwords per source subword", unless=AMONG_WORDS, most=1000)
     no_repeat: int = setting(0, "never repeat N subwords in a row; 0: no limit", unless=AMONG_WORDS, most=1000)
-    sample: bool = setting(False, "draw tokens at random, --n-best times")
-    top_k: int = setting(0, "draw among the N most likely tokens; 0: all", needs="sample", most=2**22)
+    sample: bool = setting(False, "sample tokens at random, --n-best times")
+    top_k: int = setting(0, "sample from the N most likely tokens; 0: all", needs="sample", most=2**22)
     seed: int = setting(1, "random seed of --sample", needs="sample")
     search: SearchName = setting(
         "tokens",

@@ -22,7 +22,7 @@ class TrainingConfig:
     batch_tokens: int = setting(4096, "batch size: sentences × longest", 1, most=2**24)
     batch_by: BatchBy = setting(
         "tokens",
-        "what --batch-tokens counts: tokens of the longer side, of the target, or of the source's words alone; or just"
+        "what --batch-tokens counts: tokens of the longer side, of the target, or only of the source's words; or just"
         " sentences, so that systems with longer inputs see as many per update",
     )
     prefixes: int = setting(

@@ -31,7 +31,7 @@ def links_of(aligner: Aligner) -> list[list[tuple[int, int]]]:
 
 
 def assert_shards_change_nothing(aligner: Aligner, exactly: bool) -> None:
-    """Check that the lines of a pair depend only on the pair: one shard gives the same as many, also in another order.
+    """Check that the lines of a pair depend only on the pair: one shard gives the same as many, in any order.
 
     exactly: compare scores as well as links. In networks, the rounding of scores depends on the batch.
     """

@@ -325,7 +325,7 @@ def test_train_help_shows_the_options_of_a_system(system: str) -> None:
 
 
 def choices(name: str) -> Iterator[list[str]]:
-    """Yield arguments that choose each method, system and idea of a command, after no arguments."""
+    """Yield no arguments, then arguments that choose each method, system and idea of a command."""
     yield []
     if name == "train":
         yield from (["--model", system] for system in systems())
