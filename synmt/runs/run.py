@@ -75,7 +75,7 @@ class Run:
         done."""
         tasks, place = self.work.tasks.all, self.work.place
         if number > len(tasks):
-            raise BadInput(f"the run has no task {number}, only {len(tasks)} tasks")
+            raise BadInput(f"the run has no task {number}, only {counted(len(tasks), 'task')}")
         task, known = tasks[number - 1], dict[Path, bool]()
         with place.opened(shared=True):
             for each in task.needs:
