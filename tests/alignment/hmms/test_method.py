@@ -71,6 +71,15 @@ def test_a_run_that_was_stopped_goes_on(missing: list[str], folder: Path, tmp_pa
         fitted("hmms", PAIRS, tmp_path / "new", QUICK, resume=True)
 
 
+def test_a_run_that_was_stopped_goes_on_only_from_the_same(folder: Path, tmp_path: Path) -> None:
+    """Also where only `hmm`, which is fitted at once, is finished."""
+    shutil.copytree(folder / "hmm", tmp_path / "hmm")
+    with pytest.raises(BadInput, match=r"hmm: was fitted with different data than this command|with data \w+, not"):
+        fitted("hmms", PAIRS[1:], tmp_path, QUICK, resume=True)
+    with pytest.raises(BadInput, match="hmm: was fitted with --hmm-rounds 3, not 2"):
+        fitted("hmms", PAIRS, tmp_path, QUICK | {"hmm_rounds": 2}, resume=True)
+
+
 def test_what_its_parts_do_not_take_is_refused() -> None:
     for settings in ({"hmm_null": 1.0}, {"neural_hmm_null": 0.0}, {"neural_hmm_jump": 0}):
         with pytest.raises(WrongUsage, match=r"(null|jump) cannot be"):
