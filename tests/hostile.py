@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from shutil import copytree
 from tempfile import TemporaryDirectory
@@ -35,16 +34,13 @@ from synmt.model.target import target_side
 from synmt.text.bpe import Bpe
 from synmt.trees.record import read_record
 from tests import tiny, udpipe_files
-from tests.cli.commands import CODES, RECORD
-from tests.cli.warm import LIBRARIES, modules_of_synmt
+from tests.cli.commands import CODES, FORKS, RECORD
 
 PARSER = Path(__file__).parents[1] / "synmt" / "parsers" / "models"
 MEMORY = 2**30  # bytes that a command which refuses its input may have had
 SECONDS = 10  # of processor time, the same
 LONGEST = 60  # seconds of processor time that a command gets
 EDITS = 24  # of UDPipe models
-FORKS = get_context("forkserver")
-FORKS.set_forkserver_preload([*LIBRARIES, *modules_of_synmt(), "tests.fuzz.commands"])
 
 
 @dataclass(frozen=True)

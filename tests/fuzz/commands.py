@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from synmt.cli import main
-from tests.hostile import FORKS
+from tests.cli.commands import FORKS
 
 LONGEST = 20  # seconds of processor time
 MEMORY = 4 * 2**30  # bytes of address space, in addition to those of this process
@@ -101,6 +101,7 @@ def _be(arguments: list[str], folder: Path, seconds: int, environment: dict[str,
     try:
         os.chdir(folder)
         os.environ.update(environment)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` may have set it to be ignored
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY,) * 2)

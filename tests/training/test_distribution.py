@@ -14,7 +14,7 @@ from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes, joined_processes
 from synmt.training.update import Updater
 from tests import tiny
-from tests.hostile import FORKS
+from tests.cli.commands import FORKS
 
 ALONE = Processes(0, 1, torch.device("cpu"))
 SYSTEMS = [("multitask", "sequence"), ("lisa", "tags"), ("sequence", "parent+gcn"), ("mask", "compose")]
