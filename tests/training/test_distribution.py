@@ -47,8 +47,15 @@ def work(folder: Path, rank: int, size: int, port: int) -> None:
         torch.save(updates(processes), folder / f"{rank}.pt")
 
 
+@pytest.fixture(scope="module")
+def expected() -> dict[str, torch.Tensor]:
+    return updates(ALONE)
+
+
 @pytest.mark.parametrize("size", [2, 4])
-def test_the_updates_of_several_processes_are_those_of_one(size: int, tmp_path: Path) -> None:
+def test_the_updates_of_several_processes_are_those_of_one(
+    size: int, expected: dict[str, torch.Tensor], tmp_path: Path
+) -> None:
     """With dropout of all kinds, parameters without a gradient, and processes without a batch, in fp32 and bf16."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -59,7 +66,6 @@ def test_the_updates_of_several_processes_are_those_of_one(size: int, tmp_path: 
     for process in started:
         process.join()
         assert process.exitcode == 0
-    expected = updates(ALONE)
     for rank in range(size):
         found = torch.load(tmp_path / f"{rank}.pt")
         assert found.keys() == expected.keys()

@@ -224,7 +224,7 @@ def test_checkpoints_come_by_the_clock(tmp_path: Path) -> None:
 
 def test_killed_again_and_again_a_run_ends_as_if_left_alone(tmp_path: Path) -> None:
     """The short form of `python -m tests.training.kill`."""
-    assert kill_often(tmp_path, kills=2, epochs=3, seed=2)
+    assert kill_often(tmp_path, kills=2, epochs=2, seed=2)
 
 
 def test_the_checksum_sees_every_part() -> None:
