@@ -320,7 +320,7 @@ def test_help_of_train_shows_the_options_of_a_system(system: str) -> None:
     if system == "sequence":
         assert shown("train", ["--help-all"]) == help_text
         for flag in ("--help", "--help-all"):
-            assert "[default: 0.003]" in shown("train", [flag])
+            assert "[default: 0.005]" in shown("train", [flag])
             assert "[default: 0.0003]" in shown("train", [flag, "--preset", "paper"])
 
 
