@@ -101,7 +101,6 @@ def _be(arguments: list[str], folder: Path, seconds: int, environment: dict[str,
     try:
         os.chdir(folder)
         os.environ.update(environment)
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` may have set it to be ignored
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY,) * 2)

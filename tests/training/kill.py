@@ -11,7 +11,7 @@ import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from shlex import split
-from signal import SIGINT, SIGKILL, SIGTERM, Signals
+from signal import SIGINT, SIGKILL, SIGTERM, Signals, default_int_handler, signal
 from tempfile import TemporaryDirectory
 
 import click
@@ -145,6 +145,7 @@ def kill_often(folder: Path, kills: int, epochs: int, seed: int) -> bool:
 @click.option("--epochs", default=100, show_default=True)
 @click.option("--seed", default=1, show_default=True)
 def command(kills: int, epochs: int, seed: int) -> None:
+    signal(SIGINT, default_int_handler)  # with `&`, a shell may have set it to be ignored, also by children
     with TemporaryDirectory() as folder:
         sys.exit(not kill_often(Path(folder), kills, epochs, seed))
 

@@ -115,11 +115,10 @@ def test_a_fit_is_resumed_where_it_stopped(tmp_path: Path) -> None:
         assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
         assert np.array_equal(one.forward, other.forward)
     assert fit_to("shift-aet", PAIRS, part, resume=True)  # there is nothing left to do
-    for pairs, options, difference in (
-        (PAIRS[1:], {}, "data"), (PAIRS, {"shift_aet_layer": 1}, "--shift-aet-layer 0, not 1")
-    ):  # fmt: skip
-        with pytest.raises(BadInput, match=f"part: was fitted with {difference}"):
-            fit_to("shift-aet", pairs, part, resume=True, **options)
+    with pytest.raises(BadInput, match="part: was fitted with data"):
+        fit_to("shift-aet", PAIRS[1:], part, resume=True)
+    with pytest.raises(BadInput, match="part: was fitted with --shift-aet-layer 0, not 1"):
+        fit_to("shift-aet", PAIRS, part, resume=True, shift_aet_layer=1)
     with pytest.raises(BadInput, match="links"):
         fit_to("shift-aet", PAIRS, part, LINKS, resume=True)
     with pytest.raises(BadInput, match="--resume"):
