@@ -16,11 +16,10 @@ from tempfile import TemporaryDirectory
 
 import click
 import torch
-from safetensors.torch import load_file
 
 from synmt.training.checkpoint import checkpoints
 from tests.fuzz.commands import ended, start
-from tests.training.runs import UNTIMED, write_corpus
+from tests.training.runs import state, write_corpus
 
 OPTIONS = split(
     "--model mask --preset small --tokenizer none --target-language de --width 32 --feedforward 64 --heads 2"
@@ -97,18 +96,9 @@ class Victim:
 
     def ends_like(self, other: "Victim") -> bool:
         """Return whether parameters, checkpoints and logs are the same."""
-
-        def rows(victim: "Victim") -> list[list[str]]:
-            lines = victim.log.read_text().splitlines()
-            return [[line.split("\t")[column] for column in UNTIMED] for line in lines]
-
-        def tensors(victim: "Victim") -> dict[str, torch.Tensor]:
-            files = victim.folder / "model.safetensors", checkpoints(victim.folder / "checkpoint")[0]
-            return {f"{number} {name}": t for number, file in enumerate(files) for name, t in load_file(file).items()}
-
-        mine, its = tensors(self), tensors(other)
+        (mine, my_rows), (its, its_rows) = state(self.folder), state(other.folder)
         same = mine.keys() == its.keys() and all(torch.equal(mine[name], its[name]) for name in mine)
-        return same and rows(self) == rows(other) and self.saved() == other.saved()
+        return same and my_rows == its_rows and self.saved() == other.saved()
 
 
 def kill_often(folder: Path, kills: int, epochs: int, seed: int) -> bool:
