@@ -25,7 +25,7 @@ def test_streams_of_many_windows_score_as_one_corpus() -> None:
     ]
 
 
-def test_each_bucket_scores_as_a_corpus_of_its_own() -> None:
+def test_each_bucket_is_scored_as_a_corpus() -> None:
     numbers = [n % 3 if n % 3 < 2 else 3 for n in range(1100)]
     buckets = score_by_length(given_input(METRICS, SYSTEMS, [REFERENCE], numbers), LengthBuckets((10, 20, 30)))
     assert [(bucket.length, bucket.sentences) for bucket in buckets] == [
@@ -39,14 +39,14 @@ def test_each_bucket_scores_as_a_corpus_of_its_own() -> None:
     assert buckets[-1].scores == score_systems(given_input(METRICS, SYSTEMS, [REFERENCE]))
 
 
-def test_no_lines_have_no_score() -> None:
+def test_empty_input_has_no_score() -> None:
     with pytest.raises(ValueError, match="no lines to score"):
         score_systems(given_input(METRICS, [[]], [[]]))
     with pytest.raises(ValueError, match="no lines to score"):
         score_by_length(given_input(METRICS, [[]], [[]]), LengthBuckets((1,)))
 
 
-def test_each_sentence_scores_as_a_corpus_of_its_own() -> None:
+def test_each_sentence_is_scored_as_a_corpus() -> None:
     sentences = list(score_sentences(given_input(METRICS, SYSTEMS, [REFERENCE])))
     assert len(sentences) == len(REFERENCE)
     for number in (0, 7, 999, 1000, 1099):
@@ -78,7 +78,7 @@ def test_tables_by_length() -> None:
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, unique=True).map(sorted), st.integers(0, 60))
-def test_a_length_is_in_the_bucket_whose_label_says_so(limits: list[int], length: int) -> None:
+def test_lengths_fall_into_the_bucket_with_their_label(limits: list[int], length: int) -> None:
     buckets = LengthBuckets(tuple(limits))
     start, end = buckets.labels()[buckets.bucket(length)].split("-")
     assert int(start) <= length <= int(end or length)
