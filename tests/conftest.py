@@ -1,7 +1,10 @@
 """Configures hypothesis without deadlines (a busy machine is slow, not wrong), and one thread for small tensors."""
 
 import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
+from signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal
 
 import pytest
 from hypothesis import settings
@@ -10,8 +13,11 @@ from tests.cli.commands import AT_THE_END
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"  # no test uses the network
+if getsignal(SIGINT) is SIG_IGN:  # set by a shell's `&`; commands that tests start would inherit it
+    signal(SIGINT, default_int_handler)
 
 settings.register_profile("synmt", deadline=None)
+settings.register_profile("few", deadline=None, max_examples=10)
 settings.load_profile("synmt")
 
 
@@ -21,9 +27,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let all tests share their own cache, and leave the user's cache alone."""
-    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+def cache(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[None]:
+    """Let all tests share their own cache, and leave the user's cache alone. Compiled code is kept for the next time,
+    since compiling takes six seconds."""
+    folder = tmp_path_factory.mktemp("cache")
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    own, kept = folder / "synmt", pytestconfig.rootpath / ".pytest_cache" / "synmt"
+    for each in (own, kept):
+        each.mkdir(parents=True, exist_ok=True)
+    _copy_compiled(kept, own)
+    yield
+    _copy_compiled(own, kept)
+
+
+def _copy_compiled(source: Path, target: Path) -> None:
+    for path in source.glob("chains-*.so"):  # the name is a checksum of what it was made of
+        if not (target / path.name).exists():
+            part = target / f"{path.name}.{os.getpid()}"
+            shutil.copy(path, part)
+            part.replace(target / path.name)
 
 
 @pytest.fixture(scope="session", autouse=True)

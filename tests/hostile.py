@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from shutil import copytree
 from tempfile import TemporaryDirectory
@@ -35,16 +34,13 @@ from synmt.model.target import target_side
 from synmt.text.bpe import Bpe
 from synmt.trees.record import read_record
 from tests import tiny, udpipe_files
-from tests.cli.commands import CODES, RECORD
-from tests.cli.warm import LIBRARIES, modules_of_synmt
+from tests.cli.commands import CODES, FORKS, RECORD
 
 PARSER = Path(__file__).parents[1] / "synmt" / "parsers" / "models"
 MEMORY = 2**30  # bytes; the most that a command may use to refuse its input
 SECONDS = 10  # of processor time; the most that a command may use to refuse its input
 LONGEST = 60  # seconds of processor time after which a command is stopped
 EDITS = 24  # number of edited UDPipe models
-FORKS = get_context("forkserver")
-FORKS.set_forkserver_preload([*LIBRARIES, *modules_of_synmt(), "tests.fuzz.commands"])
 
 
 @dataclass(frozen=True)

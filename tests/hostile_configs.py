@@ -19,9 +19,9 @@ from typing import Any
 
 from synmt.cli import main
 from tests import tiny
-from tests.cli.commands import RECORD
+from tests.cli.commands import FORKS, RECORD
 from tests.fuzz.settings import fields_of
-from tests.hostile import FORKS, PARSER, good_aligner
+from tests.hostile import PARSER, good_aligner
 from tests.inspection.models import write_model
 
 HUGE: list[Any] = [2**32 - 1, 1e308]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.cli.commands import shell
 from tests.packages import install
-from tests.test_recipes import ROOT, SMALLER, blocks_of
+from tests.test_recipes import SMALLER, blocks_of
 
 PAGE = "docs/extending.md"
 CORPUS = """
@@ -50,14 +50,9 @@ assert compared >= len(lines)
 """
 
 
-def blocks(language: str) -> list[str]:
-    text = (ROOT / PAGE).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
 def entry_points() -> str:
     """Return the entry points from all tables of the page, in the format of an installed package."""
-    groups = [tomllib.loads(block)["project"]["entry-points"] for block in blocks("toml")]
+    groups = [tomllib.loads(block)["project"]["entry-points"] for block in blocks_of(PAGE, "toml")]
     lines = []
     for group, names in (pair for each in groups for pair in each.items()):
         lines += [f"[{group}]", *(f"{name} = {place}" for name, place in names.items())]
@@ -66,7 +61,7 @@ def entry_points() -> str:
 
 def test_extensions_work_from_outside(tmp_path: Path) -> None:
     path = install(tmp_path, "extension", "", entry_points())
-    for code in blocks("python"):
+    for code in blocks_of(PAGE, "python"):
         name = re.match(r"# (\S+)\n", code)
         assert name
         file = tmp_path / name[1]
@@ -93,6 +88,6 @@ def test_extensions_work_from_outside(tmp_path: Path) -> None:
 
 def test_an_idea_takes_fewer_than_a_hundred_lines() -> None:
     for package in ("synmt_depth/", "synmt_inside/"):
-        code = [block for block in blocks("python") if block.startswith(f"# {package}")]
+        code = [block for block in blocks_of(PAGE, "python") if block.startswith(f"# {package}")]
         assert len(code) == 2
         assert sum(bool(line.strip()) for block in code for line in block.splitlines()) < 100

@@ -17,16 +17,12 @@ from typing import Any, Self
 import pytest
 
 from tests.cli.commands import COLD, synmt, write_program
+from tests.test_recipes import blocks_of
 
-PAGE = Path(__file__).parents[1] / "docs/filtering.md"
+PAGE = "docs/filtering.md"
 PAIRS = [("the red house", "das rote Haus"), ("the old tree", "der alte Baum"), ("the red tree", "der rote Baum")]
 NOISY = [("the red house", "das rote Haus"), ("the red house", "ein Baum"), ("", ""), ("the old tree", "der alte Baum")]
 TRUE = [NOISY[0], NOISY[3]]
-
-
-def blocks(language: str) -> list[str]:
-    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +41,7 @@ def test_opusfilter_accepts_pairs_by_their_confidence(aligner: Path, monkeypatch
         stand_in.FilterABC = type("FilterABC", (), {"__init__": lambda self, name=None, workdir="": None})  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "opusfilter", stand_in)
     names: dict[str, Any] = {}
-    exec(blocks("python")[0], names)
+    exec(blocks_of(PAGE, "python")[0], names)
     chosen = names["LinkConfidence"](aligner=str(aligner), threshold=0.4)
     scores = list(chosen.score(list(pair) for pair in NOISY))
     assert len(scores) == len(NOISY) and all(0 <= score <= 1 for score in scores)
@@ -86,7 +82,7 @@ for line, score in zip(lines, scores.splitlines(), strict=True):
 
 
 def test_opuscleaner_runs_its_filter_on_lines(aligner: Path, tmp_path: Path) -> None:
-    described = json.loads(blocks("json")[0])
+    described = json.loads(blocks_of(PAGE, "json")[0])
     assert described["type"] == "bilingual"
     assert set(re.findall(r"\$([A-Z]+)", described["command"])) == described["parameters"].keys()
     write_program(tmp_path / "bin/synmt", f'exec {COLD} "$@"')
@@ -156,7 +152,7 @@ def test_spark_pipes_each_part_through_the_aligner(
     write_program(tmp_path / "synmt", f'exec {COLD} "$@"')
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     names: dict[str, Any] = {}
-    exec(blocks("python")[1], names)
+    exec(blocks_of(PAGE, "python")[1], names)
     lines = [f"{source}\t{target}" for source, target in NOISY]
     found = list(names["confident"](Parts([lines[:1], lines[1:]]), aligner, 0.4))
     assert found == ["\t".join(pair) for pair in TRUE]

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +10,9 @@ import pytest
 from synmt.runs.file import read_run
 from synmt.runs.run import Run
 from synmt.runs.systems import plan
+from tests.cli.commands import synmt
 
 ROOT = Path(__file__).parents[1]
-SMALL = "--width 16 --feedforward 16 --heads 2 --encoder-layers 1 --decoder-layers 2 --merges 50"
 PAIRS = [
     ("Ein Hund läuft durch den Schnee.", "A dog runs through the snow."),
     ("Zwei Kinder spielen im Garten.", "Two children play in the garden."),
@@ -81,9 +79,7 @@ def test_the_encoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
     settings, _, _ = text.replace("[train]\n", f"[train]\n{FEW}").partition("[systems]\n")
     file = tmp_path / "encoders.toml"
     file.write_text(f'{settings}[systems]\nsequence = {{}}\n"mask+pascal" = {{}}\n', encoding="utf-8")
-    folders = ["--data", str(data), "--out", str(tmp_path / "out")]
-    command = [sys.executable, "-m", "synmt", "run", str(file), *folders, "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = synmt("run", file, "--data", data, "--out", tmp_path / "out", "--format", "json")
     assert done.returncode == 0, done.stderr
     rows = list(map(json.loads, done.stdout.splitlines()))
     assert [row["system"] for row in rows] == ["sequence"] * 2 + ["mask+pascal"] * 2
@@ -101,8 +97,7 @@ def test_the_decoder_run_produces_a_table(data: Path, tmp_path: Path) -> None:
     file.write_text(
         f"{re.sub(r'(?ms)^.challenge..*?^$', challenge, settings)}[systems]\nsequence = {{}}\ncompose = {{}}\n"
     )
-    command = [sys.executable, "-m", "synmt", "run", str(file), "--data", str(data), "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = synmt("run", file, "--data", data, "--format", "json")
     assert done.returncode == 0, done.stderr
     rows = list(map(json.loads, done.stdout.splitlines()))
     of_all, of_set = (
@@ -155,8 +150,7 @@ vote = {{ links-from = ["hmm", "short", "hmm-trees"], tree-links = true }}
 mask-align = {{ guide = "vote" }}
 """
     )
-    command = [sys.executable, "-m", "synmt", "run", str(file), "--data", str(data), "--format", "json"]
-    first, again = (subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(2))
+    first, again = (synmt("run", file, "--data", data, "--format", "json") for _ in range(2))
     assert first.returncode == again.returncode == 0, first.stderr
     rows = list(map(json.loads, first.stdout.splitlines()))
     assert [row["system"] for row in rows[::3]] == ["hmm", "hmm-trees", "short", "vote", "mask-align"]
@@ -170,8 +164,7 @@ def test_the_projection_run_produces_a_table(data: Path, tmp_path: Path) -> None
     text = ENCODERS.with_name("replicate-projection.toml").read_text()
     file = tmp_path / "projection.toml"
     file.write_text(text.replace("[project]", '[align]\nmethod = "hmm"\n[project]'))
-    command = [sys.executable, "-m", "synmt", "run", str(file), "--data", str(data), "--format", "json"]
-    first, again = (subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(2))
+    first, again = (synmt("run", file, "--data", data, "--format", "json") for _ in range(2))
     assert first.returncode == again.returncode == 0, first.stderr
     rows = list(map(json.loads, first.stdout.splitlines()))
     assert [(row["test"], row["system"]) for row in rows[::3]] == [

@@ -11,6 +11,7 @@ folder is complete:
 The methods of an aligner raise BadInput; `needs` and `fit` also raise WrongUsage for incompatible settings.
 """
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
@@ -22,11 +23,11 @@ from synmt.alignment import ALIGNERS
 from synmt.alignment.config import Heuristic, LinksBy
 from synmt.model.config import check_text
 from synmt.model.files import CONFIG_FILE, check_new, locked, naming, read_config, write_config
-from synmt.model.words import read_words
+from synmt.model.made import check_same
 from synmt.options import chosen, settings_of
 from synmt.streams import BadInput, Notes, WrongUsage
 from synmt.streams.process import random_numbers_kept
-from synmt.text.links import DirectedLinks, Link
+from synmt.text.links import DirectedLinks, Link, write_links
 from synmt.text.tokenization import TokenizerName, Words
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class FittedText:
     def read(cls, fields: Settings) -> Self:
         """Raise KeyError, ValueError or TypeError for missing or invalid fields."""
         source, target = fields["languages"]
-        of_source, of_target = map(read_words, fields.get("words", (None, None)))
+        of_source, of_target = map(Words.read, fields.get("words", (None, None)))
         return cls((source, target), fields["tokenizer"], (of_source, of_target))
 
 
@@ -71,6 +72,16 @@ class FitBitext:
     pairs: "Bitext"
     text: FittedText
     guide: Sequence[Set[Link]] | None = None
+
+
+def inputs_of(pairs: "Bitext", guide: Sequence[Set[Link]] | None) -> dict[str, str]:
+    """Return checksums of the pairs and links that a model learns from, by name."""
+    if guide is None:
+        return {"data": pairs.checksum}
+    checksum = hashlib.blake2b(digest_size=16)
+    for links in guide:
+        checksum.update(f"{write_links(sorted(links))}\n".encode())
+    return {"data": pairs.checksum, "links": checksum.hexdigest()}
 
 
 @dataclass(frozen=True)
@@ -197,6 +208,24 @@ def write_saved(folder: Path, aligner: Aligner, **own: Any) -> None:
     assert aligner.text
     fields = {"options": options_of(aligner), **aligner.text.fields(), **own}
     write_config(folder, {"aligner": name_of(aligner), "model": fields})
+
+
+def made_of(aligner: Aligner, bitext: FitBitext) -> dict[str, object]:
+    """Return what a fitted aligner depends on, for its folder: checksums of its inputs, and its options by name."""
+    name = name_of(aligner)
+    options = {f"--{name}-{each}".replace("_", "-"): value for each, value in options_of(aligner).items()}
+    return {**inputs_of(bitext.pairs, bitext.guide), **options}
+
+
+def check_fitted(folder: Path, aligner: Aligner, bitext: FitBitext) -> None:
+    """Raise BadInput if a folder's aligner was fitted to other pairs or links, or with options other than `aligner`'s.
+
+    The folder records its `made_of`.
+    """
+    fields = read_saved(folder, type(aligner))
+    with naming(folder / CONFIG_FILE):
+        before = dict(fields.get("made_of", {}))
+    check_same(folder, before, made_of(aligner, bitext), "was fitted")
 
 
 def read_saved(folder: Path, kind: type[Aligner]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from synmt.alignment.aligner import inputs_of
 from synmt.alignment.extraction import HARMONIC_THRESHOLD, SoftLinks
 from synmt.data.batches import Batches, Ids, Sources, batch_links, in_batches, pad, shuffled_batches
 from synmt.data.bitext import Bitext
@@ -200,6 +201,9 @@ class LearningBitext:
     guide: Sequence[Set[Link]] | None = None
     score: Callable[[ModelFolder[Any], TrainingConfig], Validate] | None = None
     corpus: AlignerCorpus | None = field(init=False, default=None)
+
+    def made_of(self) -> dict[str, str]:
+        return inputs_of(self.bitext, self.guide)
 
     def vocabularies(self, config: TwoSided, bpe: Bpe) -> Vocabularies:
         """Return the vocabularies of both sides. Raises BadInput for a record that lacks something its side needs."""

@@ -11,7 +11,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from synmt.alignment.aligner import FitBitext, FittedText, Fitting, Needs, Settings, read_saved, write_saved
+from synmt.alignment.aligner import (
+    FitBitext,
+    FittedText,
+    Fitting,
+    Needs,
+    Settings,
+    check_fitted,
+    read_saved,
+    write_saved,
+)
 from synmt.alignment.config import Heuristic
 from synmt.alignment.hmm.aligner import Hmm
 from synmt.alignment.neural_hmm.aligner import NeuralHmm, epochs_for
@@ -60,6 +69,8 @@ class Hmms:
                 replace(how, settings=each, out=how.out / name, resume=(how.out / name / CONFIG_FILE).exists())
                 for name, each in ((HMM, own), (NEURAL, others))
             )
+            if of_hmm.resume:
+                check_fitted(of_hmm.out, hmm, bitext)
             hmm = Hmm.open(of_hmm.out, how.device) if of_hmm.resume else hmm.fit(bitext, of_hmm)
             made = replace(self, text=bitext.text, both=(hmm, neural.fit(bitext, of_neural)))
             write_saved(how.out, made)

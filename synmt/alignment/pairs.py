@@ -9,8 +9,8 @@ from pathlib import Path
 
 from synmt.alignment.aligner import Needs
 from synmt.data.records import BARS, SentencePair, columns_of_pairs, source_records
+from synmt.data.words import Sides
 from synmt.metrics.links import read_scored
-from synmt.model.words import Sides
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, read_lines, read_parallel
 from synmt.text.links import HEADER, Link, LinkError, check_inside, detect_base, read_a3, read_scores
 from synmt.trees.record import ParseRecord

@@ -18,8 +18,8 @@ from synmt.alignment.linking import Aligned, KnownLinks, Saved, aligning
 from synmt.alignment.pairs import are_parallel, check_links, note_bases, pair_lines, read_pairs, with_known_links
 from synmt.data.bitext import Bitext
 from synmt.data.records import SentencePair
+from synmt.data.words import Sides, note_doubts, sides_of, words_of
 from synmt.model.files import CONFIG_FILE
-from synmt.model.words import Sides, note_doubts, sides_of, words_of
 from synmt.streams import (
     BadInput,
     BadLines,

@@ -16,7 +16,7 @@ from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.alignment.stream import WINDOW, fitted, needed, sides_for
 from synmt.api.given import Doubts, Pair, as_given, config_of_all, lines_of_pairs, not_given, takes
 from synmt.data.records import SentencePair
-from synmt.model.words import SideWords, note_doubts
+from synmt.data.words import SideWords, note_doubts
 from synmt.options import Scope, check_used, settings_of
 from synmt.streams import BadLines, OnError, shown, windows
 from synmt.text.links import Link, write_links

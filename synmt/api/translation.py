@@ -8,12 +8,12 @@ from typing import Any, Literal, Self
 import torch
 
 from synmt.api.given import Doubts, Pair, Sentence, as_given, config_of_all, lines_of, lines_of_pairs, takes
+from synmt.data.words import note_doubts
 from synmt.device import Precision, local_device
 from synmt.inspection import Picture, PictureConfig
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.translation import TranslationModel
-from synmt.model.words import note_doubts
 from synmt.options import check_used, options_in, settings_of
 from synmt.search.config import OF_SEARCHES, SearchConfig, TranslateConfig, scope_of
 from synmt.search.scores import ForcedTarget, forced_pairs, forced_targets

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from synmt.data.records import Form, SentencePair, source_form, source_records, target_form, target_records
+from synmt.data.words import Sides, sides_of_model
 from synmt.model.config import ModelConfig
-from synmt.model.words import Sides
 from synmt.streams import BadLines, Line, Notes, OnError, windows
 from synmt.streams.pool import Pool, processes
 from synmt.text.bpe import NO_MERGES, Bpe, CodesError, learn_bpe_of_words
@@ -194,7 +194,7 @@ def read_bitext(
     words: both sides, which collect doubts about the text; with several jobs, only about the first WINDOW lines.
     jobs: the number of processes that read. One process reads text that must be parsed.
     """
-    bad, words = bad or BadLines(), words or config.sides()
+    bad, words = bad or BadLines(), words or sides_of_model(config)
     left_out: list[Line] = []
     lines = iter(lines)
     first = list(islice(lines, WINDOW)) if jobs > 1 else []
@@ -231,4 +231,4 @@ def _forms(lines: Sequence[tuple[Line, ...]], config: ModelConfig) -> tuple[Form
 def open_reader(settings: bytes, on_error: OnError, forms: tuple[Form, Form]) -> Reader:
     """Return the reader for another process; settings: the fields of a config as JSON."""
     config = ModelConfig.read(orjson.loads(settings))
-    return Reader(config, on_error, forms, config.sides())
+    return Reader(config, on_error, forms, sides_of_model(config))

@@ -24,7 +24,7 @@ from synmt.data.corpus import Corpus
 from synmt.model.config import ModelConfig
 from synmt.model.files import LARGEST_CONFIG, LARGEST_TEXT, check_inside, locked, naming, write_aside
 from synmt.model.folder import CODES_FILE, MOST_TOKENS, ModelFolder
-from synmt.model.made import check_same, digest
+from synmt.model.made import check_same, checksum, digest
 from synmt.streams import BadInput, BadLines, Notes, OnError, readable
 from synmt.text.bpe import Bpe
 from synmt.text.tokenization import Words
@@ -83,7 +83,7 @@ def made_of(
     """
     learned = not (codes or start)
     return {
-        **{option: f"{readable(path)} {_checksum_of_file(path)}" for option, path in files.items()},
+        **{option: f"{readable(path)} {checksum(Path(path))}" for option, path in files.items()},
         "--codes": _checksum(Bpe.load(codes).codes) if codes else "",
         "--init": _checksum(start.bpe.codes, *start.vocabulary.files().values()) if start else "",
         "--merges": str(training.merges) if learned else "",
@@ -116,7 +116,7 @@ def _code(package: str) -> str:
     files = [(root, each) for root in roots for each in (root, *root.rglob("*")) if each.is_file()]
     return digest(
         {
-            str(file.relative_to(root)): _checksum_of_file(file) if file.suffix == ".py" else file.stat().st_size
+            str(file.relative_to(root)): checksum(file) if file.suffix == ".py" else file.stat().st_size
             for root, file in files
             if file.suffix != ".pyc"
         }
@@ -196,11 +196,6 @@ def limit(root: Path, size: int, kept: Path) -> None:
 
 def _checksum(*texts: str) -> str:
     return hashlib.sha256(orjson.dumps(texts)).hexdigest()
-
-
-def _checksum_of_file(path: str | Path) -> str:
-    with naming(Path(path)), Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def is_made(folder: Path) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
 
+from synmt.data.words import SideWords
 from synmt.ideas.source import check_needs, lacking
 from synmt.model.target import TargetSide
-from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Latest, Line, counted, sniff, windows
 from synmt.text.links import Link
 from synmt.text.tokenization import Tokenizer

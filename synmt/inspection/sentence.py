@@ -14,6 +14,7 @@ from torch import Tensor
 
 from synmt.data.batches import Sources
 from synmt.data.records import source_records
+from synmt.data.words import sides_of_model
 from synmt.ideas.source import Layout
 from synmt.inspection.matrix import Legend, Matrix
 from synmt.inspection.strengths import Strengths, mask_parts, mask_strengths, strengths_legend
@@ -85,7 +86,7 @@ def read_sentence(folder: ModelFolder[ModelConfig], line: Line) -> ReadSentence:
 def source_of(folder: ModelFolder[ModelConfig], line: Line) -> tuple[ParseRecord, SourceBatch]:
     """Return the record of a line, and the encoder's input. Raises BadInput."""
     side = folder.config.source
-    ((_, record),) = source_records([line], side.needs(training=False), folder.config.sides()[0], strict=True)
+    ((_, record),) = source_records([line], side.needs(training=False), sides_of_model(folder.config)[0], strict=True)
     if not record.tokens:
         raise line.error("no sentence")
     with line.naming():

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from synmt.model.source import SourceSide, source_side
 from synmt.model.target import TargetSide, target_side
-from synmt.model.words import Sides, read_words, sides_of
 from synmt.nn.config import TransformerConfig
 from synmt.text.tokenization import Tokenizer, TokenizerName, Words, open_tokenizer
 from synmt.text.vocabulary import Vocabulary
@@ -38,10 +37,6 @@ class ModelConfig:
         self.target.check_network(self.network)
         check_text(self.tokenizer, self.languages)
 
-    def sides(self) -> Sides:
-        """Return the words of both sides of a stream, split as in training."""
-        return sides_of(self.languages, self.tokenizer, (self.words, None))
-
     def open_tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         """Open the tokenizers of the source and the target language."""
         source, target = self.languages
@@ -62,7 +57,7 @@ class ModelConfig:
             (source, target),
             fields["tokenizer"],
             TransformerConfig(**fields["network"]),
-            read_words(fields.get("words")),
+            Words.read(fields.get("words")),
         )
 
     def new_model(self, vocabularies: Sequence[Vocabulary]) -> "TranslationModel":

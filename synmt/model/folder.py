@@ -4,7 +4,6 @@ config.json, vocab.target.txt, vocab.source.txt, vocab.labels.txt (in separate f
 vocabularies), codes.bpe, model.safetensors. Nothing in it is code or pickle.
 """
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from synmt.model.files import (
     write_aside,
     write_config,
 )
+from synmt.model.made import checksum
 from synmt.parameters import load_parameters, shapes_in
 from synmt.text.bpe import Bpe
 from synmt.text.vocabulary import VOCABULARY_FILES, Vocabulary
@@ -138,8 +138,7 @@ class ModelFolder(Generic[Config]):
     def checksum(self) -> str:
         """Return a checksum of the parameters. Raises BadInput."""
         check_inside(self.path, self.parameters)
-        with naming(self.parameters), self.parameters.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return checksum(self.parameters)
 
 
 def _rows(path: Path) -> int:

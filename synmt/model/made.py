@@ -13,12 +13,17 @@ DIGITS = 16  # of a checksum: 64 bits
 LONGEST = 60  # characters of a value in a message, fewer than the 64 of a whole checksum
 
 
+def checksum(path: Path) -> str:
+    """Return a checksum of a file's content. Raises BadInput."""
+    with naming(path), path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def identity(path: Path) -> str:
     """Return the name of a file or folder with a checksum of its content. Raises BadInput."""
     with naming(path):
         if not path.is_dir():
-            with path.open("rb") as stream:
-                return f"{path.name} {hashlib.file_digest(stream, 'sha256').hexdigest()[:DIGITS]}"
+            return f"{path.name} {checksum(path)[:DIGITS]}"
         files = sorted(each for each in path.rglob("*") if each.is_file())
         return f"{path.name} {digest({str(each.relative_to(path)): identity(each) for each in files})}"
 

@@ -20,7 +20,7 @@ from itertools import accumulate, chain, compress, pairwise
 from math import inf
 
 from synmt.data.records import SentencePair
-from synmt.model.words import Sides, note_doubts
+from synmt.data.words import Sides, note_doubts
 from synmt.projection.config import MarkupConfig, ProjectionConfig
 from synmt.projection.stream import FIRST_WINDOW, WINDOW, Linker, sides_of_links
 from synmt.projection.votes import read_scored_links

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from synmt.data.records import SentencePair
-from synmt.model.words import Sides, SideWords, note_doubts, sides_of
+from synmt.data.words import Sides, SideWords, note_doubts, sides_of
 from synmt.projection.config import ProjectionConfig
 from synmt.projection.grammar import Grammar
 from synmt.projection.tree import projected, votes_of

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import numpy as np
 
 from synmt.data.records import Form, source_form, target_form
+from synmt.data.words import parser_of
 from synmt.ideas import SOURCE_IDEAS, TARGET_IDEAS, systems
 from synmt.ideas.source import lacking
 from synmt.metrics.config import MetricConfig
@@ -20,7 +21,6 @@ from synmt.metrics.reading import Files, open_input
 from synmt.metrics.significance import sentence_statistics
 from synmt.model.config import ModelConfig
 from synmt.model.files import CONFIG_FILE
-from synmt.model.words import parser_of
 from synmt.options import check_used, config_of, keywords_of
 from synmt.runs.calls import known_of
 from synmt.runs.file import COST, Options, Pair, RunFile, check_together

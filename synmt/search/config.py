@@ -11,7 +11,7 @@ from synmt.trees.transitions import Constraints
 if TYPE_CHECKING:
     from synmt.model.target import TargetSide
 
-SearchName = Literal["tokens", "words", "greedy-arcs"]
+SearchName = Literal["tokens", "words"]
 # Circumstances that settings depend on.
 AMONG_WORDS = "a model that writes arcs among its words"
 OF_SEARCHES = ("--score",)  # with --score, there is no search
@@ -35,8 +35,8 @@ class SearchConfig:
     seed: int = setting(1, "random seed of --sample", needs="sample")
     search: SearchName = setting(
         "tokens",
-        "if the model writes arcs, compare hypotheses with the same number of tokens; of words, adding up"
-        " trees of the same words; or of words, each with its most likely arcs",
+        "if the model writes arcs, compare hypotheses with the same number of tokens; or of words, adding up"
+        " trees of the same words",
         needs=AMONG_WORDS,
         unless="sample",
     )

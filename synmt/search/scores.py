@@ -18,13 +18,13 @@ import torch
 from synmt.data.batches import in_batches
 from synmt.data.corpus import Corpus
 from synmt.data.records import columns_of_pairs, source_records, target_form, target_records
+from synmt.data.words import Sides, note_doubts
 from synmt.device import autocast, local_device
 from synmt.ideas.target.arcs.search import ArcOutput
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
 from synmt.model.target import WORDS
-from synmt.model.words import Sides, note_doubts
 from synmt.nn.prefixes import PrefixPlan
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.stream import words_of_sides

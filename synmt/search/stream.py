@@ -7,11 +7,11 @@ from typing import Protocol
 import orjson
 
 from synmt.data.records import source_records
+from synmt.data.words import Sides, SideWords, note_doubts, sides_of, sides_of_model
 from synmt.device import local_device
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import SourceFeatures
-from synmt.model.words import Sides, SideWords, note_doubts, sides_of
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translation, Translator
 from synmt.streams import BadInput, BadLines, Latest, Line, LineWriter, Notes, read_lines
@@ -81,7 +81,7 @@ def open_batches(
 
 def words_of_sides(model: ModelConfig, config: TranslateConfig) -> Sides:
     """Return how words of sources and targets are made: by --tokenizer, or as in training."""
-    return sides_of(model.languages, config.tokenizer) if config.tokenizer else model.sides()
+    return sides_of(model.languages, config.tokenizer) if config.tokenizer else sides_of_model(model)
 
 
 def source_sentences(

@@ -59,8 +59,7 @@ def tree_search(
     """Return the finished hypotheses of each sentence as `beam_search` does, all with different words.
 
     The score rates the words: it is the logarithm of the summed probabilities of all target strings found for them,
-    divided by a length penalty on words. Several strings may spell one tree, with its arcs in different orders. With
-    `greedy-arcs`, a hypothesis continues with an arc if that is its most likely token, otherwise only with words.
+    divided by a length penalty on words. Several strings may spell one tree, with its arcs in different orders.
     """
     search = _Search(model, source, config, arcs)
     search.run()
@@ -169,10 +168,6 @@ class _Search:
         values = logits - logits.logsumexp(dim=2, keepdim=True)
         self.hypotheses.forbid(values)
         words, arcs = self.next_words(rows, values), values.masked_fill(self.is_word, float("-inf"))
-        if self.config.search == "greedy-arcs":
-            writes_arc = arcs.amax(dim=2, keepdim=True) > words.amax(dim=2, keepdim=True)
-            words, arcs = words.masked_fill(writes_arc, float("-inf")), arcs.masked_fill(~writes_arc, float("-inf"))
-            return _best(words, 2 * self.beam), _best(arcs, 1)
         return _best(words, 2 * self.beam), _best(arcs, self.beam)
 
     def _filled(self, moving: Sequence[Partial]) -> list[Partial]:

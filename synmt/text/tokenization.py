@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePath
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, Self, get_args
 
 from synmt.options import check_settings, setting
 from synmt.streams import Notes
@@ -134,6 +134,11 @@ class Words:
             raise ValueError(f"unknown tokenizer {self.tokenizer!r:.40}")
         if not isinstance(self.share, int | float) or not 0 <= self.share <= 1:
             raise ValueError(f"the share cannot be {self.share!r:.40}")
+
+    @classmethod
+    def read(cls, fields: Mapping[str, Any] | None) -> Self | None:
+        """Return the words of a config, None if it has none. Raises ValueError or TypeError."""
+        return None if fields is None else cls(**fields)
 
 
 def with_languages(settings: Mapping[str, Any], source: str | None, target: str | None) -> dict[str, Any]:

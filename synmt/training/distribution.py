@@ -38,30 +38,30 @@ class Processes:
     def first(self) -> bool:
         return self.rank == 0
 
-    def learner(self, model: nn.Module) -> nn.Module:
+    def loss_module(self, model: nn.Module) -> nn.Module:
         """Return a module that computes the losses of a model, and whose gradients are means over all processes.
 
         Gradients are exchanged while the backward pass still computes others. Ideas may leave parameters without a
         gradient in any update, so with several processes, each forward pass looks for such parameters.
         """
-        learner = Learner(model, self.device)
+        module = LossModule(model, self.device)
         if self.size == 1:
-            return learner
-        with _together():
-            return DistributedDataParallel(learner, find_unused_parameters=True, gradient_as_bucket_view=True)
+            return module
+        with _joint_work():
+            return DistributedDataParallel(module, find_unused_parameters=True, gradient_as_bucket_view=True)
 
-    def alone(self, learner: nn.Module) -> AbstractContextManager[None]:
-        """Return a context in which a learner adds up the gradients of this process only."""
-        return learner.no_sync() if isinstance(learner, DistributedDataParallel) else nullcontext()
+    def without_exchange(self, module: nn.Module) -> AbstractContextManager[None]:
+        """Return a context in which a loss module adds up the gradients of this process only."""
+        return module.no_sync() if isinstance(module, DistributedDataParallel) else nullcontext()
 
-    def together(self) -> AbstractContextManager[None]:
+    def joint_work(self) -> AbstractContextManager[None]:
         """Return a context for joint work, which fails with BadInput if another process has ended."""
-        return _together() if self.size > 1 else nullcontext()
+        return _joint_work() if self.size > 1 else nullcontext()
 
     def sum(self, tensor: Tensor) -> None:
         """Replace a tensor by its sum over all processes."""
         if self.size > 1:
-            with _together():
+            with _joint_work():
                 dist.all_reduce(tensor)
 
     def divided(self, items: Iterable[T]) -> Iterator[tuple[bool, T]]:
@@ -72,7 +72,7 @@ class Processes:
         """Return the objects of all processes, in the order of ranks."""
         found = [own] * self.size
         if self.size > 1:
-            with _together():
+            with _joint_work():
                 dist.all_gather_object(found, own)
         return found
 
@@ -80,7 +80,7 @@ class Processes:
         """Return the first process's value in every process."""
         if self.size > 1:
             shared = torch.tensor([value], dtype=torch.float64)
-            with _together():
+            with _joint_work():
                 dist.broadcast(shared, 0)
             return float(shared)
         return value
@@ -96,20 +96,20 @@ class Processes:
             dist.destroy_process_group()
 
 
-class Learner(nn.Module):
+class LossModule(nn.Module):
     """A model whose `forward` returns its losses, as DistributedDataParallel needs it; without a batch, they are 0."""
 
     def __init__(self, model: nn.Module, device: torch.device) -> None:
         super().__init__()
         self.model: Any = model
         # DistributedDataParallel warns if it looks for parameters without a gradient and every one has a gradient.
-        self.idle = nn.Parameter(torch.zeros(1, device=device))
+        self.never_used = nn.Parameter(torch.zeros(1, device=device))
 
     def forward(self, *batch: Any) -> Loss:
         if batch:
             loss: Loss = self.model.loss(*batch)
             return loss
-        nothing = 0 * self.idle.sum()
+        nothing = 0 * self.never_used.sum()
         return Loss(nothing, 0, nothing)
 
     def named_buffers(self, *_: Any, **__: Any) -> Iterator[tuple[str, Tensor]]:
@@ -138,7 +138,7 @@ def _join(device_name: str) -> Processes:
         return Processes(0, 1, device)
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    with _together():
+    with _joint_work():
         # Counts and votes are on the CPU, where exchanging them does not wait for the GPU.
         dist.init_process_group("cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", timeout=LONGEST_WAIT)
     # The last reference to the group must not be that of DistributedDataParallel, whose end may wait for itself.
@@ -147,7 +147,7 @@ def _join(device_name: str) -> Processes:
 
 
 @contextmanager
-def _together() -> Iterator[None]:
+def _joint_work() -> Iterator[None]:
     """Raise BadInput if a joint operation fails because another process has ended."""
     try:
         yield

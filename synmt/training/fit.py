@@ -1,7 +1,7 @@
 """Training of any model on a bitext: a translation model, an aligner, or a module on top of either."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -28,6 +28,7 @@ from synmt.training.validation import Validate
 Config = TypeVar("Config", bound=FolderConfig)
 # Options that a resumed run may not change.
 FIXED = "seed", "merges", "batch_tokens", "batch_by", "max_length", "select", "subword_dropout"
+INPUTS = "data", "links"  # what TrainingData.made_of may name
 
 
 class Pairs(Protocol):
@@ -48,6 +49,9 @@ class TrainingData(Protocol[Config]):
 
     @property
     def bitext(self) -> Pairs: ...
+
+    def made_of(self) -> Mapping[str, str]:
+        """Return checksums of the pairs and, if models learn them, of the links, by their names in INPUTS."""
 
     def vocabularies(self, config: Config, bpe: Bpe) -> tuple[Vocabulary, ...]:
         """Return the vocabularies of the bitext for a model."""
@@ -136,7 +140,7 @@ def _new(
         "command": [*map(readable, sys.argv[1:])],
         "processes": processes.size,
         "pairs": len(bitext),
-        "data": bitext.checksum,
+        **data.made_of(),
         **({"init": start.checksum()} if start else {}),
         **asdict(recipe.training),
     }
@@ -148,14 +152,15 @@ def _matching(path: Path, config: Config, data: TrainingData[Config], recipe: Re
     folder = ModelFolder.open(path, type(config))
     if folder.config != config:
         raise BadInput("was trained with a different model or different sizes", str(path))
+    made_of = data.made_of()
     before: dict[str, object] = {
-        "data": folder.training.get("data"),
+        **{name: folder.training.get(name) for name in INPUTS},
         "--init": folder.training.get("init"),
         "--codes": folder.bpe.codes,
         **{_option(name): folder.training.get(name, getattr(TrainingConfig, name)) for name in FIXED},
     }
     now: dict[str, object] = {
-        "data": data.bitext.checksum,
+        **{name: made_of.get(name) for name in INPUTS},
         "--init": recipe.start and recipe.start.checksum(),
         "--codes": Bpe.load(recipe.codes).codes if recipe.codes else folder.bpe.codes,
         **{_option(name): getattr(recipe.training, name) for name in FIXED},

@@ -14,10 +14,10 @@ from synmt.data.corpus import Corpus
 from synmt.data.preparation import encode_corpus, training_examples, unseen_relations
 from synmt.data.prepared import PreparedPairs, made_of, make_folder, opened_pairs
 from synmt.data.records import columns_of_pairs
+from synmt.data.words import note_doubts, sides_of_model, words_of
 from synmt.model.config import ModelConfig
 from synmt.model.files import check_new
 from synmt.model.folder import ModelFolder
-from synmt.model.words import note_doubts, words_of
 from synmt.nn.prefixes import PrefixPlan
 from synmt.streams import BadInput, BadLines, Line, Notes, OnError, WrongUsage, counted, read_lines, read_parallel
 from synmt.text.bpe import Bpe
@@ -79,6 +79,9 @@ class TranslationData:
     dev: Bitext | None
     notes: Notes
 
+    def made_of(self) -> dict[str, str]:
+        return {"data": self.bitext.checksum}
+
     def vocabularies(self, config: ModelConfig, bpe: Bpe) -> tuple[Vocabulary]:
         return (self.bitext.vocabulary(config, bpe),)
 
@@ -116,7 +119,7 @@ class TrainingText:
 
     def read(self, notes: Notes, bad: BadLines) -> TextPairs:
         """Read the pairs, and note doubts about them. Raises BadInput."""
-        model, sides = self.model, self.model.sides()
+        model, sides = self.model, sides_of_model(self.model)
         bitext = read_bitext(self.files.read(bad), model, notes, bad, sides, self.jobs)
         for name, count in sides[0].missing.items():
             if count == sides[0].sentences:
@@ -181,7 +184,7 @@ def train(
         bad, notes = BadLines(on_error), notes or Notes("train")
         pairs = stack.enter_context(text.prepared(prepared, notes, bad))
         model = replace(text.model, words=pairs.words)
-        dev_sides = model.sides()
+        dev_sides = sides_of_model(model)
         dev_bitext = read_bitext(dev.read(bad), model, notes, bad, dev_sides) if dev else None
         note_doubts(notes, *dev_sides)
 

@@ -59,7 +59,7 @@ class Updater:
         self.config, self.processes = config, processes
         self.parameters = list(model.parameters())
         self.optimizer: Any = torch.optim.Adam(self.parameters, betas=(0.9, config.adam_beta2), fused=True)
-        self.learner = processes.learner(model)
+        self.loss_module = processes.loss_module(model)
 
     @property
     def gradients(self) -> list[Tensor]:
@@ -95,10 +95,10 @@ class Updater:
         self.model.train()
         self.optimizer.zero_grad()
         *others, last = step.parts or [Part(0, ())]
-        with self.processes.alone(self.learner):
-            learned = [self._learn(part) for part in others]
-        with self.processes.together():
-            learned.append(self._learn(last))
+        with self.processes.without_exchange(self.loss_module):
+            learned = [self._add_gradient(part) for part in others]
+        with self.processes.joint_work():
+            learned.append(self._add_gradient(last))
         losses, counts = zip(*learned, strict=True)
         loss = torch.stack(losses).sum()
         tokens = self._sum_over_processes(loss, sum(counts))
@@ -117,12 +117,12 @@ class Updater:
         clip = self.config.clip
         return ((norm + 1e-6) / clip).clamp(min=1.0) if clip else torch.ones_like(norm)
 
-    def _learn(self, part: Part) -> tuple[Tensor, int]:
+    def _add_gradient(self, part: Part) -> tuple[Tensor, int]:
         """Add the gradient of these examples; return their translation loss and the number of their target tokens."""
         torch.manual_seed(part.seed)
         more = (self.config.label_smoothing, self.config.word_dropout) if part.batch else ()
         with autocast(self.processes.device, self.config.precision):
-            loss: Loss = self.learner(*part.batch, *more)
+            loss: Loss = self.loss_module(*part.batch, *more)
         loss.total.backward()
         return loss.translation.detach(), loss.tokens
 

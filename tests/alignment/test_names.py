@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def home(name: str) -> set[Path]:
     return files
 
 
+@cache
 def without_examples(file: Path) -> str:
     """Return the text of a file without the examples in a command's help, which are documentation."""
     text = file.read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ import pytest
 
 from synmt.alignment.pairs import read_pairs, with_known_links
 from synmt.data.records import SentencePair
-from synmt.model.words import sides_of
+from synmt.data.words import sides_of
 from synmt.streams import BadInput, BadLines, Line
 from synmt.text.links import Link
 from tests.alignment.words import pair

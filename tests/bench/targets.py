@@ -56,7 +56,7 @@ def compare_targets(rounds: int) -> list[Comparison]:
         *(compare_translation(name, few) for name in ("tags", "transitions", "compose", *READ_PREFIXES)),
         compare_training("compose", 0, "", rounds, warm_up=1, other="transitions"),
         compare_translation("compose", rounds, other="transitions"),
-        *(compare_searches("compose", search, few) for search in ("words", "greedy-arcs")),
+        compare_searches("compose", "words", few),
     ]
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cache
+from multiprocessing import Pipe, get_context
 from pathlib import Path
 from shlex import join
 from tempfile import NamedTemporaryFile, TemporaryDirectory, TemporaryFile
@@ -14,11 +15,13 @@ from time import sleep
 from synmt.cli.main import COMMANDS, cli
 from tests.cli import warm
 
-# Commands that import large libraries. Each is started cold somewhere, too: `parse` by README.md, `run` by the
-# replication of encoders, `train` where it is killed, and the others by `synmt(..., cold=True)`.
+# Commands that import large libraries. Each is started cold somewhere, too: `parse` by README.md, `run` and
+# `train` where they are killed or started by torchrun, and the others by `synmt(..., cold=True)`.
 SLOW = "align", "average", "inspect", "parse", "run", "score", "significance", "train", "translate"
 COLD = f"{sys.executable} -m synmt"
 AT_THE_END = ExitStack()  # closed after all tests
+FORKS = get_context("forkserver")  # its processes have already imported synmt and its libraries
+FORKS.set_forkserver_preload(warm.preloaded())
 COMMAND_FILES = Path(__file__).parents[2] / "synmt" / "cli"
 RECORD = (
     '{"tree": "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))",'
@@ -43,17 +46,17 @@ def warm_command(module: str = "synmt.cli.main") -> list[str]:
 @cache
 def warm_process() -> Path:
     """Return the socket of a process that lives as long as the tests."""
-    folder = Path(AT_THE_END.enter_context(TemporaryDirectory()))
-    serve = f"from tests.cli.warm import serve; serve({str(folder / 'socket')!r})"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    server = subprocess.Popen(
-        [sys.executable, "-c", serve], stdin=subprocess.PIPE, cwd=Path(__file__).parents[2], env=environment
-    )
-    AT_THE_END.callback(server.communicate)
-    while not (folder / "socket").exists():
-        assert server.poll() is None, "the warm process has ended"
+    path = Path(AT_THE_END.enter_context(TemporaryDirectory())) / "socket"
+    end, begin = Pipe(duplex=False)
+    server = FORKS.Process(target=warm.serve, args=(str(path), end))
+    server.start()
+    end.close()
+    AT_THE_END.callback(server.join)
+    AT_THE_END.callback(begin.close)
+    while not path.exists():
+        assert server.is_alive(), "the warm process has ended"
         sleep(0.02)
-    return folder / "socket"
+    return path
 
 
 def start_synmt() -> str:

@@ -14,6 +14,10 @@ from pathlib import Path
 from pkgutil import walk_packages
 from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, send_fds, socket
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the client starts often, and `typing` takes a while to import
+    from multiprocessing.connection import Connection
+
 LARGEST = 2**18  # bytes of a request
 LIBRARIES = [
     "benepar.parse_chart",
@@ -42,24 +46,22 @@ def ask(path: str, arguments: list[str], streams: list[int]) -> int:
     return code if code >= 0 else 128 - code
 
 
-def modules_of_synmt() -> list[str]:
-    """Return all modules that can be imported without running a program."""
+def preloaded() -> list[str]:
+    """Return the libraries, and all modules of synmt that can be imported without running a program."""
     folder = str(Path(__file__).parents[2] / "synmt")
     names = [module.name for module in walk_packages([folder], "synmt.")]
-    return [name for name in names if not name.endswith("__main__") and not name.startswith("synmt.parsers.training")]
+    own = [name for name in names if not name.endswith("__main__") and not name.startswith("synmt.parsers.training")]
+    return [*LIBRARIES, *own, "tests.cli.warm", "tests.fuzz.commands"]
 
 
-def serve(path: str) -> None:
-    """Answer requests until standard input ends; kill the commands of clients that have gone."""
+def serve(path: str, end: "Connection") -> None:
+    """Answer requests until the other side of a pipe is closed; kill the commands of clients that have gone."""
     from multiprocessing import get_context
     from multiprocessing.connection import wait
     from multiprocessing.process import BaseProcess
 
-    for name in (*LIBRARIES, *modules_of_synmt()):
-        import_module(name)
     forks = get_context("fork")
     running: dict[int, tuple[BaseProcess, socket]] = {}
-    end = os.dup(0)
     with socket(AF_UNIX, SOCK_SEQPACKET) as listener:
         listener.bind(f"{path}.new")
         listener.listen(64)

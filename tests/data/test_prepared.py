@@ -112,14 +112,14 @@ def test_training_on_prepared_data_equals_training_on_text(tmp_path: Path, capsy
     data, kept = write_corpus(tmp_path), tmp_path / "kept"
     lines = Path(str(data.target)).read_text().splitlines()
     Path(str(data.target)).write_text("\n".join(["", *lines[1:]]) + "\n")
-    config = replace(SHORT, validate_every=3)
+    config = replace(SHORT, validate_every=3, epochs=1)
     text = run(tmp_path / "text", data, config=config)
     said = sorted(capsys.readouterr().err.splitlines())
     made = run(tmp_path / "made", data, config=config, prepared=kept)
     of_text = capsys.readouterr().err.replace(str(tmp_path / "made"), str(tmp_path / "text"))
     assert sorted(of_text.splitlines()) == said
     files = {path: path.stat().st_mtime_ns for path in kept.glob("*/*")}
-    other = run(tmp_path / "other", data, config=replace(SHORT, seed=2), prepared=kept)
+    other = run(tmp_path / "other", data, config=replace(config, seed=2), prepared=kept)
     assert other.training["data"] == text.training["data"] == made.training["data"]
     run(tmp_path / "again", data, config=replace(config, updates=3), prepared=kept)
     capsys.readouterr()

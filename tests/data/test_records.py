@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from synmt.data.records import source_records
-from synmt.model.words import SideWords
+from synmt.data.words import SideWords
 from synmt.streams import BadInput, BadLines, Line
 from synmt.text.tokenization import Words
 from synmt.trees.constituency import write_brackets

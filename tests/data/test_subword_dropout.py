@@ -77,9 +77,9 @@ def test_segmentations_take_turns_in_the_same_batches() -> None:
 def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path: Path) -> None:
     """This also holds if several processes prepare the data, and with prepared data. The run keeps its initial rate."""
     data = write_corpus(tmp_path)
-    config = replace(SHORT, validate_every=3, subword_dropout=0.3)
+    config = replace(SHORT, validate_every=10, epochs=2, subword_dropout=0.3)
     whole = run(tmp_path / "whole", data, "mask+lisa", config, jobs=2)
-    run(tmp_path / "part", data, "mask+lisa", replace(config, updates=3))
+    run(tmp_path / "part", data, "mask+lisa", replace(config, updates=10))
     resumed = run(tmp_path / "part", data, "mask+lisa", config, resume=True, prepared=tmp_path / "kept")
     assert_same_tensors(newest(whole), newest(resumed))
     assert log_rows(whole) == log_rows(resumed)

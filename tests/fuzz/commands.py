@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from synmt.cli import main
-from tests.hostile import FORKS
+from tests.cli.commands import FORKS
 
 LONGEST = 20  # seconds of processor time
 MEMORY = 4 * 2**30  # bytes of address space, in addition to those of this process

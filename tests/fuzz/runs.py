@@ -27,11 +27,10 @@ import psutil
 from synmt.runs import tasks
 from synmt.trees.record import write_record
 from tests import tiny
-from tests.cli.commands import HANGS, warm_command
+from tests.cli.commands import FORKS, HANGS, warm_command
 from tests.fuzz import cheap
 from tests.fuzz.commands import Done, Wrong, ended
 from tests.fuzz.commands import _be as be
-from tests.hostile import FORKS
 
 RUN = """
 seeds = [1, 2]

@@ -25,9 +25,9 @@ from synmt.alignment.extraction import SoftLinks
 from synmt.alignment.pairs import read_pairs
 from synmt.data.batches import Sources
 from synmt.data.records import source_records
+from synmt.data.words import sides_of, sides_of_model
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
-from synmt.model.words import sides_of
 from synmt.search.config import SearchConfig, TranslateConfig
 from synmt.search.translation import Translator
 from synmt.streams import BadLines, read_lines
@@ -409,7 +409,7 @@ def check_scores(model: Path, path: Path, rows: list[dict[str, Any]], asked: dic
     translator = Translator.open(folder, CPU, search, TranslateConfig(task=task))
     config, bad = folder.config, BadLines("blank")
     records = source_records(
-        read_lines([str(path)], "blank"), translator.side.needs(training=False), config.sides()[0], bad
+        read_lines([str(path)], "blank"), translator.side.needs(training=False), sides_of_model(config)[0], bad
     )
     record = next(islice((each for _, each in records), number, None))
     sources = Sources.encode([translator.features(record)], folder.vocabulary).batch(

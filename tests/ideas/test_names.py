@@ -3,6 +3,8 @@
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,24 @@ EXCEPTIONS = {
 }
 
 
+@dataclass(frozen=True)
+class Source:
+    """A file of synmt. modules: what it imports, as the parts of names; strings: each with its line."""
+
+    text: str
+    modules: list[list[str]]
+    strings: list[tuple[int, str]]
+
+
+@cache
+def source_of(file: Path) -> Source:
+    text = file.read_text(encoding="utf-8")
+    constants = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
+    strings = [(node.lineno, node.value) for node in constants if isinstance(node.value, str)]
+    return Source(text, list(imported(file)), strings)
+
+
+@cache
 def own_files(name: str) -> set[Path]:
     places = [side / name.replace("-", "_") for side in SIDES]
     return {file for place in places for file in (*place.rglob("*.py"), place.with_suffix(".py"))}
@@ -59,16 +79,16 @@ def own_files(name: str) -> set[Path]:
 def mentions(file: Path, name: str) -> Iterator[str]:
     """Yield the mentions of an idea in a file: its module; its name as a string, alone or joined to others by +; and in
     texts of files that belong to no idea, its name as the name of code or of a system."""
-    own, text = own_files(name), file.read_text(encoding="utf-8")
-    for parts in imported(file):
+    own, source = own_files(name), source_of(file)
+    for parts in source.modules:
         module = PACKAGE.joinpath(*parts[1:])
         if own & {module.with_suffix(".py"), module / "__init__.py"}:
             yield ".".join(parts)
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and name in node.value.split("+"):
-            yield f"line {node.lineno}: {node.value!r}"
+    for line, string in source.strings:
+        if name in string.split("+"):
+            yield f"line {line}: {string!r}"
     if not file.is_relative_to(IDEAS):
-        yield from re.findall(rf"`{name}`|--model {name}\b", text)
+        yield from re.findall(rf"`{name}`|--model {name}\b", source.text)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from synmt.metrics.config import MetricConfig
 from synmt.metrics.metric import corpus_score
@@ -73,3 +75,14 @@ def test_tables_by_length() -> None:
         [name, "BLEU", length, "2"] for length in ("0-3", "all") for name in "ab"
     ]
     assert json.loads(list(report_lengths(buckets, "json"))[1])["score"] == pytest.approx(100)
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, unique=True).map(sorted), st.integers(0, 60))
+def test_lengths_fall_into_the_bucket_with_their_label(limits: list[int], length: int) -> None:
+    buckets = LengthBuckets(tuple(limits))
+    start, end = buckets.labels()[buckets.bucket(length)].split("-")
+    assert int(start) <= length <= int(end or length)
+
+
+def test_labels_of_lengths() -> None:
+    assert LengthBuckets((10, 20)).labels() == ["0-10", "11-20", "21-"]

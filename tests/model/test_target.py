@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from synmt.data.records import target_records
+from synmt.data.words import SideWords
 from synmt.ideas.target import TargetIdea
 from synmt.model.target import TargetSide, target_side
-from synmt.model.words import SideWords
 from synmt.streams import BadInput, BadLines, Line
 from synmt.text.tokenization import SpaceTokenizer, Words, open_tokenizer
 from synmt.text.vocabulary import END_TOKEN, UNKNOWN_TOKEN, Vocabulary

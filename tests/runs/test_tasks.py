@@ -21,10 +21,9 @@ from synmt.runs import tasks
 from synmt.runs.run import Run
 from synmt.streams import BadInput
 from synmt.training.checkpoint import checkpoints
-from tests.cli.commands import warm_command
+from tests.cli.commands import FORKS, warm_command
 from tests.fuzz import runs
 from tests.fuzz.runs import Asked
-from tests.hostile import FORKS
 
 
 def tuned(asked: Asked) -> Asked:

@@ -66,10 +66,6 @@ def slow_tree_search(
                 found = sorted(board.continuations(parent.ids), reverse=True)
                 words = [each for each in found if board.is_word(each[1])][: 2 * beam]
                 written = [each for each in found if not board.is_word(each[1])][:beam]
-                if config.search == "greedy-arcs" and words and written:
-                    words, written = (words, []) if words[0] >= written[0] else ([], written)
-                if config.search == "greedy-arcs":
-                    written = written[:1]
                 for value, token in words:
                     child = Candidate([*parent.ids, token], parent.log_probability + value, parent.total + value)
                     merge(board, waiting, child)

@@ -3,12 +3,14 @@ from typing import get_args
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from synmt.data.corpus import Corpus
 from synmt.ideas.target.tags.strings import read_tag
 from synmt.nn.config import Positions
 from synmt.nn.prefixes import PrefixPlan
-from synmt.search.beam import beam_search
+from synmt.search.beam import beam_search, largest
 from synmt.search.config import SearchConfig
 from synmt.text.vocabulary import END, UNKNOWN
 from synmt.trees.arc_tokens import is_arc
@@ -192,3 +194,16 @@ def test_the_length_limit_counts_words_not_nodes() -> None:
     model.network.output_bias.data[END] = -50.0
     found = beam_search(model, sources.batch([0], vocabulary.padding, CPU), SearchConfig(max_length_offset=2))
     assert {len(hypothesis.ids) for hypothesis in found[0]} == {sources.words[0] + 2}
+
+
+@given(st.integers(1, 3000), st.integers(1, 12), st.integers(0, 2**31))
+def test_the_largest_values_come_in_order(length: int, count: int, seed: int) -> None:
+    torch.manual_seed(seed)
+    count = min(count, length)
+    values = torch.randn(2, 3, length)
+    values[torch.rand(2, 3, length) < 0.5] = float("-inf")
+    found, places = largest(values, count)
+    torch.testing.assert_close(found, values.gather(2, places))
+    for row, best, own in zip(*(each.flatten(0, 1).tolist() for each in (values, found, places)), strict=True):
+        assert best == sorted(row, reverse=True)[:count]
+        assert len(set(own)) == count

@@ -4,10 +4,11 @@ It must end with the parameters, the checkpoint and the log of an undisturbed ru
 checkpoint is also truncated, as after a power cut.
 """
 
+import os
 import random
-import subprocess
 import sys
 import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from shlex import split
 from signal import SIGINT, SIGKILL, SIGTERM, Signals, default_int_handler, signal
@@ -15,10 +16,10 @@ from tempfile import TemporaryDirectory
 
 import click
 import torch
-from safetensors.torch import load_file
 
 from synmt.training.checkpoint import checkpoints
-from tests.training.runs import UNTIMED, write_corpus
+from tests.fuzz.commands import ended, start
+from tests.training.runs import state, write_corpus
 
 OPTIONS = split(
     "--model mask --preset small --tokenizer none --target-language de --width 32 --feedforward 64 --heads 2"
@@ -27,42 +28,49 @@ OPTIONS = split(
 )
 
 
+SECONDS = 600  # of processor time, for a whole training run
+
+
 class Victim:
     """One training command, which can be started, killed and resumed."""
 
     def __init__(self, folder: Path, source: str, target: str, epochs: int) -> None:
         self.folder, self.log = folder, folder / "log.tsv"
         files = ["--source", source, "--target", target, "--dev-source", source, "--dev-target", target]
-        self.command = [sys.executable, "-m", "synmt", "train", *OPTIONS, *files, "--epochs", str(epochs)]
+        self.command = ["train", *OPTIONS, *files, "--epochs", str(epochs), "--out", str(folder)]
+        self.place = folder.with_name(f"{folder.name}.streams")
+        self.place.mkdir()
 
-    def start(self) -> "subprocess.Popen[str]":
+    def start(self) -> BaseProcess:
         resume = ["--resume"] if (self.folder / "config.json").exists() else []
-        command = [*self.command, "--out", str(self.folder), *resume]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return start([*self.command, *resume], self.place, SECONDS)
 
     def finish(self) -> tuple[float, float]:
         """Run to the end, and return the seconds until training began and the total seconds."""
-        start, began = time.monotonic(), 0.0
+        started, began = time.monotonic(), 0.0
         process = self.start()
-        while process.poll() is None:
+        while process.is_alive():
             if not began and self.log.exists():
-                began = time.monotonic() - start
+                began = time.monotonic() - started
             time.sleep(0.02)
-        if process.returncode:
-            raise AssertionError(process.communicate()[1])
-        return began, time.monotonic() - start
+        done = ended(process, self.command, self.place)
+        if done.code:
+            raise AssertionError(done.said)
+        return began, time.monotonic() - started
 
     def kill(self, chosen: Signals, update: int, seconds: float) -> str:
         """Run until the log has this update, and this many seconds more; return the last message of the command."""
         process = self.start()
-        while self.logged() < update and process.poll() is None:
+        while self.logged() < update and process.is_alive():
             time.sleep(0.01)
         time.sleep(seconds)
-        process.send_signal(chosen)
-        said = process.communicate()[1].strip().splitlines()
+        if process.pid and process.is_alive():
+            os.kill(process.pid, chosen)
+        done = ended(process, self.command, self.place)
+        said = done.said.strip().splitlines()
         died = {-chosen} if chosen == SIGKILL else {-chosen, 128 + chosen}
-        if process.returncode not in died:
-            raise AssertionError(f"exit {process.returncode} (of 0, the training is too short): {said}")
+        if done.code not in died:
+            raise AssertionError(f"exit {done.code} (of 0, the training is too short): {said}")
         return said[-1] if said else ""
 
     def logged(self) -> int:
@@ -88,18 +96,9 @@ class Victim:
 
     def ends_like(self, other: "Victim") -> bool:
         """Return whether parameters, checkpoints and logs are the same."""
-
-        def rows(victim: "Victim") -> list[list[str]]:
-            lines = victim.log.read_text().splitlines()
-            return [[line.split("\t")[column] for column in UNTIMED] for line in lines]
-
-        def tensors(victim: "Victim") -> dict[str, torch.Tensor]:
-            files = victim.folder / "model.safetensors", checkpoints(victim.folder / "checkpoint")[0]
-            return {f"{number} {name}": t for number, file in enumerate(files) for name, t in load_file(file).items()}
-
-        mine, its = tensors(self), tensors(other)
+        (mine, my_rows), (its, its_rows) = state(self.folder), state(other.folder)
         same = mine.keys() == its.keys() and all(torch.equal(mine[name], its[name]) for name in mine)
-        return same and rows(self) == rows(other) and self.saved() == other.saved()
+        return same and my_rows == its_rows and self.saved() == other.saved()
 
 
 def kill_often(folder: Path, kills: int, epochs: int, seed: int) -> bool:

@@ -3,11 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+from safetensors.torch import load_file
+
 from synmt.model.config import ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.nn.config import TransformerConfig
 from synmt.streams import OnError
+from synmt.training.checkpoint import checkpoints
 from synmt.training.config import TrainingConfig
 from synmt.training.fit import Recipe
 from synmt.training.run import PairFiles, TrainingText, train
@@ -64,3 +68,11 @@ def run(
     text = TrainingText(data, model, Recipe(config, start=start), jobs)
     train(out, text, dev or data, resume, "cpu", on_error, prepared)
     return ModelFolder.open(out, ModelConfig)
+
+
+def state(model: Path) -> tuple[dict[str, torch.Tensor], list[list[str]]]:
+    """Return the result of a training run: parameters, the newest checkpoint, and the log without times."""
+    files = model / "model.safetensors", checkpoints(model / "checkpoint")[0]
+    tensors = {f"{number} {name}": t for number, file in enumerate(files) for name, t in load_file(file).items()}
+    rows = [line.split("\t") for line in (model / "log.tsv").read_text().splitlines()]
+    return tensors, [[row[column] for column in UNTIMED] for row in rows]

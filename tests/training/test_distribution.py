@@ -14,7 +14,7 @@ from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes, joined_processes
 from synmt.training.update import Updater
 from tests import tiny
-from tests.hostile import FORKS
+from tests.cli.commands import FORKS
 
 ALONE = Processes(0, 1, torch.device("cpu"))
 SYSTEMS = [("multitask", "sequence"), ("lisa", "tags"), ("sequence", "parent+gcn"), ("mask", "compose")]
@@ -47,8 +47,15 @@ def work(folder: Path, rank: int, size: int, port: int) -> None:
         torch.save(updates(processes), folder / f"{rank}.pt")
 
 
+@pytest.fixture(scope="module")
+def expected() -> dict[str, torch.Tensor]:
+    return updates(ALONE)
+
+
 @pytest.mark.parametrize("size", [2, 4])
-def test_several_processes_make_the_updates_of_one(size: int, tmp_path: Path) -> None:
+def test_several_processes_make_the_updates_of_one(
+    size: int, expected: dict[str, torch.Tensor], tmp_path: Path
+) -> None:
     """The updates have dropout of all kinds, parameters without a gradient, and processes without a batch, in fp32 and
     bf16."""
     with socket.socket() as free:
@@ -60,7 +67,6 @@ def test_several_processes_make_the_updates_of_one(size: int, tmp_path: Path) ->
     for process in started:
         process.join()
         assert process.exitcode == 0
-    expected = updates(ALONE)
     for rank in range(size):
         found = torch.load(tmp_path / f"{rank}.pt")
         assert found.keys() == expected.keys()

@@ -225,7 +225,7 @@ def test_checkpoints_are_written_at_intervals(tmp_path: Path) -> None:
 
 def test_a_run_killed_repeatedly_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
     """This is a short form of `python -m tests.training.kill`."""
-    assert kill_often(tmp_path, kills=2, epochs=3, seed=2)
+    assert kill_often(tmp_path, kills=2, epochs=2, seed=2)
 
 
 def test_the_checksum_covers_every_part() -> None:

@@ -14,11 +14,10 @@ from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from synmt.training.checkpoint import checkpoints
 from tests.fuzz.commands import Done, ended, run, start
-from tests.training.runs import UNTIMED, write_corpus
+from tests.training.runs import state, write_corpus
 
 OPTIONS = split(
     "--model mask --preset small --tokenizer none --target-language de --width 32 --feedforward 64 --heads 2"
@@ -85,14 +84,6 @@ def wait_for(holds: Callable[[], bool], running: BaseProcess) -> None:
 def logged(model: Path) -> int:
     """Return the number of rows of a log."""
     return (model / "log.tsv").read_bytes().count(b"\n") - 1 if (model / "log.tsv").exists() else 0
-
-
-def state(model: Path) -> tuple[dict[str, torch.Tensor], list[list[str]]]:
-    """Return the result of a training run: parameters, the newest checkpoint, and the log without times."""
-    files = model / "model.safetensors", checkpoints(model / "checkpoint")[0]
-    tensors = {f"{number} {name}": t for number, file in enumerate(files) for name, t in load_file(file).items()}
-    rows = [line.split("\t") for line in (model / "log.tsv").read_text().splitlines()]
-    return tensors, [[row[column] for column in UNTIMED] for row in rows]
 
 
 def assert_same(one: Path, other: Path) -> None:

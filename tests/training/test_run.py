@@ -23,7 +23,7 @@ from synmt.search.translation import Translation, Translator
 from synmt.streams import BadInput
 from synmt.streams.process import Interrupted
 from synmt.training.checkpoint import checkpoints
-from synmt.training.distribution import Learner, Processes
+from synmt.training.distribution import LossModule, Processes
 from synmt.training.loop import CHECKPOINTS, Trainer, ahead
 from synmt.training.run import PairFiles
 from synmt.training.update import Step, Updater
@@ -160,7 +160,7 @@ def test_the_same_seed_gives_the_same_model(tmp_path: Path) -> None:
 def test_a_resumed_run_equals_an_uninterrupted_one(interrupted_after: int, tmp_path: Path) -> None:
     """The run is interrupted within an epoch, and at a checkpoint that is older than the last logged update."""
     data = write_corpus(tmp_path)
-    config = replace(SHORT, validate_every=interrupted_after, epochs=4)
+    config = replace(SHORT, validate_every=interrupted_after, epochs=2)
     whole = run(tmp_path / "whole", data, config=config)
     part = run(tmp_path / "part", data, config=replace(config, updates=interrupted_after))
     with (part.path / "log.tsv").open("a") as log:
@@ -250,8 +250,8 @@ class Late(Processes):
     def sum(self, tensor: torch.Tensor) -> None:
         pass
 
-    def learner(self, model: torch.nn.Module) -> torch.nn.Module:
-        return Learner(model, self.device)
+    def loss_module(self, model: torch.nn.Module) -> torch.nn.Module:
+        return LossModule(model, self.device)
 
     def divided(self, items: Iterable[T]) -> Iterator[tuple[bool, T]]:
         return ((True, item) for item in items)

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ from synmt.streams import BadInput
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.loop import ahead
-from synmt.training.update import Updater
+from synmt.training.update import Updater, learning_rate
 from tests import tiny
 
 CPU = torch.device("cpu")
@@ -174,3 +174,26 @@ def test_updates_equal_those_of_plain_adam() -> None:
         adam.step()
     for one, other in zip(model.parameters(), slow.parameters(), strict=True):
         torch.testing.assert_close(one, other, atol=2e-5, rtol=1e-4)
+
+
+def rates(schedule: Literal["constant", "inverse-sqrt", "cosine"], updates: list[int]) -> list[float]:
+    return [learning_rate(update, 1.0, 4, schedule, 12) for update in updates]
+
+
+def test_all_schedules_warm_up_alike() -> None:
+    for schedule in ("constant", "inverse-sqrt", "cosine"):
+        assert rates(schedule, [1, 2, 3, 4]) == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_after_the_warm_up() -> None:
+    assert rates("constant", [5, 12]) == [1, 1]
+    assert rates("inverse-sqrt", [16, 64]) == [0.5, 0.25]
+    assert rates("cosine", [13]) == pytest.approx([0.0])
+    falling = rates("cosine", list(range(4, 13)))
+    assert falling == sorted(falling, reverse=True)
+    assert falling[-1] > 0
+
+
+def test_without_a_warm_up() -> None:
+    assert learning_rate(1, 3e-4, 0, "constant", 10) == 3e-4
+    assert learning_rate(4, 1.0, 0, "inverse-sqrt", 10) == 0.5

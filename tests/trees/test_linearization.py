@@ -1,8 +1,9 @@
+import orjson
 import pytest
 from hypothesis import given
 
 from synmt.trees.constituency import Tree, TreeError, read_brackets, write_brackets
-from synmt.trees.linearization import bracket_tokens, label_tokens, preorder_tokens
+from synmt.trees.linearization import bracket_tokens, label_tokens, preorder_tokens, relation_rows, write_mask_record
 from tests.trees.strategies import trees
 
 EXAMPLE = "(S (NP (PRP He)) (VP (VBZ is) (NP (PRP$ my) (NN father))) (. .))"
@@ -83,3 +84,14 @@ def test_nested_wrapping_brackets_without_a_label_are_removed() -> None:
     assert read_brackets(write_brackets(read_brackets("( (  a b))"))) == read_brackets("( (  a b))")
     deep = read_brackets("(" * 10_000 + "(S a)" + ")" * 10_000)
     assert write_brackets(deep) == "(S a)"
+
+
+@given(trees())
+def test_a_mask_record_has_nodes_parents_and_relations(tree: Tree) -> None:
+    line = write_mask_record(tree)
+    assert "\n" not in line
+    assert orjson.loads(line) == {
+        "tokens": tree.nodes,
+        "parents": tree.parents,
+        "relations": relation_rows(tree.parents),
+    }

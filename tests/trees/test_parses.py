@@ -4,12 +4,14 @@ import re
 from itertools import count
 
 import nltk
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from synmt.streams import Line
 from synmt.trees.constituency import Tree, read_brackets, write_brackets
 from synmt.trees.formats import lines_of_trees
+from synmt.trees.record import RecordError, read_words
 from tests.trees.strategies import trees
 
 TREES = st.lists(trees(max_nodes=12), max_size=5)
@@ -55,3 +57,11 @@ def test_a_tree_is_read_before_the_next_line_arrives() -> None:
     found = lines_of_trees(slowly())
     assert (next(found).text, asked) == ("(A a)", [1])
     assert (next(found).text, asked) == ("(B\n b)", [1, 2, 3])
+
+
+def test_words_of_text_and_records() -> None:
+    lines = ["", " a  b ", "{ a", "{}", '{"tokens": ["a", "b"]}', '{ "tree": "(NP (DT the) (NN dog))"}']
+    words = [[], ["a", "b"], ["{", "a"], [], ["a", "b"], ["the", "dog"]]
+    assert [read_words(line) for line in lines] == words
+    with pytest.raises(RecordError):
+        read_words('{"tokens": 1}')

@@ -48,6 +48,7 @@ from synmt.alignment.aligner import (
     Fitting,
     Needs,
     Settings,
+    made_of,
     new_folder,
     read_saved,
     write_saved,
@@ -92,8 +93,10 @@ class Hmm:
         from synmt.alignment.hmm.fitted import FittedHmm
 
         with new_folder(self, how) as folder:
-            made = replace(self, text=bitext.text, fitted=FittedHmm.learn(self, bitext.pairs))
-            made.save(folder)
+            fitted = FittedHmm.learn(self, bitext.pairs)
+            made = replace(self, text=bitext.text, fitted=fitted)
+            fitted.save(folder)
+            write_saved(folder, made, made_of=made_of(self, bitext))
         return made
 
     def save(self, folder: Path) -> None:

@@ -16,7 +16,7 @@ from torch import nn
 from tqdm import tqdm
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import FitBitext, Fitting, name_of, new_aligner, options_of
+from synmt.alignment.aligner import FitBitext, Fitting, inputs_of, name_of, new_aligner, options_of
 from synmt.alignment.corpus import links_of_subwords
 from synmt.alignment.extraction import Extraction, extract
 from synmt.alignment.translation.forced import Forced
@@ -169,6 +169,9 @@ class LinkedData:
     bitext: Bitext
     links: Guide | None
     notes: Notes
+
+    def made_of(self) -> dict[str, str]:
+        return inputs_of(self.bitext, self.links)
 
     def vocabularies(self, config: ModelConfig, bpe: Bpe) -> tuple[Vocabulary]:
         return (build_vocabulary(self.bitext, config, bpe),)

@@ -16,7 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from synmt.alignment import ALIGNERS
-from synmt.alignment.aligner import FitBitext, FittedText, Fitting, Needs, Settings, copy_saved, name_of, write_saved
+from synmt.alignment.aligner import (
+    FitBitext,
+    FittedText,
+    Fitting,
+    Needs,
+    Settings,
+    check_fitted,
+    copy_saved,
+    made_of,
+    name_of,
+    write_saved,
+)
 from synmt.alignment.config import OF_WEIGHTS, Heuristic, LinksBy
 from synmt.alignment.presets import TRANSLATION as PRESETS
 from synmt.alignment.translation.forced import Forced
@@ -131,10 +142,12 @@ class LinkIdea:
         begun = any((how.out / name).exists() for name in (CONFIG_FILE, GUIDE_FOLDER, *DIRECTIONS))
         check_new(how.out, how.resume, begun)
         with locked(how.out):
-            if not (how.out / CONFIG_FILE).exists():
+            if (how.out / CONFIG_FILE).exists():
+                check_fitted(how.out, self, bitext)
+            else:
                 models = FitModels(self, bitext, how, fitting_config(self, how.settings)).run()
                 layers = [models.forward.layer, models.backward.layer]
-                write_saved(how.out, replace(self, models=models), layers=layers)
+                write_saved(how.out, replace(self, models=models), layers=layers, made_of=made_of(self, bitext))
         return self.open(how.out, how.device)
 
     def save(self, folder: Path) -> None:

@@ -71,6 +71,15 @@ def test_an_interrupted_fit_resumes(missing: list[str], folder: Path, tmp_path: 
         fitted("hmms", PAIRS, tmp_path / "new", QUICK, resume=True)
 
 
+def test_a_stopped_run_resumes_only_with_the_same_input(folder: Path, tmp_path: Path) -> None:
+    """This also holds for `hmm`, which is fitted in one go and may be the only finished part."""
+    shutil.copytree(folder / "hmm", tmp_path / "hmm")
+    with pytest.raises(BadInput, match="hmm: was fitted with data "):
+        fitted("hmms", PAIRS[1:], tmp_path, QUICK, resume=True)
+    with pytest.raises(BadInput, match="hmm: was fitted with --hmm-rounds 3, not 2"):
+        fitted("hmms", PAIRS, tmp_path, QUICK | {"hmm_rounds": 2}, resume=True)
+
+
 def test_options_unused_by_its_parts_are_refused() -> None:
     for settings in ({"hmm_null": 1.0}, {"neural_hmm_null": 0.0}, {"neural_hmm_jump": 0}):
         with pytest.raises(WrongUsage, match=r"(null|jump) cannot be"):

@@ -115,6 +115,12 @@ def test_a_fit_resumes_where_it_stopped(tmp_path: Path) -> None:
         assert isinstance(one, SoftLinks) and isinstance(other, SoftLinks)
         assert np.array_equal(one.forward, other.forward)
     assert fit_to("shift-aet", PAIRS, part, resume=True)  # there is nothing left to do
+    with pytest.raises(BadInput, match="part: was fitted with data"):
+        fit_to("shift-aet", PAIRS[1:], part, resume=True)
+    with pytest.raises(BadInput, match="part: was fitted with --shift-aet-layer 0, not 1"):
+        fit_to("shift-aet", PAIRS, part, resume=True, shift_aet_layer=1)
+    with pytest.raises(BadInput, match="links"):
+        fit_to("shift-aet", PAIRS, part, LINKS, resume=True)
     with pytest.raises(BadInput, match="--resume"):
         fit_to("shift-aet", PAIRS, part)
 

@@ -1,16 +1,19 @@
 """Laws of the aligners that read translation models."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from synmt.alignment.choice import used_by
 from synmt.alignment.translation.cross_attention import MtlFullc, NaiveAtt, NaiveAttLast, ShiftAtt
 from synmt.alignment.translation.idea import link_idea
-from synmt.alignment.translation.optimized import AddSgd, Bao, Prediction, descend
+from synmt.alignment.translation.optimized import AddSgd, Bao, Prediction, contiguity_loss, descend
 from synmt.nn.attention import Recorder
 from synmt.nn.config import TransformerConfig
 from synmt.streams import BadInput
@@ -184,3 +187,22 @@ def test_posteriors_need_the_last_layer_and_predicting_attention() -> None:
     with pytest.raises(BadInput, match="not layer 1"):
         idea.posteriors(force(idea, models(idea), layer=1)[0])
     assert [name for name in IDEAS if "links-by" in used_by(name, {})] == ["naive-att", "naive-att-last"]
+
+
+@given(st.integers(2, 6), st.booleans())
+def test_contiguity_favours_runs(length: int, mirrored: bool) -> None:
+    """A diagonal, or its mirror image, costs less than the same number of links apart from each other."""
+    run = torch.eye(length)
+    apart = torch.zeros(length, 3 * length)
+    apart[torch.arange(length), 3 * torch.randperm(length)] = 1.0
+    real = torch.ones(1, length, dtype=torch.bool)
+    cost = contiguity_loss((run.flip(1) if mirrored else run).unsqueeze(0), real)
+    assert float(cost) == pytest.approx(2 * math.log(1.5), abs=1e-5)  # both ends lack a neighbour
+    assert float(contiguity_loss(apart.unsqueeze(0), real)) == pytest.approx(length * math.log(3), abs=1e-5)
+
+
+def test_descent_follows_the_gradient() -> None:
+    start = torch.tensor([[3.0, -2.0]])
+    end = descend(start, lambda logits: (logits**2).sum(), steps=2, rate=0.1)
+    torch.testing.assert_close(end, start * 0.8**2)
+    assert not end.requires_grad

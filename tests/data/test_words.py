@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synmt.data.words import SAMPLE, SideWords, sides_of, words_of
 from synmt.model.config import ModelConfig
-from synmt.model.words import SAMPLE, SideWords, sides_of, words_of
 from synmt.parsers import Parser, ParserConfig, open_parser, open_words
 from synmt.text.tokenization import TokenizerName, Words, WordsName, open_tokenizer
 from synmt.trees.record import ParseRecord

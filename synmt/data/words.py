@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, get_args
 
 from synmt.ideas.source import lacking
+from synmt.model.config import ModelConfig
 from synmt.streams import BadInput, Notes
 from synmt.text.tokenization import TokenizerName, Words, WordsName
 from synmt.trees.record import ParseRecord
@@ -170,6 +171,11 @@ def sides_of(
     return source, target
 
 
+def sides_of_model(model: ModelConfig) -> Sides:
+    """Return source and target, split into words as in the model's training."""
+    return sides_of(model.languages, model.tokenizer, (model.words, None))
+
+
 def words_of(records: Iterable[ParseRecord], language: str, tokenizer: TokenizerName) -> Words:
     """Return which tokenizer split the records' text into their words: this tokenizer, or that of a parser.
 
@@ -201,8 +207,3 @@ def _share(name: WordsName, language: str, records: Sequence[ParseRecord]) -> fl
     except ModelError:
         return 0.0
     return sum(split(record.text) == record.tokens for record in records) / len(records)
-
-
-def read_words(fields: Mapping[str, Any] | None) -> Words | None:
-    """Return the words of a config, None if it has none. Raises ValueError or TypeError."""
-    return None if fields is None else Words(**fields)
