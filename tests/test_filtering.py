@@ -53,12 +53,12 @@ def test_opusfilter_accepts_pairs_by_their_confidence(aligner: Path, monkeypatch
 def test_opusfilter_itself_finds_the_filter(aligner: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the module and the configuration on the page."""
     program = pytest.importorskip("opusfilter.opusfilter")
-    (tmp_path / "synmt_filter.py").write_text(blocks("python")[0])
+    (tmp_path / "synmt_filter.py").write_text(blocks_of(PAGE, "python")[0])
     monkeypatch.syspath_prepend(tmp_path)
     files = [str(tmp_path / name) for name in ("noisy.en", "noisy.de")]
     for file, column in zip(files, zip(*NOISY, strict=True), strict=True):
         Path(file).write_text("".join(f"{text}\n" for text in column))
-    chosen = blocks("yaml")[0].replace("aligner: aligner", f"aligner: {aligner}").replace("0.5", "0.4")
+    chosen = blocks_of(PAGE, "yaml")[0].replace("aligner: aligner", f"aligner: {aligner}").replace("0.5", "0.4")
     given = pytest.importorskip("ruamel.yaml").YAML(typ="safe").load(chosen)
     step = {"type": "filter", "parameters": {"inputs": files, "outputs": ["en", "de"], **given}}
     program.OpusFilter({"common": {"output_directory": str(tmp_path / "out")}, "steps": [step]}).execute_steps()
@@ -105,7 +105,7 @@ def test_opuscleaner_itself_reads_the_description(
 ) -> None:
     filtering = pytest.importorskip("opuscleaner.filtering")
     (tmp_path / "filters").mkdir()
-    (tmp_path / "filters/synmt.json").write_text(blocks("json")[0])
+    (tmp_path / "filters/synmt.json").write_text(blocks_of(PAGE, "json")[0])
     (found,) = filtering.list_filters(f"{tmp_path}/filters/*.json")  # which leaves out what it cannot read
     filtering.set_global_filters([found])
     write_program(tmp_path / "bin/synmt", f'exec {COLD} "$@"')
