@@ -1,9 +1,13 @@
 """A corpus on disk, and a short training run on it."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from synmt.model.config import ModelConfig
+import torch
+
+from synmt.model.config import BatchBy, ModelConfig
 from synmt.model.folder import ModelFolder
 from synmt.model.source import source_side
 from synmt.nn.config import TransformerConfig
@@ -64,3 +68,24 @@ def run(
     text = TrainingText(data, model, Recipe(config, start=start), jobs)
     train(out, text, dev or data, resume, "cpu", on_error, prepared)
     return ModelFolder.open(out, ModelConfig)
+
+
+@dataclass
+class OnTheDevice:
+    """One batch that is there already. Some Examples."""
+
+    tensors: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return 1
+
+    def batch(
+        self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
+    ) -> tuple[Any, ...]:
+        return self.tensors
+
+    def parts(self, indices: Sequence[int]) -> list[list[int]]:
+        return [list(indices)]
+
+    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
+        return [[0]]

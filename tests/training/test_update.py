@@ -3,8 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,13 +11,13 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from synmt.model.config import BatchBy
 from synmt.streams import BadInput
 from synmt.training.config import TrainingConfig
 from synmt.training.distribution import Processes
 from synmt.training.loop import ahead
 from synmt.training.update import Updater
 from tests import tiny
+from tests.training.runs import OnTheDevice
 
 CPU = torch.device("cpu")
 aten = torch.ops.aten
@@ -49,27 +48,6 @@ class Waits(TorchDispatchMode):
             return method(*args, **kwargs)
 
         return counted
-
-
-@dataclass
-class OnTheDevice:
-    """One batch that is there already. Some Examples."""
-
-    tensors: tuple[Any, ...]
-
-    def __len__(self) -> int:
-        return 1
-
-    def batch(
-        self, indices: Sequence[int], device: torch.device, random: torch.Generator | None = None
-    ) -> tuple[Any, ...]:
-        return self.tensors
-
-    def parts(self, indices: Sequence[int]) -> list[list[int]]:
-        return [list(indices)]
-
-    def shuffled_batches(self, batch_tokens: int, seed: int, epoch: int, by: BatchBy = "tokens") -> list[list[int]]:
-        return [[0]]
 
 
 @pytest.mark.parametrize(
