@@ -50,7 +50,7 @@ AT_ONCE = {aten.linalg_vector_norm}  # on a GPU, one call takes the norms of all
 ROWS = {
     "small": ("sequence", "pascal+label-features", "mask"),
     "medium": ("sequence", "transitions"),
-    "large": ("sequence", "transitions", "compose"),
+    "large": ("sequence", "transitions"),
     "paper": ("sequence", "mask"),
     "nc11-en-de": ("sequence", "pascal"),
     "wmt16-en-de": ("sequence", "pascal"),
@@ -126,7 +126,7 @@ class Trained:
     @classmethod
     def of(cls, preset: str, system: str, length: int) -> "Trained":
         """length: words per side."""
-        given = {"target_syntax": system} if system in ("transitions", "compose", "tags") else {"source_syntax": system}
+        given = {"target_syntax": system} if system == "transitions" else {"source_syntax": system}
         model, training = model_and_training(PRESETS[preset], given)
         return cls(model, replace(training, precision="bf16"), corpus_of(model, training, length))
 
